@@ -1,0 +1,17 @@
+//! A file becomes matrices: read, understand, split, scale and impute. Knows nothing of models.
+//!
+//! Matrices are **feature-major**: shape (columns, rows), so that one feature is one contiguous slice. That is what
+//! elimination walks over; `matrix.t()` is the usual rows × columns view.
+
+mod audit;
+mod prepare;
+mod schema;
+pub mod seed;
+mod split;
+mod table;
+
+pub use audit::{Audit, Level, Note};
+pub use prepare::{Impute, Part, Prepared, Scale, prepare};
+pub use schema::{Dataset, DroppedColumn, SchemaOptions, Unit};
+pub use split::{Calibration, Split, SplitOptions, Splits};
+pub use table::{Column, ReadOptions, Table};

@@ -1,0 +1,171 @@
+//! What went wrong, where in the file, and what to do about it: one sentence and an exit code.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A result whose error is a sentence for the user.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What kind of mistake it was; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A fault of this program.
+    Internal,
+    /// The command line or configuration asks for something impossible, an unknown column included.
+    Usage,
+    /// The data cannot be used, a missing or unreadable file included.
+    Data,
+    /// The output directory holds another run.
+    Resume,
+    /// A result could not be written.
+    Output,
+}
+
+/// Where in a file the trouble is; every part is optional.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Place {
+    file: Option<PathBuf>,
+    line: Option<u64>,
+    column: Option<String>,
+}
+
+/// One sentence: the place, what is wrong, and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Error {
+    kind: Kind,
+    what: String,
+    place: Box<Place>,
+    remedy: Option<String>,
+}
+
+impl Error {
+    fn new(kind: Kind, what: impl Into<String>) -> Self {
+        let (what, place) = (what.into(), Box::default());
+        Self { kind, what, place, remedy: None }
+    }
+
+    /// A fault of this program.
+    pub fn internal(what: impl Into<String>) -> Self {
+        Self::new(Kind::Internal, what)
+    }
+
+    /// A wrong option, or a column the file does not have.
+    pub fn usage(what: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, what)
+    }
+
+    /// Data that cannot be used.
+    pub fn data(what: impl Into<String>) -> Self {
+        Self::new(Kind::Data, what)
+    }
+
+    /// An output directory that belongs to another run.
+    pub fn resume(what: impl Into<String>) -> Self {
+        Self::new(Kind::Resume, what)
+    }
+
+    /// A result that could not be written.
+    pub fn output(what: impl Into<String>) -> Self {
+        Self::new(Kind::Output, what)
+    }
+
+    /// Names the file.
+    #[must_use]
+    pub fn file(mut self, file: impl AsRef<Path>) -> Self {
+        self.place.file = Some(file.as_ref().to_path_buf());
+        self
+    }
+
+    /// Names the line, counted from 1, the header included.
+    #[must_use]
+    pub fn line(mut self, line: u64) -> Self {
+        self.place.line = Some(line);
+        self
+    }
+
+    /// Names the column.
+    #[must_use]
+    pub fn column(mut self, column: impl Into<String>) -> Self {
+        self.place.column = Some(column.into());
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    /// The kind of mistake.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The exit code of the program for this error.
+    pub fn exit_code(&self) -> u8 {
+        match self.kind {
+            Kind::Internal => 1,
+            Kind::Usage => 2,
+            Kind::Data => 3,
+            Kind::Resume => 5,
+            Kind::Output => 6,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { file, line, column } = &*self.place;
+        let mut parts = Vec::new();
+        parts.extend(file.as_ref().map(|file| printable(&file.to_string_lossy())));
+        parts.extend(line.map(|line| format!("line {line}")));
+        parts.extend(column.as_ref().map(|column| format!("column '{}'", printable(column))));
+        if !parts.is_empty() {
+            write!(f, "{}: ", parts.join(", "))?;
+        }
+        f.write_str(&printable(&self.what))?;
+        if let Some(remedy) = &self.remedy {
+            write!(f, "; {}", printable(remedy))?;
+        }
+        Ok(())
+    }
+}
+
+/// Text from a file, harmless on a terminal: control characters and bidirectional overrides become `\u{…}`.
+pub fn printable(text: &str) -> String {
+    let hostile = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(hostile) {
+        return text.to_owned();
+    }
+    text.chars().map(|c| if hostile(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_place_fault_and_remedy_in_one_sentence() {
+        let error = Error::data("the value 'abc' is not a number")
+            .file("patients.csv")
+            .line(17)
+            .column("age")
+            .remedy("correct it, or read the column as text with --categorical age");
+        assert_eq!(
+            error.to_string(),
+            "patients.csv, line 17, column 'age': the value 'abc' is not a number; correct it, or read the column as \
+             text with --categorical age"
+        );
+        assert_eq!(error.exit_code(), 3);
+    }
+
+    #[test]
+    fn escapes_what_a_terminal_would_obey() {
+        let error = Error::data("bad").column("a\u{1b}[31m\u{202e}b");
+        assert_eq!(error.to_string(), "column 'a\\u{1b}[31m\\u{202e}b': bad");
+    }
+}

@@ -1,0 +1,44 @@
+//! The three ways to choose what goes: CRFE, RFE, SMFS.
+
+use serde::{Deserialize, Serialize};
+
+/// How the next unit to go is chosen (METHOD.md section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// The highest β goes: conformal recursive feature elimination.
+    Crfe,
+    /// The lowest Σ_k w_kj² goes: classical recursive feature elimination.
+    Rfe,
+    /// By β on the full set, once: strangeness minimisation feature selection.
+    Smfs,
+}
+
+impl Method {
+    /// The name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Crfe => "crfe",
+            Self::Rfe => "rfe",
+            Self::Smfs => "smfs",
+        }
+    }
+}
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.name().to_uppercase())
+    }
+}
+
+impl std::str::FromStr for Method {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.to_ascii_lowercase().as_str() {
+            "crfe" => Ok(Self::Crfe),
+            "rfe" => Ok(Self::Rfe),
+            "smfs" => Ok(Self::Smfs),
+            _ => Err("write crfe, rfe or smfs".into()),
+        }
+    }
+}
