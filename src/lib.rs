@@ -2,6 +2,7 @@
 
 pub mod data;
 pub mod error;
+pub mod select;
 pub mod svm;
 
 pub use error::{Error, Result};

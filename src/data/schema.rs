@@ -58,6 +58,13 @@ pub struct Unit {
     pub kept: bool,
 }
 
+impl Unit {
+    /// A unit of one column.
+    pub fn single(name: impl Into<String>, column: usize) -> Self {
+        Self { name: name.into(), columns: vec![column], kept: false }
+    }
+}
+
 /// A column that is not used, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DroppedColumn {

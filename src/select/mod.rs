@@ -5,7 +5,7 @@ mod method;
 mod nonconformity;
 mod stopping;
 
-pub use elimination::{Elimination, Removal, Settings, StepSize};
+pub use elimination::{Elimination, Labelled, Removal, Settings, StepSize};
 pub use method::Method;
 pub use nonconformity::{ClassSums, Nonconformity, Score};
-pub use stopping::{BetaRule, StopRule, Stopping, beta_rule, knee_rule, one_standard_error};
+pub use stopping::{BetaRule, StopRule, Stopping, gradient, knee_rule, one_standard_error};

@@ -131,9 +131,17 @@ mod tests {
     fn alphas_follow_both_definitions() {
         let (decision, bias) = ([1.0, -0.5, 2.0], [0.1, 0.2, 0.3]);
         let mut alphas = [0.0; 3];
-        Nonconformity { lambda: 0.5, classes: 3, score: Score::Weighted }.alphas(&decision, &bias, &mut alphas);
+        Nonconformity { lambda: 0.5, classes: 3, score: Score::Weighted }.alphas(
+            &decision,
+            &bias,
+            &mut alphas,
+        );
         assert_eq!(alphas, [-0.5 + 0.25 * 1.5, 0.25 + 0.25 * 3.0, -1.0 + 0.25 * 0.5]);
-        Nonconformity { lambda: 0.5, classes: 3, score: Score::Published }.alphas(&decision, &bias, &mut alphas);
+        Nonconformity { lambda: 0.5, classes: 3, score: Score::Published }.alphas(
+            &decision,
+            &bias,
+            &mut alphas,
+        );
         let by_hand = -1.0 + (-0.5 - 0.2) + (2.0 - 0.3) + (0.2 + 0.3) / 2.0;
         assert!((alphas[0] - by_hand).abs() < 1e-15);
     }

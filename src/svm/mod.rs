@@ -3,10 +3,11 @@
 mod gram;
 mod lanes;
 mod linfa;
+mod margin;
 mod newton;
 mod solver;
 
-pub use gram::Gram;
-pub use linfa::Linfa;
-pub use newton::Newton;
+use gram::Gram;
+use linfa::Linfa;
+use newton::Newton;
 pub use solver::{ClassWeight, Convergence, PathSolver, Problem, SolverKind, solver};

@@ -1,35 +1,251 @@
-//! stub
+//! Exact Newton on the squared hinge in the primal, for fewer columns than rows (METHOD.md section 10).
+//!
+//! Per machine it keeps A = H⁻¹, H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, the bias being a column of
+//! ones. Removing a column with these rows fixed is closed form; rows that enter or leave are rank-1 updates.
 
-use ndarray::ArrayView1;
+use ndarray::{Array2, ArrayView1};
 
+use super::lanes::{Square, axpy, dot};
+use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
 use super::{Convergence, PathSolver, Problem};
 
-/// A cold linfa-svm fit for every class and step.
+/// Warm-started Newton with closed-form removal.
 pub struct Newton<'a> {
     problem: Problem<'a>,
+    columns: Vec<usize>,
+    machines: Vec<Machine>,
+    weights: Array2<f64>,
+    bias: Vec<f64>,
+}
+
+/// One one-vs-all model. Position 0 is the bias, position 1 + i the i-th column present.
+struct Machine {
+    margin: Margin,
+    w: Vec<f64>,
+    /// The gradient at the zero model, for scale: −Σ 2C_i θ_i x_i.
+    start: Vec<f64>,
+    inverse: Square,
+    /// The rows that `inverse` is made of.
+    support: Vec<bool>,
 }
 
 impl<'a> Newton<'a> {
-    /// Refuses what linfa-svm solves badly: more than 2000 rows, columns of very different scale, values that are not finite.
+    /// Starts from the zero model with all columns.
     pub fn new(problem: Problem<'a>) -> Self {
-        Self { problem }
+        let columns: Vec<usize> = (0..problem.x.nrows()).collect();
+        let zero = vec![0.0; columns.len() + 1];
+        Self::warm(problem, columns, &vec![zero; problem.machines()])
+    }
+
+    /// Starts from given models (bias first) on some of the columns.
+    pub fn warm(problem: Problem<'a>, columns: Vec<usize>, models: &[Vec<f64>]) -> Self {
+        let machines = (0..problem.machines())
+            .map(|machine| {
+                let margin = Margin::new(&problem, machine);
+                let pull: Vec<f64> = margin.theta.iter().zip(&margin.cost).map(|(t, c)| t * c).collect();
+                let start = against(&problem, &columns, &pull);
+                let support = vec![false; problem.y.len()];
+                let mut machine = Machine {
+                    margin,
+                    w: models[machine].clone(),
+                    start,
+                    inverse: Square::default(),
+                    support,
+                };
+                machine.margin.decision = decisions(&problem, &columns, &machine.w);
+                machine
+            })
+            .collect();
+        let weights = Array2::zeros((problem.classes, problem.x.nrows()));
+        let mut newton = Self { problem, columns, machines, weights, bias: vec![0.0; problem.classes] };
+        newton.publish();
+        newton
+    }
+
+    /// Copies the machines' models to where they can be read by class.
+    fn publish(&mut self) {
+        for (m, machine) in self.machines.iter().enumerate() {
+            let class = self.problem.positive(m);
+            self.bias[class] = machine.w[0];
+            for (&column, &w) in self.columns.iter().zip(&machine.w[1..]) {
+                self.weights[[class, column]] = w;
+            }
+            if self.problem.classes == 2 {
+                self.bias[0] = -machine.w[0];
+                for (&column, &w) in self.columns.iter().zip(&machine.w[1..]) {
+                    self.weights[[0, column]] = -w;
+                }
+            }
+        }
     }
 }
 
 impl PathSolver for Newton<'_> {
     fn fit(&mut self) -> Convergence {
-        todo!("{:?}", self.problem)
+        let mut total = Convergence { converged: true, residual: 0.0, iterations: 0 };
+        for machine in &mut self.machines {
+            let one = machine.fit(&self.problem, &self.columns);
+            total.converged &= one.converged;
+            total.residual = total.residual.max(one.residual);
+            total.iterations += one.iterations;
+        }
+        self.publish();
+        total
     }
+
     fn columns(&self) -> &[usize] {
-        todo!()
+        &self.columns
     }
-    fn weights(&self, _class: usize) -> ArrayView1<'_, f64> {
-        todo!()
+
+    fn weights(&self, class: usize) -> ArrayView1<'_, f64> {
+        self.weights.row(class)
     }
-    fn bias(&self, _class: usize) -> f64 {
-        todo!()
+
+    fn bias(&self, class: usize) -> f64 {
+        self.bias[class]
     }
-    fn remove(&mut self, _columns: &[usize]) {
-        todo!()
+
+    fn remove(&mut self, columns: &[usize]) {
+        for column in columns {
+            if let Ok(position) = self.columns.binary_search(column) {
+                self.columns.remove(position);
+                self.machines.iter_mut().for_each(|machine| machine.remove(position + 1));
+                self.weights.column_mut(*column).fill(0.0);
+            }
+        }
+        for machine in &mut self.machines {
+            machine.margin.decision = decisions(&self.problem, &self.columns, &machine.w);
+        }
     }
+}
+
+impl Machine {
+    /// Newton steps until the true gradient vanishes.
+    fn fit(&mut self, problem: &Problem<'_>, columns: &[usize]) -> Convergence {
+        let scale = norm(&self.start);
+        let mut residual = f64::INFINITY;
+        let mut stalls = 0;
+        for iterations in 0..MOST_STEPS {
+            let same_rows = self.follow_support(problem, columns, stalls == 2);
+            let pull = self.margin.pull();
+            let mut gradient = against(problem, columns, &pull);
+            axpy(1.0, &self.w, &mut gradient);
+            let now = norm(&gradient) / scale;
+            // With the rows fixed one step is exact; no progress then means that rounding has the word.
+            stalls = if same_rows && now >= 0.5 * residual { stalls + 1 } else { 0 };
+            residual = now;
+            if now <= TOLERANCE || stalls > 4 {
+                return Convergence { converged: now <= ACCEPTABLE, residual, iterations };
+            }
+            let mut direction = self.inverse.times(&gradient);
+            direction.iter_mut().for_each(|d| *d = -*d);
+            let change = decisions(problem, columns, &direction);
+            let step =
+                self.margin.line_search(&change, dot(&self.w, &direction), dot(&direction, &direction));
+            axpy(step, &direction, &mut self.w);
+            axpy(step, &change, &mut self.margin.decision);
+        }
+        Convergence { converged: residual <= ACCEPTABLE, residual, iterations: MOST_STEPS }
+    }
+
+    /// Brings A to the rows that have positive loss now; true if they are the same as before.
+    fn follow_support(&mut self, problem: &Problem<'_>, columns: &[usize], afresh: bool) -> bool {
+        let n = self.support.len();
+        let changed: Vec<usize> = (0..n).filter(|&i| self.margin.inside(i) != self.support[i]).collect();
+        for &i in &changed {
+            self.support[i] = !self.support[i];
+        }
+        let inside = self.support.iter().filter(|&&s| s).count();
+        let size = columns.len() + 1;
+        if afresh || self.inverse.size() != size || changed.len() > (inside + 2 * size) / 4 {
+            self.rebuild(problem, columns);
+            return changed.is_empty();
+        }
+        for &i in &changed {
+            let mut row = Vec::with_capacity(size);
+            row.push(1.0);
+            row.extend(columns.iter().map(|&j| problem.x[[j, i]]));
+            let image = self.inverse.times(&row);
+            let weight = if self.support[i] { self.margin.cost[i] } else { -self.margin.cost[i] };
+            let pivot = 1.0 + weight * dot(&row, &image);
+            // A leaving row leaves H ⪰ I, so the pivot is positive; near zero only rounding is left of it.
+            if pivot < 1e-8 {
+                self.rebuild(problem, columns);
+                return false;
+            }
+            self.inverse.add_outer(-weight / pivot, &image);
+        }
+        changed.is_empty()
+    }
+
+    /// A from scratch, by Cholesky.
+    fn rebuild(&mut self, problem: &Problem<'_>, columns: &[usize]) {
+        let rows: Vec<usize> = (0..self.support.len()).filter(|&i| self.support[i]).collect();
+        let roots: Vec<f64> = rows.iter().map(|&i| self.margin.cost[i].sqrt()).collect();
+        let size = columns.len() + 1;
+        let mut scaled = Vec::with_capacity(size * rows.len());
+        scaled.extend_from_slice(&roots);
+        for &j in columns {
+            let column = problem.x.row(j);
+            scaled.extend(rows.iter().zip(&roots).map(|(&i, root)| column[i] * root));
+        }
+        let column = |j: usize| &scaled[j * rows.len()..(j + 1) * rows.len()];
+        let mut hessian = Square::zeros(size);
+        for i in 0..size {
+            for j in 0..=i {
+                hessian.row_mut(i)[j] = dot(column(i), column(j));
+            }
+            hessian.row_mut(i)[i] += 1.0;
+        }
+        // H ⪰ I; a factor fails only on values too large for the sum, and the zero matrix then makes the fit stall openly.
+        self.inverse = hessian.cholesky().map_or_else(|| Square::zeros(size), |factor| factor.inverse());
+    }
+
+    /// Lets a position go with the supporting rows fixed: w −= (w_j/A_jj) A_j, A −= A_j A_jᵀ/A_jj.
+    fn remove(&mut self, position: usize) {
+        if self.inverse.size() == self.w.len() {
+            let row = self.inverse.row(position).to_vec();
+            let pivot = row[position];
+            if pivot > 0.0 {
+                axpy(-self.w[position] / pivot, &row, &mut self.w);
+                self.inverse.add_outer(-pivot.recip(), &row);
+                self.inverse.shrink(position);
+            } else {
+                self.inverse = Square::default();
+            }
+        }
+        self.w.remove(position);
+        self.start.remove(position);
+    }
+}
+
+/// −Σ_i v_i x_i, bias first.
+fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
+    let mut sums = Vec::with_capacity(columns.len() + 1);
+    sums.push(-v.iter().sum::<f64>());
+    sums.extend(columns.iter().map(|&j| -dot(feature(problem, j), v)));
+    sums
+}
+
+/// w·x_i + b for every row, bias first in w.
+fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
+    let mut decisions = vec![w[0]; problem.y.len()];
+    for (&j, &w) in columns.iter().zip(&w[1..]) {
+        if w != 0.0 {
+            axpy(w, feature(problem, j), &mut decisions);
+        }
+    }
+    decisions
+}
+
+/// One feature as a slice.
+pub(super) fn feature<'b>(problem: &'b Problem<'_>, column: usize) -> &'b [f64] {
+    let columns = problem.x.ncols();
+    let cells = problem.x.as_slice().expect("Problem::x is feature-major and contiguous, as solver() checks");
+    &cells[column * columns..(column + 1) * columns]
+}
+
+/// Euclidean norm.
+fn norm(v: &[f64]) -> f64 {
+    dot(v, v).sqrt()
 }

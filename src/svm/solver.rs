@@ -122,6 +122,9 @@ pub fn solver<'a>(kind: SolverKind, problem: Problem<'a>) -> Result<Box<dyn Path
     if columns == 0 || rows == 0 {
         return Err(Error::data("there are no features or no rows to train on"));
     }
+    if !problem.x.is_standard_layout() {
+        return Err(Error::internal("the training matrix is not contiguous by feature"));
+    }
     Ok(match kind {
         SolverKind::Newton if columns < rows => Box::new(Newton::new(problem)),
         SolverKind::Newton => Box::new(Gram::new(problem)),

@@ -1,0 +1,217 @@
+//! When to stop: the rules of METHOD.md section 5, each a function of a finished (or growing) trace, so replay costs no fit.
+
+use serde::{Deserialize, Serialize};
+
+/// How the size of the answer is chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopRule {
+    /// Where total conformity bends most.
+    #[default]
+    Knee,
+    /// Where the second derivative of mean β leaves its noise: the paper's rule.
+    Beta,
+    /// The smallest size whose inefficiency is within one standard error of the best. Looks at test rows.
+    OneSe,
+    /// 5-fold cross-validated accuracy of RFE.
+    Cv,
+    /// No size is chosen.
+    None,
+    /// This size.
+    Size(usize),
+}
+
+impl StopRule {
+    /// The name in files and on the command line.
+    pub fn name(self) -> String {
+        match self {
+            Self::Knee => "knee".into(),
+            Self::Beta => "beta".into(),
+            Self::OneSe => "1se".into(),
+            Self::Cv => "cv".into(),
+            Self::None => "none".into(),
+            Self::Size(size) => size.to_string(),
+        }
+    }
+}
+
+impl std::str::FromStr for StopRule {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "knee" => Ok(Self::Knee),
+            "beta" => Ok(Self::Beta),
+            "1se" => Ok(Self::OneSe),
+            "cv" => Ok(Self::Cv),
+            "none" => Ok(Self::None),
+            _ => match text.parse() {
+                Ok(size) if size > 0 => Ok(Self::Size(size)),
+                _ => Err("write knee, beta, 1se, cv, none or a number of features, at least 1".into()),
+            },
+        }
+    }
+}
+
+/// The two numbers of the β rule.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BetaRule {
+    /// k, the paper's σ: how many standard deviations.
+    pub sigma: f64,
+    /// The share of features that ψ counts.
+    pub window: f64,
+}
+
+impl Default for BetaRule {
+    fn default() -> Self {
+        Self { sigma: 5.0, window: 0.4 }
+    }
+}
+
+/// The stopping statistic at one step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Stopping {
+    /// D_t[−2], the newest second derivative that is not one-sided.
+    pub statistic: f64,
+    /// −k·std(D_{t−1}).
+    pub threshold: f64,
+    /// Whether the statistic is below the threshold.
+    pub fired: bool,
+}
+
+impl BetaRule {
+    /// ψ = max(3, ⌊window · p⌋).
+    fn psi(&self, units: usize) -> usize {
+        ((self.window * units as f64).floor() as usize).max(3)
+    }
+
+    /// The test after the means b_0..b_t; `None` while warming up.
+    pub fn test(&self, means: &[f64], units: usize) -> Option<Stopping> {
+        let psi = self.psi(units);
+        let warm_up = ((psi as f64 / 2.0).round_ties_even() as usize).max(3);
+        if means.len() <= warm_up {
+            return None;
+        }
+        let latest = |means: &[f64]| curvature(&means[means.len().saturating_sub(psi + 1)..]);
+        let now = latest(means);
+        let before = latest(&means[..means.len() - 1]);
+        let statistic = now[now.len() - 2];
+        let threshold = -self.sigma * sample_deviation(&before);
+        Some(Stopping { statistic, threshold, fired: statistic < threshold })
+    }
+
+    /// The size kept: the first step that fires; `None` if none does. `path` is (size, mean β) of every model, in order.
+    pub fn size(&self, path: &[(usize, f64)], units: usize) -> Option<usize> {
+        let means: Vec<f64> = path.iter().map(|&(_, mean)| mean).collect();
+        // Tested before each removal, so not at the last model.
+        (1..path.len())
+            .find(|&t| self.test(&means[..t], units).is_some_and(|test| test.fired))
+            .map(|t| path[t - 1].0)
+    }
+}
+
+/// Where total conformity T = −size·mean β bends most away from the straight line; `None` on a flat path.
+pub fn knee_rule(path: &[(usize, f64)], units: usize) -> Option<usize> {
+    let conformity = |&(size, mean): &(usize, f64)| -mean * size as f64;
+    let last = conformity(path.last()?);
+    let highest = path.iter().map(conformity).fold(f64::NEG_INFINITY, f64::max);
+    if units < 2 || highest - last <= 0.0 || !highest.is_finite() {
+        return None;
+    }
+    let bend = |point: &(usize, f64)| {
+        (conformity(point) - last) / (highest - last) - (point.0 as f64 - 1.0) / (units as f64 - 1.0)
+    };
+    // Sizes fall along the path, so `>=` leaves the smaller size on a tie.
+    let best = path.iter().map(|point| (bend(point), point.0)).reduce(|a, b| if b.0 >= a.0 { b } else { a });
+    best.map(|(_, size)| size)
+}
+
+/// The smallest size whose mean is within one standard error of the smallest mean; entries are (size, mean, standard error).
+pub fn one_standard_error(inefficiency: &[(usize, f64, f64)]) -> Option<usize> {
+    let best = inefficiency.iter().min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))?;
+    let limit = best.1 + best.2;
+    inefficiency.iter().filter(|(_, mean, _)| *mean <= limit).map(|&(size, _, _)| size).min()
+}
+
+/// The gradient of the gradient: central differences inside, one-sided at the ends, unit spacing.
+fn curvature(values: &[f64]) -> Vec<f64> {
+    gradient(&gradient(values))
+}
+
+/// First derivative of mean β and the like, as numpy's `gradient`; fewer than two values have none.
+pub fn gradient(values: &[f64]) -> Vec<f64> {
+    let last = values.len().saturating_sub(1);
+    if last == 0 {
+        return vec![0.0; values.len()];
+    }
+    (0..=last)
+        .map(|i| match i {
+            0 => values[1] - values[0],
+            _ if i == last => values[last] - values[last - 1],
+            _ => (values[i + 1] - values[i - 1]) / 2.0,
+        })
+        .collect()
+}
+
+/// Standard deviation with n − 1.
+fn sample_deviation(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(means: &[f64]) -> Vec<(usize, f64)> {
+        means.iter().enumerate().map(|(t, &mean)| (means.len() - t, mean)).collect()
+    }
+
+    /// The sizes of both rules, with k = 5 and k = 3, computed independently.
+    #[test]
+    fn fixtures_agree_on_both_rules() {
+        let file = include_str!("../../tests/fixtures/stopping.json");
+        let fixture: serde_json::Value = serde_json::from_str(file).unwrap();
+        for case in fixture["cases"].as_array().unwrap() {
+            let means: Vec<f64> =
+                case["beta_mean"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+            let (path, units) = (path(&means), means.len());
+            let expected = |key: &str| case[key].as_u64().unwrap() as usize;
+            let rule = BetaRule::default();
+            assert_eq!(rule.psi(units), expected("psi"));
+            assert_eq!(rule.size(&path, units).unwrap_or(1), expected("selected_size_recommended"));
+            let loose = BetaRule { sigma: 3.0, ..rule };
+            assert_eq!(loose.size(&path, units).unwrap_or(1), expected("selected_size_recommended_k3"));
+            assert_eq!(knee_rule(&path, units), Some(expected("selected_size_knee")));
+        }
+    }
+
+    #[test]
+    fn newest_inner_curvature_has_the_closed_form() {
+        let means = [1.0, 0.5, 0.7, -0.3, -2.0];
+        let d = curvature(&means);
+        assert!((d[3] - (2.0 * means[4] - 3.0 * means[3] + means[1]) / 4.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn stops_before_the_drop() {
+        let mut means = vec![-1.0; 20];
+        means.iter_mut().enumerate().for_each(|(t, mean)| *mean -= 0.01 * t as f64);
+        means[15] = -9.0;
+        assert_eq!(BetaRule::default().size(&path(&means), 20), Some(5));
+    }
+
+    #[test]
+    fn a_flat_path_has_no_knee() {
+        assert_eq!(knee_rule(&path(&[0.0; 8]), 8), None);
+        assert_eq!(knee_rule(&[], 0), None);
+        assert_eq!(knee_rule(&[(1, -3.0)], 1), None);
+    }
+
+    #[test]
+    fn one_se_takes_the_smallest_size_near_the_best() {
+        let curve = [(4, 1.2, 0.1), (3, 1.1, 0.1), (2, 1.15, 0.1), (1, 2.0, 0.1)];
+        assert_eq!(one_standard_error(&curve), Some(2));
+        assert_eq!(one_standard_error(&[]), None);
+    }
+}
