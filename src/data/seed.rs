@@ -21,16 +21,27 @@ pub enum Purpose {
     Folds = 5,
 }
 
-/// A stream of random numbers that depends on its three coordinates alone.
+/// A stream of random numbers that depends on its coordinates alone.
 #[derive(Debug, Clone)]
 pub struct Stream(ChaCha8Rng);
 
 impl Stream {
     /// The stream of one purpose in one split of one seed.
     pub fn new(seed: u64, split: u64, purpose: Purpose) -> Self {
+        Self::keyed(seed, split, purpose, 0)
+    }
+
+    /// The stream of one row of the table, whatever part of the split holds it and wherever it stands there.
+    pub fn for_row(seed: u64, split: u64, purpose: Purpose, row: usize) -> Self {
+        Self::keyed(seed, split, purpose, row as u64 + 1)
+    }
+
+    /// `row` counts from 1; 0 is the stream that belongs to no row.
+    fn keyed(seed: u64, split: u64, purpose: Purpose, row: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&(purpose as u64).to_le_bytes());
+        key[16..24].copy_from_slice(&row.to_le_bytes());
         let mut rng = ChaCha8Rng::from_seed(key);
         rng.set_stream(split);
         Self(rng)
@@ -73,6 +84,10 @@ mod tests {
         for other in [first(1, 0, Purpose::Split), first(0, 1, Purpose::Split), first(0, 0, Purpose::Folds)] {
             assert_ne!(base, other);
         }
+        let of_row = |row| Stream::for_row(0, 0, Purpose::Split, row).uniform();
+        assert_eq!(of_row(3), of_row(3));
+        assert_ne!(of_row(0), base);
+        assert_ne!(of_row(0), of_row(1));
     }
 
     #[test]

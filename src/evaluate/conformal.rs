@@ -1,0 +1,479 @@
+//! Conformal p-values and prediction sets of one split's test rows (METHOD.md section 6). Knows scores, not models.
+
+use ndarray::{Array2, ArrayView2};
+use statrs::function::gamma::ln_gamma;
+
+use super::Tally;
+use crate::data::seed::{Purpose, Stream};
+use crate::select::{Nonconformity, Score};
+
+/// Scores are compared in whole steps of 2⁻³²: ties of exact arithmetic stay ties in any arithmetic.
+const STEPS_PER_UNIT: f64 = 4_294_967_296.0;
+
+/// How p-values and sets are made.
+#[derive(Debug, Clone)]
+pub struct ConformalSettings {
+    /// A label is in the set if its p-value is above this.
+    pub epsilon: f64,
+    /// Compare a candidate label only with conformal rows of that label.
+    pub mondrian: bool,
+    /// Break ties at random, so that p-values of true labels are exactly uniform.
+    pub smoothed: bool,
+    /// The score.
+    pub measure: Nonconformity,
+}
+
+/// The conformal and test labels of one split, ready to judge any model of it.
+#[derive(Debug, Clone)]
+pub struct Evaluator {
+    settings: ConformalSettings,
+    conformal_y: Vec<usize>,
+    test_y: Vec<usize>,
+    /// Conformal scores lie group by group: all rows are one group, or each class is one under Mondrian.
+    slots: Vec<usize>,
+    /// Where each group begins; one entry more than there are groups.
+    bounds: Vec<usize>,
+    /// τ, test rows × m, if smoothed.
+    tau: Option<Array2<f64>>,
+}
+
+impl Evaluator {
+    /// Takes the labels of the conformal and test rows; `test_rows` are row numbers of the table, and τ depends on
+    /// them, not on positions in the split.
+    pub fn new(
+        settings: ConformalSettings,
+        conformal_y: &[usize],
+        test_y: &[usize],
+        test_rows: &[usize],
+        seed: u64,
+        split: u64,
+    ) -> Self {
+        let classes = settings.measure.classes;
+        let group = |y: usize| if settings.mondrian { y } else { 0 };
+        let mut bounds = vec![0; if settings.mondrian { classes } else { 1 } + 1];
+        for &y in conformal_y {
+            bounds[group(y) + 1] += 1;
+        }
+        for g in 1..bounds.len() {
+            bounds[g] += bounds[g - 1];
+        }
+        let mut next = bounds.clone();
+        let slot = |&y: &usize| {
+            let slot = &mut next[group(y)];
+            *slot += 1;
+            *slot - 1
+        };
+        let slots = conformal_y.iter().map(slot).collect();
+        let tau = settings.smoothed.then(|| {
+            let mut tau = Array2::zeros((test_rows.len(), classes));
+            for (mut of_row, &row) in tau.rows_mut().into_iter().zip(test_rows) {
+                let mut stream = Stream::for_row(seed, split, Purpose::Smoothing, row);
+                of_row.map_inplace(|tau| *tau = stream.uniform());
+            }
+            tau
+        });
+        Self { settings, conformal_y: conformal_y.to_vec(), test_y: test_y.to_vec(), slots, bounds, tau }
+    }
+
+    /// Counts what one model does on the test rows, from its decision values f_r(x), rows × m, and its biases.
+    pub fn tally(&self, conformal: ArrayView2<'_, f64>, test: ArrayView2<'_, f64>, bias: &[f64]) -> Tally {
+        let mut tally = Tally::new(self.settings.measure.classes);
+        self.judge(conformal, test, bias, |row, decision, p| {
+            tally.add(self.test_y[row], predicted(decision), p, self.settings.epsilon);
+        });
+        tally
+    }
+
+    /// The p-value of every test row under every label, test rows × m.
+    pub fn p_values(
+        &self,
+        conformal: ArrayView2<'_, f64>,
+        test: ArrayView2<'_, f64>,
+        bias: &[f64],
+    ) -> Array2<f64> {
+        let mut values = Array2::zeros(test.dim());
+        self.judge(conformal, test, bias, |row, _, p| {
+            values.row_mut(row).iter_mut().zip(p).for_each(|(value, p)| *value = *p);
+        });
+        values
+    }
+
+    /// Visits every test row with its decision values and p-values.
+    fn judge(
+        &self,
+        conformal: ArrayView2<'_, f64>,
+        test: ArrayView2<'_, f64>,
+        bias: &[f64],
+        mut visit: impl FnMut(usize, &[f64], &[f64]),
+    ) {
+        let measure = &self.settings.measure;
+        let mut decision = vec![0.0; measure.classes];
+        let mut alphas = vec![0.0; measure.classes];
+        let mut references = vec![0.0; self.slots.len()];
+        for ((row, &y), &slot) in conformal.rows().into_iter().zip(&self.conformal_y).zip(&self.slots) {
+            decision.iter_mut().zip(row).for_each(|(own, f)| *own = *f);
+            measure.alphas(&decision, bias, &mut alphas);
+            references[slot] = on_grid(alphas[y]);
+        }
+        for group in self.bounds.windows(2) {
+            references[group[0]..group[1]].sort_unstable_by(f64::total_cmp);
+        }
+        for (i, row) in test.rows().into_iter().enumerate() {
+            decision.iter_mut().zip(row).for_each(|(own, f)| *own = *f);
+            measure.alphas(&decision, bias, &mut alphas);
+            for (y, value) in alphas.iter_mut().enumerate() {
+                let group = if self.settings.mondrian { y } else { 0 };
+                let tau = self.tau.as_ref().map(|tau| tau[[i, y]]);
+                let reference = &references[self.bounds[group]..self.bounds[group + 1]];
+                *value = p_value(reference, on_grid(*value), tau, measure.score);
+            }
+            visit(i, &decision, &alphas);
+        }
+    }
+}
+
+/// A score in whole grid steps; what is not a number is as strange as can be.
+fn on_grid(alpha: f64) -> f64 {
+    if alpha.is_nan() { f64::INFINITY } else { (alpha * STEPS_PER_UNIT).round() }
+}
+
+/// p of a score among ascending conformal scores.
+fn p_value(reference: &[f64], alpha: f64, tau: Option<f64>, score: Score) -> f64 {
+    let n = reference.len();
+    let at_least = n - reference.partition_point(|&own| own < alpha);
+    let rows = match score {
+        Score::Weighted => n + 1,
+        // The authors' code divides by n (METHOD.md section 9), so its p can be above 1.
+        Score::Published => n.max(1),
+    };
+    let count = match tau {
+        None => (at_least + 1) as f64,
+        Some(tau) => {
+            let above = n - reference.partition_point(|&own| own <= alpha);
+            above as f64 + tau * (at_least - above + 1) as f64
+        }
+    };
+    count / rows as f64
+}
+
+/// argmax_r f_r, the lowest index on ties (METHOD.md section 7).
+pub fn predicted(decision: &[f64]) -> usize {
+    (1..decision.len()).fold(0, |best, r| if decision[r] > decision[best] { r } else { best })
+}
+
+/// (N−1)/(m−1): the mean set size on a scale where 0 is one label and 1 is all.
+pub fn normalised_inefficiency(inefficiency: f64, classes: usize) -> f64 {
+    (inefficiency - 1.0) / (classes - 1) as f64
+}
+
+/// Whether `n_conf` conformal rows are too few to exclude any label: even the strangest row has p = 1/(n+1) > ε.
+pub fn never_excluded(n_conf: usize, epsilon: f64) -> bool {
+    excluding_counts(n_conf, epsilon) == 0
+}
+
+/// l = #{c in 0..=n_conf: (c+1)/(n_conf+1) ≤ ε}, with the very comparison that makes sets.
+fn excluding_counts(n_conf: usize, epsilon: f64) -> usize {
+    let rows = (n_conf + 1) as f64;
+    (0..=n_conf).take_while(|&c| (c + 1) as f64 / rows <= epsilon).count()
+}
+
+/// Where the coverage of one valid split falls 95 times in 100.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Band {
+    /// The 2.5 % quantile.
+    pub lo: f64,
+    /// The 97.5 % quantile.
+    pub hi: f64,
+    /// The mean: 1−ε or a little more.
+    pub mean: f64,
+}
+
+/// The 95 %, equal-tailed band of the coverage on `n_test` rows, for p-values neither smoothed nor published: the
+/// covered count is BetaBinomial(n_test, n_conf+1−l, l). A quantile is the least count whose cumulative probability
+/// reaches it. None without test rows.
+pub fn coverage_band(n_test: usize, n_conf: usize, epsilon: f64) -> Option<Band> {
+    if n_test == 0 {
+        return None;
+    }
+    let l = excluding_counts(n_conf, epsilon);
+    let (a, b) = ((n_conf + 1 - l) as f64, l as f64);
+    let mean = a / (a + b);
+    if l == 0 || l == n_conf + 1 {
+        return Some(Band { lo: mean, hi: mean, mean });
+    }
+    let n = n_test as f64;
+    let ln_beta = |a: f64, b: f64| ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b);
+    // C(n, k) = 1/((n+1) B(k+1, n−k+1)).
+    let constant = -(n + 1.0).ln() - ln_beta(a, b);
+    let probability = |k: usize| {
+        let k = k as f64;
+        (constant - ln_beta(k + 1.0, n - k + 1.0) + ln_beta(k + a, n - k + b)).exp()
+    };
+    let cumulative: Vec<f64> = (0..=n_test)
+        .scan(0.0, |sum, k| {
+            *sum += probability(k);
+            Some(*sum)
+        })
+        .collect();
+    let total = cumulative[n_test];
+    let quantile = |q: f64| cumulative.partition_point(|&sum| sum < q * total) as f64 / n;
+    Some(Band { lo: quantile(0.025), hi: quantile(0.975), mean })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Axis;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    /// With λ = 1 and two classes, both scores are α(x, y) = −f_y where the other f is 0.
+    fn settings(score: Score) -> ConformalSettings {
+        let measure = Nonconformity { lambda: 1.0, classes: 2, score };
+        ConformalSettings { epsilon: 0.1, mondrian: false, smoothed: false, measure }
+    }
+
+    /// Decision values that give each row the score at its label.
+    fn decisions(scores: &[f64], labels: &[usize]) -> Array2<f64> {
+        let mut decisions = Array2::zeros((scores.len(), 2));
+        for (i, (&score, &y)) in scores.iter().zip(labels).enumerate() {
+            decisions[[i, y]] = -score;
+        }
+        decisions
+    }
+
+    #[test]
+    fn p_values_match_the_fixture() {
+        let fixture: Value = serde_json::from_str(include_str!("../../tests/fixtures/pvalues.json")).unwrap();
+        let numbers = |key: &str| fixture[key].as_array().unwrap().iter().map(|v| v.as_f64().unwrap());
+        let scores: Vec<f64> = numbers("calibration").collect();
+        let labels: Vec<usize> = numbers("calibration_labels").map(|y| y as usize).collect();
+        let tests = fixture["tests"].as_array().unwrap();
+        let column = |key: &str| -> Vec<f64> { tests.iter().map(|t| t[key].as_f64().unwrap()).collect() };
+        let zeros = vec![0; tests.len()];
+        let rows: Vec<usize> = (0..tests.len()).collect();
+        let conformal = decisions(&scores, &labels);
+        let evaluator = |settings| Evaluator::new(settings, &labels, &zeros, &rows, 0, 0);
+        let check = |evaluator: &Evaluator, y: usize, key: &str| {
+            let test = decisions(&column("alpha"), &vec![y; tests.len()]);
+            let p = evaluator.p_values(conformal.view(), test.view(), &[0.3, -0.2]);
+            for (ours, theirs) in p.column(y).iter().zip(column(key)) {
+                assert!((ours - theirs).abs() < 1e-12, "{key}: {ours} {theirs}");
+            }
+            p
+        };
+
+        let standard = evaluator(settings(Score::Weighted));
+        for y in [0, 1] {
+            let p = check(&standard, y, "p_standard");
+            for (key, epsilon) in [("in_set_eps_0_1", 0.1), ("in_set_eps_0_2", 0.2)] {
+                for (p, test) in p.column(y).iter().zip(tests) {
+                    assert_eq!(*p > epsilon, test[key].as_bool().unwrap());
+                }
+            }
+        }
+        check(&evaluator(settings(Score::Published)), 0, "p_reference_code");
+        let mondrian = evaluator(ConformalSettings { mondrian: true, ..settings(Score::Weighted) });
+        check(&mondrian, 0, "p_mondrian_class0");
+        check(&mondrian, 1, "p_mondrian_class1");
+        let mut smoothed = evaluator(ConformalSettings { smoothed: true, ..settings(Score::Weighted) });
+        for (mut of_row, tau) in smoothed.tau.as_mut().unwrap().rows_mut().into_iter().zip(column("tau")) {
+            of_row.fill(tau);
+        }
+        check(&smoothed, 0, "p_smoothed");
+    }
+
+    /// How often p of the true label is ≤ each ε, by class: one test row a draw, exchangeable with 30 conformal rows.
+    fn rejections(settings: &ConformalSettings, draws: u64, epsilons: &[f64]) -> [(u32, Vec<u32>); 2] {
+        let mut stream = Stream::new(11, 0, Purpose::Split);
+        let mut counts = [(0, vec![0; epsilons.len()]), (0, vec![0; epsilons.len()])];
+        for draw in 0..draws {
+            let y: Vec<usize> = (0..31).map(|_| usize::from(stream.uniform() < 0.3)).collect();
+            // Twelve values only, so there are ties; class 1 is stranger.
+            let scores: Vec<f64> = y.iter().map(|&y| (stream.below(12) + 3 * y) as f64).collect();
+            let all = decisions(&scores, &y);
+            let (conformal, test) = all.view().split_at(Axis(0), 30);
+            let evaluator = Evaluator::new(settings.clone(), &y[..30], &y[30..], &[7], 5, draw);
+            let p = evaluator.p_values(conformal, test, &[0.0; 2])[[0, y[30]]];
+            let (n, rejected) = &mut counts[y[30]];
+            *n += 1;
+            rejected.iter_mut().zip(epsilons).for_each(|(count, epsilon)| *count += u32::from(p <= *epsilon));
+        }
+        counts
+    }
+
+    const EPSILONS: [f64; 4] = [0.05, 0.1, 0.2, 0.5];
+    const DRAWS: u64 = 20_000;
+
+    /// Four standard errors of a share.
+    fn tolerance(epsilon: f64, n: u32) -> f64 {
+        4.0 * (epsilon * (1.0 - epsilon) / f64::from(n)).sqrt()
+    }
+
+    #[test]
+    fn a_true_label_is_excluded_at_most_as_often_as_promised() {
+        let [(n0, zero), (n1, one)] = rejections(&settings(Score::Weighted), DRAWS, &EPSILONS);
+        for ((a, b), epsilon) in zero.iter().zip(&one).zip(EPSILONS) {
+            let share = f64::from(a + b) / f64::from(n0 + n1);
+            assert!(share <= epsilon + tolerance(epsilon, n0 + n1), "{share} at {epsilon}");
+        }
+    }
+
+    #[test]
+    fn smoothed_p_values_are_uniform() {
+        let smoothed = ConformalSettings { smoothed: true, ..settings(Score::Weighted) };
+        let [(n0, zero), (n1, one)] = rejections(&smoothed, DRAWS, &EPSILONS);
+        for ((a, b), epsilon) in zero.iter().zip(&one).zip(EPSILONS) {
+            let share = f64::from(a + b) / f64::from(n0 + n1);
+            assert!((share - epsilon).abs() <= tolerance(epsilon, n0 + n1), "{share} at {epsilon}");
+        }
+    }
+
+    #[test]
+    fn mondrian_keeps_the_promise_to_each_class() {
+        let mondrian = ConformalSettings { mondrian: true, ..settings(Score::Weighted) };
+        for (n, rejected) in rejections(&mondrian, DRAWS, &EPSILONS) {
+            for (count, epsilon) in rejected.iter().zip(EPSILONS) {
+                let share = f64::from(*count) / f64::from(n);
+                assert!(share <= epsilon + tolerance(epsilon, n), "{share} at {epsilon}");
+            }
+        }
+    }
+
+    #[test]
+    fn tau_belongs_to_the_row_not_to_its_position() {
+        let smoothed = ConformalSettings { smoothed: true, ..settings(Score::Weighted) };
+        let tau = |rows: &[usize]| Evaluator::new(smoothed.clone(), &[], &[0, 1], rows, 1, 2).tau.unwrap();
+        let (one, other) = (tau(&[4, 9]), tau(&[9, 4]));
+        assert_eq!(one.row(0), other.row(1));
+        assert_eq!(one.row(1), other.row(0));
+        assert_ne!(one[[0, 0]], one[[0, 1]]);
+    }
+
+    #[test]
+    fn rounding_noise_breaks_no_tie_and_strange_numbers_do_no_harm() {
+        let reference = [on_grid(0.1 + 0.2), on_grid(f64::INFINITY), on_grid(f64::NAN)];
+        assert_eq!(p_value(&reference, on_grid(0.3), None, Score::Weighted), 1.0);
+        assert_eq!(p_value(&reference, on_grid(f64::NAN), None, Score::Weighted), 0.75);
+        assert_eq!(p_value(&reference, on_grid(f64::NEG_INFINITY), None, Score::Weighted), 1.0);
+        assert_eq!(p_value(&[], 0.0, None, Score::Published), 1.0);
+    }
+
+    #[test]
+    fn predicts_the_first_of_equals() {
+        assert_eq!(predicted(&[0.5, 0.7, 0.7]), 1);
+        assert_eq!(predicted(&[-0.0, 0.0]), 0);
+    }
+
+    #[test]
+    fn normalised_inefficiency_runs_from_one_label_to_all() {
+        assert_eq!(normalised_inefficiency(1.0, 4), 0.0);
+        assert_eq!(normalised_inefficiency(4.0, 4), 1.0);
+    }
+
+    #[test]
+    fn knows_when_rows_are_too_few_to_exclude() {
+        // ⌈1/ε⌉−1 rows are needed.
+        for (epsilon, needed) in [(0.1, 9), (0.05, 19), (0.3, 3), (0.2, 4)] {
+            assert!(never_excluded(needed - 1, epsilon));
+            assert!(!never_excluded(needed, epsilon));
+        }
+    }
+
+    #[test]
+    fn band_of_a_small_case_is_as_by_hand() {
+        // n_conf = 1, ε = 1/2: l = 1, so BetaBinomial(n, 1, 1), uniform on 0..=n.
+        let band = coverage_band(39, 1, 0.5).unwrap();
+        assert_eq!(band.mean, 0.5);
+        // Cumulative (k+1)/40: 0.025 is reached at k = 0 or, by rounding, 1; 0.975 at 38 or 39.
+        assert!(band.lo <= 1.0 / 39.0 && band.hi >= 38.0 / 39.0, "{band:?}");
+        let band = coverage_band(99, 1, 0.5).unwrap();
+        assert_eq!((band.lo, band.hi), (2.0 / 99.0, 97.0 / 99.0));
+        // n_conf = 2, ε = 1/3: BetaBinomial(2, 2, 1) is 1/6, 2/6, 3/6.
+        let band = coverage_band(2, 2, 1.0 / 3.0).unwrap();
+        assert_eq!((band.lo, band.hi, band.mean), (0.0, 1.0, 2.0 / 3.0));
+    }
+
+    #[test]
+    fn bands_match_scipys_betabinom() {
+        for (n_test, n_conf, epsilon, lo, hi, mean) in [
+            (40, 25, 0.1, 30.0, 40.0, 0.923_076_923_076_923_1),
+            (100, 50, 0.1, 79.0, 98.0, 0.901_960_784_313_725_5),
+            (1000, 400, 0.05, 923.0, 973.0, 0.950_124_688_279_301_7),
+            (50, 30, 0.2, 31.0, 48.0, 0.806_451_612_903_225_8),
+        ] {
+            let band = coverage_band(n_test, n_conf, epsilon).unwrap();
+            assert_eq!((band.lo, band.hi), (lo / n_test as f64, hi / n_test as f64));
+            assert!((band.mean - mean).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn band_without_exclusion_is_a_point() {
+        assert_eq!(coverage_band(20, 8, 0.1), Some(Band { lo: 1.0, hi: 1.0, mean: 1.0 }));
+        assert_eq!(coverage_band(0, 8, 0.1), None);
+    }
+
+    #[test]
+    fn band_agrees_with_simulated_splits() {
+        let (n_test, n_conf, epsilon, draws) = (40, 25, 0.1, 20_000);
+        let band = coverage_band(n_test, n_conf, epsilon).unwrap();
+        let mut stream = Stream::new(3, 0, Purpose::Split);
+        let mut coverages: Vec<f64> = (0..draws)
+            .map(|_| {
+                let mut scores: Vec<f64> = (0..n_conf).map(|_| stream.uniform()).collect();
+                scores.sort_unstable_by(f64::total_cmp);
+                let covered = |_: &usize| p_value(&scores, stream.uniform(), None, Score::Weighted) > epsilon;
+                (0..n_test).filter(covered).count() as f64 / n_test as f64
+            })
+            .collect();
+        coverages.sort_unstable_by(f64::total_cmp);
+        let mean = coverages.iter().sum::<f64>() / f64::from(draws);
+        // sd of one coverage ≈ 0.08, so 4 standard errors.
+        assert!((mean - band.mean).abs() < 4.0 * 0.08 / f64::from(draws).sqrt(), "{mean} {band:?}");
+        let below = |bar: f64| coverages.iter().filter(|&&c| c < bar).count() as f64 / f64::from(draws);
+        let up_to = |bar: f64| coverages.iter().filter(|&&c| c <= bar).count() as f64 / f64::from(draws);
+        for (q, bar) in [(0.025, band.lo), (0.975, band.hi)] {
+            let noise = 4.0 * (q * (1.0 - q) / f64::from(draws)).sqrt();
+            assert!(below(bar) < q + noise && up_to(bar) > q - noise, "{q}: {} {}", below(bar), up_to(bar));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_conformal_rows_is_irrelevant(
+            rows in prop::collection::vec((0_usize..2, -4_i32..4, -4_i32..4), 1..30),
+            seed: u64,
+            mondrian: bool,
+        ) {
+            let mut shuffled = rows.clone();
+            Stream::new(seed, 0, Purpose::Split).shuffle(&mut shuffled);
+            let settings = ConformalSettings { mondrian, ..settings(Score::Weighted) };
+            let test = decisions(&[-1.0, 0.0, 2.0], &[0, 1, 1]);
+            let tally = |rows: &[(usize, i32, i32)]| {
+                let y: Vec<usize> = rows.iter().map(|row| row.0).collect();
+                let f = Array2::from_shape_fn((y.len(), 2), |(i, r)| f64::from([rows[i].1, rows[i].2][r]) / 3.0);
+                Evaluator::new(settings.clone(), &y, &[0, 1, 1], &[0, 1, 2], 0, 0).tally(f.view(), test.view(), &[0.0; 2])
+            };
+            prop_assert_eq!(tally(&rows), tally(&shuffled));
+        }
+
+        #[test]
+        fn sets_shrink_as_epsilon_grows(
+            scores in prop::collection::vec(-3.0..3.0_f64, 2..40),
+            small in 0.0..0.5_f64,
+            more in 0.0..0.5_f64,
+        ) {
+            let y: Vec<usize> = (0..scores.len()).map(|i| i % 2).collect();
+            let f = decisions(&scores, &y);
+            let tally = |epsilon| {
+                let settings = ConformalSettings { epsilon, ..settings(Score::Weighted) };
+                Evaluator::new(settings, &y, &y, &y, 0, 0).tally(f.view(), f.view(), &[0.0; 2])
+            };
+            let (wide, narrow) = (tally(small), tally(small + more));
+            prop_assert!(narrow.covered.iter().zip(&wide.covered).all(|(a, b)| a <= b));
+            prop_assert!(narrow.set_sizes.iter().zip(&wide.set_sizes).all(|(a, b)| a <= b));
+            prop_assert_eq!(narrow.confusion, wide.confusion);
+        }
+    }
+}
