@@ -1,6 +1,17 @@
 //! What a careful colleague would say about this table, in sentences.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::discriminant;
+
 use serde::{Deserialize, Serialize};
+
+use super::Dataset;
+use super::cells::short;
+use super::features::Reason;
+use super::names::listed;
+use super::target::Found;
 
 /// How much a note matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,5 +53,214 @@ impl Audit {
     /// The sentences of one level.
     pub fn at(&self, level: Level) -> impl Iterator<Item = &str> {
         self.notes.iter().filter(move |note| note.level == level).map(|note| note.text.as_str())
+    }
+
+    /// Says how the class column was found.
+    pub(super) fn target(&mut self, name: &str, found: Found) {
+        let name = short(name);
+        match found {
+            Found::Told => self.notice(format!("the class column is '{name}' (as told)")),
+            Found::ByName => self.notice(format!("the class column is '{name}' (found by its name)")),
+            Found::Last => {
+                self.warn(format!("the class column is '{name}', the last: if it is not, use --target"))
+            }
+        }
+    }
+
+    /// Says which rows have no class.
+    pub(super) fn without_class(&mut self, lines: &[u64], classes: &[Option<u32>]) {
+        let absent = lines.iter().zip(classes).filter(|(_, class)| class.is_none());
+        let absent: Vec<_> = absent.map(|(line, _)| line.to_string()).collect();
+        if !absent.is_empty() {
+            let lines = listed(absent.iter().map(String::as_str));
+            self.warn(format!(
+                "{} without a class left out: {} {lines}",
+                rows(absent.len()),
+                word(absent.len(), "line")
+            ));
+        }
+    }
+
+    /// Warns of labels that differ in case alone.
+    pub(super) fn alike(&mut self, column: &str, labels: &[String]) {
+        let mut seen = HashMap::new();
+        for label in labels {
+            if let Some(other) = seen.insert(label.to_lowercase(), label) {
+                let (column, other, label) = (short(column), short(other), short(label));
+                self.warn(format!("'{other}' and '{label}' are different values of '{column}'"));
+            }
+        }
+    }
+
+    /// Says what was dropped, one sentence for each kind of reason.
+    pub(super) fn dropped(&mut self, dropped: &[(String, Reason)]) {
+        let kinds = [
+            (Reason::Asked, Level::Notice, "left out with --drop"),
+            (Reason::Empty, Level::Notice, "dropped, without any value"),
+            (
+                Reason::Missing(0.0),
+                Level::Notice,
+                "dropped, with too many missing values (see --max-missing)",
+            ),
+            (Reason::Constant, Level::Notice, "dropped, the same in all rows"),
+            (Reason::Counter, Level::Warning, "dropped, numbering the rows"),
+            (Reason::Identifier, Level::Warning, "dropped, with different text in every row, like an id"),
+        ];
+        for (kind, level, end) in kinds {
+            let of_kind = dropped.iter().filter(|(_, reason)| discriminant(reason) == discriminant(&kind));
+            let names: Vec<_> = of_kind.map(|(name, _)| name.as_str()).collect();
+            if !names.is_empty() {
+                let n = names.len();
+                self.notes.push(Note {
+                    level,
+                    text: format!("{n} {} {end}: {}", word(n, "column"), listed(names)),
+                });
+            }
+        }
+    }
+
+    /// Says which features of the groups file are not there any more.
+    pub(super) fn unused_members(&mut self, features: &[String]) {
+        if !features.is_empty() {
+            let names = listed(features.iter().map(String::as_str));
+            self.notice(format!("the groups file names dropped features: {names}"));
+        }
+    }
+}
+
+impl Dataset {
+    /// Adds to the audit what can be said of the finished data.
+    pub(super) fn summarise(&mut self) {
+        let classes: Vec<_> = self
+            .classes
+            .iter()
+            .zip(self.class_counts())
+            .map(|(class, n)| format!("{} {n}", short(class)))
+            .collect();
+        let (units, columns) = (self.units.len(), self.columns.len());
+        let encoded = if units == columns { String::new() } else { format!(" in {columns} columns") };
+        self.audit.notice(format!(
+            "{}, {units} {}{encoded}, {} classes: {}",
+            rows(self.y.len()),
+            word(units, "feature"),
+            classes.len(),
+            listed(classes.iter().map(String::as_str))
+        ));
+        let missing: Vec<_> = self.missing_by_variable().filter(|&missing| missing > 0).collect();
+        if !missing.is_empty() {
+            let (cells, columns) = (missing.iter().sum(), missing.len());
+            self.audit.notice(format!(
+                "{cells} missing {} in {columns} {} {} imputed per split",
+                word(cells, "cell"),
+                word(columns, "column"),
+                if cells == 1 { "is" } else { "are" }
+            ));
+        }
+        let pairs: Vec<_> = self.duplicates();
+        if !pairs.is_empty() {
+            let shown: Vec<_> = pairs
+                .iter()
+                .take(5)
+                .map(|&(a, b)| format!("'{}' repeats '{}'", short(&self.columns[b]), short(&self.columns[a])))
+                .collect();
+            let more = if pairs.len() > 5 { format!(" and {} more", pairs.len() - 5) } else { String::new() };
+            self.audit.warn(format!("some columns are copies of others: {}{more}", shown.join(", ")));
+        }
+    }
+
+    /// Columns with the same values as an earlier one: (earlier, later).
+    fn duplicates(&self) -> Vec<(usize, usize)> {
+        let bits = |column: usize| self.x.row(column).into_iter().map(|value| value.to_bits());
+        let mut first = HashMap::new();
+        let mut pairs = Vec::new();
+        for column in 0..self.columns.len() {
+            let mut hasher = DefaultHasher::new();
+            bits(column).for_each(|bits| bits.hash(&mut hasher));
+            match first.entry(hasher.finish()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(column);
+                }
+                Entry::Occupied(entry) if bits(*entry.get()).eq(bits(column)) => {
+                    pairs.push((*entry.get(), column))
+                }
+                Entry::Occupied(_) => {}
+            }
+        }
+        pairs
+    }
+}
+
+fn rows(n: usize) -> String {
+    format!("{n} {}", word(n, "row"))
+}
+
+fn word(n: usize, word: &str) -> String {
+    if n == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(audit: &Audit) -> Vec<&str> {
+        audit.notes.iter().map(|note| note.text.as_str()).collect()
+    }
+
+    #[test]
+    fn says_how_the_class_column_was_found() {
+        let mut audit = Audit::default();
+        audit.target("class", Found::ByName);
+        audit.target("z", Found::Last);
+        assert_eq!(
+            audit.at(Level::Notice).collect::<Vec<_>>(),
+            ["the class column is 'class' (found by its name)"]
+        );
+        assert_eq!(
+            audit.at(Level::Warning).collect::<Vec<_>>(),
+            ["the class column is 'z', the last: if it is not, use --target"]
+        );
+    }
+
+    #[test]
+    fn counts_rows_without_a_class_and_labels_that_look_alike() {
+        let mut audit = Audit::default();
+        audit.without_class(&[2, 3, 5], &[None, Some(0), None]);
+        audit.without_class(&[2], &[Some(0)]);
+        audit.alike("sick", &["No", "no", "yes"].map(String::from));
+        assert_eq!(
+            texts(&audit),
+            ["2 rows without a class left out: lines 2, 5", "'No' and 'no' are different values of 'sick'"]
+        );
+    }
+
+    #[test]
+    fn groups_dropped_columns_by_reason_and_caps_the_list() {
+        let mut dropped: Vec<_> = (0..12).map(|i| (format!("x{i}"), Reason::Constant)).collect();
+        dropped.push(("id".to_owned(), Reason::Identifier));
+        let mut audit = Audit::default();
+        audit.dropped(&dropped);
+        assert_eq!(
+            texts(&audit),
+            [
+                "12 columns dropped, the same in all rows: x0, x1, x2, x3, x4, x5, x6, x7, x8, x9 and 2 more",
+                "1 column dropped, with different text in every row, like an id: id"
+            ]
+        );
+        assert_eq!(audit.notes[1].level, Level::Warning);
+    }
+
+    #[test]
+    fn warns_of_copies_and_counts_missing_cells() {
+        let x = ndarray::array![[1.0, 2.0, 1.0], [f64::NAN, 5.0, f64::NAN], [3.0, 3.0, 3.0]];
+        let names = ["a", "b", "c"].map(String::from).to_vec();
+        let data = Dataset::from_arrays(x.view(), &["u", "v", "u"], Some(names)).unwrap();
+        assert_eq!(
+            texts(&data.audit),
+            [
+                "3 rows, 3 features, 2 classes: u 2, v 1",
+                "2 missing cells in 2 columns are imputed per split",
+                "some columns are copies of others: 'c' repeats 'a'"
+            ]
+        );
     }
 }

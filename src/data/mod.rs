@@ -3,15 +3,22 @@
 //! Matrices are **feature-major**: shape (columns, rows), so that one feature is one contiguous slice. That is what
 //! elimination walks over; `matrix.t()` is the usual rows × columns view.
 
+mod arrays;
 mod audit;
+mod cells;
+mod features;
+mod names;
 mod prepare;
 mod schema;
 pub mod seed;
+mod source;
 mod split;
 mod table;
+mod target;
+mod units;
 
 pub use audit::{Audit, Level, Note};
-pub use prepare::{Impute, Part, Prepared, Scale, prepare};
+pub use prepare::{DONOR_LIMIT, Impute, Part, Prepared, Scale, prepare, refuse_missing};
 pub use schema::{Dataset, DroppedColumn, SchemaOptions, Unit};
 pub use split::{Calibration, Split, SplitOptions, Splits};
 pub use table::{Column, ReadOptions, Table};

@@ -1,19 +1,25 @@
 //! Which columns are features, of what type, in which units: decided once, on all rows, without looking at the target.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
+use super::features::{Features, Reason};
+use super::names::find;
+use super::table::{Column, Table};
+use super::target::{Classes, Found, choose};
+use super::units::{keep, merge, read_groups};
 use super::{Audit, ReadOptions};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// What the user says about the columns. Columns are named, or given as a 0-based index… see the command line.
+/// What the user says about the columns, by their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SchemaOptions {
     /// How to read the file.
     pub read: ReadOptions,
-    /// The class column, by name or by 1-based position.
+    /// The class column, by name or, if no column has that name, by 1-based position.
     pub target: Option<String>,
     /// Columns to leave out.
     pub drop: Vec<String>,
@@ -108,7 +114,187 @@ pub struct Dataset {
 impl Dataset {
     /// Reads and understands a file; `progress` is told bytes read and bytes in all.
     pub fn load(path: &Path, options: &SchemaOptions, progress: impl FnMut(u64, u64)) -> Result<Self> {
-        let _ = (path, options, progress);
-        todo!()
+        let as_text = |header: &[String]| Ok(Roles::new(header, options)?.as_text());
+        let table = Table::read(path, &options.read, as_text, progress)?;
+        let header = table.header.clone();
+        let (mut data, features) = Self::understand(table, options).map_err(|error| error.file(path))?;
+        let groups = options.groups.as_deref();
+        let members = groups.map(read_groups).transpose()?.unwrap_or_default();
+        let (mut units, unused) =
+            merge(&features, &members).map_err(|error| error.file(groups.unwrap_or(path)))?;
+        keep(&mut units, &features, &header, &options.keep).map_err(|error| error.file(path))?;
+        data.units = units;
+        data.audit.unused_members(&unused);
+        data.summarise();
+        Ok(data)
+    }
+
+    /// All but the units.
+    fn understand(table: Table, options: &SchemaOptions) -> Result<(Self, Features)> {
+        let Table { name, sha256, header, columns, lines, .. } = table;
+        let roles = Roles::new(&header, options)?;
+        let mut audit = Audit::default();
+        if !options.read.no_header && header.iter().all(|name| name.parse::<f64>().is_ok()) {
+            audit.warn("the header holds only numbers: if it is a row of data, add --no-header");
+        }
+        let target = header[roles.target].clone();
+        audit.target(&target, roles.found);
+        let (levels, codes) = text(&columns[roles.target])?;
+        let Classes { labels: classes, rows, y } =
+            Classes::new(levels, codes).map_err(|error| error.column(&target))?;
+        audit.without_class(&lines, codes);
+        audit.alike(&target, &classes);
+        let ids = roles.id.map(|id| names_of(&columns[id], &rows)).transpose()?;
+        let groups = roles.group.map(|group| groups_of(&columns[group], &rows)).transpose()?;
+
+        let mut features = Features::default();
+        for (position, (name, column)) in header.iter().zip(columns).enumerate() {
+            if roles.dropped.contains(&position) {
+                features.dropped.push((name.clone(), Reason::Asked));
+            } else if roles.is_feature(position) {
+                features.add(name, &column, &rows, options.max_missing)?;
+            }
+        }
+        audit.dropped(&features.dropped);
+        if features.columns.is_empty() {
+            return Err(Error::data("no feature is left")
+                .remedy("look at what was dropped with crfe-tui check, or raise --max-missing"));
+        }
+        check_unique(&features.columns)?;
+        let shape = (features.columns.len(), rows.len());
+        let x = Array2::from_shape_vec(shape, std::mem::take(&mut features.values))
+            .map_err(|error| Error::internal(format!("columns of unequal length ({error})")))?;
+        let reason = |(name, reason): &(String, Reason)| DroppedColumn {
+            name: name.clone(),
+            reason: reason.to_string(),
+        };
+        let dropped = features.dropped.iter().map(reason).collect();
+        let (columns, units) = (features.columns.clone(), Vec::new());
+        let data =
+            Self { name, sha256, x, columns, units, target, classes, y, rows, ids, groups, dropped, audit };
+        Ok((data, features))
+    }
+
+    /// How many rows each class has.
+    pub fn class_counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.classes.len()];
+        for &class in &self.y {
+            counts[class] += 1;
+        }
+        counts
+    }
+
+    /// How many cells of the features are missing; a missing category is one cell, however many columns it has.
+    pub fn missing_cells(&self) -> usize {
+        self.missing_by_variable().sum()
+    }
+
+    /// For each variable how many of its cells are missing.
+    pub(super) fn missing_by_variable(&self) -> impl Iterator<Item = usize> {
+        let firsts = self.units.iter().flat_map(|unit| {
+            let before = std::iter::once(None).chain(unit.columns.iter().map(Some));
+            let first = |(&column, before): (&usize, Option<&usize>)| {
+                let again = before.is_some_and(|&before| self.same_variable(before, column));
+                (!again).then_some(column)
+            };
+            unit.columns.iter().zip(before).filter_map(first)
+        });
+        firsts.map(|column| self.x.row(column).iter().filter(|value| value.is_nan()).count())
+    }
+
+    /// Whether two columns of one unit are levels of one variable, `name=level`.
+    fn same_variable(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.columns[a].as_bytes(), self.columns[b].as_bytes());
+        a.iter().zip(b).take_while(|(a, b)| a == b).any(|(&sign, _)| sign == b'=')
     }
 }
+
+/// What the columns of the file are for, by position.
+struct Roles {
+    target: usize,
+    found: Found,
+    dropped: HashSet<usize>,
+    categorical: Vec<usize>,
+    group: Option<usize>,
+    id: Option<usize>,
+}
+
+impl Roles {
+    fn new(header: &[String], options: &SchemaOptions) -> Result<Self> {
+        let all = |names: &[String], option| {
+            names.iter().map(|name| find(header, name, option)).collect::<Result<Vec<_>>>()
+        };
+        let one =
+            |name: &Option<String>, option| name.as_ref().map(|name| find(header, name, option)).transpose();
+        let dropped = all(&options.drop, "--drop")?;
+        let categorical = all(&options.categorical, "--categorical")?;
+        let group = one(&options.group_col, "--group-col")?;
+        let id = one(&options.id_col, "--id-col")?;
+        let taken: Vec<_> = dropped.iter().copied().chain(group).chain(id).collect();
+        let (target, found) = choose(header, options.target.as_deref(), &taken)?;
+        let roles = Self { target, found, dropped: dropped.into_iter().collect(), categorical, group, id };
+        let clash = [
+            (roles.dropped.contains(&target), "--drop"),
+            (group == Some(target), "--group-col"),
+            (id == Some(target), "--id-col"),
+        ];
+        match clash.iter().find(|(clashes, _)| *clashes) {
+            Some((_, option)) => {
+                Err(Error::usage(format!("--target and {option} both name the column '{}'", header[target]))
+                    .remedy("name two columns"))
+            }
+            None => Ok(roles),
+        }
+    }
+
+    fn is_feature(&self, position: usize) -> bool {
+        position != self.target && self.group != Some(position) && self.id != Some(position)
+    }
+
+    /// The columns whose values are names, whatever they look like.
+    fn as_text(&self) -> Vec<usize> {
+        let some = self.group.iter().chain(&self.id).chain(&self.categorical).chain(&self.dropped);
+        some.copied().chain([self.target]).collect()
+    }
+}
+
+fn text(column: &Column) -> Result<(&[String], &[Option<u32>])> {
+    match column {
+        Column::Text { levels, codes } => Ok((levels, codes)),
+        Column::Numbers(_) => Err(Error::internal("a column that was to be read as text is numbers")),
+    }
+}
+
+/// The text of each row, empty if missing.
+fn names_of(column: &Column, rows: &[usize]) -> Result<Vec<String>> {
+    let (levels, codes) = text(column)?;
+    let name = |&row: &usize| codes[row].map_or_else(String::new, |code| levels[code as usize].clone());
+    Ok(rows.iter().map(name).collect())
+}
+
+/// The group of each row, numbered in order of appearance; a row without one is a group of its own.
+fn groups_of(column: &Column, rows: &[usize]) -> Result<Vec<usize>> {
+    let (_, codes) = text(column)?;
+    let (mut known, mut count) = (HashMap::new(), 0);
+    let mut new = || {
+        count += 1;
+        count - 1
+    };
+    let group = |&row: &usize| match codes[row] {
+        Some(code) => *known.entry(code).or_insert_with(&mut new),
+        None => new(),
+    };
+    Ok(rows.iter().map(group).collect())
+}
+
+fn check_unique(columns: &[String]) -> Result<()> {
+    let mut seen = HashSet::new();
+    match columns.iter().find(|name| !seen.insert(name.as_str())) {
+        Some(name) => Err(Error::data(format!("a category and another column both make a column '{name}'"))
+            .remedy("rename one of them")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Finding what a user named, and saying what else there is when it cannot be found.
+
+use super::cells::{quoted, short};
+use crate::error::{Error, Result};
+
+/// The position of the column called `name`, which the user gave with `option`.
+pub(super) fn find(header: &[String], name: &str, option: &str) -> Result<usize> {
+    let name = name.trim();
+    header.iter().position(|column| column == name).ok_or_else(|| unknown("column", name, option, header))
+}
+
+/// The error for a name that is not there.
+pub(super) fn unknown<S: AsRef<str>>(what: &str, name: &str, option: &str, known: &[S]) -> Error {
+    let near = nearest(name, known);
+    let remedy = if !near.is_empty() {
+        format!("did you mean {}?", near.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(" or "))
+    } else if known.len() <= 8 {
+        format!("there are {}", listed(known.iter().map(AsRef::as_ref)))
+    } else {
+        "crfe-tui check lists the columns".to_owned()
+    };
+    Error::usage(format!("{option} names the {what} '{}', which does not exist", short(name))).remedy(remedy)
+}
+
+/// Up to ten names, and how many more.
+pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 10;
+    let mut names = names.into_iter().map(short);
+    let shown: Vec<_> = names.by_ref().take(SHOWN).collect();
+    match names.count() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The up to three known names that a slip of the pen would turn into `name`.
+fn nearest<'a, S: AsRef<str>>(name: &str, known: &'a [S]) -> Vec<&'a str> {
+    let wanted = name.to_lowercase();
+    let most = (wanted.chars().count() / 3).min(3);
+    let mut near: Vec<_> = known
+        .iter()
+        .map(|known| (edits(&wanted, &known.as_ref().to_lowercase()), known.as_ref()))
+        .filter(|&(edits, _)| edits <= most)
+        .collect();
+    near.sort_by_key(|&(edits, _)| edits);
+    near.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// Levenshtein's distance.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<_> = b.chars().collect();
+    let mut row: Vec<_> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_edits() {
+        assert_eq!(edits("kitten", "sitting"), 3);
+        assert_eq!(edits("", "abc"), 3);
+        assert_eq!(edits("same", "same"), 0);
+    }
+
+    #[test]
+    fn names_what_is_near_or_what_there_is() {
+        let header = ["Age", "gender", "chest pain", "class"].map(String::from);
+        let say = |name| find(&header, name, "--drop").unwrap_err().to_string();
+        assert_eq!(say("age"), "--drop names the column 'age', which does not exist; did you mean Age?");
+        assert!(say("chst pain").ends_with("did you mean 'chest pain'?"));
+        assert!(say("weight").ends_with("there are Age, gender, chest pain, class"));
+        assert_eq!(find(&header, " gender ", "--drop").unwrap(), 1);
+    }
+
+    #[test]
+    fn long_lists_are_capped() {
+        let names: Vec<_> = (0..13).map(|i| format!("x{i}")).collect();
+        assert_eq!(
+            listed(names.iter().map(String::as_str)),
+            "x0, x1, x2, x3, x4, x5, x6, x7, x8, x9 and 3 more"
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! Which column holds the classes, and whether it can.
+
+use std::cmp::Ordering;
+
+use super::names;
+use crate::error::{Error, Result};
+
+/// A class column has at most so many classes.
+const MOST_CLASSES: usize = 50;
+/// Numbers with more distinct values than this may be a quantity.
+const MOST_GRADES: usize = 20;
+const USUAL_NAMES: [&str; 6] = ["class", "target", "label", "y", "outcome", "diagnosis"];
+
+/// How the class column was found, as the end of a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Told,
+    ByName,
+    Last,
+}
+
+/// The position of the class column: as told by name or 1-based position, else by a usual name, else the last that is
+/// not taken for something else.
+pub(super) fn choose(header: &[String], told: Option<&str>, taken: &[usize]) -> Result<(usize, Found)> {
+    if let Some(told) = told {
+        let by_name = names::find(header, told, "--target");
+        let by_position = told.trim().parse().ok().filter(|n| (1..=header.len()).contains(n)).map(|n| n - 1);
+        return by_name.or_else(|unknown| by_position.ok_or(unknown)).map(|position| (position, Found::Told));
+    }
+    let free: Vec<_> = (0..header.len()).filter(|position| !taken.contains(position)).collect();
+    let called =
+        |name: &str| free.iter().copied().find(|&position| header[position].eq_ignore_ascii_case(name));
+    if let Some(position) = USUAL_NAMES.iter().find_map(|name| called(name)) {
+        return Ok((position, Found::ByName));
+    }
+    let last = free.last().map(|&position| (position, Found::Last));
+    last.ok_or_else(|| {
+        Error::usage("no column is left for the classes").remedy("name the class column with --target")
+    })
+}
+
+/// The classes, and which rows have which.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Classes {
+    /// Labels, sorted.
+    pub(super) labels: Vec<String>,
+    /// For each row that has a class its position in the file, from 0.
+    pub(super) rows: Vec<usize>,
+    /// For each of these rows the index of its class.
+    pub(super) y: Vec<usize>,
+}
+
+impl Classes {
+    /// Understands a text column as classes.
+    pub(super) fn new(levels: &[String], codes: &[Option<u32>]) -> Result<Self> {
+        let another = "name the class column with --target";
+        let present =
+            codes.iter().enumerate().filter_map(|(row, code)| code.map(|code| (row, code as usize)));
+        let (rows, codes): (Vec<_>, Vec<_>) = present.unzip();
+        match levels {
+            [] => return Err(Error::data("no row has a class").remedy(another)),
+            [one] => {
+                let what = format!("every row has the class '{one}', and a classifier needs two");
+                return Err(Error::data(what).remedy(another));
+            }
+            _ => {}
+        }
+        let count = levels.len();
+        if let Some(numbers) = all_numbers(levels)
+            && count > MOST_GRADES
+            && (numbers.iter().any(|number| number.fract() != 0.0) || 5 * count > rows.len())
+        {
+            let what = format!(
+                "the class column has {count} different numbers: it looks like a continuous quantity"
+            );
+            return Err(Error::data(what).remedy("name the class column with --target, or bin this one"));
+        }
+        if count > MOST_CLASSES {
+            let what = format!("the class column has {count} different values: it looks like an id");
+            return Err(Error::data(what).remedy(another));
+        }
+        let (labels, place) = sort_levels(levels);
+        Ok(Self { labels, rows, y: codes.into_iter().map(|code| place[code]).collect() })
+    }
+}
+
+/// The levels sorted (as numbers if all are numbers), and for each its place there.
+pub(super) fn sort_levels(levels: &[String]) -> (Vec<String>, Vec<usize>) {
+    let numbers = all_numbers(levels);
+    let by_number = |a: usize, b: usize| numbers.as_ref().map_or(Ordering::Equal, |n| n[a].total_cmp(&n[b]));
+    let mut order: Vec<_> = (0..levels.len()).collect();
+    order.sort_by(|&a, &b| by_number(a, b).then_with(|| levels[a].cmp(&levels[b])));
+    let mut place = vec![0; levels.len()];
+    for (i, &level) in order.iter().enumerate() {
+        place[level] = i;
+    }
+    (order.into_iter().map(|level| levels[level].clone()).collect(), place)
+}
+
+fn all_numbers(levels: &[String]) -> Option<Vec<f64>> {
+    levels.iter().map(|level| level.parse().ok().filter(|number: &f64| number.is_finite())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings<S: ToString>(values: impl IntoIterator<Item = S>) -> Vec<String> {
+        values.into_iter().map(|value| value.to_string()).collect()
+    }
+
+    fn classes(levels: &[String], rows: u32) -> Result<Classes> {
+        let codes: Vec<_> = (0..rows).map(|row| Some(row % levels.len() as u32)).collect();
+        Classes::new(levels, &codes)
+    }
+
+    #[test]
+    fn the_class_column_is_told_or_usual_or_last() {
+        let header = strings(["Diagnosis", "a", "Class", "b"]);
+        assert_eq!(choose(&header, Some("a"), &[]).unwrap(), (1, Found::Told));
+        assert_eq!(choose(&header, Some("4"), &[]).unwrap(), (3, Found::Told));
+        assert_eq!(choose(&header, None, &[]).unwrap(), (2, Found::ByName));
+        assert_eq!(choose(&header, None, &[0, 2, 3]).unwrap(), (1, Found::Last));
+        assert_eq!(choose(&header[..2], None, &[]).unwrap(), (0, Found::ByName));
+        assert_eq!(choose(&strings(["u", "v"]), None, &[]).unwrap(), (1, Found::Last));
+        for wrong in ["0", "5", "zzz"] {
+            assert_eq!(choose(&header, Some(wrong), &[]).unwrap_err().exit_code(), 2);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_a_number_comes_before_a_position() {
+        assert_eq!(choose(&strings(["3", "2", "1"]), Some("1"), &[]).unwrap().0, 2);
+    }
+
+    #[test]
+    fn classes_sort_as_numbers_when_all_are() {
+        let codes = [Some(0), None, Some(1), Some(2)];
+        let sorted = Classes::new(&strings(["10", "2", "-1"]), &codes).unwrap();
+        assert_eq!(sorted.labels, ["-1", "2", "10"]);
+        assert_eq!((sorted.rows, sorted.y), (vec![0, 2, 3], vec![2, 1, 0]));
+        assert_eq!(Classes::new(&strings(["10", "2", "x"]), &codes).unwrap().labels, ["10", "2", "x"]);
+    }
+
+    #[test]
+    fn refuses_what_cannot_be_classes() {
+        let say = |levels: &[String], rows| classes(levels, rows).unwrap_err().to_string();
+        assert_eq!(
+            say(&strings(["yes"]), 9),
+            "every row has the class 'yes', and a classifier needs two; name the class column with --target"
+        );
+        assert_eq!(
+            say(&strings((0..200).map(|i| format!("p{i}"))), 400),
+            "the class column has 200 different values: it looks like an id; name the class column with --target"
+        );
+        let continuous =
+            "it looks like a continuous quantity; name the class column with --target, or bin this one";
+        assert!(say(&strings((0..30).map(|i| f64::from(i) + 0.5)), 900).ends_with(continuous));
+        assert!(say(&strings(0..30), 100).ends_with(continuous));
+        assert_eq!(Classes::new(&[], &[None]).unwrap_err().exit_code(), 3);
+    }
+
+    #[test]
+    fn many_integer_grades_with_many_rows_each_are_classes() {
+        assert_eq!(classes(&strings(0..30), 300).unwrap().labels.len(), 30);
+    }
+}
