@@ -10,4 +10,4 @@ mod solver;
 use gram::Gram;
 use linfa::Linfa;
 use newton::Newton;
-pub use solver::{ClassWeight, Convergence, PathSolver, Problem, SolverKind, solver};
+pub use solver::{ClassWeight, Convergence, PathSolver, Problem, SolverKind, decisions, solver};

@@ -2,9 +2,10 @@
 
 use std::str::FromStr;
 
-use ndarray::{ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
+use super::lanes::axpy;
 use super::{Gram, Linfa, Newton};
 use crate::error::{Error, Result};
 
@@ -130,4 +131,29 @@ pub fn solver<'a>(kind: SolverKind, problem: Problem<'a>) -> Result<Box<dyn Path
         SolverKind::Newton => Box::new(Gram::new(problem)),
         SolverKind::Linfa => Box::new(Linfa::new(problem)?),
     })
+}
+
+/// f_r(x) = w_r·x + b_r for the rows of a feature-major matrix: rows × classes.
+pub fn decisions(model: &dyn PathSolver, classes: usize, x: ArrayView2<'_, f64>) -> Array2<f64> {
+    let rows = x.ncols();
+    let mut decisions = Array2::zeros((rows, classes));
+    let mut of_class = vec![0.0; rows];
+    // For two classes the first is the mirror image of the last.
+    for class in if classes == 2 { 1..2 } else { 0..classes } {
+        of_class.fill(model.bias(class));
+        let weights = model.weights(class);
+        for &j in model.columns() {
+            match x.row(j).to_slice() {
+                Some(feature) => axpy(weights[j], feature, &mut of_class),
+                None => of_class.iter_mut().zip(x.row(j)).for_each(|(f, value)| *f += weights[j] * value),
+            }
+        }
+        for (mut row, &value) in decisions.rows_mut().into_iter().zip(&of_class) {
+            row[class] = value;
+            if classes == 2 {
+                row[0] = -value;
+            }
+        }
+    }
+    decisions
 }
