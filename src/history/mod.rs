@@ -1,0 +1,88 @@
+//! Everything that has happened, at any cursor: events in, traces out. Knows no files and no screen.
+
+mod trace;
+
+pub use trace::Trace;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::run::{EventKind, RunEvent, RunInfo, TaskId};
+use crate::select::Method;
+
+/// All tasks of a run, as far as they have come.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    info: Option<Arc<RunInfo>>,
+    tasks: BTreeMap<TaskId, Trace>,
+    failed: BTreeMap<TaskId, String>,
+    finished: bool,
+}
+
+impl History {
+    /// Takes note of an event.
+    pub fn apply(&mut self, event: &RunEvent) {
+        match (&event.kind, event.task) {
+            (EventKind::RunStarted(info), _) => self.info = Some(info.clone()),
+            (EventKind::RunFinished, _) => self.finished = true,
+            (EventKind::TaskStarted(parts), Some(task)) => {
+                self.failed.remove(&task);
+                self.tasks.insert(task, Trace::new(parts.clone()));
+            }
+            (EventKind::Step(step), Some(task)) => {
+                if let Some(trace) = self.tasks.get_mut(&task) {
+                    trace.push(step.clone());
+                }
+            }
+            (EventKind::TaskFinished { reason, rest, cv_size }, Some(task)) => {
+                if let Some(trace) = self.tasks.get_mut(&task) {
+                    trace.finish(*reason, rest.clone(), *cv_size);
+                }
+            }
+            (EventKind::TaskFailed { message }, Some(task)) => {
+                self.tasks.remove(&task);
+                self.failed.insert(task, message.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// What is known of the run, once it has started.
+    pub fn info(&self) -> Option<&Arc<RunInfo>> {
+        self.info.as_ref()
+    }
+
+    /// A task's trace, finished or not.
+    pub fn trace(&self, task: TaskId) -> Option<&Trace> {
+        self.tasks.get(&task)
+    }
+
+    /// The finished tasks, sorted by method and split.
+    pub fn finished_tasks(&self) -> impl Iterator<Item = (TaskId, &Trace)> {
+        self.tasks.iter().filter(|(_, trace)| trace.finished()).map(|(&task, trace)| (task, trace))
+    }
+
+    /// The finished traces of a method, by split.
+    pub fn of_method(&self, method: Method) -> impl Iterator<Item = (usize, &Trace)> {
+        self.finished_tasks()
+            .filter(move |(task, _)| task.method == method)
+            .map(|(task, trace)| (task.split, trace))
+    }
+
+    /// The methods that have a finished task.
+    pub fn methods(&self) -> Vec<Method> {
+        let mut methods: Vec<Method> = self.finished_tasks().map(|(task, _)| task.method).collect();
+        methods.dedup();
+        methods
+    }
+
+    /// The tasks that could not be finished, and why.
+    pub fn failed(&self) -> &BTreeMap<TaskId, String> {
+        &self.failed
+    }
+
+    /// Whether all tasks have ended.
+    pub fn complete(&self) -> bool {
+        self.finished
+    }
+}

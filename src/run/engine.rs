@@ -1,0 +1,187 @@
+//! N plain threads over a queue of tasks. One panicking task fails alone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crossbeam_channel::Sender;
+
+use super::task::{SplitWork, run_task};
+use super::{EventKind, Gate, Passage, Plan, RunEvent, TaskId};
+use crate::error::Result;
+
+/// The name of worker threads; a panic there is a failed task, not a crash.
+pub const WORKER: &str = "crfe-worker";
+
+/// Runs the tasks of a plan and tells what happens.
+pub struct Engine<'a> {
+    plan: &'a Plan,
+    gate: &'a Gate,
+    events: Sender<RunEvent>,
+    seq: AtomicU64,
+}
+
+impl<'a> Engine<'a> {
+    /// An engine that tells its events to a (bounded) channel.
+    pub fn new(plan: &'a Plan, gate: &'a Gate, events: Sender<RunEvent>) -> Self {
+        Self { plan, gate, events, seq: AtomicU64::new(0) }
+    }
+
+    /// Runs the tasks to the end, or until the gate is cancelled or nobody listens any more.
+    pub fn run(&self, tasks: &[TaskId], threads: usize) {
+        self.run_with(tasks, threads, |work, task, tell, go_on| run_task(self.plan, work, task, tell, go_on));
+    }
+
+    fn run_with<W>(&self, tasks: &[TaskId], threads: usize, work: W)
+    where
+        W: Fn(&SplitWork, TaskId, &mut dyn FnMut(EventKind), &mut dyn FnMut() -> bool) -> Result<bool> + Sync,
+    {
+        self.tell(None, EventKind::RunStarted(self.plan.info.clone()));
+        let next = AtomicUsize::new(0);
+        let shared = SharedWork::new(self.plan, tasks);
+        std::thread::scope(|scope| {
+            for _ in 0..threads.clamp(1, tasks.len().max(1)) {
+                let worker = || {
+                    while let Some(&task) = tasks.get(next.fetch_add(1, Ordering::Relaxed))
+                        && !self.gate.cancelled()
+                    {
+                        self.one(task, &shared, &work);
+                    }
+                };
+                let thread = std::thread::Builder::new().name(WORKER.into());
+                if thread.spawn_scoped(scope, worker).is_err() {
+                    // No more threads to be had: those that run, or else this one, do the work.
+                    worker();
+                }
+            }
+        });
+        if !self.gate.cancelled() {
+            self.tell(None, EventKind::RunFinished);
+        }
+    }
+
+    fn one<W>(&self, task: TaskId, shared: &SharedWork<'_>, work: &W)
+    where
+        W: Fn(&SplitWork, TaskId, &mut dyn FnMut(EventKind), &mut dyn FnMut() -> bool) -> Result<bool>,
+    {
+        let inside = self.gate.enter();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let split = shared.take(task.split)?;
+            let mut tell = |kind| self.tell(Some(task), kind);
+            work(&split, task, &mut tell, &mut || self.gate.pass(task) == Passage::Go)
+        }));
+        drop(inside);
+        shared.give_back(task.split);
+        let message = match outcome {
+            Ok(Ok(_)) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => format!("internal fault: {}", panic_text(&*panic)),
+        };
+        self.tell(Some(task), EventKind::TaskFailed { message });
+    }
+
+    fn tell(&self, task: Option<TaskId>, kind: EventKind) {
+        let seq = self.seq.fetch_add(1, Ordering::Relaxed);
+        if self.events.send(RunEvent { seq, task, kind }).is_err() {
+            self.gate.cancel();
+        }
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+}
+
+/// The preparation of each split: made by the first task that needs it, shared, and dropped after the last.
+struct SharedWork<'a> {
+    plan: &'a Plan,
+    splits: Vec<Mutex<(usize, Option<Arc<SplitWork>>)>>,
+}
+
+impl<'a> SharedWork<'a> {
+    fn new(plan: &'a Plan, tasks: &[TaskId]) -> Self {
+        let users = |split| tasks.iter().filter(|task| task.split == split).count();
+        Self {
+            plan,
+            splits: (0..plan.splits.count()).map(|split| Mutex::new((users(split), None))).collect(),
+        }
+    }
+
+    /// Waits only for the preparation of the same split.
+    fn take(&self, split: usize) -> Result<Arc<SplitWork>> {
+        let mut slot = self.splits[split].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(work) = &slot.1 {
+            return Ok(work.clone());
+        }
+        let work = Arc::new(SplitWork::new(self.plan, split)?);
+        slot.1 = Some(work.clone());
+        Ok(work)
+    }
+
+    fn give_back(&self, split: usize) {
+        let mut slot = self.splits[split].lock().unwrap_or_else(PoisonError::into_inner);
+        slot.0 -= 1;
+        if slot.0 == 0 {
+            slot.1 = None;
+        }
+    }
+}
+
+/// What this process may use: affinity and cgroup limits, and what Slurm gave it.
+pub fn default_threads() -> usize {
+    let allowed = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let slurm = std::env::var("SLURM_CPUS_PER_TASK").ok().and_then(|text| text.parse::<usize>().ok());
+    slurm.filter(|&cpus| cpus > 0).map_or(allowed, |cpus| cpus.min(allowed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+    use crate::run::RunOptions;
+    use crate::select::Method;
+    use ndarray::Array2;
+
+    fn plan() -> Plan {
+        let x = Array2::from_shape_fn((40, 3), |(i, j)| ((i * 7 + j * 3) % 11) as f64 + (i % 2 * j) as f64);
+        let labels: Vec<&str> = (0..40).map(|i| if i % 2 == 0 { "a" } else { "b" }).collect();
+        let mut options = RunOptions::default();
+        options.split.splits = 3;
+        Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn one_panicking_task_fails_alone() {
+        let (plan, gate) = (plan(), Gate::default());
+        let (send, receive) = crossbeam_channel::unbounded();
+        let engine = Engine::new(&plan, &gate, send);
+        let bad = TaskId { method: Method::Rfe, split: 1 };
+        engine.run_with(&plan.tasks(), 2, |work, task, tell, go_on| {
+            assert!(task != bad, "on purpose");
+            run_task(&plan, work, task, tell, go_on)
+        });
+        drop(engine);
+        let events: Vec<RunEvent> = receive.iter().collect();
+        let finished = events.iter().filter(|e| matches!(e.kind, EventKind::TaskFinished { .. })).count();
+        assert_eq!(finished, 5);
+        let failed: Vec<_> = events
+            .iter()
+            .filter_map(|e| match &e.kind {
+                EventKind::TaskFailed { message } => Some((e.task, message.as_str())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(failed, [(Some(bad), "internal fault: on purpose")]);
+        assert_eq!(events.last().map(|e| &e.kind), Some(&EventKind::RunFinished));
+    }
+
+    #[test]
+    fn ends_when_nobody_listens() {
+        let (plan, gate) = (plan(), Gate::default());
+        let (send, receive) = crossbeam_channel::bounded(1);
+        drop(receive);
+        Engine::new(&plan, &gate, send).run(&plan.tasks(), 2);
+        assert!(gate.cancelled());
+    }
+}

@@ -1,0 +1,248 @@
+//! What a run says: one stream of [`RunEvent`]s, the same live, recorded, replayed or merged.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::RunSpec;
+use crate::data::{Audit, DroppedColumn, Unit};
+use crate::evaluate::Tally;
+use crate::select::{Method, Stopping};
+
+/// The version of the event format.
+pub const FORMAT: u32 = 1;
+
+/// One path: a method on a split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TaskId {
+    /// The method.
+    pub method: Method,
+    /// The split, from 0.
+    pub split: usize,
+}
+
+impl std::fmt::Display for TaskId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} on split {}", self.method, self.split)
+    }
+}
+
+/// Something happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunEvent {
+    /// Counts the events of one source from 0.
+    pub seq: u64,
+    /// The task it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// What it was.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// The file is being read.
+    Loading {
+        /// Bytes read.
+        bytes: u64,
+        /// Bytes in all.
+        of: u64,
+    },
+    /// The data were understood and tasks begin.
+    RunStarted(Arc<RunInfo>),
+    /// A task begins.
+    TaskStarted(Parts),
+    /// A model was fitted.
+    Step(Arc<Step>),
+    /// All tasks wait.
+    Paused,
+    /// Tasks go on.
+    Resumed,
+    /// A path ended.
+    TaskFinished {
+        /// Why it ended there.
+        reason: Reason,
+        /// The removable units that are left, in the order in which they would go.
+        rest: Vec<usize>,
+        /// The size chosen by cross-validation, when it was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cv_size: Option<usize>,
+    },
+    /// A task could not be finished.
+    TaskFailed {
+        /// Why.
+        message: String,
+    },
+    /// All tasks have ended.
+    RunFinished,
+}
+
+/// Why a path ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Nothing more may go.
+    Complete,
+    /// The stopping rule said so, with `--early`.
+    Early,
+}
+
+/// All that is known when a run starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The settings.
+    pub spec: RunSpec,
+    /// Identifies data and settings that determine the steps.
+    pub fingerprint: String,
+    /// The file's name.
+    pub input: String,
+    /// SHA-256 of the file.
+    pub input_sha256: String,
+    /// SHA-256 of the user's splits, if given.
+    pub splits_sha256: Option<String>,
+    /// How many splits there are.
+    pub splits: usize,
+    /// Rows with a class.
+    pub rows: usize,
+    /// What can be removed.
+    pub units: Vec<Unit>,
+    /// The encoded columns.
+    pub columns: Vec<String>,
+    /// The class column.
+    pub target: String,
+    /// Class labels, sorted.
+    pub classes: Vec<String>,
+    /// Rows of each class.
+    pub class_counts: Vec<usize>,
+    /// Columns of the file that are not used.
+    pub dropped: Vec<DroppedColumn>,
+    /// What there is to say about the table.
+    pub audit: Audit,
+}
+
+impl RunInfo {
+    /// The units that may be removed.
+    pub fn removable(&self) -> usize {
+        self.units.iter().filter(|unit| !unit.kept).count()
+    }
+
+    /// The units that are in every model.
+    pub fn kept(&self) -> usize {
+        self.units.len() - self.removable()
+    }
+}
+
+/// How many rows each part of a split has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parts {
+    /// Training rows.
+    pub train: usize,
+    /// Selection rows.
+    pub selection: usize,
+    /// Conformal rows of each class.
+    pub conformal: Vec<usize>,
+    /// Test rows of each class.
+    pub test: Vec<usize>,
+}
+
+/// One model: what it says of the units present, and which go next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Models fitted before.
+    pub t: usize,
+    /// Units present.
+    pub size: usize,
+    /// The units that go, in order; empty at the end.
+    pub removed: Vec<usize>,
+    /// β or Σ w² of the first that goes.
+    pub criterion: Option<f64>,
+    /// The unit that would have gone next.
+    pub runner_up: Option<usize>,
+    /// How close it was.
+    pub margin: Option<f64>,
+    /// Mean β over the units present.
+    pub beta_mean: f64,
+    /// The stopping statistic, once the rule has warmed up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stopping>,
+    /// Whether every class met its tolerance.
+    pub converged: bool,
+    /// What was counted on the test rows.
+    pub tally: Tally,
+    /// β of the units present.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beta: Option<Betas>,
+}
+
+/// The β of a step, as far as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Betas {
+    /// Of every unit present, in unit order.
+    Whole(Vec<f32>),
+    /// Of some units: those with the highest β.
+    Top(Vec<(u32, f32)>),
+}
+
+/// Values of β that the events of one task may hold: about 4 MB as text.
+const BETA_BUDGET: usize = 400_000;
+/// β kept at a step that is not kept whole.
+const TOP: usize = 32;
+
+impl Betas {
+    /// What is kept of step t of a path over `units`: all while it fits, else every k-th vector whole and the top of the others.
+    pub fn keep(t: usize, units: usize, present: &[usize], beta: &[f64]) -> Option<Self> {
+        let whole = units * (units + 1) / 2;
+        let every = whole.div_ceil(BETA_BUDGET / 2);
+        if whole <= BETA_BUDGET || (t.is_multiple_of(every) && units <= BETA_BUDGET) {
+            return Some(Self::Whole(beta.iter().map(|&b| b as f32).collect()));
+        }
+        let top = (BETA_BUDGET / 4 / units).min(TOP);
+        if top == 0 {
+            return None;
+        }
+        let mut order: Vec<usize> = (0..beta.len()).collect();
+        if order.len() > top {
+            order.select_nth_unstable_by(top - 1, |&a, &b| beta[b].total_cmp(&beta[a]).then(a.cmp(&b)));
+            order.truncate(top);
+        }
+        order.sort_unstable_by(|&a, &b| beta[b].total_cmp(&beta[a]).then(a.cmp(&b)));
+        Some(Self::Top(order.into_iter().map(|i| (present[i] as u32, beta[i] as f32)).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn betas_of_a_task_stay_within_their_budget() {
+        for units in [1_usize, 34, 800, 2_000, 20_000] {
+            let beta = vec![0.5; units];
+            let present: Vec<usize> = (0..units).collect();
+            let values: usize = (0..units)
+                .map(|t| match Betas::keep(t, units, &present[t..], &beta[t..]) {
+                    Some(Betas::Whole(values)) => values.len(),
+                    Some(Betas::Top(values)) => 2 * values.len(),
+                    None => 0,
+                })
+                .sum();
+            assert!(values <= BETA_BUDGET + units, "{units}: {values}");
+        }
+    }
+
+    #[test]
+    fn the_top_holds_the_highest() {
+        let units = 2_000;
+        let beta: Vec<f64> = (0..units).map(|i| ((i * 7919) % units) as f64).collect();
+        let present: Vec<usize> = (0..units).collect();
+        let Some(Betas::Top(top)) = Betas::keep(1, units, &present, &beta) else { panic!("not thinned") };
+        let values: Vec<f32> = top.iter().map(|&(_, value)| value).collect();
+        let expected: Vec<f32> = (0..top.len()).map(|i| (units - 1 - i) as f32).collect();
+        assert_eq!(values, expected);
+    }
+}

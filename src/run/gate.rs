@@ -1,0 +1,149 @@
+//! The only thing that goes back from a screen to the workers: run, pause, step, cancel.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::TaskId;
+
+/// What a worker is told between two eliminations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// Go on.
+    Go,
+    /// Give the task up.
+    Cancelled,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    paused: bool,
+    cancelled: bool,
+    /// Workers inside a task, and how many of them wait here.
+    working: usize,
+    waiting: usize,
+    /// One elimination that a paused task may still make.
+    permit: Option<TaskId>,
+}
+
+/// Workers pass it between two eliminations; the user opens and closes it.
+#[derive(Debug, Default)]
+pub struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A worker that panics does so outside; the state is always whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+        self.changed.notify_all();
+    }
+
+    /// Asks all tasks to wait.
+    pub fn pause(&self) {
+        self.change(|state| state.paused = true);
+    }
+
+    /// Lets all tasks go on.
+    pub fn resume(&self) {
+        self.change(|state| {
+            state.paused = false;
+            state.permit = None;
+        });
+    }
+
+    /// Lets one task make one elimination while paused.
+    pub fn step(&self, task: TaskId) {
+        self.change(|state| state.permit = Some(task));
+    }
+
+    /// Ends all tasks at their next elimination.
+    pub fn cancel(&self) {
+        self.change(|state| state.cancelled = true);
+    }
+
+    /// Whether the run was cancelled.
+    pub fn cancelled(&self) -> bool {
+        self.state().cancelled
+    }
+
+    /// Whether pausing was asked for.
+    pub fn pausing(&self) -> bool {
+        self.state().paused
+    }
+
+    /// Whether pausing was asked for and every worker waits: the acknowledgement.
+    pub fn paused(&self) -> bool {
+        let state = self.state();
+        state.paused && state.waiting == state.working
+    }
+
+    /// A worker comes in, until the guard is dropped.
+    pub fn enter(&self) -> Inside<'_> {
+        self.change(|state| state.working += 1);
+        Inside(self)
+    }
+
+    /// A worker asks, between two eliminations; waits while paused.
+    pub fn pass(&self, task: TaskId) -> Passage {
+        let mut state = self.state();
+        let closed = |state: &State| state.paused && !state.cancelled && state.permit != Some(task);
+        if closed(&state) {
+            state.waiting += 1;
+            self.changed.notify_all();
+            while closed(&state) {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            state.waiting -= 1;
+        }
+        if state.permit == Some(task) {
+            state.permit = None;
+        }
+        if state.cancelled { Passage::Cancelled } else { Passage::Go }
+    }
+}
+
+/// A worker inside; leaves when dropped, also when it panics.
+#[derive(Debug)]
+pub struct Inside<'a>(&'a Gate);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.change(|state| state.working -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::Method;
+
+    const TASK: TaskId = TaskId { method: Method::Crfe, split: 0 };
+
+    #[test]
+    fn a_pause_is_acknowledged_when_every_worker_waits() {
+        let gate = Gate::default();
+        gate.pause();
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                let _inside = gate.enter();
+                (gate.pass(TASK), gate.pass(TASK))
+            });
+            while gate.state().waiting == 0 {
+                std::thread::yield_now();
+            }
+            assert!(gate.paused());
+            gate.step(TASK);
+            // It makes its one step and waits again.
+            while gate.state().permit.is_some() || gate.state().waiting == 0 {
+                std::thread::yield_now();
+            }
+            gate.cancel();
+            assert_eq!(worker.join().unwrap(), (Passage::Go, Passage::Cancelled));
+        });
+        assert!(gate.cancelled());
+    }
+}

@@ -1,0 +1,18 @@
+//! Who runs what, and what is said about it: tasks on plain threads, and one stream of [`RunEvent`]s.
+
+mod cross_validation;
+mod engine;
+mod event;
+mod gate;
+mod journal;
+mod plan;
+mod spec;
+mod task;
+
+pub use engine::{Engine, WORKER, default_threads};
+pub use event::{Betas, EventKind, FORMAT, Parts, Reason, RunEvent, RunInfo, Step, TaskId};
+pub use gate::{Gate, Passage};
+pub use journal::{Journal, Recorded, SHARD_OF_ONE, differences, journals, read_run};
+pub use plan::Plan;
+pub use spec::{RunOptions, RunSpec};
+pub use task::{Prediction, predictions};

@@ -1,0 +1,230 @@
+//! Everything that determines the result of a run, checked once.
+
+use std::ops::Deref;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::data::{Calibration, Impute, Scale, SchemaOptions, SplitOptions};
+use crate::error::{Error, Result};
+use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
+use crate::svm::{ClassWeight, SolverKind};
+
+/// What a user may choose; [`RunOptions::check`] makes a [`RunSpec`] of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunOptions {
+    /// How the file is understood.
+    pub schema: SchemaOptions,
+    /// How columns are scaled.
+    pub scale: Scale,
+    /// How gaps are filled.
+    pub impute: Impute,
+    /// How rows are split.
+    pub split: SplitOptions,
+    /// The methods, sorted, each once.
+    pub methods: Vec<Method>,
+    /// λ.
+    pub lambda: f64,
+    /// C.
+    pub cost: f64,
+    /// Whether C differs by class.
+    pub class_weight: ClassWeight,
+    /// Who fits the models.
+    pub solver: SolverKind,
+    /// How many units go at once.
+    pub step: StepSize,
+    /// How the size of the answer is chosen.
+    pub stop: StopRule,
+    /// k and ψ of the β rule.
+    pub beta_rule: BetaRule,
+    /// End a path where the β rule or the fixed size says.
+    pub early: bool,
+    /// ε: one minus the coverage that is aimed at.
+    pub epsilon: f64,
+    /// p-values by class.
+    pub mondrian: bool,
+    /// Randomised p-values.
+    pub smoothed: bool,
+    /// Which score the p-values are made of.
+    pub score: Score,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            schema: SchemaOptions::default(),
+            scale: Scale::Standard,
+            impute: Impute::Knn(5),
+            split: SplitOptions::default(),
+            methods: vec![Method::Crfe, Method::Rfe],
+            lambda: 0.5,
+            cost: 1.0,
+            class_weight: ClassWeight::None,
+            solver: SolverKind::Newton,
+            step: StepSize::default(),
+            stop: StopRule::Knee,
+            beta_rule: BetaRule::default(),
+            early: false,
+            epsilon: 0.1,
+            mondrian: false,
+            smoothed: false,
+            score: Score::Weighted,
+        }
+    }
+}
+
+impl RunOptions {
+    /// Checks every number and combination.
+    pub fn check(mut self) -> Result<RunSpec> {
+        let within = |name: &str, value: f64, ok: bool, allowed: &str| {
+            if ok {
+                Ok(())
+            } else {
+                Err(Error::usage(format!("--{name} {value} is out of range")).remedy(allowed))
+            }
+        };
+        let open = |value: f64| value > 0.0 && value < 1.0;
+        within("lambda", self.lambda, (0.0..=1.0).contains(&self.lambda), "give a number from 0 to 1")?;
+        within("cost", self.cost, self.cost > 0.0 && self.cost.is_finite(), "give a number above 0")?;
+        within(
+            "epsilon",
+            self.epsilon,
+            open(self.epsilon),
+            "give a number between 0 and 1, such as 0.1 for 90 % coverage",
+        )?;
+        let BetaRule { sigma, window } = self.beta_rule;
+        within(
+            "sigma",
+            sigma,
+            sigma > 0.0 && sigma.is_finite(),
+            "give a number above 0; the paper uses 3 to 5",
+        )?;
+        within(
+            "window",
+            window,
+            window > 0.0 && window <= 1.0,
+            "give a share of the features, above 0 and at most 1",
+        )?;
+        within(
+            "test-size",
+            self.split.test_size,
+            open(self.split.test_size),
+            "give a share between 0 and 1",
+        )?;
+        within("cal-size", self.split.cal_size, open(self.split.cal_size), "give a share between 0 and 1")?;
+        let share = self.schema.max_missing;
+        within("max-missing", share, (0.0..=1.0).contains(&share), "give a share from 0 to 1")?;
+        if self.split.splits == 0 && self.split.splits_from.is_none() {
+            return Err(Error::usage("--splits 0 leaves nothing to run").remedy("give at least 1"));
+        }
+        if self.methods.is_empty() {
+            return Err(Error::usage("--method names no method")
+                .remedy("give crfe, rfe or smfs, separated by commas"));
+        }
+        if self.smoothed && self.score == Score::Published {
+            return Err(Error::usage("--smoothed has no meaning with --score published")
+                .remedy("leave one of them out"));
+        }
+        if self.early && !matches!(self.stop, StopRule::Beta | StopRule::Size(_)) {
+            return Err(Error::usage(format!(
+                "--early cannot end a path by the rule '{}', which needs the whole path",
+                self.stop.name()
+            ))
+            .remedy("add --stop beta or --stop N, or leave --early out"));
+        }
+        self.methods.sort_unstable();
+        self.methods.dedup();
+        Ok(RunSpec(self))
+    }
+}
+
+/// Options that were checked: they can be run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RunOptions", into = "RunOptions")]
+pub struct RunSpec(RunOptions);
+
+impl Deref for RunSpec {
+    type Target = RunOptions;
+    fn deref(&self) -> &RunOptions {
+        &self.0
+    }
+}
+
+impl From<RunSpec> for RunOptions {
+    fn from(spec: RunSpec) -> Self {
+        spec.0
+    }
+}
+
+impl TryFrom<RunOptions> for RunSpec {
+    type Error = Error;
+    fn try_from(options: RunOptions) -> Result<Self> {
+        options.check()
+    }
+}
+
+impl RunSpec {
+    /// Whether coverage is guaranteed: not when β has seen the rows that calibrate, nor under the authors' p-values.
+    pub fn guaranteed(&self) -> bool {
+        self.split.calibration == Calibration::Strict && self.score == Score::Weighted
+    }
+
+    /// What must be the same for two runs to share their steps, option by option. More splits or methods extend a run, and
+    /// the stopping rule only reads a finished path, unless it ended it early.
+    pub fn determining(&self) -> Map<String, Value> {
+        let Ok(Value::Object(mut all)) = serde_json::to_value(&self.0) else {
+            unreachable!("options serialise to an object with string keys")
+        };
+        all.remove("methods");
+        if !self.early {
+            all.remove("stop");
+            all.remove("beta_rule");
+        }
+        if let Some(Value::Object(split)) = all.get_mut("split") {
+            split.remove("splits");
+            // Its contents count, not its name: see the fingerprint.
+            split.remove("splits_from");
+        }
+        if let Some(Value::Object(schema)) = all.get_mut("schema") {
+            schema.remove("groups");
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn out_of_range_numbers_name_the_option_and_the_range() {
+        let options = RunOptions { lambda: 2.0, ..RunOptions::default() };
+        let error = options.check().unwrap_err();
+        assert_eq!(error.to_string(), "--lambda 2 is out of range; give a number from 0 to 1");
+        assert_eq!(error.exit_code(), 2);
+        for bad in [f64::NAN, 0.0, 1.0, -1.0] {
+            assert!(RunOptions { epsilon: bad, ..RunOptions::default() }.check().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_rule_that_reads_the_path_does_not_determine_it() {
+        let spec = |stop, early| RunOptions { stop, early, ..RunOptions::default() }.check().unwrap();
+        let plain = spec(StopRule::Knee, false);
+        assert_eq!(plain.determining(), spec(StopRule::Size(5), false).determining());
+        assert_ne!(plain.determining(), spec(StopRule::Size(5), true).determining());
+        let more = RunOptions {
+            split: SplitOptions { splits: 99, ..SplitOptions::default() },
+            ..RunOptions::default()
+        };
+        assert_eq!(plain.determining(), more.check().unwrap().determining());
+    }
+
+    #[test]
+    fn a_spec_read_back_is_checked_again() {
+        let mut value = serde_json::to_value(RunOptions::default()).unwrap();
+        assert!(serde_json::from_value::<RunSpec>(value.clone()).is_ok());
+        value["lambda"] = 7.0.into();
+        assert!(serde_json::from_value::<RunSpec>(value).is_err());
+    }
+}

@@ -1,0 +1,172 @@
+//! One task: a path of a method on a split, each model evaluated where the path stands. Knows no threads.
+
+use std::sync::OnceLock;
+
+use super::cross_validation::best_size;
+use super::{Betas, EventKind, Parts, Plan, Reason, Step, TaskId};
+use crate::data::{Part, Prepared, prepare};
+use crate::error::Result;
+use crate::evaluate::{ConformalSettings, Evaluator};
+use crate::select::{Elimination, Method, Nonconformity, Settings, StopRule};
+use crate::svm::{Problem, decisions, solver};
+
+/// What the methods of one split share.
+pub struct SplitWork {
+    prepared: Prepared,
+    evaluator: Evaluator,
+    cv_size: OnceLock<usize>,
+    index: usize,
+}
+
+impl SplitWork {
+    /// Scales, imputes and counts once.
+    pub fn new(plan: &Plan, index: usize) -> Result<Self> {
+        let spec = &plan.info.spec;
+        let split = plan.splits.split(&plan.data, index)?;
+        let prepared = prepare(&plan.data, &split, spec.scale, spec.impute, spec.split.seed, index);
+        let settings = ConformalSettings {
+            epsilon: spec.epsilon,
+            mondrian: spec.mondrian,
+            smoothed: spec.smoothed,
+            measure: measure(plan),
+        };
+        let (seed, test) = (spec.split.seed, &prepared.test);
+        let evaluator =
+            Evaluator::new(settings, &prepared.conformal.y, &test.y, &test.rows, seed, index as u64);
+        Ok(Self { prepared, evaluator, cv_size: OnceLock::new(), index })
+    }
+
+    fn parts(&self, classes: usize) -> Parts {
+        let count = |part: &Part| {
+            let mut counts = vec![0; classes];
+            part.y.iter().for_each(|&class| counts[class] += 1);
+            counts
+        };
+        Parts {
+            train: self.prepared.train.y.len(),
+            selection: self.prepared.selection.y.len(),
+            conformal: count(&self.prepared.conformal),
+            test: count(&self.prepared.test),
+        }
+    }
+}
+
+fn measure(plan: &Plan) -> Nonconformity {
+    let spec = &plan.info.spec;
+    Nonconformity { lambda: spec.lambda, classes: plan.data.classes.len(), score: spec.score }
+}
+
+/// How a plan eliminates with a method.
+pub fn settings(plan: &Plan, method: Method) -> Settings {
+    let spec = &plan.info.spec;
+    let weight = spec.class_weight;
+    Settings { method, step: spec.step, measure: measure(plan), solver: spec.solver, cost: spec.cost, weight }
+}
+
+/// Runs a path to its end, telling each event; `go_on` is asked between two eliminations. False if it was told to end.
+pub fn run_task(
+    plan: &Plan,
+    work: &SplitWork,
+    task: TaskId,
+    mut tell: impl FnMut(EventKind),
+    mut go_on: impl FnMut() -> bool,
+) -> Result<bool> {
+    let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
+    let Prepared { train, selection, conformal, test, constant } = &work.prepared;
+    tell(EventKind::TaskStarted(work.parts(classes)));
+    let units = &plan.data.units;
+    let mut path = Elimination::new(
+        settings(plan, task.method),
+        units,
+        (train.x.view(), &train.y),
+        (selection.x.view(), &selection.y),
+        constant,
+    )?;
+    let mut means = Vec::new();
+    let mut reason = Reason::Complete;
+    let mut rest = Vec::new();
+    loop {
+        if !go_on() {
+            return Ok(false);
+        }
+        let Some(removal) = path.next() else { break };
+        means.push(removal.beta_mean);
+        // Tested before each removal, so not at the last model.
+        let stop = if removal.removed.is_empty() { None } else { spec.beta_rule.test(&means, units.len()) };
+        let model = path.model();
+        let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
+        let on = |part: &Part| decisions(model, classes, part.x.view());
+        let tally = work.evaluator.tally(on(conformal).view(), on(test).view(), &bias);
+        let size = removal.present.len();
+        let ends_here = spec.early
+            && match spec.stop {
+                StopRule::Beta => stop.is_some_and(|stop| stop.fired),
+                StopRule::Size(wanted) => size <= wanted,
+                _ => false,
+            };
+        if ends_here || removal.removed.is_empty() {
+            rest = path.rest(&removal);
+        }
+        let mut step = Step {
+            t: removal.t,
+            size,
+            criterion: removal.criterion,
+            runner_up: removal.runner_up,
+            margin: removal.margin,
+            beta_mean: removal.beta_mean,
+            stop,
+            converged: removal.convergence.converged,
+            tally,
+            beta: Betas::keep(removal.t, units.len(), &removal.present, &removal.beta),
+            removed: removal.removed,
+        };
+        if ends_here {
+            if !step.removed.is_empty() {
+                reason = Reason::Early;
+            }
+            (step.removed, step.criterion, step.runner_up, step.margin) = (Vec::new(), None, None, None);
+        }
+        tell(EventKind::Step(step.into()));
+        if ends_here {
+            break;
+        }
+    }
+    let cv_size = (spec.stop == StopRule::Cv)
+        .then(|| *work.cv_size.get_or_init(|| best_size(plan, &work.prepared, work.index)));
+    tell(EventKind::TaskFinished { reason, rest, cv_size });
+    Ok(true)
+}
+
+/// What is predicted for one test row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// The position of the row in the dataset.
+    pub row: usize,
+    /// The p-value of each class.
+    pub p_values: Vec<f64>,
+}
+
+/// The p-values of the test rows of a split under a model of these units: a fresh fit, which has the same solution as the
+/// path's, so predictions need not be recorded.
+pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Prediction>> {
+    let work = SplitWork::new(plan, split)?;
+    let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
+    let mut columns: Vec<usize> =
+        units.iter().flat_map(|&unit| plan.data.units[unit].columns.iter().copied()).collect();
+    columns.sort_unstable();
+    let of = |part: &Part| part.x.select(ndarray::Axis(0), &columns);
+    let Prepared { train, conformal, test, .. } = &work.prepared;
+    let x = of(train);
+    let problem = Problem { x: x.view(), y: &train.y, classes, cost: spec.cost, weight: spec.class_weight };
+    let mut model = solver(spec.solver, problem)?;
+    model.fit();
+    let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
+    let on = |part: &Part| decisions(&*model, classes, of(part).view());
+    let p_values = work.evaluator.p_values(on(conformal).view(), on(test).view(), &bias);
+    Ok(test
+        .rows
+        .iter()
+        .zip(p_values.rows())
+        .map(|(&row, p)| Prediction { row, p_values: p.to_vec() })
+        .collect())
+}
