@@ -1,0 +1,575 @@
+//! The CSV and JSON files of a run, each written whole or not at all.
+//!
+//! Rows are sorted by method and split, numbers are the shortest text that reads back equal, and nothing depends on time
+//! or threads: the same tasks give the same bytes.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::answer::{Answer, common_sizes, sizes_by_split};
+use crate::error::{Error, Result};
+use crate::evaluate::{Bootstrap, agreement_by_size, coverage_band, frequency_at_size, similarity_by_size};
+use crate::history::{History, Trace};
+use crate::run::{Plan, RunInfo, predictions};
+use crate::select::{Method, StopRule};
+
+/// The files that [`write_tables`] makes.
+pub const TABLES: [&str; 14] = [
+    "manifest.json",
+    "summary.json",
+    "metrics.csv",
+    "per_class.csv",
+    "trace.csv",
+    "ranking.csv",
+    "consistency.csv",
+    "similarity.csv",
+    "selection.csv",
+    "stopping.csv",
+    "predictions.csv",
+    "compare.csv",
+    "selected.txt",
+    "summary.txt",
+];
+
+/// selection.csv holds these sizes, and the chosen ones.
+const SELECTION_SIZES: usize = 100;
+
+/// Writes all tables into a directory. Without a plan (the data are not at hand) predictions.csv is left out.
+pub fn write_tables(directory: &Path, history: &History, plan: Option<&Plan>) -> Result<()> {
+    let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
+        return Err(Error::internal("there is no run to write tables of"));
+    };
+    let tables = Tables { history, info, answer: &answer, directory };
+    tables.text("manifest.json", &pretty(&tables.manifest()))?;
+    tables.text("summary.json", &pretty(&answer))?;
+    tables.text("summary.txt", &super::summary(&answer))?;
+    let selected: String = answer.selected().iter().map(|feature| format!("{}\n", feature.name)).collect();
+    tables.text("selected.txt", &selected)?;
+    tables.csv("metrics.csv", Tables::metrics)?;
+    tables.csv("per_class.csv", Tables::per_class)?;
+    tables.csv("trace.csv", Tables::trace)?;
+    tables.csv("ranking.csv", Tables::ranking)?;
+    tables.csv("consistency.csv", Tables::consistency)?;
+    tables.csv("similarity.csv", Tables::similarity)?;
+    tables.csv("selection.csv", Tables::selection)?;
+    tables.csv("stopping.csv", Tables::stopping)?;
+    tables.csv("compare.csv", Tables::compare)?;
+    match plan {
+        Some(plan) => tables.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan)),
+        None => Ok(()),
+    }
+}
+
+fn pretty(value: &impl serde::Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// One row of a CSV file, cell by cell.
+struct Rows<'a>(csv::Writer<&'a mut Vec<u8>>);
+
+impl Rows<'_> {
+    fn header(&mut self, names: &[&str]) -> Result<()> {
+        self.0.write_record(names).map_err(unwritable)
+    }
+
+    fn row(&mut self, cells: &[Cell<'_>]) -> Result<()> {
+        for cell in cells {
+            let text = match cell {
+                Cell::Text(text) => std::borrow::Cow::Borrowed(*text),
+                Cell::Owned(text) => text.as_str().into(),
+                Cell::Int(value) => value.to_string().into(),
+                Cell::Real(Some(value)) if value.is_finite() => value.to_string().into(),
+                Cell::Real(_) => "".into(),
+                Cell::Flag(true) => "true".into(),
+                Cell::Flag(false) => "false".into(),
+            };
+            self.0.write_field(text.as_bytes()).map_err(unwritable)?;
+        }
+        self.0.write_record(None::<&[u8]>).map_err(unwritable)
+    }
+}
+
+fn unwritable(error: csv::Error) -> Error {
+    Error::internal(format!("a row could not be put together: {error}"))
+}
+
+enum Cell<'a> {
+    Text(&'a str),
+    Owned(String),
+    Int(usize),
+    /// Empty when absent.
+    Real(Option<f64>),
+    Flag(bool),
+}
+
+struct Tables<'a> {
+    history: &'a History,
+    info: &'a RunInfo,
+    answer: &'a Answer,
+    directory: &'a Path,
+}
+
+impl Tables<'_> {
+    /// Writes beside, then renames: a reader sees the old file or the new one.
+    fn text(&self, name: &str, text: &str) -> Result<()> {
+        let (path, beside) = (self.directory.join(name), self.directory.join(format!(".{name}.part")));
+        let write = || {
+            let mut file = std::fs::File::create(&beside)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_data()?;
+            std::fs::rename(&beside, &path)
+        };
+        write().map_err(|error| {
+            // The half-written file is of no use; that it may stay is not worth a second error.
+            let _ = std::fs::remove_file(&beside);
+            Error::output(format!("cannot write: {error}"))
+                .file(&path)
+                .remedy("make room, or choose another directory with --out")
+        })
+    }
+
+    fn csv(&self, name: &str, fill: impl FnOnce(&Self, &mut Rows<'_>) -> Result<()>) -> Result<()> {
+        let mut bytes = Vec::new();
+        let mut rows = Rows(csv::Writer::from_writer(&mut bytes));
+        fill(self, &mut rows)?;
+        drop(rows);
+        self.text(name, &String::from_utf8_lossy(&bytes))
+    }
+
+    /// What was run on what, without times or places.
+    fn manifest(&self) -> serde_json::Value {
+        let info = self.info;
+        let classes: Vec<_> = info
+            .classes
+            .iter()
+            .zip(&info.class_counts)
+            .map(|(class, count)| serde_json::json!({"class": class, "rows": count}))
+            .collect();
+        let units: Vec<_> = info
+            .units
+            .iter()
+            .map(|unit| {
+                let columns: Vec<&str> =
+                    unit.columns.iter().map(|&column| info.columns[column].as_str()).collect();
+                serde_json::json!({"name": unit.name, "columns": columns, "kept": unit.kept})
+            })
+            .collect();
+        serde_json::json!({
+            "program": "crfe-tui",
+            "version": env!("CARGO_PKG_VERSION"),
+            "format": info.format,
+            "fingerprint": info.fingerprint,
+            "input": {"name": info.input, "sha256": info.input_sha256},
+            "splits_sha256": info.splits_sha256,
+            "rows": info.rows,
+            "target": info.target,
+            "classes": classes,
+            "units": units,
+            "dropped": info.dropped,
+            "guaranteed": info.spec.guaranteed(),
+            "spec": info.spec,
+            "notes": info.audit.notes,
+            "cautions": self.answer.cautions,
+            "failed": self.history.failed().iter().map(|(task, why)| serde_json::json!({"task": task, "message": why})).collect::<Vec<_>>(),
+        })
+    }
+
+    fn tasks(&self) -> impl Iterator<Item = (Method, usize, &Trace)> {
+        self.history.finished_tasks().map(|(task, trace)| (task.method, task.split, trace))
+    }
+
+    fn name(&self, unit: usize) -> &str {
+        &self.info.units[unit].name
+    }
+
+    fn names(&self, units: &[usize]) -> String {
+        units.iter().map(|&unit| self.name(unit)).collect::<Vec<_>>().join(";")
+    }
+
+    fn metrics(&self, rows: &mut Rows<'_>) -> Result<()> {
+        rows.header(&[
+            "method",
+            "split",
+            "n_features",
+            "coverage",
+            "coverage_lo",
+            "coverage_hi",
+            "guaranteed",
+            "inefficiency",
+            "certainty",
+            "uncertainty",
+            "mistrust",
+            "s_score",
+            "credibility",
+            "accuracy",
+            "precision_macro",
+            "recall_macro",
+            "f1_macro",
+        ])?;
+        let spec = &self.info.spec;
+        for (method, split, trace) in self.tasks() {
+            let sum = |counts: &[usize]| counts.iter().sum();
+            let band = coverage_band(sum(&trace.parts().test), sum(&trace.parts().conformal), spec.epsilon)
+                .filter(|_| has_band(self.info) && !spec.mondrian);
+            for step in trace.steps() {
+                let metrics = step.tally.metrics();
+                let mut cells = vec![
+                    Cell::Text(method.name()),
+                    Cell::Int(split),
+                    Cell::Int(step.size),
+                    Cell::Real(Some(metrics.coverage)),
+                    Cell::Real(band.as_ref().map(|band| band.lo)),
+                    Cell::Real(band.as_ref().map(|band| band.hi)),
+                    Cell::Flag(spec.guaranteed()),
+                ];
+                cells.extend(metrics.named().into_iter().skip(1).map(|(_, value)| Cell::Real(Some(value))));
+                rows.row(&cells)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn per_class(&self, rows: &mut Rows<'_>) -> Result<()> {
+        rows.header(&[
+            "method",
+            "split",
+            "n_features",
+            "class",
+            "n",
+            "coverage",
+            "set_size",
+            "precision",
+            "recall",
+            "f1",
+            "coverage_lo",
+            "coverage_hi",
+        ])?;
+        for (method, split, trace) in self.tasks() {
+            let parts = trace.parts();
+            let bands: Vec<_> = parts
+                .test
+                .iter()
+                .zip(&parts.conformal)
+                .map(|(&test, &conformal)| {
+                    coverage_band(test, conformal, self.info.spec.epsilon)
+                        .filter(|_| self.info.spec.mondrian && has_band(self.info))
+                })
+                .collect();
+            for step in trace.steps() {
+                for (class, metrics) in step.tally.per_class().into_iter().enumerate() {
+                    let band = bands[class].as_ref();
+                    rows.row(&[
+                        Cell::Text(method.name()),
+                        Cell::Int(split),
+                        Cell::Int(step.size),
+                        Cell::Text(&self.info.classes[class]),
+                        Cell::Int(metrics.n as usize),
+                        Cell::Real(Some(metrics.coverage)),
+                        Cell::Real(Some(metrics.set_size)),
+                        Cell::Real(Some(metrics.precision)),
+                        Cell::Real(Some(metrics.recall)),
+                        Cell::Real(Some(metrics.f1)),
+                        Cell::Real(band.map(|band| band.lo)),
+                        Cell::Real(band.map(|band| band.hi)),
+                    ])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn trace(&self, rows: &mut Rows<'_>) -> Result<()> {
+        rows.header(&[
+            "method",
+            "split",
+            "step",
+            "n_features",
+            "removed",
+            "criterion",
+            "runner_up",
+            "margin",
+            "beta_mean",
+            "statistic",
+            "threshold",
+            "fired",
+            "converged",
+        ])?;
+        for (method, split, trace) in self.tasks() {
+            for step in trace.steps() {
+                rows.row(&[
+                    Cell::Text(method.name()),
+                    Cell::Int(split),
+                    Cell::Int(step.t),
+                    Cell::Int(step.size),
+                    Cell::Owned(self.names(&step.removed)),
+                    Cell::Real(step.criterion),
+                    Cell::Text(step.runner_up.map_or("", |unit| self.name(unit))),
+                    Cell::Real(step.margin),
+                    Cell::Real(Some(step.beta_mean)),
+                    Cell::Real(step.stop.map(|stop| stop.statistic)),
+                    Cell::Real(step.stop.map(|stop| stop.threshold)),
+                    Cell::Flag(step.stop.is_some_and(|stop| stop.fired)),
+                    Cell::Flag(step.converged),
+                ])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ranking(&self, rows: &mut Rows<'_>) -> Result<()> {
+        rows.header(&["method", "split", "feature", "rank"])?;
+        for (method, split, trace) in self.tasks() {
+            for (unit, rank) in trace.ranks(self.info.units.len()).into_iter().enumerate() {
+                let rank = rank.map_or(Cell::Text(""), |rank| Cell::Int(rank as usize));
+                rows.row(&[Cell::Text(method.name()), Cell::Int(split), Cell::Text(self.name(unit)), rank])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The ranks of a method's finished splits.
+    fn ranks(&self, method: Method) -> Vec<Vec<Option<u32>>> {
+        self.history.of_method(method).map(|(_, trace)| trace.ranks(self.info.units.len())).collect()
+    }
+
+    fn consistency(&self, rows: &mut Rows<'_>) -> Result<()> {
+        rows.header(&[
+            "method",
+            "n_features",
+            "jaccard",
+            "i_w",
+            "kuncheva",
+            "nogueira",
+            "nogueira_lo",
+            "nogueira_hi",
+        ])?;
+        for method in self.history.methods() {
+            let sizes = common_sizes(self.history, method);
+            // Kept units are left out of the indices.
+            let removable: Vec<usize> = sizes.iter().map(|size| size - self.info.kept()).collect();
+            for (size, agreement) in sizes.iter().zip(agreement_by_size(&self.ranks(method), &removable)) {
+                rows.row(&[
+                    Cell::Text(method.name()),
+                    Cell::Int(*size),
+                    Cell::Real(Some(agreement.jaccard)),
+                    Cell::Real(Some(agreement.i_w)),
+                    Cell::Real(agreement.kuncheva),
+                    Cell::Real(agreement.nogueira),
+                    Cell::Real(agreement.nogueira_lo),
+                    Cell::Real(agreement.nogueira_hi),
+                ])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Each pair of methods, with the splits that both have finished.
+    fn pairs(&self) -> Vec<(Method, Method, Vec<(&Trace, &Trace)>)> {
+        let methods = self.history.methods();
+        let mut pairs = Vec::new();
+        for (i, &a) in methods.iter().enumerate() {
+            for &b in &methods[i + 1..] {
+                let second: std::collections::BTreeMap<usize, &Trace> = self.history.of_method(b).collect();
+                let both: Vec<_> = self
+                    .history
+                    .of_method(a)
+                    .filter_map(|(split, trace)| second.get(&split).map(|&other| (trace, other)))
+                    .collect();
+                pairs.push((a, b, both));
+            }
+        }
+        pairs
+    }
+
+    /// The sizes that all traces of a pair have visited, falling.
+    fn sizes_of_pair(both: &[(&Trace, &Trace)]) -> Vec<usize> {
+        let Some((first, _)) = both.first() else { return Vec::new() };
+        let everywhere =
+            |size: &usize| both.iter().all(|(a, b)| a.at_size(*size).is_some() && b.at_size(*size).is_some());
+        first.steps().iter().map(|step| step.size).filter(everywhere).collect()
+    }
+
+    fn similarity(&self, rows: &mut Rows<'_>) -> Result<()> {
+        rows.header(&[
+            "method_a",
+            "method_b",
+            "n_features",
+            "jaccard",
+            "jaccard_sd",
+            "kuncheva",
+            "kuncheva_sd",
+            "i_w",
+        ])?;
+        let units = self.info.units.len();
+        for (a, b, both) in self.pairs() {
+            let sizes = Self::sizes_of_pair(&both);
+            let removable: Vec<usize> = sizes.iter().map(|size| size - self.info.kept()).collect();
+            let ranks = |second: bool| {
+                both.iter()
+                    .map(|(a, b)| if second { b.ranks(units) } else { a.ranks(units) })
+                    .collect::<Vec<_>>()
+            };
+            for (size, similarity) in
+                sizes.iter().zip(similarity_by_size(&ranks(false), &ranks(true), &removable))
+            {
+                rows.row(&[
+                    Cell::Text(a.name()),
+                    Cell::Text(b.name()),
+                    Cell::Int(*size),
+                    Cell::Real(Some(similarity.jaccard.mean)),
+                    Cell::Real(similarity.jaccard.sd),
+                    Cell::Real(similarity.kuncheva.as_ref().map(|kuncheva| kuncheva.mean)),
+                    Cell::Real(similarity.kuncheva.as_ref().and_then(|kuncheva| kuncheva.sd)),
+                    Cell::Real(Some(similarity.i_w)),
+                ])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn selection(&self, rows: &mut Rows<'_>) -> Result<()> {
+        rows.header(&["method", "n_features", "feature", "count", "frequency"])?;
+        for answer in &self.answer.methods {
+            let method = answer.method;
+            let ranks = self.ranks(method);
+            let sizes = common_sizes(self.history, method);
+            let wanted =
+                sizes.into_iter().filter(|&size| size <= SELECTION_SIZES || Some(size) == answer.chosen.size);
+            for size in wanted {
+                let shares = frequency_at_size(&ranks, size - self.info.kept());
+                for (unit, share) in shares.into_iter().enumerate() {
+                    // A kept unit is in every subset.
+                    let share = share.unwrap_or(1.0);
+                    if share > 0.0 {
+                        let count = (share * ranks.len() as f64).round() as usize;
+                        rows.row(&[
+                            Cell::Text(method.name()),
+                            Cell::Int(size),
+                            Cell::Text(self.name(unit)),
+                            Cell::Int(count),
+                            Cell::Real(Some(share)),
+                        ])?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn stopping(&self, rows: &mut Rows<'_>) -> Result<()> {
+        rows.header(&["method", "split", "rule", "fired", "n_features", "features"])?;
+        let mut rules = vec![StopRule::Knee, StopRule::Beta, StopRule::OneSe];
+        if !rules.contains(&self.info.spec.stop) && self.info.spec.stop != StopRule::None {
+            rules.push(self.info.spec.stop);
+        }
+        for method in self.history.methods() {
+            let sizes: Vec<Vec<Option<usize>>> =
+                rules.iter().map(|&rule| sizes_by_split(self.history, self.info, method, rule)).collect();
+            for (i, (split, trace)) in self.history.of_method(method).enumerate() {
+                for (rule, sizes) in rules.iter().zip(&sizes) {
+                    let size = sizes[i];
+                    rows.row(&[
+                        Cell::Text(method.name()),
+                        Cell::Int(split),
+                        Cell::Owned(rule.name()),
+                        Cell::Flag(size.is_some()),
+                        size.map_or(Cell::Text(""), Cell::Int),
+                        Cell::Owned(size.map_or_else(String::new, |size| {
+                            self.names(&trace.subset(&self.info.units, size))
+                        })),
+                    ])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(&self, rows: &mut Rows<'_>) -> Result<()> {
+        rows.header(&[
+            "metric",
+            "n_features",
+            "mean_difference",
+            "sd",
+            "lo",
+            "hi",
+            "t_corrected",
+            "p_corrected",
+            "method_a",
+            "method_b",
+        ])?;
+        let mut bootstrap = Bootstrap::new(self.info.spec.split.seed);
+        for (a, b, both) in self.pairs() {
+            let Some((first, _)) = both.first() else { continue };
+            let test = first.parts().test.iter().sum::<usize>() as f64;
+            let share = test / (self.info.rows as f64 - test);
+            for size in Self::sizes_of_pair(&both) {
+                let metrics: Vec<_> = both
+                    .iter()
+                    .filter_map(|(a, b)| {
+                        Some((
+                            a.at_size(size)?.tally.metrics().named(),
+                            b.at_size(size)?.tally.metrics().named(),
+                        ))
+                    })
+                    .collect();
+                for metric in 0..metrics.first().map_or(0, |(named, _)| named.len()) {
+                    let differences: Vec<f64> =
+                        metrics.iter().map(|(a, b)| a[metric].1 - b[metric].1).collect();
+                    let Some(paired) = bootstrap.paired(&differences, share) else { continue };
+                    rows.row(&[
+                        Cell::Text(metrics[0].0[metric].0),
+                        Cell::Int(size),
+                        Cell::Real(Some(paired.mean)),
+                        Cell::Real(paired.sd),
+                        Cell::Real(paired.lo),
+                        Cell::Real(paired.hi),
+                        Cell::Real(paired.t_corrected),
+                        Cell::Real(paired.p_corrected),
+                        Cell::Text(a.name()),
+                        Cell::Text(b.name()),
+                    ])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn predictions(&self, rows: &mut Rows<'_>, plan: &Plan) -> Result<()> {
+        let columns: Vec<String> = self.info.classes.iter().map(|class| format!("p_{class}")).collect();
+        let mut header = vec!["method", "split", "row", "id", "class", "set"];
+        header.extend(columns.iter().map(String::as_str));
+        rows.header(&header)?;
+        for answer in &self.answer.methods {
+            let Some(size) = answer.chosen.size else { continue };
+            for (split, trace) in self.history.of_method(answer.method) {
+                for prediction in predictions(plan, split, &trace.subset(&self.info.units, size))? {
+                    let set: Vec<&str> = prediction
+                        .p_values
+                        .iter()
+                        .zip(&self.info.classes)
+                        .filter(|&(&p, _)| p > self.info.spec.epsilon)
+                        .map(|(_, class)| class.as_str())
+                        .collect();
+                    let mut cells = vec![
+                        Cell::Text(answer.method.name()),
+                        Cell::Int(split),
+                        Cell::Int(plan.data.rows[prediction.row]),
+                        Cell::Text(plan.data.ids.as_ref().map_or("", |ids| &ids[prediction.row])),
+                        Cell::Text(&self.info.classes[plan.data.y[prediction.row]]),
+                        Cell::Owned(set.join(";")),
+                    ];
+                    cells.extend(prediction.p_values.iter().map(|&p| Cell::Real(Some(p))));
+                    rows.row(&cells)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The band is the distribution of plain valid p-values: with others there is none to show.
+fn has_band(info: &RunInfo) -> bool {
+    info.spec.score == crate::select::Score::Weighted && !info.spec.smoothed
+}
