@@ -1,2 +1,24 @@
-//! stub
-fn main() {}
+//! Parse, dispatch, exit code.
+
+use std::process::ExitCode;
+
+use crfe::cli::{Command, Parsed, parse};
+
+fn main() -> ExitCode {
+    let outcome = match parse(std::env::args_os()) {
+        Ok(Parsed::Said(said)) => {
+            // Help goes to standard output, mistakes to standard error; a closed pipe is not an error.
+            let _ = said.print();
+            return ExitCode::from(u8::try_from(said.exit_code()).unwrap_or(2));
+        }
+        Ok(Parsed::Command(Command::Run(args))) => crfe::headless::run(&args),
+        Err(error) => Err(error),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("crfe-tui: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -39,7 +39,8 @@ fn table(csv: &Value) -> Table {
     let mut classes: Vec<&str> = rows.iter().map(|row| &row[columns]).collect();
     classes.sort_unstable();
     classes.dedup();
-    let y = rows.iter().map(|row| classes.iter().position(|class| *class == &row[columns]).unwrap()).collect();
+    let y =
+        rows.iter().map(|row| classes.iter().position(|class| *class == &row[columns]).unwrap()).collect();
     let units = names[..columns].iter().enumerate().map(|(j, name)| Unit::single(name, j)).collect();
     Table { x, y, classes: classes.len(), units }
 }
@@ -62,7 +63,8 @@ fn assert_close(ours: &[f64], theirs: &[f64], relative: f64, what: &str) {
 
 /// One path, checked against its fixture step by step.
 fn check_path(table: &Table, split: &Value, method: Method, fixture: &Value, what: &str) {
-    let (train, selection) = (table.part(&indices(&split["train"])), table.part(&indices(&split["calibration"])));
+    let (train, selection) =
+        (table.part(&indices(&split["train"])), table.part(&indices(&split["calibration"])));
     let settings = Settings::new(method, table.classes);
     let constant = vec![false; table.x.nrows()];
     let mut path = Elimination::new(

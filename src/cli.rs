@@ -1,0 +1,493 @@
+//! The command line: what can be asked for. Precedence: flags, `CRFE_*` environment, configuration file, defaults.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::config;
+use crate::data::{Calibration, Impute, ReadOptions, Scale, SchemaOptions, SplitOptions};
+use crate::error::{Error, Result};
+use crate::run::{RunOptions, RunSpec};
+use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
+use crate::svm::{ClassWeight, SolverKind};
+
+/// Conformal recursive feature elimination: exact, fast, with guaranteed coverage.
+#[derive(Debug, Parser)]
+#[command(
+    name = "crfe-tui",
+    version,
+    about,
+    max_term_width = 110,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run without a screen: progress on standard error, the answer on standard output, files in --out
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  crfe-tui run data.csv --out RUN                       20 splits, CRFE and RFE, every table in RUN
+  crfe-tui run data.csv --target diagnosis --keep age   name the class column; age stays in every model
+  crfe-tui run data.csv --paper --out PAPER             the protocol of the paper
+  crfe-tui run data.csv --json --quiet > answer.json    the answer for a script";
+
+/// `crfe-tui run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What to compute.
+    #[command(flatten)]
+    pub spec: SpecArgs,
+    /// Where the results go.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Where results go and how much is said.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Running")]
+pub struct OutputArgs {
+    /// Directory for the journal and all tables; run again with the same settings to resume
+    #[arg(long, value_name = "RUN", env = "CRFE_OUT")]
+    pub out: Option<PathBuf>,
+    /// Start anew in a directory that holds another run, deleting its files
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Worker threads [default: what affinity, cgroup and SLURM_CPUS_PER_TASK allow]
+    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No progress, no notices
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Everything that determines the result.
+#[derive(Debug, Args)]
+pub struct SpecArgs {
+    /// The table: CSV with a header, one row a patient
+    #[arg(value_name = "DATA.CSV")]
+    pub data: PathBuf,
+
+    /// Class column, by name or 1-based position [default: class, target, label, y, outcome or diagnosis, else the last]
+    #[arg(long, value_name = "COLUMN", env = "CRFE_TARGET", help_heading = "Data")]
+    target: Option<String>,
+    /// Columns to leave out
+    #[arg(long, value_name = "COLUMNS", env = "CRFE_DROP", value_delimiter = ',', help_heading = "Data")]
+    drop: Vec<String>,
+    /// Features that are in every model and never removed
+    #[arg(long, value_name = "FEATURES", env = "CRFE_KEEP", value_delimiter = ',', help_heading = "Data")]
+    keep: Vec<String>,
+    /// Columns whose numbers are codes of categories
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        env = "CRFE_CATEGORICAL",
+        value_delimiter = ',',
+        help_heading = "Data"
+    )]
+    categorical: Vec<String>,
+    /// CSV with columns feature,group: the features of a group are removed together
+    #[arg(long, value_name = "FILE", env = "CRFE_GROUPS", help_heading = "Data")]
+    groups: Option<PathBuf>,
+    /// Rows with the same value here (one patient) stay in the same part of a split
+    #[arg(long, value_name = "COLUMN", env = "CRFE_GROUP_COL", help_heading = "Data")]
+    group_col: Option<String>,
+    /// Column that names the rows in predictions.csv; not a feature
+    #[arg(long, value_name = "COLUMN", env = "CRFE_ID_COL", help_heading = "Data")]
+    id_col: Option<String>,
+    /// More words that mean "missing", besides the empty cell, NA, N/A, NaN, null, ? and .
+    #[arg(long, value_name = "WORDS", env = "CRFE_NA", value_delimiter = ',', help_heading = "Data")]
+    na: Vec<String>,
+    /// Drop columns with a larger share of missing values
+    #[arg(
+        long,
+        value_name = "SHARE",
+        env = "CRFE_MAX_MISSING",
+        default_value = "0.25",
+        help_heading = "Data"
+    )]
+    max_missing: f64,
+    /// How gaps are filled, per split, from training rows: knn:K, median or none
+    #[arg(long, value_name = "HOW", env = "CRFE_IMPUTE", default_value = "knn:5", help_heading = "Data")]
+    impute: Impute,
+    /// How columns are scaled, per split, by training rows: standard, minmax or none
+    #[arg(long, value_name = "HOW", env = "CRFE_SCALE", default_value = "standard", help_heading = "Data")]
+    scale: Scale,
+    /// Field separator; "tab" for a tabulator [default: sniffed]
+    #[arg(long, value_name = "CHAR", env = "CRFE_DELIMITER", value_parser = delimiter, help_heading = "Data")]
+    delimiter: Option<char>,
+    /// Decimal sign, . or , [default: .]
+    #[arg(long, value_name = "CHAR", env = "CRFE_DECIMAL", value_parser = decimal, help_heading = "Data")]
+    decimal: Option<char>,
+    /// The first line is data; columns are called c1, c2, …
+    #[arg(long, env = "CRFE_NO_HEADER", help_heading = "Data")]
+    no_header: bool,
+
+    /// Methods: crfe, rfe, smfs
+    #[arg(
+        long,
+        value_name = "METHODS",
+        env = "CRFE_METHOD",
+        value_delimiter = ',',
+        default_value = "crfe,rfe",
+        help_heading = "Method"
+    )]
+    method: Vec<Method>,
+    /// λ: how much the candidate's own machine counts in the non-conformity, 0 to 1
+    #[arg(
+        long,
+        value_name = "λ",
+        env = "CRFE_LAMBDA",
+        default_value = "0.5",
+        allow_negative_numbers = true,
+        help_heading = "Method"
+    )]
+    lambda: f64,
+    /// C of the support vector machines
+    #[arg(
+        long,
+        value_name = "C",
+        env = "CRFE_COST",
+        default_value = "1",
+        allow_negative_numbers = true,
+        help_heading = "Method"
+    )]
+    cost: f64,
+    /// "balanced": errors on rare classes cost more
+    #[arg(long, value_name = "HOW", env = "CRFE_CLASS_WEIGHT", value_parser = class_weight, help_heading = "Method")]
+    class_weight: Option<ClassWeight>,
+    /// newton (squared hinge, exact) or linfa (plain hinge, at most 2000 training rows)
+    #[arg(
+        long,
+        value_name = "SOLVER",
+        env = "CRFE_SOLVER",
+        default_value = "newton",
+        help_heading = "Method"
+    )]
+    solver: SolverKind,
+    /// Features removed at once: a count, a fraction of those left, or half
+    #[arg(long, value_name = "STEP", env = "CRFE_STEP", default_value = "1", help_heading = "Method")]
+    step: StepSize,
+    /// How the size of the answer is chosen: knee, beta, 1se, cv, none or a number
+    #[arg(long, value_name = "RULE", env = "CRFE_STOP", default_value = "knee", help_heading = "Method")]
+    stop: StopRule,
+    /// End each path where --stop beta or --stop N says, instead of at one feature
+    #[arg(long, env = "CRFE_EARLY", help_heading = "Method")]
+    early: bool,
+    /// k of the β rule: standard deviations
+    #[arg(
+        long,
+        value_name = "K",
+        env = "CRFE_SIGMA",
+        default_value = "5",
+        allow_negative_numbers = true,
+        help_heading = "Method"
+    )]
+    sigma: f64,
+    /// ψ of the β rule: its window, as a share of the features
+    #[arg(
+        long,
+        value_name = "SHARE",
+        env = "CRFE_WINDOW",
+        default_value = "0.4",
+        allow_negative_numbers = true,
+        help_heading = "Method"
+    )]
+    window: f64,
+    /// The paper's protocol: shared calibration, squared hinge, C = 1, λ = 0.5, ε = 0.1, β rule with k = 5, 20 splits
+    #[arg(long, env = "CRFE_PAPER", help_heading = "Method")]
+    paper: bool,
+
+    /// How many random splits
+    #[arg(
+        long,
+        value_name = "N",
+        env = "CRFE_SPLITS",
+        default_value = "20",
+        help_heading = "Splits and coverage"
+    )]
+    splits: usize,
+    /// JSON file with your own splits
+    #[arg(long, value_name = "FILE", env = "CRFE_SPLITS_FROM", help_heading = "Splits and coverage")]
+    splits_from: Option<PathBuf>,
+    /// Seed of the splits
+    #[arg(
+        long,
+        value_name = "SEED",
+        env = "CRFE_SEED",
+        default_value = "0",
+        help_heading = "Splits and coverage"
+    )]
+    seed: u64,
+    /// Share of test rows
+    #[arg(
+        long,
+        value_name = "SHARE",
+        env = "CRFE_TEST_SIZE",
+        default_value = "0.25",
+        allow_negative_numbers = true,
+        help_heading = "Splits and coverage"
+    )]
+    test_size: f64,
+    /// Share of calibration rows among the others
+    #[arg(
+        long,
+        value_name = "SHARE",
+        env = "CRFE_CAL_SIZE",
+        default_value = "0.5",
+        allow_negative_numbers = true,
+        help_heading = "Splits and coverage"
+    )]
+    cal_size: f64,
+    /// strict (coverage guaranteed) or shared (the paper's; guarantee void)
+    #[arg(
+        long,
+        value_name = "MODE",
+        env = "CRFE_CALIBRATION",
+        default_value = "strict",
+        help_heading = "Splits and coverage"
+    )]
+    calibration: Calibration,
+    /// ε: prediction sets hold the true class with probability at least 1 − ε
+    #[arg(
+        long,
+        value_name = "ε",
+        env = "CRFE_EPSILON",
+        default_value = "0.1",
+        allow_negative_numbers = true,
+        help_heading = "Splits and coverage"
+    )]
+    epsilon: f64,
+    /// p-values by class: coverage is aimed at in every class
+    #[arg(long, env = "CRFE_MONDRIAN", help_heading = "Splits and coverage")]
+    mondrian: bool,
+    /// Randomised p-values: coverage is exact instead of at least
+    #[arg(long, env = "CRFE_SMOOTHED", help_heading = "Splits and coverage")]
+    smoothed: bool,
+    /// weighted, or published: the score behind the paper's published curves (guarantee void)
+    #[arg(
+        long,
+        value_name = "SCORE",
+        env = "CRFE_SCORE",
+        default_value = "weighted",
+        help_heading = "Splits and coverage"
+    )]
+    score: Score,
+}
+
+fn delimiter(text: &str) -> std::result::Result<char, String> {
+    match text {
+        "tab" | "\\t" | "\t" => Ok('\t'),
+        _ => one_ascii(text).ok_or_else(|| "write one character such as ; or the word tab".into()),
+    }
+}
+
+fn decimal(text: &str) -> std::result::Result<char, String> {
+    one_ascii(text).filter(|sign| matches!(sign, '.' | ',')).ok_or_else(|| "write . or ,".into())
+}
+
+fn one_ascii(text: &str) -> Option<char> {
+    let mut characters = text.chars();
+    characters.next().filter(|c| c.is_ascii() && characters.next().is_none())
+}
+
+fn class_weight(text: &str) -> std::result::Result<ClassWeight, String> {
+    match text {
+        "balanced" => Ok(ClassWeight::Balanced),
+        "none" => Ok(ClassWeight::None),
+        _ => Err("write balanced or none".into()),
+    }
+}
+
+/// The options that `--paper` sets, unless a flag says otherwise.
+const PAPER: [(&str, &str); 9] = [
+    ("calibration", "shared"),
+    ("solver", "newton"),
+    ("cost", "1"),
+    ("lambda", "0.5"),
+    ("epsilon", "0.1"),
+    ("stop", "beta"),
+    ("sigma", "5"),
+    ("window", "0.4"),
+    ("splits", "20"),
+];
+
+impl SpecArgs {
+    /// The checked settings.
+    pub fn spec(&self) -> Result<RunSpec> {
+        RunOptions {
+            schema: SchemaOptions {
+                read: ReadOptions {
+                    delimiter: self.delimiter,
+                    decimal: self.decimal,
+                    missing: self.na.clone(),
+                    no_header: self.no_header,
+                },
+                target: self.target.clone(),
+                drop: self.drop.clone(),
+                keep: self.keep.clone(),
+                categorical: self.categorical.clone(),
+                groups: self.groups.clone(),
+                group_col: self.group_col.clone(),
+                id_col: self.id_col.clone(),
+                max_missing: self.max_missing,
+            },
+            scale: self.scale,
+            impute: self.impute,
+            split: SplitOptions {
+                splits: self.splits,
+                seed: self.seed,
+                test_size: self.test_size,
+                cal_size: self.cal_size,
+                calibration: self.calibration,
+                splits_from: self.splits_from.clone(),
+            },
+            methods: self.method.clone(),
+            lambda: self.lambda,
+            cost: self.cost,
+            class_weight: self.class_weight.unwrap_or_default(),
+            solver: self.solver,
+            step: self.step,
+            stop: self.stop,
+            beta_rule: BetaRule { sigma: self.sigma, window: self.window },
+            early: self.early,
+            epsilon: self.epsilon,
+            mondrian: self.mondrian,
+            smoothed: self.smoothed,
+            score: self.score,
+        }
+        .check()
+    }
+}
+
+/// What became of the command line.
+pub enum Parsed {
+    /// Something to do.
+    Command(Command),
+    /// Help, a version, or a mistake: clap's own words and exit code.
+    Said(clap::Error),
+}
+
+/// Reads the command line, the environment and the configuration file.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let defaults = config::load()?;
+    let command = with_defaults(Cli::command(), &defaults, false)?;
+    let matches = match command.clone().try_get_matches_from(&args) {
+        Ok(matches) => matches,
+        Err(said) => return Ok(Parsed::Said(said)),
+    };
+    let matches = match matches.subcommand() {
+        Some((name, sub)) if wants_paper(sub) => {
+            // The paper's word is weaker than a flag and stronger than environment and file.
+            let paper: Vec<OsString> = PAPER
+                .iter()
+                .filter(|(option, _)| sub.value_source(option) != Some(ValueSource::CommandLine))
+                .map(|(option, value)| OsString::from(format!("--{option}={value}")))
+                .collect();
+            let mut extended = args.clone();
+            let at = extended
+                .iter()
+                .position(|arg| arg.to_str() == Some(name))
+                .map_or(extended.len(), |at| at + 1);
+            extended.splice(at..at, paper);
+            match command.try_get_matches_from(extended) {
+                Ok(matches) => matches,
+                Err(said) => return Ok(Parsed::Said(said)),
+            }
+        }
+        _ => matches,
+    };
+    Ok(match Cli::from_arg_matches(&matches) {
+        Ok(cli) => Parsed::Command(cli.command),
+        Err(said) => Parsed::Said(said),
+    })
+}
+
+fn wants_paper(matches: &ArgMatches) -> bool {
+    matches!(matches.try_get_one::<bool>("paper"), Ok(Some(true)))
+}
+
+/// Puts the values of the configuration file in place of the built-in defaults, in every command that has the option.
+fn with_defaults(command: clap::Command, defaults: &config::Defaults, nested: bool) -> Result<clap::Command> {
+    let options = |command: &clap::Command| -> Vec<String> {
+        command.get_arguments().map(|arg| arg.get_id().to_string()).collect()
+    };
+    let mut command = command;
+    if !nested {
+        let known: Vec<String> = command.get_subcommands().flat_map(options).collect();
+        if let Some((name, _)) =
+            defaults.values.iter().find(|(name, _)| !known.contains(&name.replace('-', "_")))
+        {
+            return Err(Error::usage(format!("there is no option '{name}'"))
+                .file(&defaults.file)
+                .remedy("see crfe-tui run --help for the options"));
+        }
+    }
+    let own = options(&command);
+    for (name, value) in &defaults.values {
+        let id = name.replace('-', "_");
+        if own.contains(&id) {
+            let value = clap::builder::OsStr::from(value.clone());
+            command = command.mut_arg(id, |arg| arg.default_value(value));
+        }
+    }
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    for name in names {
+        let sub = command.find_subcommand(&name).cloned();
+        if let Some(sub) = sub {
+            let changed = with_defaults(sub, defaults, true)?;
+            command = command.mut_subcommand(name, |_| changed);
+        }
+    }
+    Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(line: &str) -> RunSpec {
+        let args = std::iter::once("crfe-tui").chain(line.split(' ')).map(OsString::from);
+        match parse(args).unwrap() {
+            Parsed::Command(Command::Run(run)) => run.spec.spec().unwrap(),
+            Parsed::Said(said) => panic!("{said}"),
+        }
+    }
+
+    #[test]
+    fn the_command_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_library() {
+        assert_eq!(run("run data.csv"), RunOptions::default().check().unwrap());
+    }
+
+    #[test]
+    fn a_flag_is_stronger_than_the_paper() {
+        let paper = run("run data.csv --paper");
+        assert_eq!((paper.split.calibration, paper.stop), (Calibration::Shared, StopRule::Beta));
+        let own = run("run data.csv --paper --stop 7 --splits 3");
+        assert_eq!(
+            (own.split.calibration, own.stop, own.split.splits),
+            (Calibration::Shared, StopRule::Size(7), 3)
+        );
+    }
+}

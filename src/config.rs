@@ -1,0 +1,86 @@
+//! The configuration file: option names and values in TOML, weaker than flags and environment.
+
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+
+/// The values of a configuration file.
+#[derive(Debug, Default)]
+pub struct Defaults {
+    /// The file they come from.
+    pub file: PathBuf,
+    /// Option names and values, as they would be typed.
+    pub values: Vec<(String, String)>,
+}
+
+/// `$CRFE_CONFIG`, else `crfe-tui/config.toml` in the XDG configuration directory.
+fn path() -> Option<(PathBuf, bool)> {
+    if let Some(path) = std::env::var_os("CRFE_CONFIG") {
+        return Some((path.into(), true));
+    }
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
+    let base = std::env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(home)?;
+    Some((base.join("crfe-tui").join("config.toml"), false))
+}
+
+/// Reads the configuration file, if there is one.
+pub fn load() -> Result<Defaults> {
+    let Some((file, asked_for)) = path() else { return Ok(Defaults::default()) };
+    match std::fs::read_to_string(&file) {
+        Ok(text) => parse(file, &text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked_for => Ok(Defaults::default()),
+        Err(error) => Err(Error::usage(format!("the configuration cannot be read: {error}")).file(file)),
+    }
+}
+
+fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count() as u64);
+        Error::usage(format!("this is not TOML: {}", error.message())).file(&file).line(line)
+    })?;
+    let mut values = Vec::new();
+    for (name, value) in table {
+        let Some(text) = as_typed(&value) else {
+            return Err(Error::usage(format!(
+                "the value of '{name}' is neither a word, a number, true, false nor a list of words"
+            ))
+            .file(file));
+        };
+        values.push((name, text));
+    }
+    Ok(Defaults { file, values })
+}
+
+/// The value as it would be typed after its flag.
+fn as_typed(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        toml::Value::Boolean(flag) => Some(flag.to_string()),
+        toml::Value::Array(items) => {
+            items.iter().map(as_typed).collect::<Option<Vec<_>>>().map(|words| words.join(","))
+        }
+        toml::Value::Datetime(_) | toml::Value::Table(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_become_what_would_be_typed() {
+        let defaults =
+            parse("c.toml".into(), "lambda = 0.3\nkeep = [\"age\", \"sex\"]\nmondrian = true\n").unwrap();
+        let values: Vec<(&str, &str)> =
+            defaults.values.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert!(values.contains(&("keep", "age,sex")) && values.contains(&("lambda", "0.3")));
+        let error = parse("c.toml".into(), "a = 1\nb = = 2\n").unwrap_err();
+        assert!(error.to_string().starts_with("c.toml, line 2: this is not TOML"), "{error}");
+        assert!(parse("c.toml".into(), "[keys]\nq = 'x'\n").is_err());
+    }
+}
