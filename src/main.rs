@@ -11,7 +11,8 @@ fn main() -> ExitCode {
             let _ = said.print();
             return ExitCode::from(u8::try_from(said.exit_code()).unwrap_or(2));
         }
-        Ok(Parsed::Command(Command::Run(args))) => crfe::headless::run(&args),
+        Ok(Parsed::Command(Command::Run(args), _)) => crfe::headless::run(&args),
+        Ok(Parsed::Command(Command::Explore(args), keys)) => crfe::dashboard::explore(&args, &keys),
         Err(error) => Err(error),
     };
     match outcome {

@@ -177,7 +177,7 @@ pub fn sizes_by_split(
 }
 
 /// The 1se size, from mean inefficiencies over the splits.
-fn one_se(history: &History, method: Method) -> Option<usize> {
+pub fn one_se(history: &History, method: Method) -> Option<usize> {
     let curve: Vec<(usize, f64, f64)> = common_sizes(history, method)
         .into_iter()
         .filter_map(|size| {
@@ -274,7 +274,7 @@ impl MethodAnswer {
 fn features(traces: &[&Trace], info: &RunInfo, subsets: &[Vec<usize>], size: usize) -> Vec<ChosenFeature> {
     let mut sums = vec![0.0; info.units.len()];
     for trace in traces {
-        for (sum, rank) in sums.iter_mut().zip(trace.ranks(info.units.len())) {
+        for (sum, rank) in sums.iter_mut().zip(trace.ranks()) {
             *sum += rank.map_or(0.0, f64::from);
         }
     }

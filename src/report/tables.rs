@@ -321,7 +321,7 @@ impl Tables<'_> {
     fn ranking(&self, rows: &mut Rows<'_>) -> Result<()> {
         rows.header(&["method", "split", "feature", "rank"])?;
         for (method, split, trace) in self.tasks() {
-            for (unit, rank) in trace.ranks(self.info.units.len()).into_iter().enumerate() {
+            for (unit, rank) in trace.ranks().iter().enumerate() {
                 let rank = rank.map_or(Cell::Text(""), |rank| Cell::Int(rank as usize));
                 rows.row(&[Cell::Text(method.name()), Cell::Int(split), Cell::Text(self.name(unit)), rank])?;
             }
@@ -331,7 +331,7 @@ impl Tables<'_> {
 
     /// The ranks of a method's finished splits.
     fn ranks(&self, method: Method) -> Vec<Vec<Option<u32>>> {
-        self.history.of_method(method).map(|(_, trace)| trace.ranks(self.info.units.len())).collect()
+        self.history.of_method(method).map(|(_, trace)| trace.ranks().to_vec()).collect()
     }
 
     fn consistency(&self, rows: &mut Rows<'_>) -> Result<()> {
@@ -402,13 +402,12 @@ impl Tables<'_> {
             "kuncheva_sd",
             "i_w",
         ])?;
-        let units = self.info.units.len();
         for (a, b, both) in self.pairs() {
             let sizes = Self::sizes_of_pair(&both);
             let removable: Vec<usize> = sizes.iter().map(|size| size - self.info.kept()).collect();
             let ranks = |second: bool| {
                 both.iter()
-                    .map(|(a, b)| if second { b.ranks(units) } else { a.ranks(units) })
+                    .map(|(a, b)| if second { b.ranks().to_vec() } else { a.ranks().to_vec() })
                     .collect::<Vec<_>>()
             };
             for (size, similarity) in

@@ -2,18 +2,20 @@
 
 use std::sync::OnceLock;
 
+use ndarray::Axis;
+
 use super::cross_validation::best_size;
 use super::{Betas, EventKind, Parts, Plan, Reason, Step, TaskId};
 use crate::data::{Part, Prepared, prepare};
 use crate::error::Result;
 use crate::evaluate::{ConformalSettings, Evaluator};
 use crate::select::{Elimination, Method, Nonconformity, Settings, StopRule};
-use crate::svm::{Problem, decisions, solver};
+use crate::svm::{PathSolver, Problem, decisions, solver};
 
 /// What the methods of one split share.
 pub struct SplitWork {
-    prepared: Prepared,
-    evaluator: Evaluator,
+    pub(super) prepared: Prepared,
+    pub(super) evaluator: Evaluator,
     cv_size: OnceLock<usize>,
     index: usize,
 }
@@ -51,7 +53,7 @@ impl SplitWork {
     }
 }
 
-fn measure(plan: &Plan) -> Nonconformity {
+pub(super) fn measure(plan: &Plan) -> Nonconformity {
     let spec = &plan.info.spec;
     Nonconformity { lambda: spec.lambda, classes: plan.data.classes.len(), score: spec.score }
 }
@@ -150,23 +152,34 @@ pub struct Prediction {
 /// path's, so predictions need not be recorded.
 pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Prediction>> {
     let work = SplitWork::new(plan, split)?;
-    let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
+    let classes = plan.data.classes.len();
+    let Prepared { conformal, test, .. } = &work.prepared;
+    let p_values = fresh_fit(plan, &work, units, |model, columns| {
+        let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
+        let on = |part: &Part| decisions(model, classes, part.x.select(Axis(0), columns).view());
+        work.evaluator.p_values(on(conformal).view(), on(test).view(), &bias)
+    })?;
+    let with_row =
+        |(&row, p): (&usize, ndarray::ArrayView1<'_, f64>)| Prediction { row, p_values: p.to_vec() };
+    Ok(test.rows.iter().zip(p_values.rows()).map(with_row).collect())
+}
+
+/// Fits a model of these units alone and hands it over, with the columns of the data that its columns are.
+pub fn fresh_fit<T>(
+    plan: &Plan,
+    work: &SplitWork,
+    units: &[usize],
+    read: impl FnOnce(&dyn PathSolver, &[usize]) -> T,
+) -> Result<T> {
+    let spec = &plan.info.spec;
     let mut columns: Vec<usize> =
         units.iter().flat_map(|&unit| plan.data.units[unit].columns.iter().copied()).collect();
     columns.sort_unstable();
-    let of = |part: &Part| part.x.select(ndarray::Axis(0), &columns);
-    let Prepared { train, conformal, test, .. } = &work.prepared;
-    let x = of(train);
+    let train = &work.prepared.train;
+    let x = train.x.select(Axis(0), &columns);
+    let classes = plan.data.classes.len();
     let problem = Problem { x: x.view(), y: &train.y, classes, cost: spec.cost, weight: spec.class_weight };
     let mut model = solver(spec.solver, problem)?;
     model.fit();
-    let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
-    let on = |part: &Part| decisions(&*model, classes, of(part).view());
-    let p_values = work.evaluator.p_values(on(conformal).view(), on(test).view(), &bias);
-    Ok(test
-        .rows
-        .iter()
-        .zip(p_values.rows())
-        .map(|(&row, p)| Prediction { row, p_values: p.to_vec() })
-        .collect())
+    Ok(read(&*model, &columns))
 }

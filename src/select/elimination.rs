@@ -38,6 +38,15 @@ impl StepSize {
     }
 }
 
+impl std::fmt::Display for StepSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Fraction(share) => write!(f, "{share}"),
+        }
+    }
+}
+
 impl std::str::FromStr for StepSize {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Self, String> {
