@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::answer::{Answer, common_sizes, sizes_by_split};
+use super::answer::{Answer, common_sizes, has_band, sizes_by_split};
 use crate::error::{Error, Result};
 use crate::evaluate::{Bootstrap, agreement_by_size, coverage_band, frequency_at_size, similarity_by_size};
 use crate::history::{History, Trace};
@@ -434,10 +434,11 @@ impl Tables<'_> {
         for answer in &self.answer.methods {
             let method = answer.method;
             let ranks = self.ranks(method);
-            let sizes = common_sizes(self.history, method);
-            let wanted =
-                sizes.into_iter().filter(|&size| size <= SELECTION_SIZES || Some(size) == answer.chosen.size);
-            for size in wanted {
+            let mut sizes = common_sizes(self.history, method);
+            sizes.retain(|&size| size <= SELECTION_SIZES);
+            sizes.extend(answer.chosen.size.filter(|size| !sizes.contains(size)));
+            sizes.sort_unstable_by(|a, b| b.cmp(a));
+            for size in sizes {
                 let shares = frequency_at_size(&ranks, size - self.info.kept());
                 for (unit, share) in shares.into_iter().enumerate() {
                     // A kept unit is in every subset.
@@ -567,9 +568,4 @@ impl Tables<'_> {
         }
         Ok(())
     }
-}
-
-/// The band is the distribution of plain valid p-values: with others there is none to show.
-fn has_band(info: &RunInfo) -> bool {
-    info.spec.score == crate::select::Score::Weighted && !info.spec.smoothed
 }
