@@ -111,6 +111,28 @@ struct Tables<'a> {
     directory: &'a Path,
 }
 
+/// Two methods, and their traces on the splits that both have finished.
+struct Pair<'a> {
+    a: Method,
+    b: Method,
+    both: Vec<(&'a Trace, &'a Trace)>,
+}
+
+impl Pair<'_> {
+    /// The sizes that all traces have visited, falling.
+    fn sizes(&self) -> Vec<usize> {
+        let Some((first, _)) = self.both.first() else { return Vec::new() };
+        let visited =
+            |size: usize| move |(a, b): &(&Trace, &Trace)| a.at_size(size).and(b.at_size(size)).is_some();
+        first
+            .steps()
+            .iter()
+            .map(|step| step.size)
+            .filter(|&size| self.both.iter().all(visited(size)))
+            .collect()
+    }
+}
+
 impl Tables<'_> {
     /// Writes beside, then renames: a reader sees the old file or the new one.
     fn text(&self, name: &str, text: &str) -> Result<()> {
@@ -365,8 +387,8 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Each pair of methods, with the splits that both have finished.
-    fn pairs(&self) -> Vec<(Method, Method, Vec<(&Trace, &Trace)>)> {
+    /// Each pair of methods.
+    fn pairs(&self) -> Vec<Pair<'_>> {
         let methods = self.history.methods();
         let mut pairs = Vec::new();
         for (i, &a) in methods.iter().enumerate() {
@@ -377,18 +399,10 @@ impl Tables<'_> {
                     .of_method(a)
                     .filter_map(|(split, trace)| second.get(&split).map(|&other| (trace, other)))
                     .collect();
-                pairs.push((a, b, both));
+                pairs.push(Pair { a, b, both });
             }
         }
         pairs
-    }
-
-    /// The sizes that all traces of a pair have visited, falling.
-    fn sizes_of_pair(both: &[(&Trace, &Trace)]) -> Vec<usize> {
-        let Some((first, _)) = both.first() else { return Vec::new() };
-        let everywhere =
-            |size: &usize| both.iter().all(|(a, b)| a.at_size(*size).is_some() && b.at_size(*size).is_some());
-        first.steps().iter().map(|step| step.size).filter(everywhere).collect()
     }
 
     fn similarity(&self, rows: &mut Rows<'_>) -> Result<()> {
@@ -403,8 +417,9 @@ impl Tables<'_> {
             "i_w",
         ])?;
         let units = self.info.units.len();
-        for (a, b, both) in self.pairs() {
-            let sizes = Self::sizes_of_pair(&both);
+        for pair in self.pairs() {
+            let sizes = pair.sizes();
+            let Pair { a, b, both } = pair;
             let removable: Vec<usize> = sizes.iter().map(|size| size - self.info.kept()).collect();
             let ranks = |second: bool| {
                 both.iter()
@@ -501,11 +516,13 @@ impl Tables<'_> {
             "method_b",
         ])?;
         let mut bootstrap = Bootstrap::new(self.info.spec.split.seed);
-        for (a, b, both) in self.pairs() {
+        for pair in self.pairs() {
+            let sizes = pair.sizes();
+            let Pair { a, b, both } = pair;
             let Some((first, _)) = both.first() else { continue };
             let test = first.parts().test.iter().sum::<usize>() as f64;
             let share = test / (self.info.rows as f64 - test);
-            for size in Self::sizes_of_pair(&both) {
+            for size in sizes {
                 let metrics: Vec<_> = both
                     .iter()
                     .filter_map(|(a, b)| {
