@@ -171,7 +171,7 @@ pub struct SpecArgs {
     /// Column that names the rows in predictions.csv; not a feature
     #[arg(long, value_name = "COLUMN", env = "CRFE_ID_COL", help_heading = "Data")]
     id_col: Option<String>,
-    /// More words that mean "missing", besides the empty cell, NA, N/A, NaN, null, ? and .
+    /// More words that mean "missing", besides the empty cell, NA, N/A, NaN, null, ? and "."
     #[arg(long, value_name = "WORDS", env = "CRFE_NA", value_delimiter = ',', help_heading = "Data")]
     na: Vec<String>,
     /// Drop columns with a larger share of missing values

@@ -42,9 +42,14 @@ pub fn load() -> Result<Defaults> {
     let Some((file, asked_for)) = path() else { return Ok(Defaults::default()) };
     match std::fs::read_to_string(&file) {
         Ok(text) => parse(file, &text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked_for => Ok(Defaults::default()),
+        Err(error) if !asked_for && nothing_there(error.kind()) => Ok(Defaults::default()),
         Err(error) => Err(Error::usage(format!("the configuration cannot be read: {error}")).file(file)),
     }
+}
+
+/// A home that is not a directory, as some service accounts have, holds no configuration either.
+fn nothing_there(kind: std::io::ErrorKind) -> bool {
+    matches!(kind, std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
 fn parse(file: PathBuf, text: &str) -> Result<Defaults> {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -93,7 +93,8 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
                 }
             }
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        // What cannot be a directory holds no journal; who wants to write there is told so then.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
         Err(error) => return Err(unreadable(error)),
     }
     paths.sort();
