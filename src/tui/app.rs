@@ -369,6 +369,10 @@ impl App {
             ) => {
                 return self.on_view(action);
             }
+            (_, Action::Show(_) | Action::NextView | Action::PreviousView) => {
+                self.overlay = Overlay::None;
+                return self.on_view(action);
+            }
             (_, Action::Back | Action::Quit | Action::Open | Action::Help) => self.overlay = Overlay::None,
             _ => {}
         }

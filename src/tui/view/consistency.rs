@@ -205,7 +205,10 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let words = ratatui::text::Line::from(vec![
         ratatui::text::Span::styled(format!(" {dash} I_J (in all splits) "), style(Role::Good)),
         ratatui::text::Span::styled(format!(" {dash} I_W (in most) "), style(Role::Positive)),
-        ratatui::text::Span::styled(format!(" {dash} Nogueira (beyond chance) "), style(Role::Negative)),
+        ratatui::text::Span::styled(
+            format!(" {dash} Nogueira, Kuncheva (beyond chance) "),
+            style(Role::Negative),
+        ),
         ratatui::text::Span::styled(" .. methods alike", style(Role::Dim)),
     ]);
     frame.render_widget(Paragraph::new(words), legend);

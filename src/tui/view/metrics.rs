@@ -17,6 +17,9 @@ use crate::tui::theme::Role;
 /// The metrics by class that can be shown: coverage, mean set size, recall.
 const BY_CLASS: [&str; 3] = ["coverage", "set size", "recall"];
 
+/// The only metric that is not a share.
+const INEFFICIENCY: usize = 1;
+
 /// Draws the view.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let [charts, legend] =
@@ -83,7 +86,9 @@ fn chart(frame: &mut Frame<'_>, app: &App, area: Rect, metric: usize, hits: &mut
             let style = app.theme.series(i);
             for sign in [-1.0, 1.0] {
                 let bound = move |size: usize| {
-                    curve.spread(size, metric).and_then(|spread| Some(spread.mean + sign * spread.sd?))
+                    // A share cannot leave 0 to 1, nor a set size fall below 0.
+                    let top = if metric == INEFFICIENCY { f64::INFINITY } else { 1.0 };
+                    curve.spread(size, metric).and_then(|s| Some((s.mean + sign * s.sd?).clamp(0.0, top)))
                 };
                 series.push(Series {
                     style: style.add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD),

@@ -51,7 +51,12 @@ impl Plot<'_> {
             buffer.set_string(inside.x, inside.y, "nothing yet", app.theme.style(Role::Dim));
             return;
         };
-        let (lo, hi) = if hi - lo < 1e-12 { (lo - 0.5, hi + 0.5) } else { (lo, hi) };
+        // A flat curve at zero lies on the ground; any other runs through the middle.
+        let (lo, hi) = match hi - lo {
+            span if span > 1e-12 => (lo, hi),
+            _ if lo == 0.0 => (0.0, 1.0),
+            _ => (lo - 0.5 * lo.abs(), hi + 0.5 * hi.abs()),
+        };
         let mut dots = Dots::new(inside);
         let rows = usize::from(inside.height) * 4;
         let row_of = |value: f64| ((hi - value) / (hi - lo) * (rows - 1) as f64).round();
