@@ -76,8 +76,12 @@ fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
                 fit(&format!("{}{more}", name(*first)), width),
                 app.theme.style(Role::Bad),
             ));
-            let why =
-                if app.focus.method == Method::Rfe { "weighs least" } else { "causes most non-conformity" };
+            let why = match app.focus.method {
+                Method::Crfe if width < 44 => "most non-conformity",
+                Method::Crfe => "it causes most non-conformity",
+                Method::Rfe => "it weighs least",
+                Method::Smfs => "highest on the full set",
+            };
             let value = step.criterion.map_or_else(String::new, number);
             lines.push(Line::from(fit(&format!("{criterion} = {value}: {why}"), width)));
         }
@@ -98,9 +102,7 @@ fn status_line(app: &App, step: &Step, width: usize) -> Line<'static> {
         return Line::styled(fit("the solver did not converge here", width), app.theme.style(Role::Bad));
     }
     let metrics = step.tally.metrics();
-    let text = format!(
-        "coverage {:.2}, sets {:.2}, acc {:.2}",
-        metrics.coverage, metrics.inefficiency, metrics.accuracy
-    );
+    let text =
+        format!("cov {:.2}, sets {:.2}, acc {:.2}", metrics.coverage, metrics.inefficiency, metrics.accuracy);
     Line::styled(fit(&text, width), app.theme.style(Role::Dim))
 }

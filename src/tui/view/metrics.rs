@@ -144,7 +144,11 @@ fn values(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let size = app.size();
     let wide = area.width >= 110;
     let mut lines = Vec::new();
-    let names: &[&str] = if app.per_class { &BY_CLASS } else { &METRICS };
+    let names: &[&str] = match (app.per_class, wide) {
+        (true, _) => &BY_CLASS,
+        (false, true) => &METRICS,
+        (false, false) => &["coverage", "set size", "certain", "uncert.", "mistrust", "accuracy", "macro F1"],
+    };
     let cell = if wide { 15 } else { 9 };
     let lead = format!("at {size}");
     let heading: String =

@@ -86,8 +86,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 
 /// β as a bar: blue to the left of the axis below zero, orange to the right above.
 fn signed_bar(app: &App, beta: Option<f32>, width: usize) -> [Span<'static>; 4] {
-    let half = width.saturating_sub(2) / 2;
-    let rest = width.saturating_sub(2 * half + 1);
+    let half = width.saturating_sub(1) / 2;
     let axis = app.theme.glyph("│", "|");
     let scale = app.derived.beta_scale.max(f32::MIN_POSITIVE);
     let length = beta.map_or(0, |beta| ((beta.abs() / scale * half as f32).round() as usize).min(half));
@@ -97,7 +96,7 @@ fn signed_bar(app: &App, beta: Option<f32>, width: usize) -> [Span<'static>; 4] 
         Some(_) => (String::new(), full(app.theme.glyph("▄", "+"))),
         None => (String::new(), String::new()),
     };
-    let right_pad = half - right.chars().count() + rest;
+    let right_pad = half - right.chars().count();
     [
         Span::styled(format!("{left:>half$}"), app.theme.style(Role::Negative)),
         Span::styled(axis, app.theme.style(Role::Dim)),

@@ -13,7 +13,7 @@ use crate::tui::theme::Role;
 /// Features × splits: which splits still hold a feature at this size.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let size = app.size();
-    let inside = panel(frame, app, area, 2, &format!("Survival to {size} features, by split"), hits);
+    let inside = panel(frame, app, area, 2, &format!("Which splits keep it to {size}"), hits);
     let Some(info) = app.info() else { return };
     let ranks: Vec<&[Option<u32>]> =
         app.history.of_method(app.focus.method).map(|(_, trace)| trace.ranks()).collect();

@@ -27,10 +27,11 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     };
     // Narrow: only what the branch does.
     let both = width >= 56;
-    let column = if both { width.saturating_sub(32) / 2 } else { width.saturating_sub(30) };
+    let column = if both { width.saturating_sub(32) / 2 } else { width.saturating_sub(18) };
     let row = |size: &str, main: &str, other: &str, sets: &str, accuracy: &str| {
         let main = if both { fit(main, column) + "  " } else { String::new() };
-        format!("{size:>4}  {main}{}{sets:>12}{accuracy:>11}", fit(other, column))
+        let accuracy = if both { format!("{accuracy:>11}") } else { String::new() };
+        format!("{size:>4}  {main}{}{sets:>12}{accuracy}", fit(other, column))
     };
     let heading = row("left", "main path", "branch", "set size", "accuracy");
     let mut lines = vec![
