@@ -38,6 +38,11 @@ impl Square {
         Self { size, cells: vec![0.0; size * size] }
     }
 
+    /// All ones.
+    pub fn ones(size: usize) -> Self {
+        Self { size, cells: vec![1.0; size * size] }
+    }
+
     /// Rows and columns.
     pub fn size(&self) -> usize {
         self.size
@@ -55,14 +60,57 @@ impl Square {
 
     /// self += factor · u uᵀ.
     pub fn add_outer(&mut self, factor: f64, u: &[f64]) {
-        for (row, &u_i) in self.cells.chunks_exact_mut(self.size).zip(u) {
-            axpy(factor * u_i, u, row);
+        for (row, &u_i) in self.cells.chunks_exact_mut(self.size.max(1)).zip(u) {
+            if u_i != 0.0 {
+                axpy(factor * u_i, u, row);
+            }
         }
+    }
+
+    /// The same on and below the diagonal only.
+    pub fn add_outer_below(&mut self, factor: f64, u: &[f64]) {
+        for (i, (row, &u_i)) in self.cells.chunks_exact_mut(self.size).zip(u).enumerate() {
+            axpy(factor * u_i, &u[..=i], &mut row[..=i]);
+        }
+    }
+
+    /// Copies what is below the diagonal to above it.
+    pub fn mirror(&mut self) {
+        for i in 0..self.size {
+            for j in 0..i {
+                self.cells[j * self.size + i] = self.cells[i * self.size + j];
+            }
+        }
+    }
+
+    /// Sets row and column j to zero.
+    pub fn clear(&mut self, j: usize) {
+        self.row_mut(j).fill(0.0);
+        self.cells.chunks_exact_mut(self.size).for_each(|row| row[j] = 0.0);
     }
 
     /// self · x.
     pub fn times(&self, x: &[f64]) -> Vec<f64> {
-        self.cells.chunks_exact(self.size).map(|row| dot(row, x)).collect()
+        let mut product = vec![0.0; self.size];
+        self.times_into(x, &mut product);
+        product
+    }
+
+    /// self · x, into a vector that is there.
+    pub fn times_into(&self, x: &[f64], product: &mut [f64]) {
+        for (cell, row) in product.iter_mut().zip(self.cells.chunks_exact(self.size.max(1))) {
+            *cell = dot(row, x);
+        }
+    }
+
+    /// xᵀ · self · x.
+    pub fn form(&self, x: &[f64]) -> f64 {
+        dot(x, &self.times(x))
+    }
+
+    /// The sum of the diagonal.
+    pub fn trace(&self) -> f64 {
+        (0..self.size).map(|i| self.cells[i * self.size + i]).sum()
     }
 
     /// Lets row and column j go.
@@ -103,21 +151,6 @@ impl Square {
 pub struct Factor(Square);
 
 impl Factor {
-    /// Solves L Lᵀ x = rhs in place.
-    pub fn solve(&self, x: &mut [f64]) {
-        let lower = &self.0;
-        for i in 0..lower.size {
-            let row = lower.row(i);
-            x[i] = (x[i] - dot(&row[..i], &x[..i])) / row[i];
-        }
-        for i in (0..lower.size).rev() {
-            let row = lower.row(i);
-            x[i] /= row[i];
-            let (head, tail) = x.split_at_mut(i);
-            axpy(-tail[0], &row[..i], head);
-        }
-    }
-
     /// (L Lᵀ)⁻¹.
     pub fn inverse(self) -> Square {
         let size = self.0.size;
@@ -140,11 +173,7 @@ impl Factor {
                 axpy(row[j], &row[..=j], &mut product.row_mut(j)[..=j]);
             }
         }
-        for i in 0..size {
-            for j in 0..i {
-                product.cells[j * size + i] = product.cells[i * size + j];
-            }
-        }
+        product.mirror();
         product
     }
 }
@@ -177,16 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn factor_solves_and_inverts() {
+    fn factor_inverts() {
         for size in [1, 2, 9, 33] {
             let matrix = random_positive_definite(size);
             let x: Vec<f64> = (0..size).map(|i| i as f64 - 3.0).collect();
-            let mut solution = matrix.times(&x);
-            let factor = matrix.clone().cholesky().unwrap();
-            factor.solve(&mut solution);
-            let round_trip = factor.inverse().times(&matrix.times(&x));
-            for i in 0..size {
-                assert!((solution[i] - x[i]).abs() < 1e-11 && (round_trip[i] - x[i]).abs() < 1e-11);
+            let inverse = matrix.clone().cholesky().unwrap().inverse();
+            for (back, x) in inverse.times(&matrix.times(&x)).iter().zip(&x) {
+                assert!((back - x).abs() < 1e-11);
             }
         }
     }

@@ -39,9 +39,17 @@ impl Margin {
 
     /// 2C_i (θ_i − f_i) for the rows with positive loss, 0 for the others: minus the derivative of the loss.
     pub fn pull(&self) -> Vec<f64> {
-        (0..self.theta.len())
-            .map(|i| if self.inside(i) { self.cost[i] * (self.theta[i] - self.decision[i]) } else { 0.0 })
-            .collect()
+        let mut pull = vec![0.0; self.theta.len()];
+        self.pull_into(&mut pull);
+        pull
+    }
+
+    /// The same, into a vector that is there.
+    pub fn pull_into(&self, pull: &mut [f64]) {
+        let rows = self.theta.iter().zip(&self.decision).zip(&self.cost);
+        for (pull, ((theta, decision), cost)) in pull.iter_mut().zip(rows) {
+            *pull = if theta * decision < 1.0 { cost * (theta - decision) } else { 0.0 };
+        }
     }
 
     /// The exact minimum of the objective along a direction that moves the decision values by `change` and for which

@@ -3,19 +3,15 @@
 //! Per machine it keeps A = H⁻¹, H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, the bias being a column of
 //! ones. Removing a column with these rows fixed is closed form; rows that enter or leave are rank-1 updates.
 
-use ndarray::{Array2, ArrayView1};
-
 use super::lanes::{Square, axpy, dot};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
-use super::{Convergence, PathSolver, Problem};
+use super::{Convergence, Problem};
 
 /// Warm-started Newton with closed-form removal.
 pub struct Newton<'a> {
     problem: Problem<'a>,
     columns: Vec<usize>,
     machines: Vec<Machine>,
-    weights: Array2<f64>,
-    bias: Vec<f64>,
 }
 
 /// One one-vs-all model. Position 0 is the bias, position 1 + i the i-th column present.
@@ -34,83 +30,57 @@ impl<'a> Newton<'a> {
     pub fn new(problem: Problem<'a>) -> Self {
         let columns: Vec<usize> = (0..problem.x.nrows()).collect();
         let zero = vec![0.0; columns.len() + 1];
-        Self::warm(problem, columns, &vec![zero; problem.machines()])
+        Self::warm(problem, columns, vec![zero; problem.machines()])
     }
 
     /// Starts from given models (bias first) on some of the columns.
-    pub fn warm(problem: Problem<'a>, columns: Vec<usize>, models: &[Vec<f64>]) -> Self {
-        let machines = (0..problem.machines())
-            .map(|machine| {
+    pub fn warm(problem: Problem<'a>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
+        let machines = models
+            .into_iter()
+            .enumerate()
+            .map(|(machine, w)| {
                 let margin = Margin::new(&problem, machine);
                 let pull: Vec<f64> = margin.theta.iter().zip(&margin.cost).map(|(t, c)| t * c).collect();
                 let start = against(&problem, &columns, &pull);
                 let support = vec![false; problem.y.len()];
-                let mut machine = Machine {
-                    margin,
-                    w: models[machine].clone(),
-                    start,
-                    inverse: Square::default(),
-                    support,
-                };
+                let mut machine = Machine { margin, w, start, inverse: Square::default(), support };
                 machine.margin.decision = decisions(&problem, &columns, &machine.w);
                 machine
             })
             .collect();
-        let weights = Array2::zeros((problem.classes, problem.x.nrows()));
-        let mut newton = Self { problem, columns, machines, weights, bias: vec![0.0; problem.classes] };
-        newton.publish();
-        newton
+        Self { problem, columns, machines }
     }
 
-    /// Copies the machines' models to where they can be read by class.
-    fn publish(&mut self) {
-        for (m, machine) in self.machines.iter().enumerate() {
-            let class = self.problem.positive(m);
-            self.bias[class] = machine.w[0];
-            for (&column, &w) in self.columns.iter().zip(&machine.w[1..]) {
-                self.weights[[class, column]] = w;
-            }
-            if self.problem.classes == 2 {
-                self.bias[0] = -machine.w[0];
-                for (&column, &w) in self.columns.iter().zip(&machine.w[1..]) {
-                    self.weights[[0, column]] = -w;
-                }
-            }
-        }
-    }
-}
-
-impl PathSolver for Newton<'_> {
-    fn fit(&mut self) -> Convergence {
-        let mut total = Convergence { converged: true, residual: 0.0, iterations: 0 };
-        for machine in &mut self.machines {
-            let one = machine.fit(&self.problem, &self.columns);
-            total.converged &= one.converged;
-            total.residual = total.residual.max(one.residual);
-            total.iterations += one.iterations;
-        }
-        self.publish();
-        total
+    /// Fits all machines.
+    pub fn fit(&mut self) -> Convergence {
+        let Self { problem, columns, machines } = self;
+        machines
+            .iter_mut()
+            .map(|machine| machine.fit(problem, columns))
+            .fold(Convergence::NONE, Convergence::and)
     }
 
-    fn columns(&self) -> &[usize] {
+    /// The columns present, ascending.
+    pub fn columns(&self) -> &[usize] {
         &self.columns
     }
 
-    fn weights(&self, class: usize) -> ArrayView1<'_, f64> {
-        self.weights.row(class)
+    /// The weight of the column at a position.
+    pub fn weight(&self, machine: usize, column: usize) -> f64 {
+        self.columns.binary_search(&column).map_or(0.0, |position| self.machines[machine].w[position + 1])
     }
 
-    fn bias(&self, class: usize) -> f64 {
-        self.bias[class]
+    /// The bias of a machine.
+    pub fn bias(&self, machine: usize) -> f64 {
+        self.machines[machine].w[0]
     }
 
-    fn remove(&mut self, columns: &[usize]) {
+    /// Lets columns go.
+    pub fn remove(&mut self, columns: &[usize]) {
         for column in columns {
             if let Ok(position) = self.columns.binary_search(column) {
                 self.columns.remove(position);
                 self.machines.iter_mut().for_each(|machine| machine.remove(position + 1));
-                self.weights.column_mut(*column).fill(0.0);
             }
         }
         for machine in &mut self.machines {
@@ -220,7 +190,7 @@ impl Machine {
 }
 
 /// −Σ_i v_i x_i, bias first.
-fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
+pub(super) fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
     let mut sums = Vec::with_capacity(columns.len() + 1);
     sums.push(-v.iter().sum::<f64>());
     sums.extend(columns.iter().map(|&j| -dot(feature(problem, j), v)));
@@ -228,7 +198,7 @@ fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
 }
 
 /// w·x_i + b for every row, bias first in w.
-fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
+pub(super) fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
     let mut decisions = vec![w[0]; problem.y.len()];
     for (&j, &w) in columns.iter().zip(&w[1..]) {
         if w != 0.0 {
@@ -246,6 +216,6 @@ pub(super) fn feature<'b>(problem: &'b Problem<'_>, column: usize) -> &'b [f64] 
 }
 
 /// Euclidean norm.
-fn norm(v: &[f64]) -> f64 {
+pub(super) fn norm(v: &[f64]) -> f64 {
     dot(v, v).sqrt()
 }
