@@ -4,7 +4,7 @@
 //! rows only the kernel between them and the training rows. Removing a column is a rank-1 downdate of both.
 
 use super::inverse::Inverse;
-use super::lanes::{Square, axpy, dot};
+use super::lanes::{Square, axpy, dot, matrix_add_outer, rows_times};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
 use super::newton::feature;
 use super::{Convergence, Problem, Watched};
@@ -112,10 +112,8 @@ impl<'a> Gram<'a> {
     /// The decision values of a machine on some of the watched rows.
     pub fn decisions(&self, machine: usize, watched: &Watched<'_>, rows: std::ops::Range<usize>) -> Vec<f64> {
         let mut decisions = vec![0.0; rows.len()];
-        let cross = self.kernels.cross.chunks_exact(watched.rows().max(1));
-        for (cross, &a) in cross.zip(&self.machines[machine].a) {
-            axpy(a, &cross[rows.clone()], &mut decisions);
-        }
+        let a = &self.machines[machine].a;
+        rows_times(&self.kernels.cross, watched.rows(), rows, a, &mut decisions);
         decisions
     }
 
@@ -182,9 +180,7 @@ impl Kernels {
     fn add_cross(&mut self, factor: f64, x: &[f64], column: usize, watched: &Watched<'_>) {
         if watched.rows() > 0 {
             watched.feature(column, &mut self.feature);
-            for (cross, &x) in self.cross.chunks_exact_mut(self.feature.len()).zip(x) {
-                axpy(factor * x, &self.feature, cross);
-            }
+            matrix_add_outer(&mut self.cross, factor, x, &self.feature);
         }
     }
 }

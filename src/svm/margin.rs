@@ -3,7 +3,7 @@
 //! Both Newton routes share it: they differ only in how they find a direction.
 
 use super::Problem;
-use super::lanes::dot;
+use super::lanes::{self, dot};
 
 /// Newton stops here: relative norm of the true gradient.
 pub const TOLERANCE: f64 = 1e-10;
@@ -46,10 +46,7 @@ impl Margin {
 
     /// The same, into a vector that is there.
     pub fn pull_into(&self, pull: &mut [f64]) {
-        let rows = self.theta.iter().zip(&self.decision).zip(&self.cost);
-        for (pull, ((theta, decision), cost)) in pull.iter_mut().zip(rows) {
-            *pull = if theta * decision < 1.0 { cost * (theta - decision) } else { 0.0 };
-        }
+        lanes::pull(&self.theta, &self.decision, &self.cost, pull);
     }
 
     /// The exact minimum of the objective along a direction that moves the decision values by `change` and for which

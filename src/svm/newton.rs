@@ -3,9 +3,12 @@
 //! Per machine it keeps A = H⁻¹, H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, the bias being a column of
 //! ones. Removing a column with these rows fixed is closed form; rows that enter or leave are rank-1 updates.
 
-use super::lanes::{Square, axpy, dot};
+use super::lanes::{Square, add_columns, add_products, axpy, columns_times, dot};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
 use super::{Convergence, Problem};
+
+/// Rows of which products are taken together.
+const BLOCK: usize = 256;
 
 /// Warm-started Newton with closed-form removal.
 pub struct Newton<'a> {
@@ -151,20 +154,21 @@ impl Machine {
     /// A from scratch, by Cholesky.
     fn rebuild(&mut self, problem: &Problem<'_>, columns: &[usize]) {
         let rows: Vec<usize> = (0..self.support.len()).filter(|&i| self.support[i]).collect();
-        let roots: Vec<f64> = rows.iter().map(|&i| self.margin.cost[i].sqrt()).collect();
         let size = columns.len() + 1;
-        let mut scaled = Vec::with_capacity(size * rows.len());
-        scaled.extend_from_slice(&roots);
-        for &j in columns {
-            let column = problem.x.row(j);
-            scaled.extend(rows.iter().zip(&roots).map(|(&i, root)| column[i] * root));
-        }
-        let column = |j: usize| &scaled[j * rows.len()..(j + 1) * rows.len()];
         let mut hessian = Square::zeros(size);
-        for i in 0..size {
-            for j in 0..=i {
-                hessian.row_mut(i)[j] = dot(column(i), column(j));
+        let mut scaled = Vec::new();
+        // Block by block, so that a block of all columns stays in the cache and the copy stays small.
+        for rows in rows.chunks(BLOCK) {
+            let roots: Vec<f64> = rows.iter().map(|&i| self.margin.cost[i].sqrt()).collect();
+            scaled.clear();
+            scaled.extend_from_slice(&roots);
+            for &j in columns {
+                let column = feature(problem, j);
+                scaled.extend(rows.iter().zip(&roots).map(|(&i, root)| column[i] * root));
             }
+            add_products(&mut hessian, &scaled, rows.len());
+        }
+        for i in 0..size {
             hessian.row_mut(i)[i] += 1.0;
         }
         // H ⪰ I; a factor fails only on values too large for the sum, and the zero matrix then makes the fit stall openly.
@@ -191,28 +195,28 @@ impl Machine {
 
 /// −Σ_i v_i x_i, bias first.
 pub(super) fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
-    let mut sums = Vec::with_capacity(columns.len() + 1);
-    sums.push(-v.iter().sum::<f64>());
-    sums.extend(columns.iter().map(|&j| -dot(feature(problem, j), v)));
+    let mut sums = vec![0.0; columns.len() + 1];
+    sums[0] = v.iter().sum();
+    columns_times(cells(problem), columns, v, &mut sums[1..]);
+    sums.iter_mut().for_each(|sum| *sum = -*sum);
     sums
 }
 
 /// w·x_i + b for every row, bias first in w.
 pub(super) fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
     let mut decisions = vec![w[0]; problem.y.len()];
-    for (&j, &w) in columns.iter().zip(&w[1..]) {
-        if w != 0.0 {
-            axpy(w, feature(problem, j), &mut decisions);
-        }
-    }
+    add_columns(cells(problem), columns, &w[1..], &mut decisions);
     decisions
+}
+
+fn cells<'b>(problem: &'b Problem<'_>) -> &'b [f64] {
+    problem.x.as_slice().expect("Problem::x is feature-major and contiguous, as solver() checks")
 }
 
 /// One feature as a slice.
 pub(super) fn feature<'b>(problem: &'b Problem<'_>, column: usize) -> &'b [f64] {
-    let columns = problem.x.ncols();
-    let cells = problem.x.as_slice().expect("Problem::x is feature-major and contiguous, as solver() checks");
-    &cells[column * columns..(column + 1) * columns]
+    let rows = problem.x.ncols();
+    &cells(problem)[column * rows..(column + 1) * rows]
 }
 
 /// Euclidean norm.

@@ -113,3 +113,29 @@ impl Machine {
         Convergence { converged: residual <= ACCEPTABLE, residual, iterations: MOST_STEPS }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::seed::{Purpose, Stream};
+    use crate::svm::{ClassWeight, Gram, Watched};
+    use ndarray::Array2;
+
+    #[test]
+    fn agrees_with_gram_space_where_both_converge() {
+        let mut stream = Stream::new(2, 0, Purpose::Split);
+        let x = Array2::from_shape_fn((60, 24), |_| stream.uniform() - 0.5);
+        let y: Vec<usize> = (0..24).map(|i| i % 3).collect();
+        let problem = Problem { x: x.view(), y: &y, classes: 3, cost: 1.0, weight: ClassWeight::Balanced };
+        let mut gram = Gram::new(problem);
+        let mut woodbury = Woodbury::warm(problem, (0..60).collect(), vec![vec![0.0; 61]; 3]);
+        for gone in [3, 40, 17, 0, 59] {
+            assert!(gram.fit(&Watched::default()).converged && woodbury.fit().converged);
+            for (ours, theirs) in gram.models().iter().flatten().zip(woodbury.models().iter().flatten()) {
+                assert!((ours - theirs).abs() < 1e-9, "{ours} {theirs}");
+            }
+            gram.remove(&[gone], &Watched::default());
+            woodbury.remove(&[gone]);
+        }
+    }
+}
