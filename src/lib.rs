@@ -50,6 +50,8 @@ pub mod history;
 pub mod report;
 pub mod run;
 pub mod select;
+mod signals;
+pub mod slurm;
 pub mod svm;
 
 pub use error::{Error, Result};

@@ -12,6 +12,8 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(said.exit_code()).unwrap_or(2));
         }
         Ok(Parsed::Command(Command::Run(args))) => crfe::headless::run(&args),
+        Ok(Parsed::Command(Command::Report(args))) => crfe::headless::report(&args),
+        Ok(Parsed::Command(Command::Slurm(args))) => crfe::slurm::slurm(&args),
         Err(error) => Err(error),
     };
     match outcome {

@@ -1,5 +1,6 @@
 //! What a run says: one stream of [`RunEvent`]s, the same live, recorded, replayed or merged.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -98,8 +99,11 @@ pub struct RunInfo {
     pub spec: RunSpec,
     /// Identifies data and settings that determine the steps.
     pub fingerprint: String,
-    /// The file's name.
+    /// The file's name, as it was given.
     pub input: String,
+    /// The working directory of the run: where relative names of files start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
     /// SHA-256 of the file.
     pub input_sha256: String,
     /// SHA-256 of the user's splits, if given.
@@ -190,6 +194,9 @@ pub enum Betas {
 
 /// Values of β that the events of one task may hold: about 4 MB as text.
 const BETA_BUDGET: usize = 400_000;
+/// Of a path that is too long to keep all: values in whole vectors, and in the tops between them. Less than 2 MB as text.
+const WHOLE_BUDGET: usize = 70_000;
+const TOP_BUDGET: usize = 60_000;
 /// β kept at a step that is not kept whole.
 const TOP: usize = 32;
 
@@ -197,11 +204,11 @@ impl Betas {
     /// What is kept of step t of a path over `units`: all while it fits, else every k-th vector whole and the top of the others.
     pub fn keep(t: usize, units: usize, present: &[usize], beta: &[f64]) -> Option<Self> {
         let whole = units * (units + 1) / 2;
-        let every = whole.div_ceil(BETA_BUDGET / 2);
-        if whole <= BETA_BUDGET || (t.is_multiple_of(every) && units <= BETA_BUDGET) {
-            return Some(Self::Whole(beta.iter().map(|&b| b as f32).collect()));
+        let every = whole.div_ceil(WHOLE_BUDGET);
+        if whole <= BETA_BUDGET || (t.is_multiple_of(every) && units <= WHOLE_BUDGET) {
+            return Some(Self::Whole(beta.iter().map(|&b| short(b)).collect()));
         }
-        let top = (BETA_BUDGET / 4 / units).min(TOP);
+        let top = (TOP_BUDGET / units).min(TOP);
         if top == 0 {
             return None;
         }
@@ -211,8 +218,18 @@ impl Betas {
             order.truncate(top);
         }
         order.sort_unstable_by(|&a, &b| beta[b].total_cmp(&beta[a]).then(a.cmp(&b)));
-        Some(Self::Top(order.into_iter().map(|i| (present[i] as u32, beta[i] as f32)).collect()))
+        Some(Self::Top(order.into_iter().map(|i| (present[i] as u32, short(beta[i]))).collect()))
     }
+}
+
+/// Four digits: enough to draw a bar, and short as text.
+fn short(value: f64) -> f32 {
+    if value == 0.0 || !value.is_finite() {
+        return value as f32;
+    }
+    let scale = 10_f64.powi(3 - value.abs().log10().floor() as i32);
+    // Scales beyond the range of f64 belong to values that are nothing on a screen.
+    if scale.is_finite() && scale > 0.0 { ((value * scale).round() / scale) as f32 } else { value as f32 }
 }
 
 #[cfg(test)]
