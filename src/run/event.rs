@@ -195,8 +195,8 @@ pub enum Betas {
 /// Values of β that the events of one task may hold: about 4 MB as text.
 const BETA_BUDGET: usize = 400_000;
 /// Of a path that is too long to keep all: values in whole vectors, and in the tops between them. Less than 2 MB as text.
-const WHOLE_BUDGET: usize = 70_000;
-const TOP_BUDGET: usize = 60_000;
+const WHOLE_BUDGET: usize = 60_000;
+const TOP_BUDGET: usize = 50_000;
 /// β kept at a step that is not kept whole.
 const TOP: usize = 32;
 

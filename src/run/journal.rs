@@ -216,6 +216,7 @@ impl Journal {
             if ends || self.synced.elapsed() > SYNC_EVERY {
                 self.file.sync_data()?;
                 self.synced = Instant::now();
+                still_there(&self.file)?;
             }
             Ok(())
         });
@@ -232,6 +233,13 @@ impl Journal {
         self.synced = Instant::now();
         self.file.sync_data().map_err(|error| failed(&self.path, &error))
     }
+}
+
+/// A file that was deleted can still be written, but nobody will ever read it.
+fn still_there(file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let gone = || std::io::Error::new(std::io::ErrorKind::NotFound, "it was deleted while the run went on");
+    if file.metadata()?.nlink() == 0 { Err(gone()) } else { Ok(()) }
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {
