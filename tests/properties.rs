@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crfe::data::Unit;
 use crfe::data::seed::{Purpose, Stream};
 use crfe::select::{Elimination, Labelled, Method, Removal, Settings};
-use crfe::svm::{ClassWeight, PathSolver, Problem, SolverKind, decisions, solver};
+use crfe::svm::{ClassWeight, Problem, SolverKind, decisions, solver};
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 

@@ -1,5 +1,6 @@
 //! What a run says: one stream of [`RunEvent`]s, the same live, recorded, replayed or merged.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -98,8 +99,11 @@ pub struct RunInfo {
     pub spec: RunSpec,
     /// Identifies data and settings that determine the steps.
     pub fingerprint: String,
-    /// The file's name.
+    /// The file's name, as it was given.
     pub input: String,
+    /// The working directory of the run: where relative names of files start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
     /// SHA-256 of the file.
     pub input_sha256: String,
     /// SHA-256 of the user's splits, if given.
@@ -190,13 +194,16 @@ pub enum Betas {
 
 /// Values of β that the events of one task may hold: about 4 MB as text.
 const BETA_BUDGET: usize = 400_000;
+/// Of a path that is too long to keep all: values in whole vectors, and in the tops between them. Less than 2 MB as text.
+const WHOLE_BUDGET: usize = 60_000;
+const TOP_BUDGET: usize = 50_000;
 /// β kept at a step that is not kept whole.
 const TOP: usize = 32;
 
 impl Betas {
     /// How many β are kept at a step that is not kept whole, on a path over `units`.
     pub fn top(units: usize) -> usize {
-        if Self::all(units) { 0 } else { (BETA_BUDGET / 4 / units).min(TOP) }
+        if Self::all(units) { 0 } else { (TOP_BUDGET / units).min(TOP) }
     }
 
     fn all(units: usize) -> bool {
@@ -212,14 +219,24 @@ impl Betas {
         one: impl Fn(usize) -> f64,
         whole: impl Fn() -> Vec<f64>,
     ) -> Option<Self> {
-        let every = (units * (units + 1) / 2).div_ceil(BETA_BUDGET / 2);
-        if Self::all(units) || (t.is_multiple_of(every) && units <= BETA_BUDGET) {
-            return Some(Self::Whole(whole().into_iter().map(|b| b as f32).collect()));
+        let every = (units * (units + 1) / 2).div_ceil(WHOLE_BUDGET);
+        if Self::all(units) || (t.is_multiple_of(every) && units <= WHOLE_BUDGET) {
+            return Some(Self::Whole(whole().into_iter().map(short).collect()));
         }
         let top = nearest.iter().take(Self::top(units));
-        let top: Vec<_> = top.map(|&unit| (unit as u32, one(unit) as f32)).collect();
+        let top: Vec<_> = top.map(|&unit| (unit as u32, short(one(unit)))).collect();
         if top.is_empty() { None } else { Some(Self::Top(top)) }
     }
+}
+
+/// Four digits: enough to draw a bar, and short as text.
+fn short(value: f64) -> f32 {
+    if value == 0.0 || !value.is_finite() {
+        return value as f32;
+    }
+    let scale = 10_f64.powi(3 - value.abs().log10().floor() as i32);
+    // Scales beyond the range of f64 belong to values that are nothing on a screen.
+    if scale.is_finite() && scale > 0.0 { ((value * scale).round() / scale) as f32 } else { value as f32 }
 }
 
 #[cfg(test)]

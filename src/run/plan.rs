@@ -122,6 +122,7 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         format: FORMAT,
         fingerprint: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
         input: data.name.clone(),
+        directory: std::env::current_dir().ok(),
         input_sha256: data.sha256.clone(),
         splits_sha256: splits.sha256().map(str::to_owned),
         splits: splits.count(),
