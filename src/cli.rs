@@ -36,6 +36,8 @@ pub enum Command {
     /// Watch it on the screen; the word may be left out: crfe-tui DATA.CSV
     #[command(after_help = EXPLORE_EXAMPLES)]
     Explore(Box<ExploreArgs>),
+    /// Replay a finished run on the screen, or follow one that is growing
+    Open(Box<OpenArgs>),
     /// Run without a screen: progress on standard error, the answer on standard output, files in --out
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
@@ -65,6 +67,29 @@ pub struct ExploreArgs {
     /// What to compute.
     #[command(flatten)]
     pub spec: SpecArgs,
+    /// Worker threads [default: what affinity, cgroup and SLURM_CPUS_PER_TASK allow]
+    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
+    pub threads: Option<u16>,
+    /// Wait before the first elimination
+    #[arg(long, env = "CRFE_PAUSED", help_heading = "Running")]
+    pub paused: bool,
+    /// Do not record the run
+    #[arg(long, env = "CRFE_NO_JOURNAL", help_heading = "Running")]
+    pub no_journal: bool,
+    /// How it is shown.
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+/// `crfe-tui open RUN`.
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// The directory of the run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The data file, if it is not where it was
+    #[arg(long, value_name = "DATA.CSV")]
+    pub data: Option<PathBuf>,
     /// How it is shown.
     #[command(flatten)]
     pub screen: ScreenArgs,
@@ -74,21 +99,15 @@ pub struct ExploreArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Screen")]
 pub struct ScreenArgs {
-    /// Directory for exported tables and views [default: crfe-export]
+    /// Directory for the run and for what is exported [default: the user's state directory, and crfe-export]
     #[arg(long, value_name = "RUN", env = "CRFE_OUT")]
     pub out: Option<PathBuf>,
-    /// Worker threads [default: what affinity, cgroup and SLURM_CPUS_PER_TASK allow]
-    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
     /// Steps of the play a second
     #[arg(long, value_name = "STEPS", env = "CRFE_SPEED", default_value = "4", value_parser = rate)]
     pub speed: f64,
     /// Frames a second, at most [default: 10, over SSH 4]
     #[arg(long, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
     pub fps: Option<f64>,
-    /// Wait before the first elimination
-    #[arg(long, env = "CRFE_PAUSED")]
-    pub paused: bool,
     /// Leave the mouse to the terminal
     #[arg(long, env = "CRFE_NO_MOUSE")]
     pub no_mouse: bool,

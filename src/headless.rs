@@ -2,7 +2,6 @@
 //! run's directory.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crossbeam_channel::select;
@@ -13,8 +12,8 @@ use crate::error::{Error, Result, printable};
 use crate::history::History;
 use crate::report::{Answer, Progress, TABLES, summary, write_tables};
 use crate::run::{
-    EventKind, Gate, Journal, Live, Plan, Records, RunDirectory, RunEvent, RunInfo, RunOptions, Shard,
-    Source, TaskId, default_threads,
+    EventKind, Gate, Journal, Live, Plan, Records, RunDirectory, RunEvent, Shard, Source, TaskId,
+    default_threads,
 };
 use crate::signals::Signals;
 
@@ -186,7 +185,7 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
             records.tasks()
         );
     }
-    let plan = match find_data(records.info(), args.data.as_deref()) {
+    let plan = match Plan::find(records.info(), args.data.as_deref()) {
         Ok(plan) => Some(plan),
         Err(why) => {
             eprintln!("predictions.csv is left out: {why}");
@@ -199,29 +198,6 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
         eprintln!("\nAll tables are in {}", printable(&args.run.to_string_lossy()));
     }
     Ok(if missing > 0 { 4 } else { 0 })
-}
-
-/// The data of a recorded run, where it was then or where the user says it is now.
-fn find_data(info: &RunInfo, given: Option<&Path>) -> Result<Plan> {
-    let then = |name: &Path| -> PathBuf {
-        info.directory.as_ref().map_or_else(|| name.to_path_buf(), |directory| directory.join(name))
-    };
-    let path = given.map_or_else(|| then(Path::new(&info.input)), Path::to_path_buf);
-    let mut options = RunOptions::from(info.spec.clone());
-    options.schema.groups = options.schema.groups.as_deref().map(then);
-    options.split.splits_from = options.split.splits_from.as_deref().map(then);
-    let spec = options.check()?;
-    let data = Dataset::load(&path, &spec.schema, |_, _| {})?;
-    if data.sha256 != info.input_sha256 {
-        return Err(Error::data("this is not the file that the run was made of")
-            .file(path)
-            .remedy("name it with --data"));
-    }
-    let plan = Plan::new(spec, data)?;
-    if plan.info.fingerprint != info.fingerprint {
-        return Err(Error::data("its groups or splits are not those that the run was made with").file(path));
-    }
-    Ok(plan)
 }
 
 /// Prints; a reader that has gone is not an error.
