@@ -21,7 +21,8 @@ use crate::svm::{ClassWeight, SolverKind};
     about,
     max_term_width = 110,
     subcommand_required = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    override_usage = "crfe-tui DATA.CSV [OPTIONS]\n       crfe-tui COMMAND [ARGUMENTS]"
 )]
 pub struct Cli {
     /// What to do.
@@ -32,6 +33,9 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Watch it on the screen; the word may be left out: crfe-tui DATA.CSV
+    #[command(after_help = EXPLORE_EXAMPLES)]
+    Explore(Box<ExploreArgs>),
     /// Run without a screen: progress on standard error, the answer on standard output, files in --out
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
@@ -48,6 +52,63 @@ Examples:
   crfe-tui run data.csv --target diagnosis --keep age   name the class column; age stays in every model
   crfe-tui run data.csv --paper --out PAPER             the protocol of the paper
   crfe-tui run data.csv --json --quiet > answer.json    the answer for a script";
+
+const EXPLORE_EXAMPLES: &str = "\
+Examples:
+  crfe-tui data.csv                          watch CRFE and RFE on 20 splits; ? shows the keys
+  crfe-tui data.csv --paused                 wait before the first elimination; n is one step
+  crfe-tui data.csv --colors 16 --ascii      for a terminal that can do little";
+
+/// `crfe-tui DATA.CSV`.
+#[derive(Debug, Args)]
+pub struct ExploreArgs {
+    /// What to compute.
+    #[command(flatten)]
+    pub spec: SpecArgs,
+    /// How it is shown.
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+/// How the dashboard is shown.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Screen")]
+pub struct ScreenArgs {
+    /// Directory for exported tables and views [default: crfe-export]
+    #[arg(long, value_name = "RUN", env = "CRFE_OUT")]
+    pub out: Option<PathBuf>,
+    /// Worker threads [default: what affinity, cgroup and SLURM_CPUS_PER_TASK allow]
+    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Steps of the play a second
+    #[arg(long, value_name = "STEPS", env = "CRFE_SPEED", default_value = "4", value_parser = rate)]
+    pub speed: f64,
+    /// Frames a second, at most [default: 10, over SSH 4]
+    #[arg(long, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
+    pub fps: Option<f64>,
+    /// Wait before the first elimination
+    #[arg(long, env = "CRFE_PAUSED")]
+    pub paused: bool,
+    /// Leave the mouse to the terminal
+    #[arg(long, env = "CRFE_NO_MOUSE")]
+    pub no_mouse: bool,
+    /// Colours: auto, true, 256, 16 or none
+    #[arg(long, value_name = "HOW", env = "CRFE_COLORS", default_value = "auto", value_parser = ["auto", "true", "256", "16", "none"])]
+    pub colors: String,
+    /// For a light background
+    #[arg(long, env = "CRFE_LIGHT")]
+    pub light: bool,
+    /// Only ASCII characters
+    #[arg(long, env = "CRFE_ASCII")]
+    pub ascii: bool,
+}
+
+fn rate(text: &str) -> std::result::Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if (0.1..=240.0).contains(&rate) => Ok(rate),
+        _ => Err("write a number from 0.1 to 240".into()),
+    }
+}
 
 const SLURM_EXAMPLES: &str = "\
 Example:
@@ -185,7 +246,7 @@ pub struct SpecArgs {
     /// Column that names the rows in predictions.csv; not a feature
     #[arg(long, value_name = "COLUMN", env = "CRFE_ID_COL", help_heading = "Data")]
     id_col: Option<String>,
-    /// More words that mean "missing", besides the empty cell, NA, N/A, NaN, null, ? and .
+    /// More words that mean "missing", besides the empty cell, NA, N/A, NaN, null, ? and "."
     #[arg(long, value_name = "WORDS", env = "CRFE_NA", value_delimiter = ',', help_heading = "Data")]
     na: Vec<String>,
     /// Drop columns with a larger share of missing values
@@ -452,15 +513,15 @@ impl SpecArgs {
 
 /// What became of the command line.
 pub enum Parsed {
-    /// Something to do.
-    Command(Command),
+    /// Something to do, and the keys of the configuration file.
+    Command(Command, config::Keys),
     /// Help, a version, or a mistake: clap's own words and exit code.
     Said(clap::Error),
 }
 
 /// Reads the command line, the environment and the configuration file.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
-    let args: Vec<OsString> = args.into_iter().collect();
+    let args = with_command(args.into_iter().collect());
     let defaults = config::load()?;
     let command = with_defaults(Cli::command(), &defaults, false)?;
     let matches = match command.clone().try_get_matches_from(&args) {
@@ -493,10 +554,22 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
             if let (Command::Slurm(slurm), Some((_, sub))) = (&mut cli.command, matches.subcommand()) {
                 slurm.run_options = as_flags(sub, &defaults);
             }
-            Parsed::Command(cli.command)
+            Parsed::Command(cli.command, defaults.keys)
         }
         Err(said) => Parsed::Said(said),
     })
+}
+
+/// `crfe-tui DATA.CSV` is `crfe-tui explore DATA.CSV`.
+fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
+    let known = |word: &str| {
+        matches!(word, "-h" | "--help" | "-V" | "--version" | "help")
+            || Cli::command().get_subcommands().any(|command| command.get_name() == word)
+    };
+    if args.get(1).is_some_and(|first| first.to_str().is_none_or(|word| !known(word))) {
+        args.insert(1, "explore".into());
+    }
+    args
 }
 
 /// The options that say what to compute, as flags: those of the command line, the environment and the configuration file.
@@ -574,8 +647,9 @@ mod tests {
     fn run(line: &str) -> RunSpec {
         let args = std::iter::once("crfe-tui").chain(line.split(' ')).map(OsString::from);
         match parse(args).unwrap() {
-            Parsed::Command(Command::Run(run)) => run.spec.spec().unwrap(),
-            Parsed::Command(other) => panic!("{other:?}"),
+            Parsed::Command(Command::Run(run), _) => run.spec.spec().unwrap(),
+            Parsed::Command(Command::Explore(explore), _) => explore.spec.spec().unwrap(),
+            Parsed::Command(other, _) => panic!("{other:?}"),
             Parsed::Said(said) => panic!("{said}"),
         }
     }
@@ -591,10 +665,16 @@ mod tests {
     }
 
     #[test]
+    fn a_file_alone_is_explored() {
+        assert_eq!(run("data.csv --lambda 0.25").lambda, 0.25);
+        assert_eq!(run("--lambda 0.25 data.csv").lambda, 0.25);
+    }
+
+    #[test]
     fn a_shard_on_a_node_is_asked_for_the_same_run() {
         let options = "d.csv --keep a,b --na=-9 --mondrian --paper --lambda 0.3 --delimiter ; --stop 7";
         let args = format!("crfe-tui slurm {options} --tasks 4 --out RUN --sbatch=--time=1");
-        let Ok(Parsed::Command(Command::Slurm(slurm))) = parse(args.split(' ').map(OsString::from)) else {
+        let Ok(Parsed::Command(Command::Slurm(slurm), _)) = parse(args.split(' ').map(OsString::from)) else {
             panic!("not understood")
         };
         let flags: Vec<String> = slurm.run_options.iter().map(|flag| flag.to_str().unwrap().into()).collect();

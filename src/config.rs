@@ -1,6 +1,6 @@
 //! The configuration file: option names and values in TOML, weaker than flags and environment.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
@@ -11,6 +11,17 @@ pub struct Defaults {
     pub file: PathBuf,
     /// Option names and values, as they would be typed.
     pub values: Vec<(String, String)>,
+    /// Keys of the dashboard.
+    pub keys: Keys,
+}
+
+/// The table `[keys]`: actions of the dashboard and their keys.
+#[derive(Debug, Default)]
+pub struct Keys {
+    /// The file they come from.
+    pub file: PathBuf,
+    /// Actions and keys.
+    pub bindings: Vec<(String, Vec<String>)>,
 }
 
 /// `$CRFE_CONFIG`, else `crfe-tui/config.toml` in the XDG configuration directory.
@@ -31,9 +42,14 @@ pub fn load() -> Result<Defaults> {
     let Some((file, asked_for)) = path() else { return Ok(Defaults::default()) };
     match std::fs::read_to_string(&file) {
         Ok(text) => parse(file, &text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked_for => Ok(Defaults::default()),
+        Err(error) if !asked_for && nothing_there(error.kind()) => Ok(Defaults::default()),
         Err(error) => Err(Error::usage(format!("the configuration cannot be read: {error}")).file(file)),
     }
+}
+
+/// A home that is not a directory, as some service accounts have, holds no configuration either.
+fn nothing_there(kind: std::io::ErrorKind) -> bool {
+    matches!(kind, std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
 fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
@@ -42,7 +58,12 @@ fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
         Error::usage(format!("this is not TOML: {}", error.message())).file(&file).line(line)
     })?;
     let mut values = Vec::new();
+    let mut keys = Keys { file: file.clone(), bindings: Vec::new() };
     for (name, value) in table {
+        if let (toml::Value::Table(table), "keys") = (&value, name.as_str()) {
+            keys.bindings = bindings(&file, table)?;
+            continue;
+        }
         let Some(text) = as_typed(&value) else {
             return Err(Error::usage(format!(
                 "the value of '{name}' is neither a word, a number, true, false nor a list of words"
@@ -51,7 +72,25 @@ fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
         };
         values.push((name, text));
     }
-    Ok(Defaults { file, values })
+    Ok(Defaults { file, values, keys })
+}
+
+/// `quit = "Q"` or `quit = ["Q", "ctrl-q"]`.
+fn bindings(file: &Path, table: &toml::Table) -> Result<Vec<(String, Vec<String>)>> {
+    let keys = |value: &toml::Value| match value {
+        toml::Value::String(key) => Some(vec![key.clone()]),
+        toml::Value::Array(keys) => keys.iter().map(|key| key.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    };
+    let line = |(name, value): (&String, &toml::Value)| {
+        let wrong = || {
+            Error::usage(format!("the keys of '{name}' are not words"))
+                .file(file)
+                .remedy("write a key or a list of keys")
+        };
+        Ok((name.clone(), keys(value).filter(|keys| !keys.is_empty()).ok_or_else(wrong)?))
+    };
+    table.iter().map(line).collect()
 }
 
 /// The value as it would be typed after its flag.
@@ -81,6 +120,15 @@ mod tests {
         assert!(values.contains(&("keep", "age,sex")) && values.contains(&("lambda", "0.3")));
         let error = parse("c.toml".into(), "a = 1\nb = = 2\n").unwrap_err();
         assert!(error.to_string().starts_with("c.toml, line 2: this is not TOML"), "{error}");
-        assert!(parse("c.toml".into(), "[keys]\nq = 'x'\n").is_err());
+        let keys = parse("c.toml".into(), "[keys]\nquit = 'Q'\nstep = ['n', '.']\n").unwrap().keys.bindings;
+        assert_eq!(
+            keys,
+            [
+                ("quit".to_owned(), vec!["Q".to_owned()]),
+                ("step".to_owned(), vec!["n".to_owned(), ".".to_owned()])
+            ]
+        );
+        assert!(parse("c.toml".into(), "[keys]\nquit = 7\n").is_err());
+        assert!(parse("c.toml".into(), "[colours]\nred = 'x'\n").is_err());
     }
 }

@@ -68,25 +68,7 @@ pub fn run(args: &RunArgs) -> Result<u8> {
 }
 
 fn say_what_was_understood(plan: &Plan) {
-    let info = &plan.info;
-    let counts: Vec<String> = info
-        .classes
-        .iter()
-        .zip(&info.class_counts)
-        .map(|(class, count)| format!("{class} {count}"))
-        .collect();
-    let text = format!(
-        "{}: {} rows, {} features ({} columns), {} classes in '{}': {}",
-        info.input,
-        info.rows,
-        info.units.len(),
-        info.columns.len(),
-        info.classes.len(),
-        info.target,
-        counts.join(", ")
-    );
-    eprintln!("{}", crate::error::printable(&text));
-    for note in &info.audit.notes {
+    for note in &plan.info.audit.notes {
         let mark = if note.level == Level::Warning { "warning: " } else { "" };
         eprintln!("{mark}{}", crate::error::printable(&note.text));
     }

@@ -3,7 +3,7 @@
 //! The rooms, left to right; a room may use any room to its left, never one to its right (a test reads the `use` lines):
 //!
 //! ```text
-//! error ─ data ─► svm ─► select ─► evaluate ─► run ═events═► history ─► report ─► cli, headless
+//! error ─ data ─► svm ─► select ─► evaluate ─► run ═events═► history ─► report ─► tui, cli, headless
 //! ```
 //!
 //! [`data`] turns a file into matrices, [`svm`] fits linear models along a path, [`select`] decides what goes and when to
@@ -41,7 +41,8 @@
 //! ```
 
 pub mod cli;
-mod config;
+pub mod config;
+pub mod dashboard;
 pub mod data;
 pub mod error;
 pub mod evaluate;
@@ -53,5 +54,6 @@ pub mod select;
 mod signals;
 pub mod slurm;
 pub mod svm;
+pub mod tui;
 
 pub use error::{Error, Result};

@@ -1,8 +1,9 @@
 //! Elimination paths against numbers computed independently (tests/fixtures, METHOD.md sections 2 to 7).
 
 use crfe::data::Unit;
-use crfe::select::{Elimination, Method, Removal, Settings};
-use crfe::svm::{ClassWeight, SolverKind};
+use crfe::evaluate::{ConformalSettings, Evaluator};
+use crfe::select::{Elimination, Method, Nonconformity, Removal, Score, Settings};
+use crfe::svm::{ClassWeight, PathSolver, SolverKind, decisions};
 use ndarray::Array2;
 use serde_json::Value;
 
@@ -61,6 +62,60 @@ fn assert_close(ours: &[f64], theirs: &[f64], relative: f64, what: &str) {
     }
 }
 
+/// The calibration and test rows of a split, and what the fixture says of them at every size.
+struct Judged<'a> {
+    conformal: Array2<f64>,
+    test: Array2<f64>,
+    /// Under both scores.
+    evaluators: [Evaluator; 2],
+    classes: usize,
+    metrics: &'a Value,
+}
+
+impl<'a> Judged<'a> {
+    fn new(table: &Table, split: &Value, metrics: &'a Value) -> Self {
+        let rows = indices(&split["test"]);
+        let (conformal, test) = (table.part(&indices(&split["calibration"])), table.part(&rows));
+        let evaluator = |score| {
+            let measure = Nonconformity { lambda: 0.5, classes: table.classes, score };
+            let settings = ConformalSettings { epsilon: 0.1, mondrian: false, smoothed: false, measure };
+            Evaluator::new(settings, &conformal.1, &test.1, &rows, 0, 0)
+        };
+        let evaluators = [evaluator(Score::Weighted), evaluator(Score::Published)];
+        Self { evaluators, conformal: conformal.0, test: test.0, classes: table.classes, metrics }
+    }
+
+    /// How many numbers of one model agree; those that hang on an unsafe comparison are left out.
+    fn check<'m>(&self, model: &(dyn PathSolver<'m> + 'm), size: usize, what: &str) -> usize {
+        let at = indices(&self.metrics["size"]).iter().position(|&s| s == size).unwrap();
+        let bias: Vec<f64> = (0..self.classes).map(|class| model.bias(class)).collect();
+        let on = |x: &Array2<f64>| decisions(model, x.view());
+        let (conformal, test) = (on(&self.conformal), on(&self.test));
+        let mut checked = 0;
+        for (evaluator, prefix) in self.evaluators.iter().zip(["", "ref_"]) {
+            let gap = self.metrics[format!("{prefix}threshold_gap")][at].as_f64().unwrap();
+            if gap > 0.0 && gap < 1e-9 {
+                continue;
+            }
+            let named = evaluator.tally(conformal.view(), test.view(), &bias).metrics().named();
+            for (name, ours) in named {
+                let key = match name {
+                    "precision_macro" => "precision",
+                    "recall_macro" => "recall",
+                    name => name,
+                };
+                let Some(theirs) = self.metrics[format!("{prefix}{key}")][at].as_f64() else {
+                    assert_eq!(prefix, "ref_", "{what}: the fixture has no {name}");
+                    continue;
+                };
+                assert!((ours - theirs).abs() <= 1e-9, "{what} {prefix}{name}: {ours} is not {theirs}");
+                checked += 1;
+            }
+        }
+        checked
+    }
+}
+
 /// One path, checked against its fixture step by step.
 fn check_path(table: &Table, split: &Value, method: Method, fixture: &Value, what: &str) {
     let (train, selection) =
@@ -78,7 +133,8 @@ fn check_path(table: &Table, split: &Value, method: Method, fixture: &Value, wha
     let order = indices(&fixture["order"]);
     let near_ties = indices(&fixture["near_ties"]);
     let means = floats(&fixture["beta_mean"]);
-    let mut steps = 0;
+    let judged = Judged::new(table, split, &fixture["metrics"]);
+    let (mut steps, mut metrics) = (0, 0);
     while let Some(step) = path.next() {
         assert!(step.convergence.converged, "{what} step {}: {:?}", step.t, step.convergence);
         if step.t == 0 {
@@ -88,8 +144,9 @@ fn check_path(table: &Table, split: &Value, method: Method, fixture: &Value, wha
                 assert_close(&[path.model().bias(class)], &[b], 1e-6, &format!("{what} b{class}"));
             }
         }
-        check_step(&step, fixture, &means, &format!("{what} step {}", step.t));
-        let leaves = step.removed.first().copied().unwrap_or(step.present[0]);
+        check_step(&path, &step, fixture, &means, &format!("{what} step {}", step.t));
+        metrics += judged.check(path.model(), step.size, &format!("{what} step {}", step.t));
+        let leaves = step.removed.first().copied().unwrap_or(path.present()[0]);
         if near_ties.contains(&step.t) {
             // Either order is right here; the path after it may differ, so it is compared no further.
             return;
@@ -98,6 +155,8 @@ fn check_path(table: &Table, split: &Value, method: Method, fixture: &Value, wha
         steps += 1;
     }
     assert_eq!(steps, order.len(), "{what}");
+    // Eleven metrics, and five under the published score.
+    assert_eq!(metrics, 16 * steps, "{what}: a threshold was unsafe");
 }
 
 /// The fixture's model of a class; for two classes it may give one row, positive for the last.
@@ -110,12 +169,12 @@ fn expected_model(fixture: &Value, class: usize, classes: usize) -> (Vec<f64>, f
     (floats(&w[class]), b[class])
 }
 
-fn check_step(step: &Removal, fixture: &Value, means: &[f64], what: &str) {
+fn check_step(path: &Elimination<'_>, step: &Removal, fixture: &Value, means: &[f64], what: &str) {
     assert_close(&[step.beta_mean], &[means[step.t]], 1e-6, &format!("{what} mean β"));
     let snapshot = &fixture["snapshots"][step.t.to_string()];
     if snapshot.is_object() {
-        assert_eq!(step.present, indices(&snapshot["features"]), "{what}");
-        assert_close(&step.beta, &floats(&snapshot["beta"]), 1e-6, &format!("{what} β"));
+        assert_eq!(path.present(), indices(&snapshot["features"]), "{what}");
+        assert_close(&path.betas(), &floats(&snapshot["beta"]), 1e-6, &format!("{what} β"));
     }
 }
 
@@ -148,6 +207,58 @@ fn paths_of_heart_agree() {
 #[test]
 fn paths_of_synthetic_rowwise_agree() {
     check_paths("synthetic_rowwise");
+}
+
+/// linfa-svm stops at 1e-5, so the order of close features may differ; the first model and the best ten may not.
+fn check_hinge(name: &str) {
+    let fixture = json(&format!("paths_{name}.json"));
+    let table = table(&fixture["csv"]);
+    let constant = vec![false; table.x.nrows()];
+    for (s, split) in fixture["splits"].as_array().unwrap().iter().enumerate() {
+        let (train, selection) =
+            (table.part(&indices(&split["train"])), table.part(&indices(&split["calibration"])));
+        for (method, key) in [(Method::Crfe, "crfe"), (Method::Rfe, "rfe")] {
+            let (expected, what) = (&split["hinge"][key], format!("{name} split {s} {key}"));
+            let settings = Settings { solver: SolverKind::Linfa, ..Settings::new(method, table.classes) };
+            let mut path = Elimination::new(
+                settings,
+                &table.units,
+                (train.0.view(), &train.1),
+                (selection.0.view(), &selection.1),
+                &constant,
+            )
+            .unwrap();
+            let first = path.next().unwrap();
+            assert!(first.convergence.converged, "{what}");
+            for class in 0..table.classes {
+                let (w, _) = expected_model(expected, class, table.classes);
+                for (ours, theirs) in path.model().weights(class).iter().zip(w) {
+                    assert!((ours - theirs).abs() <= 1e-3, "{what} w{class}: {ours} is not {theirs}");
+                }
+            }
+            let mut left: Vec<usize> = (0..table.units.len()).collect();
+            left.retain(|unit| !first.removed.contains(unit));
+            while left.len() > 10 {
+                let step = path.next().unwrap();
+                assert!(step.convergence.converged, "{what} step {}", step.t);
+                left.retain(|unit| !step.removed.contains(unit));
+            }
+            let order = indices(&expected["order"]);
+            let mut best = order[order.len() - 10..].to_vec();
+            best.sort_unstable();
+            assert_eq!(left, best, "{what}");
+        }
+    }
+}
+
+#[test]
+fn linfa_agrees_on_dermatology() {
+    check_hinge("dermatology");
+}
+
+#[test]
+fn linfa_agrees_on_heart() {
+    check_hinge("heart");
 }
 
 #[test]

@@ -14,10 +14,8 @@ pub(super) fn unknown<S: AsRef<str>>(what: &str, name: &str, option: &str, known
     let near = nearest(name, known);
     let remedy = if !near.is_empty() {
         format!("did you mean {}?", near.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(" or "))
-    } else if known.len() <= 8 {
-        format!("there are {}", listed(known.iter().map(AsRef::as_ref)))
     } else {
-        "crfe-tui check lists the columns".to_owned()
+        format!("there are {}", listed(known.iter().map(AsRef::as_ref)))
     };
     Error::usage(format!("{option} names the {what} '{}', which does not exist", short(name))).remedy(remedy)
 }

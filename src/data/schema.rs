@@ -158,7 +158,7 @@ impl Dataset {
         audit.dropped(&features.dropped);
         if features.columns.is_empty() {
             return Err(Error::data("no feature is left")
-                .remedy("look at what was dropped with crfe-tui check, or raise --max-missing"));
+                .remedy("columns that are constant, ids or mostly missing are dropped: look at the file, or raise --max-missing"));
         }
         check_unique(&features.columns)?;
         let shape = (features.columns.len(), rows.len());

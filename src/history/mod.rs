@@ -1,7 +1,9 @@
 //! Everything that has happened, at any cursor: events in, traces out. Knows no files and no screen.
 
+mod curves;
 mod trace;
 
+pub use curves::{Curve, METRICS};
 pub use trace::Trace;
 
 use std::collections::BTreeMap;
@@ -17,6 +19,7 @@ pub struct History {
     tasks: BTreeMap<TaskId, Trace>,
     failed: BTreeMap<TaskId, String>,
     finished: bool,
+    curves: BTreeMap<Method, Curve>,
 }
 
 impl History {
@@ -27,11 +30,15 @@ impl History {
             (EventKind::RunFinished, _) => self.finished = true,
             (EventKind::TaskStarted(parts), Some(task)) => {
                 self.failed.remove(&task);
-                self.tasks.insert(task, Trace::new(parts.clone()));
+                let units = self.info.as_ref().map_or(0, |info| info.units.len());
+                if self.tasks.insert(task, Trace::new(parts.clone(), units)).is_some() {
+                    self.redraw_curve(task.method);
+                }
             }
             (EventKind::Step(step), Some(task)) => {
                 if let Some(trace) = self.tasks.get_mut(&task) {
                     trace.push(step.clone());
+                    self.curves.entry(task.method).or_default().add(step);
                 }
             }
             (EventKind::TaskFinished { reason, rest, cv_size }, Some(task)) => {
@@ -40,11 +47,26 @@ impl History {
                 }
             }
             (EventKind::TaskFailed { message }, Some(task)) => {
-                self.tasks.remove(&task);
+                if self.tasks.remove(&task).is_some() {
+                    self.redraw_curve(task.method);
+                }
                 self.failed.insert(task, message.clone());
             }
             _ => {}
         }
+    }
+
+    /// A task was begun again or given up: its steps no longer count.
+    fn redraw_curve(&mut self, method: Method) {
+        let mut curve = Curve::default();
+        let traces = self.tasks.iter().filter(|(task, _)| task.method == method).map(|(_, trace)| trace);
+        traces.flat_map(|trace| trace.steps()).for_each(|step| curve.add(step));
+        self.curves.insert(method, curve);
+    }
+
+    /// The metrics of a method by size, over the splits so far.
+    pub fn curve(&self, method: Method) -> Option<&Curve> {
+        self.curves.get(&method)
     }
 
     /// What is known of the run, once it has started.
@@ -55,6 +77,11 @@ impl History {
     /// A task's trace, finished or not.
     pub fn trace(&self, task: TaskId) -> Option<&Trace> {
         self.tasks.get(&task)
+    }
+
+    /// All tasks that have begun, sorted by method and split.
+    pub fn tasks(&self) -> impl Iterator<Item = (TaskId, &Trace)> {
+        self.tasks.iter().map(|(&task, trace)| (task, trace))
     }
 
     /// The finished tasks, sorted by method and split.

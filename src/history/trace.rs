@@ -12,6 +12,10 @@ pub struct Trace {
     parts: Parts,
     steps: Vec<Arc<Step>>,
     end: Option<End>,
+    /// For each unit the step that removed it.
+    removed_at: Vec<Option<u32>>,
+    /// For each unit its rank, once the path has ended.
+    ranks: Vec<Option<u32>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -22,19 +26,35 @@ struct End {
 }
 
 impl Trace {
-    /// A path that begins.
-    pub fn new(parts: Parts) -> Self {
-        Self { parts, steps: Vec::new(), end: None }
+    /// A path over so many units that begins.
+    pub fn new(parts: Parts, units: usize) -> Self {
+        Self { parts, steps: Vec::new(), end: None, removed_at: vec![None; units], ranks: vec![None; units] }
     }
 
     /// Adds a step.
     pub fn push(&mut self, step: Arc<Step>) {
+        for &unit in &step.removed {
+            if let Some(at) = self.removed_at.get_mut(unit) {
+                *at = Some(self.steps.len() as u32);
+            }
+        }
         self.steps.push(step);
     }
 
     /// Ends the path.
     pub fn finish(&mut self, reason: Reason, rest: Vec<usize>, cv_size: Option<usize>) {
         self.end = Some(End { reason, rest, cv_size });
+        let order = self.order();
+        for (i, &unit) in order.iter().enumerate() {
+            if let Some(rank) = self.ranks.get_mut(unit) {
+                *rank = Some((order.len() - i) as u32);
+            }
+        }
+    }
+
+    /// The step (counted from 0) that removed a unit, so far.
+    pub fn removed_at(&self, unit: usize) -> Option<usize> {
+        self.removed_at.get(unit).copied().flatten().map(|step| step as usize)
     }
 
     /// Whether it has ended.
@@ -75,15 +95,8 @@ impl Trace {
     }
 
     /// The rank of each unit: 1 is the last survivor; kept units (and those of an unfinished path) have none.
-    pub fn ranks(&self, units: usize) -> Vec<Option<u32>> {
-        let mut ranks = vec![None; units];
-        if self.finished() {
-            let order = self.order();
-            for (i, &unit) in order.iter().enumerate() {
-                ranks[unit] = Some((order.len() - i) as u32);
-            }
-        }
-        ranks
+    pub fn ranks(&self) -> &[Option<u32>] {
+        &self.ranks
     }
 
     /// The units present at a size, ascending, kept ones included.

@@ -1,12 +1,14 @@
 //! One list a person can use: for each method the size, the features, what subsets of this size achieved, and every caution.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::data::Level;
-use crate::evaluate::{Spread, agreement, coverage_band, normalised_inefficiency};
+use crate::evaluate::{Spread, agreement_by_size, coverage_band, normalised_inefficiency};
 use crate::history::{History, Trace};
 use crate::run::{RunInfo, Step};
-use crate::select::{Method, StopRule, one_standard_error};
+use crate::select::{Method, Score, StopRule, one_standard_error};
 
 /// Below this Nogueira's stability is called poor (Nogueira, Sechidis and Brown 2018).
 const POOR_STABILITY: f64 = 0.4;
@@ -94,7 +96,7 @@ pub struct ChosenFeature {
 pub struct Achieved {
     /// Mean coverage.
     pub coverage: f64,
-    /// 95 % band of one split's coverage; none under Mondrian, where it is by class.
+    /// 95 % band of one split's coverage; none under Mondrian, where it is by class, nor for other p-values.
     pub coverage_band: Option<(f64, f64)>,
     /// Mean set size.
     pub inefficiency: f64,
@@ -177,7 +179,7 @@ pub fn sizes_by_split(
 }
 
 /// The 1se size, from mean inefficiencies over the splits.
-fn one_se(history: &History, method: Method) -> Option<usize> {
+pub fn one_se(history: &History, method: Method) -> Option<usize> {
     let curve: Vec<(usize, f64, f64)> = common_sizes(history, method)
         .into_iter()
         .filter_map(|size| {
@@ -201,13 +203,18 @@ pub fn common_sizes(history: &History, method: Method) -> Vec<usize> {
     sizes
 }
 
+/// The sizes that some finished split of a method has visited; with `--early` not all paths go equally far.
+fn visited_sizes(history: &History, method: Method) -> BTreeSet<usize> {
+    history.of_method(method).flat_map(|(_, trace)| trace.steps()).map(|step| step.size).collect()
+}
+
 /// The steps of a method's finished splits at one size.
 pub fn at_size(history: &History, method: Method, size: usize) -> impl Iterator<Item = &Step> {
     history.of_method(method).filter_map(move |(_, trace)| trace.at_size(size))
 }
 
 impl RuleSize {
-    fn new(rule: StopRule, sizes: &[Option<usize>], visited: &[usize]) -> Self {
+    fn new(rule: StopRule, sizes: &[Option<usize>], visited: &BTreeSet<usize>) -> Self {
         let mut fired: Vec<usize> = sizes.iter().flatten().copied().collect();
         fired.sort_unstable();
         let values: Vec<f64> = fired.iter().map(|&size| size as f64).collect();
@@ -229,7 +236,7 @@ fn median(sorted: &[usize]) -> Option<f64> {
 }
 
 /// The visited size nearest to the median, the smaller on a tie.
-fn nearest(visited: &[usize], wanted: f64) -> Option<usize> {
+fn nearest(visited: &BTreeSet<usize>, wanted: f64) -> Option<usize> {
     let distance = |size: usize| (size as f64 - wanted).abs();
     visited.iter().copied().min_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(a.cmp(&b)))
 }
@@ -237,7 +244,7 @@ fn nearest(visited: &[usize], wanted: f64) -> Option<usize> {
 impl MethodAnswer {
     fn new(history: &History, info: &RunInfo, method: Method) -> Self {
         let traces: Vec<&Trace> = history.of_method(method).map(|(_, trace)| trace).collect();
-        let visited = common_sizes(history, method);
+        let visited = visited_sizes(history, method);
         let size_of = |rule| RuleSize::new(rule, &sizes_by_split(history, info, method, rule), &visited);
         let rule = info.spec.stop;
         let chosen = size_of(rule);
@@ -251,11 +258,10 @@ impl MethodAnswer {
             .iter()
             .flat_map(|&size| traces.iter().map(move |trace| trace.subset(&info.units, size)))
             .collect();
-        let removable: Vec<Vec<usize>> = subsets
-            .iter()
-            .map(|subset| subset.iter().copied().filter(|&unit| !info.units[unit].kept).collect())
-            .collect();
-        let stability = chosen.size.and_then(|_| agreement(&removable, info.removable()).nogueira);
+        let ranks: Vec<_> = traces.iter().map(|trace| trace.ranks().to_vec()).collect();
+        // Kept units are left out of the indices.
+        let agreement = |size: usize| agreement_by_size(&ranks, &[size - info.kept()]).first()?.nogueira;
+        let stability = chosen.size.and_then(agreement);
         let cautions = cautions(&traces, &chosen, rule, stability);
         Self {
             method,
@@ -274,7 +280,7 @@ impl MethodAnswer {
 fn features(traces: &[&Trace], info: &RunInfo, subsets: &[Vec<usize>], size: usize) -> Vec<ChosenFeature> {
     let mut sums = vec![0.0; info.units.len()];
     for trace in traces {
-        for (sum, rank) in sums.iter_mut().zip(trace.ranks(info.units.len())) {
+        for (sum, rank) in sums.iter_mut().zip(trace.ranks()) {
             *sum += rank.map_or(0.0, f64::from);
         }
     }
@@ -308,7 +314,9 @@ impl Achieved {
         let band = coverage_band(rows(&parts.test), rows(&parts.conformal), info.spec.epsilon);
         Some(Self {
             coverage: spread(|m| m.coverage)?.mean,
-            coverage_band: band.filter(|_| !info.spec.mondrian).map(|band| (band.lo, band.hi)),
+            coverage_band: band
+                .filter(|_| has_band(info) && !info.spec.mondrian)
+                .map(|band| (band.lo, band.hi)),
             inefficiency: inefficiency.mean,
             inefficiency_sd: inefficiency.sd,
             inefficiency_normalised: normalised_inefficiency(inefficiency.mean, info.classes.len()),
@@ -318,6 +326,11 @@ impl Achieved {
     }
 }
 
+/// The band is the distribution of plain valid p-values: with others there is none to show.
+pub fn has_band(info: &RunInfo) -> bool {
+    info.spec.score == Score::Weighted && !info.spec.smoothed
+}
+
 fn cautions(traces: &[&Trace], chosen: &RuleSize, rule: StopRule, stability: Option<f64>) -> Vec<String> {
     let mut cautions = Vec::new();
     let silent = traces.len() - chosen.fired;
@@ -325,6 +338,15 @@ fn cautions(traces: &[&Trace], chosen: &RuleSize, rule: StopRule, stability: Opt
         cautions.push(format!(
             "the {} rule never fired on {silent} of {} splits; they are left out of the size",
             chosen.rule,
+            traces.len()
+        ));
+    }
+    let reached =
+        chosen.size.map_or(0, |size| traces.iter().filter(|trace| trace.at_size(size).is_some()).count());
+    if chosen.size.is_some() && reached < traces.len() {
+        cautions.push(format!(
+            "--early ended {} of {} paths before this size; what was achieved is of the others",
+            traces.len() - reached,
             traces.len()
         ));
     }
@@ -352,13 +374,13 @@ mod tests {
     #[test]
     fn the_median_leans_to_the_smaller_visited_size() {
         let sizes = [Some(3), Some(4), None, Some(9), Some(4)];
-        let chosen = RuleSize::new(StopRule::Beta, &sizes, &[9, 8, 7, 6, 5, 4, 3, 2, 1]);
+        let chosen = RuleSize::new(StopRule::Beta, &sizes, &(1..=9).collect());
         assert_eq!(
             (chosen.size, chosen.smallest, chosen.largest, chosen.fired),
             (Some(4), Some(3), Some(9), 4)
         );
-        let between = RuleSize::new(StopRule::Beta, &[Some(3), Some(4)], &[4, 3, 2, 1]);
+        let between = RuleSize::new(StopRule::Beta, &[Some(3), Some(4)], &(1..=4).collect());
         assert_eq!(between.size, Some(3));
-        assert_eq!(RuleSize::new(StopRule::Beta, &[None], &[2, 1]).size, None);
+        assert_eq!(RuleSize::new(StopRule::Beta, &[None], &(1..=2).collect()).size, None);
     }
 }

@@ -5,7 +5,7 @@ mod progress;
 mod summary;
 mod tables;
 
-pub use answer::{Achieved, Answer, ChosenFeature, MethodAnswer, RuleSize};
+pub use answer::{Achieved, Answer, ChosenFeature, MethodAnswer, RuleSize, common_sizes, one_se};
 pub use progress::Progress;
 pub use summary::summary;
 pub use tables::{TABLES, write_tables};

@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::answer::{Answer, common_sizes, sizes_by_split};
+use super::answer::{Answer, common_sizes, has_band, sizes_by_split};
 use crate::error::{Error, Result};
 use crate::evaluate::{Bootstrap, agreement_by_size, coverage_band, frequency_at_size, similarity_by_size};
 use crate::history::{History, Trace};
@@ -109,6 +109,28 @@ struct Tables<'a> {
     info: &'a RunInfo,
     answer: &'a Answer,
     directory: &'a Path,
+}
+
+/// Two methods, and their traces on the splits that both have finished.
+struct Pair<'a> {
+    a: Method,
+    b: Method,
+    both: Vec<(&'a Trace, &'a Trace)>,
+}
+
+impl Pair<'_> {
+    /// The sizes that all traces have visited, falling.
+    fn sizes(&self) -> Vec<usize> {
+        let Some((first, _)) = self.both.first() else { return Vec::new() };
+        let visited =
+            |size: usize| move |(a, b): &(&Trace, &Trace)| a.at_size(size).and(b.at_size(size)).is_some();
+        first
+            .steps()
+            .iter()
+            .map(|step| step.size)
+            .filter(|&size| self.both.iter().all(visited(size)))
+            .collect()
+    }
 }
 
 impl Tables<'_> {
@@ -321,7 +343,7 @@ impl Tables<'_> {
     fn ranking(&self, rows: &mut Rows<'_>) -> Result<()> {
         rows.header(&["method", "split", "feature", "rank"])?;
         for (method, split, trace) in self.tasks() {
-            for (unit, rank) in trace.ranks(self.info.units.len()).into_iter().enumerate() {
+            for (unit, rank) in trace.ranks().iter().enumerate() {
                 let rank = rank.map_or(Cell::Text(""), |rank| Cell::Int(rank as usize));
                 rows.row(&[Cell::Text(method.name()), Cell::Int(split), Cell::Text(self.name(unit)), rank])?;
             }
@@ -331,7 +353,7 @@ impl Tables<'_> {
 
     /// The ranks of a method's finished splits.
     fn ranks(&self, method: Method) -> Vec<Vec<Option<u32>>> {
-        self.history.of_method(method).map(|(_, trace)| trace.ranks(self.info.units.len())).collect()
+        self.history.of_method(method).map(|(_, trace)| trace.ranks().to_vec()).collect()
     }
 
     fn consistency(&self, rows: &mut Rows<'_>) -> Result<()> {
@@ -365,8 +387,8 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Each pair of methods, with the splits that both have finished.
-    fn pairs(&self) -> Vec<(Method, Method, Vec<(&Trace, &Trace)>)> {
+    /// Each pair of methods.
+    fn pairs(&self) -> Vec<Pair<'_>> {
         let methods = self.history.methods();
         let mut pairs = Vec::new();
         for (i, &a) in methods.iter().enumerate() {
@@ -377,18 +399,10 @@ impl Tables<'_> {
                     .of_method(a)
                     .filter_map(|(split, trace)| second.get(&split).map(|&other| (trace, other)))
                     .collect();
-                pairs.push((a, b, both));
+                pairs.push(Pair { a, b, both });
             }
         }
         pairs
-    }
-
-    /// The sizes that all traces of a pair have visited, falling.
-    fn sizes_of_pair(both: &[(&Trace, &Trace)]) -> Vec<usize> {
-        let Some((first, _)) = both.first() else { return Vec::new() };
-        let everywhere =
-            |size: &usize| both.iter().all(|(a, b)| a.at_size(*size).is_some() && b.at_size(*size).is_some());
-        first.steps().iter().map(|step| step.size).filter(everywhere).collect()
     }
 
     fn similarity(&self, rows: &mut Rows<'_>) -> Result<()> {
@@ -402,13 +416,13 @@ impl Tables<'_> {
             "kuncheva_sd",
             "i_w",
         ])?;
-        let units = self.info.units.len();
-        for (a, b, both) in self.pairs() {
-            let sizes = Self::sizes_of_pair(&both);
+        for pair in self.pairs() {
+            let sizes = pair.sizes();
+            let Pair { a, b, both } = pair;
             let removable: Vec<usize> = sizes.iter().map(|size| size - self.info.kept()).collect();
             let ranks = |second: bool| {
                 both.iter()
-                    .map(|(a, b)| if second { b.ranks(units) } else { a.ranks(units) })
+                    .map(|(a, b)| if second { b.ranks().to_vec() } else { a.ranks().to_vec() })
                     .collect::<Vec<_>>()
             };
             for (size, similarity) in
@@ -434,10 +448,11 @@ impl Tables<'_> {
         for answer in &self.answer.methods {
             let method = answer.method;
             let ranks = self.ranks(method);
-            let sizes = common_sizes(self.history, method);
-            let wanted =
-                sizes.into_iter().filter(|&size| size <= SELECTION_SIZES || Some(size) == answer.chosen.size);
-            for size in wanted {
+            let mut sizes = common_sizes(self.history, method);
+            sizes.retain(|&size| size <= SELECTION_SIZES);
+            sizes.extend(answer.chosen.size.filter(|size| !sizes.contains(size)));
+            sizes.sort_unstable_by(|a, b| b.cmp(a));
+            for size in sizes {
                 let shares = frequency_at_size(&ranks, size - self.info.kept());
                 for (unit, share) in shares.into_iter().enumerate() {
                     // A kept unit is in every subset.
@@ -500,11 +515,13 @@ impl Tables<'_> {
             "method_b",
         ])?;
         let mut bootstrap = Bootstrap::new(self.info.spec.split.seed);
-        for (a, b, both) in self.pairs() {
+        for pair in self.pairs() {
+            let sizes = pair.sizes();
+            let Pair { a, b, both } = pair;
             let Some((first, _)) = both.first() else { continue };
             let test = first.parts().test.iter().sum::<usize>() as f64;
             let share = test / (self.info.rows as f64 - test);
-            for size in Self::sizes_of_pair(&both) {
+            for size in sizes {
                 let metrics: Vec<_> = both
                     .iter()
                     .filter_map(|(a, b)| {
@@ -567,9 +584,4 @@ impl Tables<'_> {
         }
         Ok(())
     }
-}
-
-/// The band is the distribution of plain valid p-values: with others there is none to show.
-fn has_band(info: &RunInfo) -> bool {
-    info.spec.score == crate::select::Score::Weighted && !info.spec.smoothed
 }

@@ -517,7 +517,8 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
                 }
             }
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        // What cannot be a directory holds no journal; who wants to write there is told so then.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
         Err(error) => return Err(unreadable(error)),
     }
     paths.sort();

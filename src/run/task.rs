@@ -2,18 +2,20 @@
 
 use std::sync::OnceLock;
 
+use ndarray::Axis;
+
 use super::cross_validation::best_size;
 use super::{Betas, EventKind, Parts, Plan, Reason, Step, TaskId};
 use crate::data::{Part, Prepared, prepare};
 use crate::error::Result;
 use crate::evaluate::{ConformalSettings, Evaluator};
 use crate::select::{Elimination, Method, Nonconformity, Settings, StopRule};
-use crate::svm::{Problem, decisions, solver};
+use crate::svm::{PathSolver, Problem, decisions, solver};
 
 /// What the methods of one split share.
 pub struct SplitWork {
-    prepared: Prepared,
-    evaluator: Evaluator,
+    pub(super) prepared: Prepared,
+    pub(super) evaluator: Evaluator,
     cv_size: OnceLock<usize>,
     index: usize,
 }
@@ -51,7 +53,7 @@ impl SplitWork {
     }
 }
 
-fn measure(plan: &Plan) -> Nonconformity {
+pub(super) fn measure(plan: &Plan) -> Nonconformity {
     let spec = &plan.info.spec;
     Nonconformity { lambda: spec.lambda, classes: plan.data.classes.len(), score: spec.score }
 }
@@ -81,7 +83,10 @@ pub fn run_task(
         (train.x.view(), &train.y),
         (selection.x.view(), &selection.y),
         constant,
-    )?;
+    )?
+    .watch(conformal.x.view())
+    .watch(test.x.view())
+    .look_ahead(Betas::top(units.len()));
     let mut means = Vec::new();
     let mut reason = Reason::Complete;
     let mut rest = Vec::new();
@@ -93,11 +98,9 @@ pub fn run_task(
         means.push(removal.beta_mean);
         // Tested before each removal, so not at the last model.
         let stop = if removal.removed.is_empty() { None } else { spec.beta_rule.test(&means, units.len()) };
-        let model = path.model();
-        let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
-        let on = |part: &Part| decisions(model, classes, part.x.view());
-        let tally = work.evaluator.tally(on(conformal).view(), on(test).view(), &bias);
-        let size = removal.present.len();
+        let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
+        let tally = work.evaluator.tally(path.decisions(0).view(), path.decisions(1).view(), &bias);
+        let size = removal.size;
         let ends_here = spec.early
             && match spec.stop {
                 StopRule::Beta => stop.is_some_and(|stop| stop.fired),
@@ -105,7 +108,7 @@ pub fn run_task(
                 _ => false,
             };
         if ends_here || removal.removed.is_empty() {
-            rest = path.rest(&removal);
+            rest = path.rest();
         }
         let mut step = Step {
             t: removal.t,
@@ -117,7 +120,13 @@ pub fn run_task(
             stop,
             converged: removal.convergence.converged,
             tally,
-            beta: Betas::keep(removal.t, units.len(), &removal.present, &removal.beta),
+            beta: Betas::keep(
+                removal.t,
+                units.len(),
+                &removal.nearest,
+                |unit| path.beta(unit),
+                || path.betas(),
+            ),
             removed: removal.removed,
         };
         if ends_here {
@@ -150,23 +159,34 @@ pub struct Prediction {
 /// path's, so predictions need not be recorded.
 pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Prediction>> {
     let work = SplitWork::new(plan, split)?;
-    let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
+    let classes = plan.data.classes.len();
+    let Prepared { conformal, test, .. } = &work.prepared;
+    let p_values = fresh_fit(plan, &work, units, |model, columns| {
+        let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
+        let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
+        work.evaluator.p_values(on(conformal).view(), on(test).view(), &bias)
+    })?;
+    let with_row =
+        |(&row, p): (&usize, ndarray::ArrayView1<'_, f64>)| Prediction { row, p_values: p.to_vec() };
+    Ok(test.rows.iter().zip(p_values.rows()).map(with_row).collect())
+}
+
+/// Fits a model of these units alone and hands it over, with the columns of the data that its columns are.
+pub fn fresh_fit<T>(
+    plan: &Plan,
+    work: &SplitWork,
+    units: &[usize],
+    read: impl for<'m> FnOnce(&(dyn PathSolver<'m> + 'm), &[usize]) -> T,
+) -> Result<T> {
+    let spec = &plan.info.spec;
     let mut columns: Vec<usize> =
         units.iter().flat_map(|&unit| plan.data.units[unit].columns.iter().copied()).collect();
     columns.sort_unstable();
-    let of = |part: &Part| part.x.select(ndarray::Axis(0), &columns);
-    let Prepared { train, conformal, test, .. } = &work.prepared;
-    let x = of(train);
+    let train = &work.prepared.train;
+    let x = train.x.select(Axis(0), &columns);
+    let classes = plan.data.classes.len();
     let problem = Problem { x: x.view(), y: &train.y, classes, cost: spec.cost, weight: spec.class_weight };
     let mut model = solver(spec.solver, problem)?;
     model.fit();
-    let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
-    let on = |part: &Part| decisions(&*model, classes, of(part).view());
-    let p_values = work.evaluator.p_values(on(conformal).view(), on(test).view(), &bias);
-    Ok(test
-        .rows
-        .iter()
-        .zip(p_values.rows())
-        .map(|(&row, p)| Prediction { row, p_values: p.to_vec() })
-        .collect())
+    Ok(read(&*model, &columns))
 }

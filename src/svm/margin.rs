@@ -3,7 +3,7 @@
 //! Both Newton routes share it: they differ only in how they find a direction.
 
 use super::Problem;
-use super::lanes::dot;
+use super::lanes::{self, dot};
 
 /// Newton stops here: relative norm of the true gradient.
 pub const TOLERANCE: f64 = 1e-10;
@@ -39,9 +39,14 @@ impl Margin {
 
     /// 2C_i (θ_i − f_i) for the rows with positive loss, 0 for the others: minus the derivative of the loss.
     pub fn pull(&self) -> Vec<f64> {
-        (0..self.theta.len())
-            .map(|i| if self.inside(i) { self.cost[i] * (self.theta[i] - self.decision[i]) } else { 0.0 })
-            .collect()
+        let mut pull = vec![0.0; self.theta.len()];
+        self.pull_into(&mut pull);
+        pull
+    }
+
+    /// The same, into a vector that is there.
+    pub fn pull_into(&self, pull: &mut [f64]) {
+        lanes::pull(&self.theta, &self.decision, &self.cost, pull);
     }
 
     /// The exact minimum of the objective along a direction that moves the decision values by `change` and for which

@@ -156,7 +156,7 @@ fn drops_with_a_reason_and_says_so() {
 fn refuses_a_table_without_features_or_with_one_class() {
     assert_eq!(
         complaint(load("x,y\n1,a\n1,b\n")),
-        "t.csv: no feature is left; look at what was dropped with crfe-tui check, or raise --max-missing"
+        "t.csv: no feature is left; columns that are constant, ids or mostly missing are dropped: look at the file, or raise --max-missing"
     );
     assert_eq!(
         complaint(load("x,y\n1,a\n2,a\n")),

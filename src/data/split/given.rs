@@ -9,15 +9,18 @@ use super::{Calibration, Split, SplitOptions, grouped, halve};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 
+/// What the file should look like.
+const FORM: &str = r#"write {"splits":[{"train":[…],"calibration":[…],"test":[…]}]}"#;
+
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with the list splits")]
 struct File {
     splits: Vec<Rows>,
 }
 
 /// One split as written: 0-based data rows of the data file.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with train, calibration and test")]
 struct Rows {
     train: Vec<usize>,
     calibration: Option<Vec<usize>>,
@@ -28,18 +31,17 @@ struct Rows {
 
 /// All splits of a file.
 pub(super) fn read(path: &Path, data: &Dataset, options: &SplitOptions) -> Result<Vec<Split>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::data(format!("the splits cannot be read: {error}")).file(path))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::data(format!("the splits cannot be read: {error}")).file(path).remedy("check the path")
+    })?;
     let file: File = serde_json::from_str(&text).map_err(|error| {
         let words = error.to_string();
         let what = words.split(" at line ").next().unwrap_or_default();
         let place = Error::data(format!("the splits cannot be understood: {what}")).file(path);
-        place
-            .line(error.line() as u64)
-            .remedy(r#"write {"splits":[{"train":[…],"calibration":[…],"test":[…]}]}"#)
+        place.line(error.line() as u64).remedy(FORM)
     })?;
     if file.splits.is_empty() {
-        return Err(Error::data("there are no splits in it").file(path));
+        return Err(Error::data("there are no splits in it").file(path).remedy(FORM));
     }
     let reader = Reader { path, data, options, position: positions(data) };
     file.splits.into_iter().enumerate().map(|(index, rows)| reader.split(index, rows)).collect()
@@ -134,10 +136,12 @@ impl Checked<'_> {
             }
             let other = self.part.insert(row, name);
             if other == Some(name) {
-                return Err(self.fault(&format!("row {row} is twice in {name}")));
+                return Err(self.fault(&format!("row {row} is twice in {name}")).remedy("name it once"));
             }
             if let Some(other) = other {
-                return Err(self.fault(&format!("row {row} is in {other} and in {name}")));
+                return Err(self
+                    .fault(&format!("row {row} is in {other} and in {name}"))
+                    .remedy("leave it in one of them"));
             }
             let Some(&at) = position.get(&row) else { continue };
             if let Some(groups) = &data.groups {

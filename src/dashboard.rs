@@ -1,0 +1,43 @@
+//! `crfe-tui DATA.CSV`: from the command line to the screen.
+
+use std::io::IsTerminal;
+
+use crate::cli::{ExploreArgs, ScreenArgs};
+use crate::config::Keys;
+use crate::error::{Error, Result};
+use crate::run::default_threads;
+use crate::tui::{Depth, Keymap, Order, Settings, Theme, explore as show};
+
+/// Opens the dashboard; the exit code.
+pub fn explore(args: &ExploreArgs, keys: &Keys) -> Result<u8> {
+    let spec = args.spec.spec()?;
+    let data = args.spec.data.clone();
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(Error::usage("the dashboard needs a terminal, and there is none")
+            .remedy(format!("run without a screen: crfe-tui run {} --out RUN", data.display())));
+    }
+    let settings = settings(&args.screen, keys)?;
+    let threads = args.screen.threads.map_or_else(default_threads, usize::from);
+    show(Order { data, spec, threads, paused: args.screen.paused }, settings)
+}
+
+fn settings(args: &ScreenArgs, keys: &Keys) -> Result<Settings> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let mut theme = Theme::detect(variable);
+    theme.light = args.light;
+    theme.ascii |= args.ascii;
+    match args.colors.as_str() {
+        "true" => theme.depth = Depth::True,
+        "256" => theme.depth = Depth::Indexed,
+        "16" => theme.depth = Depth::Sixteen,
+        "none" => theme.depth = Depth::None,
+        _ => {}
+    }
+    let mut keymap = Keymap::default();
+    for (name, keys_of_action) in &keys.bindings {
+        keymap.rebind(name, keys_of_action).map_err(|error| error.file(&keys.file))?;
+    }
+    let remote = variable("SSH_CONNECTION").is_some();
+    let fps = args.fps.unwrap_or(if remote { 4.0 } else { 10.0 });
+    Ok(Settings { fps, speed: args.speed, mouse: !args.no_mouse, theme, keymap, out: args.out.clone() })
+}

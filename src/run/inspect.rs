@@ -1,0 +1,194 @@
+//! A closer look at one step: β recomputed, one feature's portrait, and what would have happened otherwise. Knows no threads.
+
+use ndarray::Axis;
+
+use super::task::{SplitWork, fresh_fit, measure, settings};
+use super::{Plan, TaskId};
+use crate::data::{Dataset, Part, Unit};
+use crate::error::Result;
+use crate::evaluate::Metrics;
+use crate::select::{ClassSums, Elimination};
+
+/// Features that move together this closely are twins.
+const TWIN: f64 = 0.9;
+/// Bars of a distribution.
+const BINS: usize = 24;
+
+/// β of every unit of a model, and what each class contributes to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inspection {
+    /// The units of the model.
+    pub units: Vec<usize>,
+    /// β of each.
+    pub beta: Vec<f64>,
+    /// For each unit, β by the machine (class) it comes from; they sum to β.
+    pub by_class: Vec<Vec<f64>>,
+}
+
+/// Recomputes β of a model of these units on a split.
+pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection> {
+    let work = SplitWork::new(plan, split)?;
+    let classes = plan.data.classes.len();
+    let selection = &work.prepared.selection;
+    fresh_fit(plan, &work, units, |model, columns| {
+        let sums = ClassSums::new(selection.x.select(Axis(0), columns).view(), &selection.y, classes);
+        let leverage = measure(plan).leverage(&sums);
+        let mut weights = vec![0.0; classes];
+        let mut parts = |unit: usize| -> Vec<f64> {
+            let mut parts = vec![0.0; classes];
+            for j in
+                plan.data.units[unit].columns.iter().filter_map(|column| columns.binary_search(column).ok())
+            {
+                model.weights_of(j, &mut weights);
+                (0..classes).for_each(|class| parts[class] -= weights[class] * leverage[[class, j]]);
+            }
+            parts
+        };
+        let by_class: Vec<Vec<f64>> = units.iter().map(|&unit| parts(unit)).collect();
+        let beta = by_class.iter().map(|parts| parts.iter().sum()).collect();
+        Inspection { units: units.to_vec(), beta, by_class }
+    })
+}
+
+/// What the data say of one feature.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Portrait {
+    /// Which unit.
+    pub unit: usize,
+    /// Other units with |r| > 0.9 to one of its columns, and r; the closest first.
+    pub twins: Vec<(usize, f64)>,
+    /// The range of the first column's present values.
+    pub range: (f64, f64),
+    /// For each class the share of its present values in each of the bars.
+    pub histogram: Vec<Vec<f64>>,
+    /// For each class the mean of its present values.
+    pub means: Vec<f64>,
+    /// Missing values.
+    pub missing: usize,
+}
+
+/// Looks at one feature in all rows.
+pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
+    let own = &data.units[unit].columns;
+    let mut twins: Vec<(usize, f64)> = (0..data.units.len())
+        .filter(|&other| other != unit)
+        .filter_map(|other| {
+            let pairs = own
+                .iter()
+                .flat_map(|&a| data.units[other].columns.iter().map(move |&b| correlation(data, a, b)));
+            pairs.max_by(|a, b| a.abs().total_cmp(&b.abs())).filter(|r| r.abs() > TWIN).map(|r| (other, r))
+        })
+        .collect();
+    twins.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let values = data.x.row(own[0]);
+    let present = || values.iter().zip(&data.y).filter(|(value, _)| !value.is_nan());
+    let lo = present().map(|(&v, _)| v).fold(f64::INFINITY, f64::min);
+    let hi = present().map(|(&v, _)| v).fold(f64::NEG_INFINITY, f64::max);
+    let classes = data.classes.len();
+    let (mut histogram, mut sums, mut counts) =
+        (vec![vec![0.0; BINS]; classes], vec![0.0; classes], vec![0.0; classes]);
+    for (&value, &class) in present() {
+        let bin = if hi > lo { ((value - lo) / (hi - lo) * BINS as f64) as usize } else { 0 };
+        histogram[class][bin.min(BINS - 1)] += 1.0;
+        sums[class] += value;
+        counts[class] += 1.0;
+    }
+    for (bars, count) in histogram.iter_mut().zip(&counts) {
+        bars.iter_mut().for_each(|bar| *bar /= f64::max(*count, 1.0));
+    }
+    let means = sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
+    Portrait { unit, twins, range: (lo, hi), histogram, means, missing: data.y.len() - present().count() }
+}
+
+/// Pearson's r over the rows where both are present; 0 if it is not defined.
+fn correlation(data: &Dataset, a: usize, b: usize) -> f64 {
+    let (x, y) = (data.x.row(a), data.x.row(b));
+    let both = || x.iter().zip(y).filter(|(x, y)| !x.is_nan() && !y.is_nan());
+    let n = both().count() as f64;
+    let (mean_x, mean_y) = both().fold((0.0, 0.0), |(sx, sy), (x, y)| (sx + x / n, sy + y / n));
+    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
+    for (x, y) in both() {
+        let (dx, dy) = (x - mean_x, y - mean_y);
+        xx += dx * dx;
+        yy += dy * dy;
+        xy += dx * dy;
+    }
+    if xx * yy > 0.0 { xy / (xx * yy).sqrt() } else { 0.0 }
+}
+
+/// What a person does instead of the method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forced {
+    /// This unit goes now.
+    Removed(usize),
+    /// This unit stays to the end.
+    Kept(usize),
+}
+
+/// What would have happened otherwise, from some step on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Branch {
+    /// The path it leaves.
+    pub task: TaskId,
+    /// What was done instead.
+    pub forced: Forced,
+    /// The size at which it leaves.
+    pub from: usize,
+    /// For every size of the branch: size, what goes next, mean β, metrics.
+    pub steps: Vec<BranchStep>,
+}
+
+/// One model of a branch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BranchStep {
+    /// Units present.
+    pub size: usize,
+    /// The unit that goes next; none at the end.
+    pub removed: Option<usize>,
+    /// Mean β.
+    pub beta_mean: f64,
+    /// Metrics on the test rows.
+    pub metrics: Metrics,
+}
+
+/// Follows the path from the units present with one thing done otherwise.
+pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> Result<Branch> {
+    let work = SplitWork::new(plan, task.split)?;
+    let classes = plan.data.classes.len();
+    let start: Vec<usize> = present.iter().copied().filter(|&unit| forced != Forced::Removed(unit)).collect();
+    let mut columns: Vec<usize> =
+        start.iter().flat_map(|&unit| plan.data.units[unit].columns.iter().copied()).collect();
+    columns.sort_unstable();
+    let units: Vec<Unit> = start
+        .iter()
+        .map(|&unit| {
+            let own = &plan.data.units[unit];
+            let position = |column: &usize| columns.binary_search(column).ok();
+            let kept = own.kept || forced == Forced::Kept(unit);
+            Unit { name: own.name.clone(), columns: own.columns.iter().filter_map(position).collect(), kept }
+        })
+        .collect();
+    let of = |part: &Part| part.x.select(Axis(0), &columns);
+    let (train, selection) = (&work.prepared.train, &work.prepared.selection);
+    let (x, s, conformal, test) =
+        (of(train), of(selection), of(&work.prepared.conformal), of(&work.prepared.test));
+    let constant: Vec<bool> = columns.iter().map(|&column| work.prepared.constant[column]).collect();
+    let settings = settings(plan, task.method);
+    let (train, selection) = ((x.view(), train.y.as_slice()), (s.view(), selection.y.as_slice()));
+    let mut path = Elimination::new(settings, &units, train, selection, &constant)?
+        .watch(conformal.view())
+        .watch(test.view());
+    let mut steps = Vec::new();
+    while let Some(step) = path.next() {
+        let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
+        let tally = work.evaluator.tally(path.decisions(0).view(), path.decisions(1).view(), &bias);
+        let removed = step.removed.first().map(|&unit| start[unit]);
+        steps.push(BranchStep {
+            size: step.size,
+            removed,
+            beta_mean: step.beta_mean,
+            metrics: tally.metrics(),
+        });
+    }
+    Ok(Branch { task, forced, from: present.len(), steps })
+}

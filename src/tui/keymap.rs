@@ -1,0 +1,248 @@
+//! Keys to actions, in one table: help and footer are made from it, and the configuration file may change it.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::action::{Action, View};
+use crate::error::{Error, Result};
+
+/// A key with its modifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    code: KeyCode,
+    ctrl: bool,
+}
+
+/// One line of the keymap.
+#[derive(Debug, Clone)]
+pub struct Binding {
+    /// The name in the configuration file.
+    pub name: &'static str,
+    /// Its keys; the first is shown in the footer.
+    pub keys: Vec<Key>,
+    /// What it does.
+    pub action: Action,
+    /// What it does, in words.
+    pub words: &'static str,
+    /// The short word for the footer; empty if it is not shown there.
+    pub short: &'static str,
+    /// The chapter of the help.
+    pub chapter: &'static str,
+}
+
+/// All bindings.
+#[derive(Debug, Clone)]
+pub struct Keymap {
+    bindings: Vec<Binding>,
+}
+
+impl Key {
+    /// From what the terminal sent.
+    pub fn of(event: &KeyEvent) -> Self {
+        let code = match event.code {
+            KeyCode::BackTab => KeyCode::BackTab,
+            other => other,
+        };
+        Self { code, ctrl: event.modifiers.contains(KeyModifiers::CONTROL) }
+    }
+
+    /// From its name: `q`, `space`, `left`, `pageup`, `ctrl-z`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (ctrl, name) = text.strip_prefix("ctrl-").map_or((false, text), |name| (true, name));
+        let mut characters = name.chars();
+        let code = match (characters.next(), characters.next()) {
+            (Some(c), None) => KeyCode::Char(c),
+            _ => NAMED.iter().find(|(word, _)| *word == name)?.1,
+        };
+        Some(Self { code, ctrl })
+    }
+
+    /// How it is written.
+    pub fn name(self) -> String {
+        let name = match self.code {
+            KeyCode::Char(' ') => "space".to_owned(),
+            KeyCode::Char(c) => c.to_string(),
+            code => NAMED
+                .iter()
+                .find(|(_, named)| *named == code)
+                .map_or_else(|| format!("{code:?}"), |(word, _)| (*word).to_owned()),
+        };
+        if self.ctrl { format!("ctrl-{name}") } else { name }
+    }
+}
+
+const NAMED: [(&str, KeyCode); 14] = [
+    ("space", KeyCode::Char(' ')),
+    ("enter", KeyCode::Enter),
+    ("esc", KeyCode::Esc),
+    ("tab", KeyCode::Tab),
+    ("backtab", KeyCode::BackTab),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pageup", KeyCode::PageUp),
+    ("pagedown", KeyCode::PageDown),
+    ("delete", KeyCode::Delete),
+];
+
+const TIME: &str = "Time";
+const MOVE: &str = "Moving about";
+const LOOK: &str = "Looking";
+const RULE: &str = "Stopping rule";
+const DO: &str = "Doing";
+
+/// name, keys, action, words, short, chapter.
+type Line = (&'static str, &'static str, Action, &'static str, &'static str, &'static str);
+
+const LINES: [Line; 44] = [
+    ("play", "space", Action::TogglePlay, "halt or resume the play", "play", TIME),
+    ("engine", "P", Action::ToggleEngine, "halt or resume the engine", "engine", TIME),
+    ("step", "n", Action::StepOnce, "one elimination", "step", TIME),
+    ("finish", "N", Action::ToEnd, "to the end of this split", "", TIME),
+    ("earlier", "left h", Action::Earlier, "one step back", "scrub", TIME),
+    ("later", "right l", Action::Later, "one step on", "", TIME),
+    ("first", "home", Action::First, "to the first step", "", TIME),
+    ("live", "end", Action::Live, "to the newest step, and follow it", "live", TIME),
+    ("goto", "g", Action::GoTo, "go to a number of features", "", TIME),
+    ("faster", "+ =", Action::Faster, "play faster", "", TIME),
+    ("slower", "-", Action::Slower, "play slower", "", TIME),
+    ("up", "up k", Action::Up, "one row up", "", MOVE),
+    ("down", "down j", Action::Down, "one row down", "", MOVE),
+    ("page_up", "pageup", Action::PageUp, "a page up", "", MOVE),
+    ("page_down", "pagedown", Action::PageDown, "a page down", "", MOVE),
+    ("previous_split", "[", Action::PreviousSplit, "the split before", "split", MOVE),
+    ("next_split", "]", Action::NextSplit, "the next split", "", MOVE),
+    ("method", "m", Action::NextMethod, "the next method", "method", MOVE),
+    ("explore", "1", Action::Show(View::Explore), "Explore: what goes now, and why?", "", MOVE),
+    ("metrics", "2", Action::Show(View::Metrics), "Metrics: how small can I go?", "", MOVE),
+    (
+        "consistency",
+        "3",
+        Action::Show(View::Consistency),
+        "Consistency: would another split agree?",
+        "",
+        MOVE,
+    ),
+    ("stopping", "4", Action::Show(View::Stopping), "Stopping: when would each rule stop?", "", MOVE),
+    ("data", "5", Action::Show(View::Data), "Data: what did it understand of my file?", "", MOVE),
+    ("next_view", "tab", Action::NextView, "the next view", "view", MOVE),
+    ("previous_view", "backtab", Action::PreviousView, "the view before", "", MOVE),
+    ("open", "enter", Action::Open, "all about the selected feature", "feature", LOOK),
+    ("back", "esc", Action::Back, "back", "", LOOK),
+    ("zoom", "z", Action::Zoom, "enlarge a panel; again for the next", "zoom", LOOK),
+    ("sort", "s", Action::Sort, "sort the ranking by something else", "", LOOK),
+    ("find", "/", Action::Find, "find a feature by name", "find", LOOK),
+    ("find_next", "*", Action::FindNext, "the next one found", "", LOOK),
+    ("per_class", "c", Action::PerClass, "metrics of each class, or of all", "", LOOK),
+    ("sigma_up", ">", Action::SigmaUp, "k of the β rule up", "", RULE),
+    ("sigma_down", "<", Action::SigmaDown, "k of the β rule down", "", RULE),
+    ("window_up", "}", Action::WindowUp, "window ψ of the β rule up", "", RULE),
+    ("window_down", "{", Action::WindowDown, "window ψ of the β rule down", "", RULE),
+    ("what_if_removed", "d", Action::WhatIfRemoved, "what if the selected feature went now?", "", DO),
+    ("what_if_kept", "p", Action::WhatIfKept, "what if the selected feature stayed to the end?", "", DO),
+    ("options", "o", Action::Options, "change the settings and run again", "options", DO),
+    ("export", "x", Action::Export, "write tables, or this view as text", "export", DO),
+    ("copy", "y", Action::Copy, "copy the selected features", "", DO),
+    ("suspend", "ctrl-z", Action::Suspend, "suspend; fg comes back", "", DO),
+    ("help", "?", Action::Help, "these keys", "help", DO),
+    ("quit", "q ctrl-c", Action::Quit, "quit", "quit", DO),
+];
+
+impl Default for Keymap {
+    fn default() -> Self {
+        let bindings = LINES
+            .iter()
+            .map(|&(name, keys, action, words, short, chapter)| Binding {
+                name,
+                keys: keys.split(' ').filter_map(Key::parse).collect(),
+                action,
+                words,
+                short,
+                chapter,
+            })
+            .collect();
+        Self { bindings }
+    }
+}
+
+impl Keymap {
+    /// The action of a key.
+    pub fn action(&self, key: Key) -> Option<Action> {
+        self.bindings.iter().find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
+    }
+
+    /// All bindings, chapter by chapter.
+    pub fn bindings(&self) -> &[Binding] {
+        &self.bindings
+    }
+
+    /// The first key of an action, as it is written.
+    pub fn key_of(&self, action: Action) -> String {
+        let binding = self.bindings.iter().find(|binding| binding.action == action);
+        binding.and_then(|binding| binding.keys.first()).map_or_else(String::new, |key| key.name())
+    }
+
+    /// Gives an action other keys; refuses an unknown name, an unknown key, or a key that is taken.
+    pub fn rebind(&mut self, name: &str, keys: &[String]) -> Result<()> {
+        let parsed: Option<Vec<Key>> = keys.iter().map(|key| Key::parse(key)).collect();
+        let Some(parsed) = parsed else {
+            return Err(Error::usage(format!("'{}' is not a key", keys.join("', '")))
+                .remedy("write a character, space, enter, left, pageup, ctrl-x and the like"));
+        };
+        if let Some(other) = self
+            .bindings
+            .iter()
+            .find(|binding| binding.name != name && binding.keys.iter().any(|key| parsed.contains(key)))
+        {
+            return Err(Error::usage(format!("a key of '{name}' is already the key of '{}'", other.name))
+                .remedy("give that one another key too, before it"));
+        }
+        match self.bindings.iter_mut().find(|binding| binding.name == name) {
+            Some(binding) => {
+                binding.keys = parsed;
+                Ok(())
+            }
+            None => {
+                let names: Vec<&str> = LINES.iter().map(|line| line.0).collect();
+                Err(Error::usage(format!("there is no action '{name}'"))
+                    .remedy(format!("choose one of {}", names.join(", "))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_has_one_meaning() {
+        let map = Keymap::default();
+        let mut seen = std::collections::HashMap::new();
+        for binding in map.bindings() {
+            assert!(!binding.keys.is_empty(), "{}", binding.name);
+            for key in &binding.keys {
+                assert_eq!(seen.insert(*key, binding.name), None, "{}", key.name());
+                assert_eq!(Key::parse(&key.name()), Some(*key));
+            }
+        }
+    }
+
+    #[test]
+    fn keys_can_be_changed_and_mistakes_are_named() {
+        let mut map = Keymap::default();
+        map.rebind("quit", &["Q".into()]).unwrap();
+        assert_eq!(map.action(Key::parse("Q").unwrap()), Some(Action::Quit));
+        assert_eq!(map.action(Key::parse("q").unwrap()), None);
+        for (name, key, part) in [
+            ("fly", "f", "no action 'fly'"),
+            ("quit", "n", "already the key of 'step'"),
+            ("quit", "hyper-q", "is not a key"),
+        ] {
+            let error = map.rebind(name, &[key.into()]).unwrap_err();
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The dashboard: the only room with a screen.
+//!
+//! [`app::App`] is the state and how it changes, [`view`] draws it, [`session`] is what runs behind it, [`terminal`] and
+//! [`input`] are the edge. The loop here sleeps until something happens: input, a signal, a message, a tick of the play, or
+//! the time of the next frame while something has changed.
+
+mod action;
+mod app;
+mod derived;
+mod form;
+mod input;
+mod keymap;
+mod screen;
+mod session;
+mod terminal;
+mod theme;
+mod view;
+
+pub use action::{Action, View};
+pub use app::{App, Effect, Overlay, Pause, Phase, Prompt, Sort};
+pub use keymap::{Key, Keymap};
+pub use screen::{Settings, explore};
+pub use session::{Message, Order};
+pub use theme::{Depth, Role, Theme};
+pub use view::{Hit, Hits, draw, panels};

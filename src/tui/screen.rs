@@ -1,0 +1,340 @@
+//! The loop: waits for whatever comes first, lets the state change, and draws when there is something new.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, select, unbounded};
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{
+    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::layout::Position;
+
+use super::action::Action;
+use super::app::{App, Effect, Overlay, Pause};
+use super::input::{Input, listen};
+use super::keymap::{Key, Keymap};
+use super::session::{Order, Session};
+use super::terminal::{Screen, give_back};
+use super::theme::Theme;
+use super::view::{Hit, Hits, draw};
+use crate::error::{Error, Result};
+use crate::report::write_tables;
+
+/// While the engine is asked to pause, how often it is asked whether it has.
+const PAUSE_POLL: Duration = Duration::from_millis(50);
+
+/// How the screen is to behave.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Frames a second, at most.
+    pub fps: f64,
+    /// Steps of the play a second.
+    pub speed: f64,
+    /// Whether the mouse is listened to.
+    pub mouse: bool,
+    /// Colours and glyphs.
+    pub theme: Theme,
+    /// Keys.
+    pub keymap: Keymap,
+    /// Where exports go.
+    pub out: Option<PathBuf>,
+}
+
+/// Shows a run until the user leaves; the exit code.
+pub fn explore(order: Order, settings: Settings) -> Result<u8> {
+    let (sender, inputs) = unbounded();
+    let broken = |error: io::Error| {
+        Error::output(format!("the terminal cannot be used: {error}"))
+            .remedy("run without a screen: crfe-tui run")
+    };
+    let mut screen = Screen::enter(settings.mouse).map_err(broken)?;
+    listen(&sender).map_err(broken)?;
+    let mut app = App::new(order.data.clone(), order.spec.clone(), settings.theme, settings.keymap.clone());
+    app.speed = settings.speed;
+    if order.paused {
+        app.pause = Pause::Asked;
+    }
+    let mut desk = Desk {
+        session: Session::start(order.clone()),
+        order,
+        settings,
+        app,
+        hits: Vec::new(),
+        dirty: true,
+        size: (0, 0),
+    };
+    let ended = desk.run(&mut screen, &inputs);
+    drop(screen);
+    match ended {
+        Ok(code) => {
+            desk.say_goodbye(code);
+            Ok(code)
+        }
+        // A terminal that is gone cannot be written to; nobody reads the error either.
+        Err(_) => Ok(128 + 1),
+    }
+}
+
+/// The state, what runs behind it, and whether it must be drawn.
+struct Desk {
+    app: App,
+    session: Session,
+    order: Order,
+    settings: Settings,
+    hits: Hits,
+    dirty: bool,
+    size: (u16, u16),
+}
+
+/// Whether the loop goes on.
+type Flow = std::ops::ControlFlow<u8>;
+
+impl Desk {
+    fn run(&mut self, screen: &mut Screen, inputs: &Receiver<Input>) -> io::Result<u8> {
+        let frame_time = Duration::from_secs_f64(1.0 / self.settings.fps);
+        let mut next_frame = Instant::now();
+        let mut next_tick: Option<Instant> = None;
+        loop {
+            let now = Instant::now();
+            if self.dirty && now >= next_frame {
+                self.frame(screen)?;
+                next_frame = Instant::now() + frame_time;
+            }
+            if !self.app.can_play() {
+                next_tick = None;
+            } else if next_tick.is_none() {
+                next_tick = Some(now + Duration::from_secs_f64(1.0 / self.app.speed));
+            }
+            let frame = self.dirty.then_some(next_frame);
+            let poll = (self.app.pause == Pause::Asked).then(|| now + PAUSE_POLL);
+            let wake = [frame, next_tick, poll].into_iter().flatten().min();
+            let timer = wake.map_or_else(crossbeam_channel::never, crossbeam_channel::at);
+            select! {
+                recv(inputs) -> input => {
+                    let Ok(input) = input else { return Ok(1) };
+                    if let Flow::Break(code) = self.input(input, screen)? {
+                        return Ok(code);
+                    }
+                    // Typing ahead is taken in before the next frame.
+                    while let Ok(input) = inputs.try_recv() {
+                        if let Flow::Break(code) = self.input(input, screen)? {
+                            return Ok(code);
+                        }
+                    }
+                }
+                recv(self.session.messages()) -> message => {
+                    if let Ok(message) = message {
+                        self.app.tell(message);
+                        let more: Vec<_> = self.session.messages().try_iter().take(4096).collect();
+                        more.into_iter().for_each(|message| self.app.tell(message));
+                        self.dirty = true;
+                    }
+                }
+                recv(timer) -> _ => {
+                    if next_tick.is_some_and(|tick| Instant::now() >= tick) {
+                        self.app.tick();
+                        next_tick = None;
+                        self.dirty = true;
+                    }
+                }
+            }
+            if self.app.pause == Pause::Asked && self.session.gate().paused() {
+                self.app.pause = Pause::Yes;
+                self.dirty = true;
+            }
+        }
+    }
+
+    fn frame(&mut self, screen: &mut Screen) -> io::Result<()> {
+        self.app.refresh();
+        if let (Some(Effect::Inspect(task, units)), Some(plan)) = (self.app.wanted(), self.app.plan.clone()) {
+            self.session.inspect(plan, task, units);
+        }
+        let (app, hits) = (&self.app, &mut self.hits);
+        let mut size = (0, 0);
+        screen.draw(|frame| {
+            size = (frame.area().width, frame.area().height);
+            *hits = draw(frame, app);
+        })?;
+        self.size = size;
+        self.dirty = false;
+        Ok(())
+    }
+
+    fn input(&mut self, input: Input, screen: &mut Screen) -> io::Result<Flow> {
+        self.dirty = true;
+        match input {
+            Input::HungUp => {
+                return Ok(Flow::Break(128 + 1));
+            }
+            Input::Signal(number) => return Ok(Flow::Break(128 + u8::try_from(number).unwrap_or(0))),
+            Input::Resized | Input::Terminal(Event::Resize(..)) => screen.resize()?,
+            Input::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                let effects = self.key(key);
+                return self.carry_out(effects, screen);
+            }
+            Input::Terminal(Event::Mouse(mouse)) => {
+                let effects = self.mouse(mouse);
+                return self.carry_out(effects, screen);
+            }
+            Input::Terminal(_) => {}
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    /// A key goes to what is being typed, or through the keymap.
+    fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        let leaves = key.code == KeyCode::Esc || (ctrl && key.code == KeyCode::Char('c'));
+        match (&mut self.app.overlay, key.code) {
+            (Overlay::Prompt(..) | Overlay::Options(_), _) if leaves => self.app.overlay = Overlay::None,
+            (Overlay::Prompt(prompt, text), KeyCode::Enter) => {
+                let (prompt, text) = (*prompt, std::mem::take(text));
+                self.app.submit(prompt, &text);
+            }
+            (Overlay::Prompt(_, text), KeyCode::Backspace) => {
+                text.pop();
+            }
+            (Overlay::Prompt(_, text), KeyCode::Char(c)) if !ctrl => text.push(c),
+            (Overlay::Options(form), KeyCode::Enter) => match form.spec() {
+                Ok(spec) => return vec![Effect::Rerun(Box::new(spec))],
+                Err(error) => form.error = Some(error.to_string()),
+            },
+            (Overlay::Options(form), KeyCode::Up | KeyCode::BackTab) => form.go(false),
+            (Overlay::Options(form), KeyCode::Down | KeyCode::Tab) => form.go(true),
+            (Overlay::Options(form), KeyCode::Backspace) => form.erase(),
+            (Overlay::Options(form), KeyCode::Char(c)) if !ctrl => form.insert(c),
+            (Overlay::Prompt(..) | Overlay::Options(_), _) => {}
+            _ => {
+                if let Some(action) = self.app.keymap.action(Key::of(&key)) {
+                    return self.app.update(action);
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.app.update(Action::Up),
+            MouseEventKind::ScrollDown => self.app.update(Action::Down),
+            MouseEventKind::Down(MouseButton::Left) => {
+                let at = Position { x: mouse.column, y: mouse.row };
+                // What was drawn last is on top.
+                let hit = self.hits.iter().rev().find(|(area, _)| area.contains(at)).map(|&(_, hit)| hit);
+                if self.app.overlay != Overlay::None {
+                    return self.app.update(Action::Back);
+                }
+                match hit {
+                    Some(Hit::Tab(view)) => self.app.update(Action::Show(view)),
+                    Some(Hit::Unit(unit)) => {
+                        self.app.selected = Some(unit);
+                        Vec::new()
+                    }
+                    Some(Hit::Step(step)) => {
+                        self.app.scrub(step);
+                        Vec::new()
+                    }
+                    Some(Hit::Panel(panel)) => {
+                        self.app.zoom = if self.app.zoom == Some(panel) { None } else { Some(panel) };
+                        Vec::new()
+                    }
+                    None => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>, screen: &mut Screen) -> io::Result<Flow> {
+        for effect in effects {
+            match (effect, self.app.plan.clone()) {
+                (Effect::Quit, _) => return Ok(Flow::Break(0)),
+                (Effect::Suspend, _) => screen.suspend()?,
+                (Effect::PauseEngine, _) => self.session.gate().pause(),
+                (Effect::ResumeEngine, _) => self.session.gate().resume(),
+                (Effect::StepEngine(task), _) => self.session.gate().step(task),
+                (Effect::Rerun(spec), _) => self.rerun(*spec),
+                (Effect::Copy(text), _) => screen.send(CopyToClipboard::to_clipboard_from(text))?,
+                (Effect::Export(what), plan) => self.export(what, plan),
+                (Effect::Inspect(task, units), Some(plan)) => self.session.inspect(plan, task, units),
+                (Effect::Portrait(unit), Some(plan)) => self.session.portrait(plan, unit),
+                (Effect::Branch(task, present, forced), Some(plan)) => {
+                    self.session.branch(plan, task, present, forced)
+                }
+                (Effect::Inspect(..) | Effect::Portrait(_) | Effect::Branch(..), None) => {
+                    self.app.status = Some("this needs the data file, which is not at hand".into());
+                }
+            }
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    fn rerun(&mut self, spec: crate::run::RunSpec) {
+        self.order.spec = spec.clone();
+        self.app.restart(spec);
+        self.session = Session::start(self.order.clone());
+        if self.order.paused {
+            self.app.pause = Pause::Asked;
+        }
+    }
+
+    /// Writes what was asked for in the background; the status line says where.
+    fn export(&mut self, what: usize, plan: Option<std::sync::Arc<crate::run::Plan>>) {
+        let directory = self.settings.out.clone().unwrap_or_else(|| PathBuf::from("crfe-export"));
+        let made = std::fs::create_dir_all(&directory);
+        if let Err(error) = made {
+            self.app.status = Some(format!("{} cannot be made: {error}", directory.display()));
+            return;
+        }
+        if what == 0 {
+            let history = self.app.history.clone();
+            self.app.status = Some("writing …".into());
+            self.session.say(move || {
+                write_tables(&directory, &history, plan.as_deref())?;
+                Ok(format!("all tables are in {}", directory.display()))
+            });
+        } else {
+            let name = directory.join(format!("{}.txt", self.app.view.name().to_lowercase()));
+            let written = std::fs::write(&name, as_text(&mut self.app, self.size));
+            self.app.status = Some(match written {
+                Ok(()) => format!("this view is in {}", name.display()),
+                Err(error) => format!("{} cannot be written: {error}", name.display()),
+            });
+        }
+    }
+
+    /// After the screen is gone: where the results are.
+    fn say_goodbye(&self, code: u8) {
+        give_back();
+        if code != 0 {
+            return;
+        }
+        match &self.app.directory {
+            Some(directory) => eprintln!("The run is in {}", directory.display()),
+            None => eprintln!(
+                "Nothing was written; crfe-tui run {} --out RUN writes all tables",
+                self.order.data.display()
+            ),
+        }
+    }
+}
+
+/// The view as it would be drawn, as plain text.
+fn as_text(app: &mut App, (width, height): (u16, u16)) -> String {
+    app.refresh();
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(width.max(1), height.max(1)));
+    let Ok(_) = terminal.draw(|frame| {
+        draw(frame, app);
+    });
+    let buffer = terminal.backend().buffer();
+    let row = |y: u16| {
+        let line: String = (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect();
+        line.trim_end().to_owned() + "\n"
+    };
+    (0..buffer.area.height).map(row).collect()
+}

@@ -1,0 +1,246 @@
+//! Colours and glyphs: palettes for truecolour, 256, 16 and no colours, light and dark; UTF-8 and ASCII marks.
+//!
+//! Every colour has a second mark (a glyph, bold, a sign), so nothing depends on colour alone.
+
+use ratatui::style::{Color, Modifier, Style};
+
+/// How many colours the terminal has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// 24 bits.
+    True,
+    /// The 256-colour cube.
+    Indexed,
+    /// The 16 of the terminal's own palette.
+    Sixteen,
+    /// None: only bold, dim, reversed and underlined.
+    None,
+}
+
+/// What a colour is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Plain text.
+    Text,
+    /// Less important text, borders.
+    Dim,
+    /// Titles and keys.
+    Accent,
+    /// What is good: guaranteed, converged.
+    Good,
+    /// What deserves a look.
+    Warn,
+    /// What is wrong, and what goes now.
+    Bad,
+    /// β above zero.
+    Positive,
+    /// β below zero.
+    Negative,
+    /// The cursor on a curve.
+    Cursor,
+}
+
+/// A choice of colours and glyphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Theme {
+    /// How many colours.
+    pub depth: Depth,
+    /// For a light background.
+    pub light: bool,
+    /// Only ASCII glyphs.
+    pub ascii: bool,
+}
+
+/// Okabe and Ito's colours, which the colour-blind can tell apart.
+const BLUE: (u8, u8, u8) = (0, 114, 178);
+const SKY: (u8, u8, u8) = (86, 180, 233);
+const ORANGE: (u8, u8, u8) = (230, 159, 0);
+const GREEN: (u8, u8, u8) = (0, 158, 115);
+const VERMILION: (u8, u8, u8) = (213, 94, 0);
+const PURPLE: (u8, u8, u8) = (204, 121, 167);
+const YELLOW: (u8, u8, u8) = (240, 228, 66);
+
+impl Theme {
+    /// What the environment says: NO_COLOR, COLORTERM, TERM, and 256 colours over SSH, where bytes count.
+    pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+        let term = variable("TERM").unwrap_or_default();
+        let remote = set("SSH_CONNECTION") || set("SSH_TTY");
+        let true_colour =
+            variable("COLORTERM").is_some_and(|value| matches!(value.as_str(), "truecolor" | "24bit"));
+        let depth = if set("NO_COLOR") || term == "dumb" {
+            Depth::None
+        } else if true_colour && !remote {
+            Depth::True
+        } else if true_colour
+            || term.contains("256color")
+            || term.contains("kitty")
+            || term.contains("alacritty")
+        {
+            Depth::Indexed
+        } else {
+            Depth::Sixteen
+        };
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .iter()
+            .find_map(|name| variable(name).filter(|value| !value.is_empty()));
+        let ascii = term == "linux" && depth == Depth::None
+            || locale.is_some_and(|locale| {
+                let locale = locale.to_ascii_lowercase();
+                !locale.contains("utf-8") && !locale.contains("utf8")
+            });
+        Self { depth, light: false, ascii }
+    }
+
+    fn colour(&self, rgb: (u8, u8, u8), sixteen: Color) -> Color {
+        match self.depth {
+            Depth::True => Color::Rgb(rgb.0, rgb.1, rgb.2),
+            Depth::Indexed => Color::Indexed(nearest_of_256(rgb)),
+            Depth::Sixteen => sixteen,
+            Depth::None => Color::Reset,
+        }
+    }
+
+    /// The style of a role.
+    pub fn style(&self, role: Role) -> Style {
+        let plain = Style::new();
+        let none = self.depth == Depth::None;
+        let fg = |rgb, sixteen| plain.fg(self.colour(rgb, sixteen));
+        match role {
+            Role::Text => plain,
+            Role::Dim if none => plain.add_modifier(Modifier::DIM),
+            Role::Dim if self.light => fg((110, 110, 110), Color::DarkGray),
+            Role::Dim => fg((140, 140, 140), Color::DarkGray),
+            Role::Accent if self.light => fg(BLUE, Color::Blue).add_modifier(Modifier::BOLD),
+            Role::Accent => fg(SKY, Color::Cyan).add_modifier(Modifier::BOLD),
+            Role::Good => fg(GREEN, Color::Green),
+            Role::Warn if self.light => fg(VERMILION, Color::Yellow).add_modifier(Modifier::BOLD),
+            Role::Warn => fg(ORANGE, Color::Yellow).add_modifier(Modifier::BOLD),
+            Role::Bad => fg(VERMILION, Color::Red).add_modifier(Modifier::BOLD),
+            Role::Positive => fg(if self.light { VERMILION } else { ORANGE }, Color::Yellow),
+            Role::Negative => fg(if self.light { BLUE } else { SKY }, Color::Blue),
+            Role::Cursor if self.light => fg(PURPLE, Color::Magenta),
+            Role::Cursor => fg(YELLOW, Color::Magenta),
+        }
+    }
+
+    /// The style of the i-th method's curve.
+    pub fn series(&self, i: usize) -> Style {
+        let dark = [(SKY, Color::Cyan), (ORANGE, Color::Yellow), (PURPLE, Color::Magenta)];
+        let light = [(BLUE, Color::Blue), (VERMILION, Color::Red), (GREEN, Color::Green)];
+        let (rgb, sixteen) = if self.light { light[i % 3] } else { dark[i % 3] };
+        let style = Style::new().fg(self.colour(rgb, sixteen));
+        if i.is_multiple_of(2) { style.add_modifier(Modifier::BOLD) } else { style }
+    }
+
+    /// The mark of the i-th method, beside its colour.
+    pub fn series_mark(&self, i: usize) -> &'static str {
+        let marks = if self.ascii { ["*", "o", "+"] } else { ["●", "○", "◆"] };
+        marks[i % 3]
+    }
+
+    /// The colour of a share in a heatmap: from the background to full.
+    pub fn heat(&self, share: f64) -> Color {
+        let share = share.clamp(0.0, 1.0);
+        let ramp: [(u8, u8, u8); 6] = if self.light {
+            [(247, 247, 247), (209, 229, 240), (146, 197, 222), (67, 147, 195), (33, 102, 172), (5, 48, 97)]
+        } else {
+            [(28, 28, 28), (20, 60, 90), (0, 95, 135), (0, 135, 175), (86, 180, 233), (215, 255, 255)]
+        };
+        match self.depth {
+            Depth::None => Color::Reset,
+            Depth::Sixteen => {
+                [Color::Black, Color::Blue, Color::Blue, Color::Cyan, Color::Cyan, Color::White]
+                    [(share * 5.0).round() as usize]
+            }
+            _ => {
+                let at = share * (ramp.len() - 1) as f64;
+                let low = (at.floor() as usize).min(ramp.len() - 2);
+                let mix = |a: u8, b: u8| {
+                    (f64::from(a) + (f64::from(b) - f64::from(a)) * (at - low as f64)).round() as u8
+                };
+                let (a, b) = (ramp[low], ramp[low + 1]);
+                let rgb = (mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2));
+                self.colour(rgb, Color::Reset)
+            }
+        }
+    }
+
+    /// A share as one character, where there are no colours to show it.
+    pub fn shade(&self, share: f64) -> &'static str {
+        let marks = if self.ascii { [" ", ".", ":", "+", "#"] } else { [" ", "░", "▒", "▓", "█"] };
+        marks[((share.clamp(0.0, 1.0) * 4.0).round()) as usize]
+    }
+
+    /// Whether a heatmap is made of coloured half blocks.
+    pub fn half_blocks(&self) -> bool {
+        !self.ascii && matches!(self.depth, Depth::True | Depth::Indexed)
+    }
+
+    /// The style of a selected row.
+    pub fn selected(&self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    /// Eighth blocks from empty to full, for bars and sparklines.
+    pub fn bars(&self) -> [&'static str; 9] {
+        if self.ascii {
+            [" ", ".", ".", "-", "-", "=", "=", "#", "#"]
+        } else {
+            [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+        }
+    }
+
+    /// One glyph or its ASCII stand-in.
+    pub fn glyph(&self, utf8: &'static str, ascii: &'static str) -> &'static str {
+        if self.ascii { ascii } else { utf8 }
+    }
+}
+
+/// The nearest colour of the 6 × 6 × 6 cube or the grey ramp.
+fn nearest_of_256((r, g, b): (u8, u8, u8)) -> u8 {
+    const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+    let level = |value: u8| (0..6).min_by_key(|&i| LEVELS[i].abs_diff(value)).unwrap_or(0);
+    let (i, j, k) = (level(r), level(g), level(b));
+    let distance = |a: (u8, u8, u8)| {
+        let square = |x: u8, y: u8| u32::from(x.abs_diff(y)).pow(2);
+        square(a.0, r) + square(a.1, g) + square(a.2, b)
+    };
+    let grey =
+        (0..24_u8).min_by_key(|&step| distance((8 + 10 * step, 8 + 10 * step, 8 + 10 * step))).unwrap_or(0);
+    let shade = 8 + 10 * grey;
+    if distance((shade, shade, shade)) < distance((LEVELS[i], LEVELS[j], LEVELS[k])) {
+        232 + grey
+    } else {
+        (16 + 36 * i + 6 * j + k) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detect(variables: &[(&str, &str)]) -> Theme {
+        Theme::detect(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_environment_decides_how_many_colours() {
+        assert_eq!(detect(&[("COLORTERM", "truecolor"), ("TERM", "xterm-256color")]).depth, Depth::True);
+        let ssh = [("COLORTERM", "truecolor"), ("TERM", "xterm-256color"), ("SSH_CONNECTION", "a b")];
+        assert_eq!(detect(&ssh).depth, Depth::Indexed);
+        assert_eq!(detect(&[("TERM", "xterm")]).depth, Depth::Sixteen);
+        assert_eq!(detect(&[("COLORTERM", "truecolor"), ("NO_COLOR", "1")]).depth, Depth::None);
+        assert!(detect(&[("LANG", "C")]).ascii);
+        assert!(!detect(&[("LANG", "de_DE.UTF-8")]).ascii);
+    }
+
+    #[test]
+    fn the_256_cube_holds_its_own_corners() {
+        assert_eq!(nearest_of_256((0, 0, 0)), 16);
+        assert_eq!(nearest_of_256((255, 255, 255)), 231);
+        assert_eq!(nearest_of_256((0, 95, 135)), 24);
+    }
+}

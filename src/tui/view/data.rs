@@ -1,0 +1,120 @@
+//! Data: what did it understand of my file?
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::text::{clean, fit};
+use super::{Hits, panel};
+use crate::data::Level;
+use crate::run::RunInfo;
+use crate::tui::app::App;
+use crate::tui::theme::Role;
+
+/// Draws the view.
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
+    let Some(info) = app.info() else { return };
+    match app.zoom {
+        Some(0) => return table(frame, app, info, area, hits),
+        Some(_) => return notes(frame, app, info, area, hits),
+        None => {}
+    }
+    let halves = if area.width >= 100 {
+        Layout::horizontal([Constraint::Percentage(45), Constraint::Min(20)]).split(area)
+    } else {
+        Layout::vertical([Constraint::Percentage(50), Constraint::Min(3)]).split(area)
+    };
+    table(frame, app, info, halves[0], hits);
+    notes(frame, app, info, halves[1], hits);
+}
+
+fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
+    let inside = panel(frame, app, area, 0, "Table", hits);
+    let width = usize::from(inside.width);
+    let categories = info
+        .units
+        .iter()
+        .filter(|unit| unit.columns.iter().any(|&column| info.columns[column] != unit.name))
+        .count();
+    let kept: Vec<&str> = info.units.iter().filter(|unit| unit.kept).map(|unit| unit.name.as_str()).collect();
+    let mut lines = vec![
+        fact(app, "file", &info.input, width),
+        fact(app, "rows", &format!("{} with a class", info.rows), width),
+        fact(
+            app,
+            "features",
+            &format!(
+                "{} ({} columns after encoding, {categories} categories or groups)",
+                info.units.len(),
+                info.columns.len()
+            ),
+            width,
+        ),
+    ];
+    if let Some(plan) = &app.plan {
+        lines.push(fact(
+            app,
+            "gaps",
+            &format!("{} missing cells, imputed by {}", plan.data.missing_cells(), info.spec.impute),
+            width,
+        ));
+    }
+    lines.push(fact(app, "scaling", &format!("{}, fitted on training rows", info.spec.scale), width));
+    if !kept.is_empty() {
+        lines.push(fact(app, "kept", &kept.join(", "), width));
+    }
+    lines.push(fact(app, "class", &format!("'{}', {} classes", info.target, info.classes.len()), width));
+    let most = info.class_counts.iter().copied().max().unwrap_or(1).max(1);
+    let (bar, count) = (width / 4, most.to_string().len());
+    let name = width.saturating_sub(bar + count + 14);
+    for (class, &rows) in info.classes.iter().zip(&info.class_counts) {
+        let filled = (rows * bar).div_ceil(most);
+        lines.push(Line::from(vec![
+            Span::raw(format!(
+                "  {} {rows:>count$} {:>4.0} %  ",
+                fit(class, name),
+                100.0 * rows as f64 / info.rows.max(1) as f64
+            )),
+            Span::styled(app.theme.glyph("▄", "#").repeat(filled), app.theme.style(Role::Negative)),
+        ]));
+    }
+    let first = app.scroll[app.view as usize].min(lines.len().saturating_sub(1));
+    frame.render_widget(Paragraph::new(lines.split_off(first)), inside);
+}
+
+fn fact(app: &App, name: &str, value: &str, width: usize) -> Line<'static> {
+    let value = if clean(value).chars().count() > width.saturating_sub(10) {
+        fit(value, width.saturating_sub(10))
+    } else {
+        clean(value)
+    };
+    Line::from(vec![Span::styled(fit(name, 10), app.theme.style(Role::Dim)), Span::raw(value)])
+}
+
+fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
+    let inside = panel(frame, app, area, 1, "Notes, warnings, and what was left out", hits);
+    let mut lines = Vec::new();
+    for note in &info.audit.notes {
+        let (mark, role) = if note.level == Level::Warning { ("! ", Role::Warn) } else { ("  ", Role::Text) };
+        lines.push(Line::from(vec![
+            Span::styled(mark, app.theme.style(role)),
+            Span::styled(clean(&note.text), app.theme.style(role)),
+        ]));
+    }
+    for (task, why) in app.history.failed() {
+        lines.push(Line::styled(clean(&format!("! {task} failed: {why}")), app.theme.style(Role::Bad)));
+    }
+    if !info.dropped.is_empty() {
+        lines.push(Line::from(""));
+        lines.push(Line::styled(
+            format!("{} columns left out", info.dropped.len()),
+            app.theme.style(Role::Accent),
+        ));
+    }
+    for dropped in &info.dropped {
+        lines.push(Line::from(clean(&format!("  {}: {}", dropped.name, dropped.reason))));
+    }
+    let first = app.scroll[app.view as usize].min(lines.len().saturating_sub(1));
+    frame.render_widget(Paragraph::new(lines.split_off(first)).wrap(Wrap { trim: false }), inside);
+}

@@ -1,0 +1,108 @@
+//! Explore: what goes now, and why?
+//!
+//! ```text
+//! ┌ Ranking ────────────────┐┌ Goes now ─────────────────┐
+//! │ step  name   β   splits ││ which, its β, runner-up   │
+//! │ …                       │├ Mean β ───────────────────┤
+//! │                         ││ β, β′, β″, stops          │
+//! │                         │├ Survival ─────────────────┤
+//! │                         ││ features × splits         │
+//! └─────────────────────────┘└───────────────────────────┘
+//! ```
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::Line;
+use ratatui::widgets::Paragraph;
+
+use super::text::{clean, fit, number};
+use super::{Hits, derivatives, ranking, survival, what_if};
+use crate::run::Step;
+use crate::select::Method;
+use crate::tui::app::App;
+use crate::tui::theme::Role;
+
+/// Draws the view.
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
+    match app.zoom {
+        Some(0) => return ranking::draw(frame, app, area, hits),
+        Some(1) => return derivatives::draw(frame, app, area, hits, true),
+        Some(2) => return survival::draw(frame, app, area, hits),
+        Some(_) => return what_if::draw(frame, app, area, hits),
+        None => {}
+    }
+    if area.width < 72 {
+        let [table, now] = Layout::vertical([Constraint::Min(5), Constraint::Length(6)]).areas(area);
+        ranking::draw(frame, app, table, hits);
+        goes_now(frame, app, now);
+        return;
+    }
+    let left = if area.width >= 120 { Constraint::Percentage(48) } else { Constraint::Length(46) };
+    let [table, side] = Layout::horizontal([left, Constraint::Min(20)]).areas(area);
+    ranking::draw(frame, app, table, hits);
+    let curves = if area.height >= 34 { 14 } else { 5 };
+    let [now, middle, rest] =
+        Layout::vertical([Constraint::Length(6), Constraint::Length(curves), Constraint::Min(3)]).areas(side);
+    goes_now(frame, app, now);
+    derivatives::draw(frame, app, middle, hits, curves > 6);
+    if app.branch.is_some() {
+        what_if::draw(frame, app, rest, hits);
+    } else {
+        survival::draw(frame, app, rest, hits);
+    }
+}
+
+/// The feature that goes, why, and how close it was.
+fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    let block = super::framed(app, "Goes now");
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    let (Some(info), Some(step)) = (app.info(), app.step()) else {
+        frame.render_widget(Paragraph::new("this split has not started yet"), inside);
+        return;
+    };
+    let width = usize::from(inside.width);
+    let name = |unit: usize| clean(&info.units[unit].name);
+    let criterion = if app.focus.method == Method::Rfe { "Σw²" } else { "β" };
+    let mut lines = Vec::new();
+    match step.removed.as_slice() {
+        [] => lines.push(Line::from(fit(
+            &format!("nothing: the path ends with {} left", plural(step.size, "feature")),
+            width,
+        ))),
+        [first, others @ ..] => {
+            let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            lines.push(Line::styled(
+                fit(&format!("{}{more}", name(*first)), width),
+                app.theme.style(Role::Bad),
+            ));
+            let why = match app.focus.method {
+                Method::Crfe if width < 44 => "most non-conformity",
+                Method::Crfe => "it causes most non-conformity",
+                Method::Rfe => "it weighs least",
+                Method::Smfs => "highest on the full set",
+            };
+            let value = step.criterion.map_or_else(String::new, number);
+            lines.push(Line::from(fit(&format!("{criterion} = {value}: {why}"), width)));
+        }
+    }
+    if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
+        lines.push(Line::from(fit(&format!("next: {}, {} away", name(next), number(margin)), width)));
+    }
+    lines.push(status_line(app, step, width));
+    frame.render_widget(Paragraph::new(lines), inside);
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn status_line(app: &App, step: &Step, width: usize) -> Line<'static> {
+    if !step.converged {
+        return Line::styled(fit("the solver did not converge here", width), app.theme.style(Role::Bad));
+    }
+    let metrics = step.tally.metrics();
+    let text =
+        format!("cov {:.2}, sets {:.2}, acc {:.2}", metrics.coverage, metrics.inefficiency, metrics.accuracy);
+    Line::styled(fit(&text, width), app.theme.style(Role::Dim))
+}

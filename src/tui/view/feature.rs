@@ -1,0 +1,192 @@
+//! All about one feature: its β through the path, what each class contributes, its rank in every split, twins, distribution.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph};
+
+use super::text::{fit, number};
+use crate::run::{Betas, RunInfo};
+use crate::tui::app::App;
+use crate::tui::theme::Role;
+
+/// Draws it over the view.
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize) {
+    let Some(info) = app.info().filter(|info| unit < info.units.len()) else { return };
+    frame.render_widget(Clear, area);
+    let block = super::framed(app, &format!("{} (esc back, ↑↓ others)", info.units[unit].name));
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    let width = usize::from(inside.width);
+    let mut lines = whereabouts(app, info, unit);
+    lines.push(Line::from(""));
+    lines.extend(beta_path(app, unit, width));
+    lines.extend(by_class(app, info, unit, width));
+    lines.push(Line::from(""));
+    lines.extend(ranks(app, unit, width));
+    lines.push(Line::from(""));
+    lines.extend(portrait(app, info, unit, width));
+    frame.render_widget(Paragraph::new(lines), inside);
+}
+
+fn title(app: &App, words: impl Into<String>) -> Line<'static> {
+    Line::styled(words.into(), app.theme.style(Role::Accent))
+}
+
+fn whereabouts(app: &App, info: &RunInfo, unit: usize) -> Vec<Line<'static>> {
+    let own = &info.units[unit];
+    let gone = app
+        .trace()
+        .and_then(|trace| trace.removed_at(unit))
+        .and_then(|step| app.trace()?.steps().get(step).map(|step| step.size));
+    let fate = match (own.kept, gone, app.trace().is_some_and(crate::history::Trace::finished)) {
+        (true, _, _) => "kept in every model".to_owned(),
+        (false, Some(size), _) => format!("goes when {size} features are left"),
+        (false, None, true) => "survives to the end".to_owned(),
+        (false, None, false) => "has not gone yet".to_owned(),
+    };
+    let columns = if own.columns.len() > 1 {
+        format!(", {} columns removed together", own.columns.len())
+    } else {
+        String::new()
+    };
+    vec![Line::from(format!("{} split {}: {fate}{columns}", app.focus.method, app.focus.split + 1))]
+}
+
+/// β of this feature at every step that holds it.
+fn beta_path(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
+    let Some(trace) = app.trace() else { return Vec::new() };
+    let end = trace.removed_at(unit).map_or(trace.steps().len(), |step| step + 1);
+    let values: Vec<(usize, f64)> = trace.steps()[..end]
+        .iter()
+        .enumerate()
+        .filter_map(|(t, step)| match step.beta.as_ref()? {
+            Betas::Whole(values) => {
+                // Its place among the units present: those before it that have not gone yet.
+                let gone = |&other: &usize| trace.removed_at(other).is_some_and(|step| step < t);
+                let place = unit - (0..unit).filter(|other| gone(other)).count();
+                values.get(place).map(|&beta| (step.size, f64::from(beta)))
+            }
+            Betas::Top(top) => top
+                .iter()
+                .find(|&&(other, _)| other as usize == unit)
+                .map(|&(_, beta)| (step.size, f64::from(beta))),
+        })
+        .collect();
+    let mut lines = vec![title(app, "β through the path")];
+    let (Some(first), Some(last)) = (values.first(), values.last()) else {
+        lines.push(Line::styled("not recorded at these sizes", app.theme.style(Role::Dim)));
+        return lines;
+    };
+    let lo = values.iter().map(|&(_, beta)| beta).fold(f64::INFINITY, f64::min);
+    let hi = values.iter().map(|&(_, beta)| beta).fold(f64::NEG_INFINITY, f64::max);
+    let columns = values.len().min(width.saturating_sub(4));
+    let bars = app.theme.bars();
+    let line: Vec<Span<'static>> = (0..columns)
+        .map(|column| {
+            let (_, beta) = values[column * values.len() / columns];
+            let level = if hi > lo { 1 + ((beta - lo) / (hi - lo) * 7.0).round() as usize } else { 4 };
+            Span::styled(
+                bars[level.min(8)],
+                app.theme.style(if beta < 0.0 { Role::Negative } else { Role::Positive }),
+            )
+        })
+        .collect();
+    lines.push(Line::from(line));
+    let words = format!(
+        "{} at {} features … {} at {}; from {} to {}",
+        number(first.1),
+        first.0,
+        number(last.1),
+        last.0,
+        number(lo),
+        number(hi)
+    );
+    lines.push(Line::styled(fit(&words, width), app.theme.style(Role::Dim)));
+    lines
+}
+
+/// What each class's machine contributes to β under the cursor.
+fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![title(app, format!("its β at {} features, by class", app.size()))];
+    let here = app.inspected.as_ref().filter(|_| app.inspected_here());
+    let parts = here.and_then(|(_, _, inspection)| {
+        inspection.units.binary_search(&unit).ok().map(|i| &inspection.by_class[i])
+    });
+    let Some(parts) = parts else {
+        let gone = app.trace().and_then(|trace| trace.removed_at(unit)).is_some_and(|step| step < app.cursor);
+        lines.push(Line::styled(
+            if gone { "it has gone before" } else { "computing …" },
+            app.theme.style(Role::Dim),
+        ));
+        return lines;
+    };
+    let scale = parts.iter().fold(0.0_f64, |scale, part| scale.max(part.abs())).max(f64::MIN_POSITIVE);
+    let bar = width / 3;
+    for (class, &part) in info.classes.iter().zip(parts).take(8) {
+        let length = (part.abs() / scale * bar as f64).round() as usize;
+        let role = if part < 0.0 { Role::Negative } else { Role::Positive };
+        lines.push(Line::from(vec![
+            Span::raw(format!(
+                "  {} {:>9}  ",
+                fit(class, width.saturating_sub(bar + 16).min(32)),
+                number(part)
+            )),
+            Span::styled(app.theme.glyph("▄", "#").repeat(length), app.theme.style(role)),
+        ]));
+    }
+    lines
+}
+
+fn ranks(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
+    let words: Vec<String> = app
+        .history
+        .of_method(app.focus.method)
+        .map(|(_, trace)| trace.ranks()[unit].map_or_else(|| "kept".to_owned(), |rank| rank.to_string()))
+        .collect();
+    let mean = app
+        .derived
+        .mean_rank
+        .get(unit)
+        .copied()
+        .flatten()
+        .map_or_else(String::new, |mean| format!(", mean {mean:.1}"));
+    let mut lines = vec![title(app, format!("rank in each finished split{mean}"))];
+    lines.push(Line::from(fit(&words.join(" "), width)));
+    lines
+}
+
+fn portrait(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'static>> {
+    let Some(portrait) = app.portrait.as_ref().filter(|portrait| portrait.unit == unit) else {
+        return vec![Line::styled("looking at the data …", app.theme.style(Role::Dim))];
+    };
+    let twins: Vec<String> = portrait
+        .twins
+        .iter()
+        .take(5)
+        .map(|&(other, r)| format!("{} (r = {r:.2})", info.units[other].name))
+        .collect();
+    let twins = if twins.is_empty() { "none".to_owned() } else { twins.join(", ") };
+    let mut lines =
+        vec![title(app, "correlated twins, |r| > 0.9"), Line::from(fit(&twins, width)), Line::from("")];
+    let (lo, hi) = portrait.range;
+    let missing =
+        if portrait.missing > 0 { format!(", {} missing", portrait.missing) } else { String::new() };
+    lines.push(title(app, format!("values by class, {} to {}{missing}", number(lo), number(hi))));
+    let bars = app.theme.bars();
+    for (class, name) in info.classes.iter().enumerate().take(8) {
+        let most = portrait.histogram[class].iter().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+        let line: String = portrait.histogram[class]
+            .iter()
+            .map(|share| {
+                bars[if *share > 0.0 { 1 + (share / most * 7.0).round() as usize } else { 0 }.min(8)]
+            })
+            .collect();
+        lines.push(Line::from(vec![
+            Span::raw(format!("  {}  ", fit(name, width.saturating_sub(46).clamp(8, 32)))),
+            Span::styled(line, app.theme.style(Role::Negative)),
+            Span::raw(format!("  mean {}", number(portrait.means[class]))),
+        ]));
+    }
+    lines
+}

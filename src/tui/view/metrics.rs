@@ -1,0 +1,190 @@
+//! Metrics: how small can I go? One small chart a metric, methods overlaid, mean ± sd over the splits so far.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::plot::{Plot, Series};
+use super::text::fit;
+use super::{Hits, panel};
+use crate::evaluate::coverage_band;
+use crate::history::METRICS;
+use crate::tui::app::App;
+use crate::tui::theme::Role;
+
+/// The metrics by class that can be shown: coverage, mean set size, recall.
+const BY_CLASS: [&str; 3] = ["coverage", "set size", "recall"];
+
+/// The only metric that is not a share.
+const INEFFICIENCY: usize = 1;
+
+/// Draws the view.
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
+    let [charts, legend] =
+        Layout::vertical([Constraint::Min(3), Constraint::Length(legend_height(app))]).areas(area);
+    let shown: Vec<usize> = (0..if app.per_class { BY_CLASS.len() } else { METRICS.len() }).collect();
+    if let Some(panel) = app.zoom {
+        chart(frame, app, charts, panel.min(shown.len() - 1), hits);
+    } else {
+        let columns = if charts.width >= 120 { 3 } else { 2 }.min(shown.len());
+        // As many rows as are readable; the first metrics matter most.
+        let rows = shown.len().div_ceil(columns).min(usize::from(charts.height / 6).max(1));
+        let lines = Layout::vertical(vec![Constraint::Ratio(1, rows as u32); rows]).split(charts);
+        for (row, line) in lines.iter().enumerate() {
+            let here: Vec<usize> = shown.iter().copied().skip(row * columns).take(columns).collect();
+            let cells = Layout::horizontal(vec![Constraint::Ratio(1, columns as u32); columns]).split(*line);
+            for (&metric, cell) in here.iter().zip(cells.iter()) {
+                chart(frame, app, *cell, metric, hits);
+            }
+        }
+    }
+    values(frame, app, legend);
+}
+
+fn legend_height(app: &App) -> u16 {
+    let lines = if app.per_class {
+        app.info().map_or(1, |info| info.classes.len().min(6))
+    } else {
+        app.spec.methods.len()
+    };
+    lines as u16 + 1
+}
+
+fn chart(frame: &mut Frame<'_>, app: &App, area: Rect, metric: usize, hits: &mut Hits) {
+    let Some(info) = app.info() else { return };
+    let name = if app.per_class {
+        format!("{} by class, {}", BY_CLASS[metric], app.focus.method)
+    } else {
+        METRICS[metric].to_owned()
+    };
+    let is_coverage = metric == 0;
+    let target = 1.0 - info.spec.epsilon;
+    let promise = match (is_coverage, info.spec.guaranteed()) {
+        (true, true) => format!(", target {target}"),
+        (true, false) => format!(", target {target}: guarantee void"),
+        _ => String::new(),
+    };
+    let inside = panel(frame, app, area, metric, &format!("{name}{promise}"), hits);
+    let mut series = Vec::new();
+    if app.per_class {
+        if let Some(curve) = app.history.curve(app.focus.method) {
+            for class in 0..info.classes.len().min(6) {
+                let value = move |size: usize| curve.of_class(size, class).map(|values| values[metric]);
+                series.push(Series {
+                    style: class_style(app, class),
+                    mark: "*",
+                    faint: false,
+                    value: Box::new(value),
+                });
+            }
+        }
+    } else {
+        for (i, &method) in info.spec.methods.iter().enumerate() {
+            let Some(curve) = app.history.curve(method) else { continue };
+            let style = app.theme.series(i);
+            for sign in [-1.0, 1.0] {
+                let bound = move |size: usize| {
+                    // A share cannot leave 0 to 1, nor a set size fall below 0.
+                    let top = if metric == INEFFICIENCY { f64::INFINITY } else { 1.0 };
+                    curve.spread(size, metric).and_then(|s| Some((s.mean + sign * s.sd?).clamp(0.0, top)))
+                };
+                series.push(Series {
+                    style: style.add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD),
+                    mark: ".",
+                    faint: true,
+                    value: Box::new(bound),
+                });
+            }
+        }
+        for (i, &method) in info.spec.methods.iter().enumerate() {
+            let Some(curve) = app.history.curve(method) else { continue };
+            let mean = move |size: usize| curve.spread(size, metric).map(|spread| spread.mean);
+            series.push(Series {
+                style: app.theme.series(i),
+                mark: app.theme.series_mark(i),
+                faint: false,
+                value: Box::new(mean),
+            });
+        }
+    }
+    let mut lines = Vec::new();
+    if is_coverage {
+        lines.push((target, app.theme.style(Role::Warn)));
+        if let Some((lo, hi)) = band(app).filter(|_| !app.per_class) {
+            lines.extend([(lo, app.theme.style(Role::Dim)), (hi, app.theme.style(Role::Dim))]);
+        }
+    }
+    let smallest = info.kept().max(1);
+    let plot =
+        Plot { largest: info.units.len(), smallest, series, lines, cursor: Some(app.size()), limits: None };
+    plot.draw(app, inside, frame.buffer_mut());
+}
+
+/// The 95 % band of one split's coverage.
+fn band(app: &App) -> Option<(f64, f64)> {
+    let parts = app.trace()?.parts();
+    let rows = |counts: &[usize]| counts.iter().sum();
+    let spec = &app.spec;
+    let plain = !spec.mondrian && !spec.smoothed && spec.guaranteed();
+    coverage_band(rows(&parts.test), rows(&parts.conformal), spec.epsilon)
+        .filter(|_| plain)
+        .map(|band| (band.lo, band.hi))
+}
+
+fn class_style(app: &App, class: usize) -> Style {
+    let style = app.theme.series(class);
+    if class >= 3 { style.add_modifier(Modifier::DIM) } else { style }
+}
+
+/// The exact values under the cursor.
+fn values(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    let Some(info) = app.info() else { return };
+    let size = app.size();
+    let wide = area.width >= 110;
+    let mut lines = Vec::new();
+    let names: &[&str] = match (app.per_class, wide) {
+        (true, _) => &BY_CLASS,
+        (false, true) => &METRICS,
+        (false, false) => &["coverage", "set size", "certain", "uncert.", "mistrust", "accuracy", "macro F1"],
+    };
+    let cell = if wide { 15 } else { 9 };
+    let lead = format!("at {size}");
+    let heading: String =
+        names.iter().map(|name| format!("{:>cell$}", fit(name, cell - 1).trim_end())).collect();
+    lines.push(Line::styled(format!("{}{heading}", fit(&lead, 14)), app.theme.style(Role::Dim)));
+    if app.per_class {
+        for (class, name) in info.classes.iter().enumerate().take(6) {
+            let values = app.history.curve(app.focus.method).and_then(|curve| curve.of_class(size, class));
+            let cells: String = (0..BY_CLASS.len())
+                .map(|i| format!("{:>cell$}", values.map_or_else(String::new, |v| format!("{:.3}", v[i]))))
+                .collect();
+            lines.push(Line::from(vec![
+                Span::styled(fit(name, 14), class_style(app, class)),
+                Span::raw(cells),
+            ]));
+        }
+    } else {
+        for (i, &method) in info.spec.methods.iter().enumerate() {
+            let curve = app.history.curve(method);
+            let splits = curve.map_or(0, |curve| curve.splits(size));
+            let label = format!("{} {method} ({splits})", app.theme.series_mark(i));
+            let cells: String = (0..METRICS.len())
+                .map(|metric| {
+                    let text = curve.and_then(|curve| curve.spread(size, metric)).map_or_else(
+                        String::new,
+                        |spread| match spread.sd {
+                            Some(sd) if wide => format!("{:.3} ± {sd:.3}", spread.mean),
+                            _ => format!("{:.3}", spread.mean),
+                        },
+                    );
+                    format!("{text:>cell$}")
+                })
+                .collect();
+            lines
+                .push(Line::from(vec![Span::styled(fit(&label, 14), app.theme.series(i)), Span::raw(cells)]));
+        }
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}

@@ -1,0 +1,174 @@
+//! One file per panel; this one puts them together.
+//!
+//! ```text
+//! header      file, n × p, classes, method, split, step, state, target coverage   (2 lines)
+//! body        the view, or its enlarged panel
+//! timeline    where the cursor is in the focused path                            (1 line)
+//! footer      the keys that matter now, or a message                             (1 line)
+//! ```
+
+mod consistency;
+mod data;
+mod derivatives;
+mod explore;
+mod feature;
+mod footer;
+mod header;
+mod metrics;
+mod overlay;
+mod plot;
+mod ranking;
+mod stopping;
+mod survival;
+mod text;
+mod timeline;
+mod what_if;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Paragraph};
+
+use super::action::View;
+use super::app::{App, Overlay, Phase};
+use super::theme::Role;
+
+/// Smaller than this it only says so.
+const SMALLEST: (u16, u16) = (40, 12);
+
+/// What is under the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hit {
+    /// The name of a view.
+    Tab(View),
+    /// A row of the ranking: this unit.
+    Unit(usize),
+    /// A place on the timeline.
+    Step(usize),
+    /// The title of a panel.
+    Panel(usize),
+}
+
+/// Where things were drawn.
+pub type Hits = Vec<(Rect, Hit)>;
+
+/// The panels of a view that can be enlarged.
+pub fn panels(view: View) -> &'static [&'static str] {
+    match view {
+        View::Explore => &["Ranking", "Mean β", "Survival", "What if"],
+        View::Metrics => {
+            &["coverage", "inefficiency", "certainty", "uncertainty", "mistrust", "accuracy", "macro F1"]
+        }
+        View::Consistency => &["Selection frequency", "Rank by split", "Agreement"],
+        View::Stopping => &["Where each rule stops", "Sizes", "Chosen features"],
+        View::Data => &["Table", "Notes"],
+    }
+}
+
+/// Draws everything.
+pub fn draw(frame: &mut Frame<'_>, app: &App) -> Hits {
+    let mut hits = Vec::new();
+    let area = frame.area();
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        let words =
+            format!("{}×{} is too small; {}×{} is needed", area.width, area.height, SMALLEST.0, SMALLEST.1);
+        frame.render_widget(Paragraph::new(words).wrap(ratatui::widgets::Wrap { trim: true }), area);
+        return hits;
+    }
+    let [top, body, line, bottom] = Layout::vertical([
+        Constraint::Length(2),
+        Constraint::Min(1),
+        Constraint::Length(1),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    header::draw(frame, app, top, &mut hits);
+    match &app.phase {
+        Phase::Loading { bytes, of } => loading(frame, app, body, *bytes, *of),
+        Phase::Failed(why) if app.info().is_none() => failed(frame, app, body, why),
+        _ if app.info().is_none() => loading(frame, app, body, 0, 0),
+        _ => match app.view {
+            View::Explore => explore::draw(frame, app, body, &mut hits),
+            View::Metrics => metrics::draw(frame, app, body, &mut hits),
+            View::Consistency => consistency::draw(frame, app, body, &mut hits),
+            View::Stopping => stopping::draw(frame, app, body, &mut hits),
+            View::Data => data::draw(frame, app, body, &mut hits),
+        },
+    }
+    timeline::draw(frame, app, line, &mut hits);
+    footer::draw(frame, app, bottom);
+    match &app.overlay {
+        Overlay::None | Overlay::Prompt(..) => {}
+        Overlay::Feature(unit) => feature::draw(frame, app, body, *unit),
+        _ => overlay::draw(frame, app, body),
+    }
+    hits
+}
+
+/// A bordered panel; its inside. The title can be clicked to enlarge it.
+fn panel(frame: &mut Frame<'_>, app: &App, area: Rect, index: usize, title: &str, hits: &mut Hits) -> Rect {
+    let block = framed(app, title);
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    if area.height > 0 {
+        hits.push((Rect { height: 1, ..area }, Hit::Panel(index)));
+    }
+    inside
+}
+
+/// A block in the house style.
+fn framed<'a>(app: &App, title: &str) -> Block<'a> {
+    let borders = if app.theme.ascii {
+        ratatui::symbols::border::Set {
+            top_left: "+",
+            top_right: "+",
+            bottom_left: "+",
+            bottom_right: "+",
+            vertical_left: "|",
+            vertical_right: "|",
+            horizontal_top: "-",
+            horizontal_bottom: "-",
+        }
+    } else {
+        ratatui::symbols::border::ROUNDED
+    };
+    Block::new()
+        .borders(Borders::ALL)
+        .border_set(borders)
+        .border_style(app.theme.style(Role::Dim))
+        .title(Span::styled(format!(" {} ", text::clean(title)), app.theme.style(Role::Accent)))
+}
+
+fn loading(frame: &mut Frame<'_>, app: &App, area: Rect, bytes: u64, of: u64) {
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let mut lines =
+        vec![Line::from(""), Line::from(format!("  Reading {}", text::clean(&app.data.to_string_lossy())))];
+    if of > 0 {
+        let width = usize::from(area.width.saturating_sub(4)).min(60);
+        let full = (width as u64 * bytes.min(of) / of) as usize;
+        let bar: String =
+            app.theme.glyph("█", "#").repeat(full) + &app.theme.glyph("░", ".").repeat(width - full);
+        lines.push(Line::styled(format!("  {bar}"), app.theme.style(Role::Accent)));
+        lines.push(Line::from(format!("  {:.1} of {:.1} MB", megabytes(bytes), megabytes(of))));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn failed(frame: &mut Frame<'_>, app: &App, area: Rect, why: &str) {
+    let lines = vec![
+        Line::from(""),
+        Line::styled("This file could not be used.", app.theme.style(Role::Bad)),
+        Line::from(""),
+        Line::from(text::clean(why)),
+        Line::from(""),
+        Line::from(format!(
+            "{} changes the settings, {} quits.",
+            app.keymap.key_of(super::action::Action::Options),
+            app.keymap.key_of(super::action::Action::Quit)
+        )),
+    ];
+    frame.render_widget(
+        Paragraph::new(lines).wrap(ratatui::widgets::Wrap { trim: true }),
+        area.inner(ratatui::layout::Margin::new(2, 0)),
+    );
+}

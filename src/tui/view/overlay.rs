@@ -1,0 +1,131 @@
+//! What stands in front of a view: help, settings, export, really quit?
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph, Wrap};
+
+use super::text::{clean, fit};
+use crate::tui::action::Action;
+use crate::tui::app::{App, EXPORTS, Overlay};
+use crate::tui::form::Form;
+use crate::tui::theme::Role;
+
+/// Draws it in the middle of an area.
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    let (title, lines, scroll) = match &app.overlay {
+        Overlay::Help(line) => ("Keys", help(app), *line),
+        Overlay::Options(form) => ("Settings", options(app, form), 0),
+        Overlay::Export(at) => ("Write", export(app, *at), 0),
+        Overlay::Quit => ("Quit?", quit(app), 0),
+        Overlay::None | Overlay::Feature(_) | Overlay::Prompt(..) => return,
+    };
+    let width = area.width.min(76);
+    let height = area.height.min(lines.len() as u16 + 2);
+    let place =
+        Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
+    frame.render_widget(Clear, place);
+    let block = super::framed(app, title);
+    let inside = block.inner(place);
+    frame.render_widget(block, place);
+    let most = lines.len().saturating_sub(usize::from(inside.height));
+    let words = Paragraph::new(lines).scroll((scroll.min(most) as u16, 0));
+    frame.render_widget(
+        if matches!(app.overlay, Overlay::Quit) { words.wrap(Wrap { trim: true }) } else { words },
+        inside,
+    );
+}
+
+/// Made from the keymap.
+fn help(app: &App) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let mut chapter = "";
+    for binding in app.keymap.bindings() {
+        if binding.chapter != chapter {
+            if !chapter.is_empty() {
+                lines.push(Line::from(""));
+            }
+            chapter = binding.chapter;
+            lines.push(Line::styled(chapter, app.theme.style(Role::Accent)));
+        }
+        let keys: Vec<String> = binding.keys.iter().map(|key| key.name()).collect();
+        lines.push(Line::from(vec![
+            Span::styled(fit(&format!("  {}", keys.join("  ")), 16), app.theme.style(Role::Warn)),
+            Span::raw(binding.words),
+        ]));
+    }
+    lines.push(Line::from(""));
+    lines.push(Line::styled(
+        "mouse: click a view, a feature, a panel's title, the timeline; wheel scrolls",
+        app.theme.style(Role::Dim),
+    ));
+    lines
+}
+
+fn options(app: &App, form: &Form) -> Vec<Line<'static>> {
+    let mut lines: Vec<Line<'static>> = form
+        .fields
+        .iter()
+        .enumerate()
+        .map(|(i, field)| {
+            let here = i == form.at;
+            let mark = if here { app.theme.glyph("▏", "_") } else { "" };
+            let value = format!("{}{mark}", clean(&field.value));
+            let style = if here {
+                app.theme.style(Role::Accent).add_modifier(Modifier::BOLD)
+            } else {
+                app.theme.style(Role::Text)
+            };
+            Line::from(vec![
+                Span::styled(
+                    if here { app.theme.glyph("▶ ", "> ") } else { "  " },
+                    app.theme.style(Role::Accent),
+                ),
+                Span::styled(fit(field.name, 13), style),
+                Span::styled(fit(&value, 22), style),
+                Span::styled(field.hint, app.theme.style(Role::Dim)),
+            ])
+        })
+        .collect();
+    lines.push(Line::from(""));
+    match &form.error {
+        Some(error) => lines.push(Line::styled(fit(error, 72), app.theme.style(Role::Bad))),
+        None => lines.push(Line::styled(
+            "↑↓ choose, type, enter runs again with these settings, esc leaves them",
+            app.theme.style(Role::Dim),
+        )),
+    }
+    lines
+}
+
+fn export(app: &App, at: usize) -> Vec<Line<'static>> {
+    EXPORTS
+        .iter()
+        .enumerate()
+        .map(|(i, words)| {
+            let (mark, style) = if i == at {
+                (app.theme.glyph("▶ ", "> "), app.theme.style(Role::Accent))
+            } else {
+                ("  ", app.theme.style(Role::Text))
+            };
+            Line::styled(format!("{mark}{words}"), style)
+        })
+        .collect()
+}
+
+fn quit(app: &App) -> Vec<Line<'static>> {
+    let results = match &app.directory {
+        Some(directory) => format!(
+            "The run is not finished. What is done so far is in {}; the same command goes on from there.",
+            clean(&directory.to_string_lossy())
+        ),
+        None => "The run is not finished, and nothing of it has been written.".to_owned(),
+    };
+    let key = app.keymap.key_of(Action::Quit);
+    vec![
+        Line::from(results),
+        Line::from(""),
+        Line::styled(format!("{key} or enter quits, esc stays"), app.theme.style(Role::Accent)),
+    ]
+}

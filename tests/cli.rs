@@ -1,0 +1,718 @@
+//! The program from outside: every mistake is one sentence, an exit code and nothing written; every option runs to its end.
+
+mod program;
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use program::{Ran, finish, program, run_into};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A place for files that is gone when the test is.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Writes a file and gives its path as text.
+    fn file(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.path(name), text).unwrap();
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    fn contents(&self) -> BTreeSet<PathBuf> {
+        std::fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+/// The whole of standard error must be this sentence.
+fn refused(ran: &Ran, code: i32, sentence: &str) {
+    assert_eq!(ran.stderr.trim_end(), format!("crfe-tui: {sentence}"));
+    assert_eq!(ran.code, code, "{sentence}");
+    assert_eq!(ran.stdout, "");
+}
+
+/// A run that is refused: the sentence, the code, and a desk as it was before.
+fn refuses(desk: &Desk, data: &str, options: &[&str], code: i32, sentence: &str) {
+    let before = desk.contents();
+    let ran = finish(program().args(["run", data, "--quiet", "--out"]).arg(desk.path("RUN")).args(options));
+    refused(&ran, code, sentence);
+    assert_eq!(before, desk.contents(), "{sentence}: something was written");
+}
+
+#[test]
+fn unusable_data_are_refused() {
+    let desk = Desk::new();
+    let absent = desk.path("absent.csv").to_str().unwrap().to_owned();
+    refuses(&desk, &absent, &[], 3, &format!("{absent}: there is no such file; check the path"));
+    let empty = desk.file("empty.csv", "");
+    let sentence = format!("{empty}: the file is empty; give a CSV file with a header and rows");
+    refuses(&desk, &empty, &[], 3, &sentence);
+    let headed = desk.file("headed.csv", "a,class\n");
+    let sentence = format!("{headed}: the file has a header but no rows; add rows below the header");
+    refuses(&desk, &headed, &[], 3, &sentence);
+    let one = desk.file("one.csv", "a,class\n1,x\n2,x\n3,x\n");
+    let sentence = format!(
+        "{one}, column 'class': every row has the class 'x', and a classifier needs two; name the class column \
+         with --target"
+    );
+    refuses(&desk, &one, &[], 3, &sentence);
+    let rows: String = (0..400).map(|i| format!("{},p{}\n", i * 7 % 13, i % 200)).collect();
+    let many = desk.file("many.csv", &format!("a,class\n{rows}"));
+    let sentence = format!(
+        "{many}, column 'class': the class column has 200 different values: it looks like an id; name the class \
+         column with --target"
+    );
+    refuses(&desk, &many, &[], 3, &sentence);
+    let rows: String =
+        (0..30).map(|i| format!("{},{}\n", i * 7 % 13, if i < 3 { "rare" } else { "common" })).collect();
+    let rare = desk.file("rare.csv", &format!("a,class\n{rows}"));
+    let sentence = format!(
+        "{rare}, column 'class': class 'rare' has 3 rows, and at least 4 are needed: one in each of training, \
+         selection, conformal and test; merge the class with another or leave its rows out, or use --calibration \
+         shared, which needs 3 and voids the guarantee"
+    );
+    refuses(&desk, &rare, &[], 3, &sentence);
+    let odd = desk.file("odd.csv", "a,b,class\n1,2,x\n1,y\n");
+    let sentence = format!("{odd}, line 3: the line has 2 fields, but the header has 3; ");
+    let ran = finish(program().args(["run", &odd]));
+    assert!(ran.code == 3 && ran.stderr.contains(&sentence), "{}", ran.stderr);
+}
+
+#[test]
+fn unknown_columns_are_refused_with_what_there_is() {
+    let desk = Desk::new();
+    let heart = "data/heart.csv";
+    for option in ["--target", "--drop", "--categorical", "--group-col", "--id-col"] {
+        let ran = finish(program().args(["run", heart, option, "nonsense"]));
+        let start = format!(
+            "crfe-tui: {heart}: {option} names the column 'nonsense', which does not exist; there are "
+        );
+        assert!(ran.code == 2 && ran.stderr.starts_with(&start), "{}", ran.stderr);
+    }
+    let ran = finish(program().args(["run", heart, "--keep", "nonsense"]));
+    assert!(ran.code == 2 && ran.stderr.contains("--keep names the feature 'nonsense'"), "{}", ran.stderr);
+    let sentence =
+        format!("{heart}: --keep names the feature 'agee', which does not exist; did you mean age?");
+    refuses(&desk, heart, &["--keep", "agee"], 2, &sentence);
+    let sentence =
+        format!("{heart}: --target names the column 'clas', which does not exist; did you mean class?");
+    refuses(&desk, heart, &["--target", "clas"], 2, &sentence);
+}
+
+#[test]
+fn impossible_options_are_refused() {
+    let desk = Desk::new();
+    let share = "give a share between 0 and 1";
+    let epsilon = "give a number between 0 and 1, such as 0.1 for 90 % coverage";
+    for (options, sentence) in [
+        ("--lambda 2", "--lambda 2 is out of range; give a number from 0 to 1".to_owned()),
+        ("--lambda -0.5", "--lambda -0.5 is out of range; give a number from 0 to 1".to_owned()),
+        ("--epsilon 0", format!("--epsilon 0 is out of range; {epsilon}")),
+        ("--epsilon 1", format!("--epsilon 1 is out of range; {epsilon}")),
+        ("--splits 0", "--splits 0 leaves nothing to run; give at least 1".to_owned()),
+        ("--cost 0", "--cost 0 is out of range; give a number above 0".to_owned()),
+        ("--test-size 1", format!("--test-size 1 is out of range; {share}")),
+        ("--cal-size 0", format!("--cal-size 0 is out of range; {share}")),
+        ("--max-missing 7", "--max-missing 7 is out of range; give a share from 0 to 1".to_owned()),
+        (
+            "--stop 99",
+            "--stop 99 is not a size of this path, which goes from 13 to 1; choose a size in between".to_owned(),
+        ),
+        (
+            "--early",
+            "--early cannot end a path by the rule 'knee', which needs the whole path; add --stop beta or --stop N, \
+             or leave --early out"
+                .to_owned(),
+        ),
+        (
+            "--smoothed --score published",
+            "--smoothed has no meaning with --score published; leave one of them out".to_owned(),
+        ),
+    ] {
+        let options: Vec<&str> = options.split(' ').collect();
+        refuses(&desk, "data/heart.csv", &options, 2, &sentence);
+    }
+}
+
+/// What clap refuses has clap's form: the option, the value, and what may be written.
+#[test]
+fn words_that_are_no_option_or_value_are_refused() {
+    for (options, remedy) in [
+        ("--splits x", "invalid value 'x' for '--splits <N>'"),
+        ("--stop 0", "write knee, beta, 1se, cv, none or a number of features, at least 1"),
+        ("--step 0", "write a count from 1, a fraction between 0 and 1, or half"),
+        ("--method ridge", "write crfe, rfe or smfs"),
+        ("--scale robust", "write standard, minmax or none"),
+        ("--threads 0", "0 is not in 1..="),
+        ("--force", "--out <RUN>"),
+        ("--frobnicate", "unexpected argument '--frobnicate'"),
+    ] {
+        let ran = finish(program().args(["run", "data/heart.csv"]).args(options.split(' ')));
+        assert!(ran.code == 2 && ran.stderr.contains(remedy), "{options}: {}", ran.stderr);
+    }
+    assert_eq!(finish(&mut program()).code, 2, "no command at all");
+    let help = finish(program().arg("--help"));
+    assert!(help.code == 0 && help.stderr.is_empty() && help.stdout.contains("Usage: crfe-tui"));
+}
+
+#[test]
+fn bad_splits_are_refused() {
+    let desk = Desk::new();
+    let form = r#"write {"splits":[{"train":[…],"calibration":[…],"test":[…]}]}"#;
+    for (text, after) in [
+        (
+            r#"{"splits": [1]}"#,
+            format!(
+                ", line 1: the splits cannot be understood: invalid type: integer `1`, expected an object with \
+                 train, calibration and test; {form}"
+            ),
+        ),
+        (r#"{"splits": []}"#, format!(": there are no splits in it; {form}")),
+        (
+            r#"{"splits":[{"train":[0,1],"calibration":[1],"test":[5]}]}"#,
+            ": split 0: row 1 is in train and in calibration; leave it in one of them".to_owned(),
+        ),
+        (
+            r#"{"splits":[{"train":[0,1],"calibration":[2],"test":[5000]}]}"#,
+            ": split 0: row 5000 of test is not in the data, whose last row with a class is 302; rows are counted \
+             from 0, without the header"
+                .to_owned(),
+        ),
+    ] {
+        let file = desk.file("splits.json", text);
+        refuses(&desk, "data/heart.csv", &["--splits-from", &file], 3, &format!("{file}{after}"));
+    }
+    let file = desk.file("splits.json", "no JSON");
+    let ran = finish(program().args(["run", "data/heart.csv", "-q", "--splits-from", &file]));
+    assert!(
+        ran.code == 3 && ran.stderr.contains("line 1: the splits cannot be understood"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn bad_groups_are_refused() {
+    let desk = Desk::new();
+    let file = desk.file("groups.csv", "feature\nage\n");
+    let sentence = format!(
+        "{file}: a groups file has two columns, feature and group, but this has 1; give it the header feature,group"
+    );
+    refuses(&desk, "data/heart.csv", &["--groups", &file], 3, &sentence);
+    let file = desk.file("groups.csv", "feature,group\nagee,g\n");
+    let sentence =
+        format!("{file}, line 2: --groups names the feature 'agee', which does not exist; did you mean age?");
+    refuses(&desk, "data/heart.csv", &["--groups", &file], 2, &sentence);
+    let file = desk.file("groups.csv", "feature,group\nage,g\nage,h\n");
+    let sentence =
+        format!("{file}, line 3: the feature 'age' is in the groups 'g' and 'h'; leave it in one of them");
+    refuses(&desk, "data/heart.csv", &["--groups", &file], 2, &sentence);
+}
+
+#[test]
+fn what_a_solver_cannot_do_is_refused() {
+    let desk = Desk::new();
+    let ran = finish(
+        program()
+            .args(["run", "data/heart.csv", "-q", "--solver", "linfa", "--scale", "none", "--out"])
+            .arg(desk.path("RUN")),
+    );
+    assert_eq!(ran.code, 3);
+    assert!(ran.stderr.starts_with("crfe-tui: linfa-svm needs columns of similar scale"), "{}", ran.stderr);
+    assert!(ran.stderr.trim_end().ends_with("; use --scale standard or --solver newton"), "{}", ran.stderr);
+    assert!(desk.contents().is_empty());
+    let sentence = "data/heart.csv, column 'major vessels colored': 4 of 303 values are missing; fill them with \
+                    --impute knn:5";
+    refuses(&desk, "data/heart.csv", &["--impute", "none"], 3, sentence);
+}
+
+#[test]
+fn an_output_that_cannot_be_is_refused_before_anything_is_computed() {
+    let desk = Desk::new();
+    let file = desk.file("plain", "text");
+    for out in [format!("{file}/RUN"), file.clone()] {
+        let ran = finish(program().args(["run", "data/heart.csv", "-q", "--out", &out]));
+        assert_eq!(ran.code, 6, "{}", ran.stderr);
+        let start = format!("crfe-tui: {out}: the directory cannot be made: ");
+        assert!(ran.stderr.starts_with(&start), "{}", ran.stderr);
+        assert!(ran.stderr.trim_end().ends_with("; choose another with --out"), "{}", ran.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "text");
+}
+
+/// Every file of a directory with its bytes.
+fn snapshot(directory: &Path) -> BTreeSet<(PathBuf, Vec<u8>)> {
+    let read = |path: PathBuf| (path.clone(), std::fs::read(path).unwrap());
+    std::fs::read_dir(directory).unwrap().map(|entry| read(entry.unwrap().path())).collect()
+}
+
+#[test]
+fn a_directory_of_another_run_is_left_alone() {
+    let desk = Desk::new();
+    let run = desk.path("RUN");
+    let out = run.to_str().unwrap();
+    run_into(&run, "data/heart.csv", "--splits 2 --quiet");
+    let before = snapshot(&run);
+    let end = "; choose another --out, or start anew with --force";
+    let other = |data: &str, options: &[&str]| {
+        finish(program().args(["run", data, "-q", "--out", out]).args(options))
+    };
+    let ran = other("data/heart.csv", &["--splits", "2", "--lambda", "0.3"]);
+    refused(&ran, 5, &format!("{out}: this directory holds another run: lambda was 0.5, is now 0.3{end}"));
+    let ran = other("data/dermatology.csv", &["--splits", "2"]);
+    let data = "the data differ (data/heart.csv then, data/dermatology.csv now)";
+    refused(&ran, 5, &format!("{out}: this directory holds another run: {data}{end}"));
+    assert_eq!(before, snapshot(&run));
+
+    let ran = other("data/heart.csv", &["--splits", "2", "--lambda", "0.3", "--force"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let manifest: Value = json(&std::fs::read_to_string(run.join("manifest.json")).unwrap());
+    assert_eq!(manifest["spec"]["lambda"], 0.3);
+}
+
+#[test]
+fn a_file_of_somebody_else_is_not_overwritten() {
+    let desk = Desk::new();
+    let file = desk.file("metrics.csv", "mine");
+    let out = desk.0.path().to_str().unwrap();
+    let ran = finish(program().args(["run", "data/heart.csv", "-q", "--out", out]));
+    let sentence = "this directory holds a metrics.csv that is not of a run of ours; choose another --out, or overwrite \
+                    it with --force";
+    refused(&ran, 5, &format!("{out}: {sentence}"));
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "mine");
+    assert_eq!(desk.contents().len(), 1);
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn the_answer_as_json_is_the_answer_in_the_files() {
+    let desk = Desk::new();
+    let ran = run_into(&desk.path("RUN"), "data/dermatology.csv", "--splits 3 --json --quiet");
+    assert_eq!(ran.stderr, "", "--quiet is silent");
+    let answer = json(&ran.stdout);
+    assert_eq!(answer, json(&std::fs::read_to_string(desk.path("RUN/summary.json")).unwrap()));
+    assert_eq!(
+        (&answer["rows"], &answer["features"], &answer["splits"]),
+        (&358.into(), &34.into(), &3.into())
+    );
+    assert_eq!(answer["guaranteed"], true);
+    let best = &answer["methods"][0];
+    assert_eq!(best["method"], "crfe");
+    let names: Vec<&str> = best["features"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|feature| feature["name"].as_str().unwrap())
+        .collect();
+    let selected = std::fs::read_to_string(desk.path("RUN/selected.txt")).unwrap();
+    assert_eq!(selected.lines().collect::<Vec<_>>(), names);
+    assert_eq!(names.len() as u64, best["chosen"]["size"].as_u64().unwrap());
+}
+
+#[test]
+fn without_a_directory_nothing_is_written() {
+    let desk = Desk::new();
+    let data = std::fs::canonicalize("data/heart.csv").unwrap();
+    let ran = finish(program().current_dir(desk.0.path()).arg("run").arg(data).args(["--splits", "1"]));
+    assert_eq!(ran.code, 0);
+    assert!(ran.stdout.contains("CRFE") && ran.stderr.contains("No files were written"), "{}", ran.stderr);
+    let said = ran.stderr.matches("diseased 139, healthy 164").count();
+    assert_eq!(said, 1, "the classes are said once: {}", ran.stderr);
+    assert!(desk.contents().is_empty());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = program()
+        .args(["run", "data/heart.csv", "--splits", "1", "--quiet"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut words = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut words).unwrap();
+    assert_eq!((child.wait().unwrap().code(), words.as_str()), (Some(0), ""));
+}
+
+/// What the answer says of the number of splits and of λ, the first by `--json`, the second by the manifest.
+fn settings(desk: &Desk, name: &str, change: impl FnOnce(&mut std::process::Command)) -> (u64, f64) {
+    let mut command = program();
+    command
+        .args(["run", "data/heart.csv", "--quiet", "--json", "--method", "rfe", "--out"])
+        .arg(desk.path(name));
+    change(&mut command);
+    let ran = finish(&mut command);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let manifest = json(&std::fs::read_to_string(desk.path(name).join("manifest.json")).unwrap());
+    (json(&ran.stdout)["splits"].as_u64().unwrap(), manifest["spec"]["lambda"].as_f64().unwrap())
+}
+
+#[test]
+fn flags_are_stronger_than_environment_than_file_than_defaults() {
+    let desk = Desk::new();
+    let config = desk.file("config.toml", "splits = 2\nlambda = 0.25\n");
+    let file = settings(&desk, "a", |command| {
+        command.env("CRFE_CONFIG", &config);
+    });
+    assert_eq!(file, (2, 0.25));
+    let environment = settings(&desk, "b", |command| {
+        command.env("CRFE_CONFIG", &config).env("CRFE_SPLITS", "3");
+    });
+    assert_eq!(environment, (3, 0.25));
+    let flag = settings(&desk, "c", |command| {
+        command
+            .env("CRFE_CONFIG", &config)
+            .env("CRFE_SPLITS", "3")
+            .args(["--splits", "1", "--lambda", "0.75"]);
+    });
+    assert_eq!(flag, (1, 0.75));
+    // The file's usual place.
+    std::fs::create_dir(desk.path("crfe-tui")).unwrap();
+    desk.file("crfe-tui/config.toml", "splits = 4\n");
+    let usual = settings(&desk, "d", |command| {
+        command.env("XDG_CONFIG_HOME", desk.0.path());
+    });
+    assert_eq!(usual, (4, 0.5));
+    let paper = settings(&desk, "e", |command| {
+        command.env("CRFE_CONFIG", &config).args(["--paper", "--splits", "2"]);
+    });
+    assert_eq!(paper, (2, 0.5), "--paper is stronger than the file and weaker than a flag");
+}
+
+#[test]
+fn a_bad_configuration_is_named() {
+    let desk = Desk::new();
+    let run = |config: &str| finish(program().args(["run", "data/heart.csv"]).env("CRFE_CONFIG", config));
+    let file = desk.file("config.toml", "splitz = 2\n");
+    let sentence = format!("{file}: there is no option 'splitz'; see crfe-tui run --help for the options");
+    refused(&run(&file), 2, &sentence);
+    let file = desk.file("config.toml", "splits = = 2\n");
+    let ran = run(&file);
+    assert!(
+        ran.code == 2 && ran.stderr.contains(&format!("{file}, line 1: this is not TOML")),
+        "{}",
+        ran.stderr
+    );
+    let file = desk.file("config.toml", "splits = 'many'\n");
+    let ran = run(&file);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("'many'") && ran.stderr.contains("--splits"),
+        "{}",
+        ran.stderr
+    );
+    let ran = run(desk.path("absent.toml").to_str().unwrap());
+    assert!(ran.code == 2 && ran.stderr.contains("the configuration cannot be read"), "{}", ran.stderr);
+}
+
+fn header(run: &Path, table: &str) -> String {
+    let text = std::fs::read_to_string(run.join(table)).unwrap();
+    text.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn the_tables_have_the_columns_they_promise() {
+    let desk = Desk::new();
+    let run = desk.path("RUN");
+    run_into(&run, "data/heart.csv", "--splits 2 --quiet");
+    let columns = [
+        (
+            "metrics.csv",
+            "method,split,n_features,coverage,coverage_lo,coverage_hi,guaranteed,inefficiency,certainty,uncertainty,\
+             mistrust,s_score,credibility,accuracy,precision_macro,recall_macro,f1_macro",
+        ),
+        (
+            "per_class.csv",
+            "method,split,n_features,class,n,coverage,set_size,precision,recall,f1,coverage_lo,coverage_hi",
+        ),
+        (
+            "trace.csv",
+            "method,split,step,n_features,removed,criterion,runner_up,margin,beta_mean,statistic,threshold,fired,\
+             converged",
+        ),
+        ("ranking.csv", "method,split,feature,rank"),
+        ("consistency.csv", "method,n_features,jaccard,i_w,kuncheva,nogueira,nogueira_lo,nogueira_hi"),
+        ("similarity.csv", "method_a,method_b,n_features,jaccard,jaccard_sd,kuncheva,kuncheva_sd,i_w"),
+        ("selection.csv", "method,n_features,feature,count,frequency"),
+        ("stopping.csv", "method,split,rule,fired,n_features,features"),
+        ("predictions.csv", "method,split,row,id,class,set,p_diseased,p_healthy"),
+        (
+            "compare.csv",
+            "metric,n_features,mean_difference,sd,lo,hi,t_corrected,p_corrected,method_a,method_b",
+        ),
+    ];
+    for (table, expected) in columns {
+        assert_eq!(header(&run, table), expected, "{table}");
+    }
+    let known: BTreeSet<String> = columns.iter().map(|(table, _)| (*table).to_owned()).collect();
+    let others = ["manifest.json", "summary.json", "summary.txt", "selected.txt"].map(str::to_owned);
+    let expected: BTreeSet<String> = known.into_iter().chain(others).collect();
+    let found: BTreeSet<String> = std::fs::read_dir(&run)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.ends_with(".jsonl"))
+        .collect();
+    assert_eq!(found, expected);
+    let manifest = json(&std::fs::read_to_string(run.join("manifest.json")).unwrap());
+    assert_eq!(manifest["input"]["sha256"].as_str().unwrap().len(), 64);
+    let counts: Vec<u64> =
+        manifest["classes"].as_array().unwrap().iter().map(|class| class["rows"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [139, 164]);
+}
+
+/// A finished run with these options on a table, and its answer.
+struct Finished {
+    desk: Desk,
+    answer: Value,
+}
+
+impl Finished {
+    fn new(data: &str, options: &[&str]) -> Self {
+        let desk = Desk::new();
+        let out = desk.path("RUN");
+        let ran = finish(
+            program().args(["run", data, "--splits", "3", "--json", "-q", "--out"]).arg(out).args(options),
+        );
+        assert_eq!(ran.code, 0, "{options:?}: {}", ran.stderr);
+        Self { answer: json(&ran.stdout), desk }
+    }
+
+    fn rows(&self, table: &str) -> Vec<Vec<String>> {
+        let mut reader = csv::Reader::from_path(self.desk.path("RUN").join(table)).unwrap();
+        reader.records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect()
+    }
+
+    /// The different values of a column of a table.
+    fn values(&self, table: &str, column: usize) -> BTreeSet<String> {
+        self.rows(table).into_iter().map(|mut row| row.swap_remove(column)).collect()
+    }
+
+    fn sizes(&self) -> BTreeSet<usize> {
+        self.values("metrics.csv", 2).iter().map(|size| size.parse().unwrap()).collect()
+    }
+
+    /// The rule of the answer and its size, of the first method.
+    fn chosen(&self) -> (&str, Option<u64>) {
+        let chosen = &self.answer["methods"][0]["chosen"];
+        (chosen["rule"].as_str().unwrap(), chosen["size"].as_u64())
+    }
+
+    fn cautions(&self) -> String {
+        format!("{} {}", self.answer["cautions"], self.answer["methods"][0]["cautions"])
+    }
+}
+
+#[test]
+fn kept_features_are_in_every_model_and_have_no_rank() {
+    let run = Finished::new("data/heart.csv", &["--keep", "age,gender"]);
+    assert_eq!(run.sizes(), (2..=13).collect());
+    for row in run.rows("ranking.csv") {
+        assert_eq!(row[3].is_empty(), ["age", "gender"].contains(&row[2].as_str()), "{row:?}");
+    }
+    assert!(run.rows("trace.csv").iter().all(|row| row[4] != "age" && row[4] != "gender"));
+    let features = run.answer["methods"][0]["features"].as_array().unwrap();
+    assert_eq!(features.iter().filter(|feature| feature["mean_rank"].is_null()).count(), 2);
+    assert!(run.rows("selection.csv").iter().filter(|row| row[2] == "age").all(|row| row[4] == "1"));
+}
+
+#[test]
+fn keeping_all_but_one_leaves_a_path_of_two_models() {
+    let run = Finished::new("data/synthetic.csv", &["--keep", "inf_0", "--stop", "1"]);
+    assert_eq!(run.chosen(), ("1", Some(1)));
+    let names: Vec<String> = (1..13).map(|i| format!("noise_{}", i + 9)).collect();
+    let others: Vec<String> = (13..25).map(|i| format!("noise_{}", i + 9)).collect();
+    let drop = format!("{},{},noise_34", names.join(","), others.join(","));
+    let keep = "inf_0,inf_1,inf_2,inf_3,inf_4,inf_5,inf_6,inf_7,inf_8";
+    let run = Finished::new("data/synthetic.csv", &["--drop", &drop, "--keep", keep]);
+    assert_eq!(run.sizes(), [9, 10].into());
+}
+
+#[test]
+fn groups_are_removed_together() {
+    let desk = Desk::new();
+    let file = desk.file("groups.csv", "feature,group\nage,demography\ngender,demography\nrest ECG,ecg\n");
+    let run = Finished::new("data/heart.csv", &["--groups", &file]);
+    assert_eq!(run.sizes(), (1..=12).collect());
+    let features = run.values("ranking.csv", 2);
+    assert!(features.contains("demography") && features.contains("ecg") && !features.contains("age"));
+}
+
+#[test]
+fn rows_of_a_group_stay_in_one_part() {
+    let desk = Desk::new();
+    let heart = std::fs::read_to_string("data/heart.csv").unwrap();
+    let mut lines = heart.lines();
+    let mut text = format!("patient,{}\n", lines.next().unwrap());
+    lines.enumerate().for_each(|(i, line)| text.push_str(&format!("P{},{line}\n", i / 3)));
+    let data = desk.file("visits.csv", &text);
+    let run = Finished::new(&data, &["--group-col", "patient", "--id-col", "patient"]);
+    assert!(!run.values("ranking.csv", 2).contains("patient"));
+    // All visits of a patient are tested in the same splits.
+    let mut tested = std::collections::BTreeMap::<(String, String), usize>::new();
+    for row in run.rows("predictions.csv").into_iter().filter(|row| row[0] == "crfe") {
+        *tested.entry((row[1].clone(), row[3].clone())).or_default() += 1;
+    }
+    assert!(!tested.is_empty() && tested.values().all(|&rows| rows == 3), "{tested:?}");
+}
+
+#[test]
+fn numbers_can_be_read_as_categories() {
+    let plain = Finished::new("data/heart.csv", &[]);
+    let coded = Finished::new("data/heart.csv", &["--categorical", "major vessels colored"]);
+    assert_eq!(plain.sizes(), coded.sizes(), "a category is one unit");
+    let columns = |run: &Finished| {
+        let manifest = json(&std::fs::read_to_string(run.desk.path("RUN/manifest.json")).unwrap());
+        let units = manifest["units"].as_array().unwrap().clone();
+        units.iter().map(|unit| unit["columns"].as_array().unwrap().len()).sum::<usize>()
+    };
+    assert_eq!((columns(&plain), columns(&coded)), (22, 25));
+}
+
+#[test]
+fn batches_visit_fewer_sizes_and_rank_all() {
+    let run = Finished::new("data/dermatology.csv", &["--step", "half"]);
+    assert_eq!(run.sizes(), [34, 17, 9, 5, 3, 2, 1].into());
+    for split in ["0", "1", "2"] {
+        let ranks: BTreeSet<usize> = run
+            .rows("ranking.csv")
+            .iter()
+            .filter(|row| row[0] == "crfe" && row[1] == split)
+            .map(|row| row[3].parse().unwrap())
+            .collect();
+        assert_eq!(ranks, (1..=34).collect());
+    }
+    let five = Finished::new("data/dermatology.csv", &["--step", "5"]);
+    assert_eq!(five.sizes(), [34, 29, 24, 19, 14, 9, 4, 1].into());
+}
+
+#[test]
+fn a_path_can_end_early() {
+    let run = Finished::new("data/dermatology.csv", &["--early", "--stop", "5"]);
+    assert_eq!((run.sizes(), run.chosen()), ((5..=34).collect(), ("5", Some(5))));
+    // Ranks go on below the last size, so that subsets are nested.
+    assert!(run.rows("ranking.csv").iter().all(|row| !row[3].is_empty()));
+
+    let run = Finished::new("data/dermatology.csv", &["--early", "--stop", "beta"]);
+    assert_eq!(run.chosen().0, "beta");
+    for row in run.rows("stopping.csv").into_iter().filter(|row| row[2] == "beta" && row[3] == "true") {
+        let path = run.rows("metrics.csv");
+        let last = path.iter().rfind(|other| other[..2] == row[..2]).unwrap();
+        assert_eq!(row[4], last[2], "the path ends where the rule fired");
+    }
+    // What a rule is said to give lies between its smallest and its largest.
+    for method in run.answer["methods"].as_array().unwrap() {
+        let rules = std::iter::once(&method["chosen"]).chain(method["beside"].as_array().unwrap());
+        for rule in rules.filter(|rule| rule["fired"].as_u64() > Some(0)) {
+            let size = rule["size"].as_u64();
+            assert!(rule["smallest"].as_u64() <= size && size <= rule["largest"].as_u64(), "{rule}");
+        }
+    }
+}
+
+#[test]
+fn every_rule_gives_an_answer_or_says_why_not() {
+    for rule in ["knee", "beta", "1se", "cv", "7"] {
+        let run = Finished::new("data/heart.csv", &["--stop", rule]);
+        let (name, size) = run.chosen();
+        assert_eq!(name, rule);
+        assert!(size.is_some_and(|size| (1..=13).contains(&size)), "{rule}: {size:?}");
+        let rules = run.values("stopping.csv", 2);
+        assert!(["knee", "beta", "1se", rule].iter().all(|&rule| rules.contains(rule)), "{rules:?}");
+        assert_eq!(run.cautions().contains("size chosen on test rows"), rule == "1se");
+    }
+    let run = Finished::new("data/heart.csv", &["--stop", "none"]);
+    assert_eq!(run.chosen(), ("none", None));
+    assert_eq!(run.answer["methods"][0]["features"], json("[]"));
+    assert!(run.rows("predictions.csv").is_empty());
+    // The rule rarely fires on these data; the splits on which it does not are counted and said.
+    let run = Finished::new("data/synthetic.csv", &["--stop", "beta", "--sigma", "50"]);
+    assert!(run.cautions().contains("the beta rule never fired on 3 of 3 splits"), "{}", run.cautions());
+}
+
+#[test]
+fn p_values_can_be_by_class_or_smoothed() {
+    let plain = Finished::new("data/heart.csv", &[]);
+    assert!(plain.rows("metrics.csv").iter().all(|row| !row[4].is_empty() && row[6] == "true"));
+    let mondrian = Finished::new("data/heart.csv", &["--mondrian"]);
+    assert!(mondrian.rows("metrics.csv").iter().all(|row| row[4].is_empty()), "the band is by class");
+    assert!(mondrian.rows("per_class.csv").iter().all(|row| !row[10].is_empty() && !row[11].is_empty()));
+    let smoothed = Finished::new("data/heart.csv", &["--smoothed"]);
+    assert!(smoothed.rows("metrics.csv").iter().all(|row| row[4].is_empty()));
+    assert_eq!(smoothed.answer["methods"][0]["achieved"]["coverage_band"], Value::Null);
+    assert_eq!(plain.rows("ranking.csv"), smoothed.rows("ranking.csv"), "p-values choose no features");
+    let rare = Finished::new("data/dermatology.csv", &["--mondrian"]);
+    let warning = "with --mondrian and ε = 0.1 it needs 9 to be ever excluded from a prediction set";
+    assert!(rare.cautions().contains("class 'pityriasis rubra pilaris'"), "{}", rare.cautions());
+    assert!(rare.cautions().contains(warning), "{}", rare.cautions());
+}
+
+#[test]
+fn a_void_guarantee_is_said_everywhere() {
+    let run = Finished::new("data/heart.csv", &["--paper"]);
+    assert_eq!((&run.answer["guaranteed"], run.chosen().0), (&Value::Bool(false), "beta"));
+    assert!(run.cautions().contains("guarantee void"));
+    assert_eq!(run.values("metrics.csv", 6), ["false".to_owned()].into());
+    let summary = std::fs::read_to_string(run.desk.path("RUN/summary.txt")).unwrap();
+    assert!(summary.contains("(guarantee void)"), "{summary}");
+}
+
+#[test]
+fn other_solvers_and_methods_run_to_the_end() {
+    let linfa = Finished::new("data/heart.csv", &["--solver", "linfa"]);
+    assert_eq!(linfa.sizes(), (1..=13).collect());
+    assert_eq!(linfa.values("trace.csv", 12), ["true".to_owned()].into(), "all models converged");
+    let smfs = Finished::new("data/heart.csv", &["--method", "smfs"]);
+    assert_eq!(smfs.values("metrics.csv", 0), ["smfs".to_owned()].into());
+    assert!(smfs.rows("compare.csv").is_empty(), "nothing to compare with");
+    let all = Finished::new("data/heart.csv", &["--method", "smfs,rfe,crfe", "--class-weight", "balanced"]);
+    let pairs: BTreeSet<(String, String)> =
+        all.rows("compare.csv").into_iter().map(|row| (row[8].clone(), row[9].clone())).collect();
+    assert_eq!(pairs.len(), 3, "{pairs:?}");
+}
+
+#[test]
+fn own_splits_are_used_as_given() {
+    let desk = Desk::new();
+    let part = |rest: usize| (0..303).filter(|i| i % 3 == rest).collect::<Vec<usize>>();
+    let splits = serde_json::json!({"splits": [{"train": part(0), "calibration": part(1), "test": part(2)}]});
+    let file = desk.file("splits.json", &splits.to_string());
+    let run = Finished::new("data/heart.csv", &["--splits-from", &file]);
+    assert_eq!(run.answer["splits"], 1);
+    let tested: BTreeSet<usize> =
+        run.values("predictions.csv", 2).iter().map(|row| row.parse().unwrap()).collect();
+    assert_eq!(tested, part(2).into_iter().collect());
+}
+
+#[test]
+fn wide_data_take_the_other_route() {
+    // 40 rows, 60 features, the first of which is the class and some noise.
+    let mut text: String = (0..60).map(|j| format!("g{j},")).collect();
+    text.push_str("outcome\n");
+    for i in 0..40 {
+        for j in 0..60 {
+            let noise = (i * 7919 + j * 104_729 + i * i * j * 31) % 97;
+            let value = if j == 0 { noise + 60 * (i % 2) } else { noise };
+            text.push_str(&format!("{value},"));
+        }
+        text.push_str(if i % 2 == 0 { "no\n" } else { "yes\n" });
+    }
+    let desk = Desk::new();
+    let data = desk.file("wide.csv", &text);
+    let run = Finished::new(&data, &["--epsilon", "0.3"]);
+    assert_eq!(run.sizes(), (1..=60).collect());
+    assert_eq!(run.values("trace.csv", 12), ["true".to_owned()].into(), "all models converged");
+    assert_eq!(run.answer["methods"][0]["features"][0]["name"], "g0");
+}

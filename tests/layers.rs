@@ -1,0 +1,130 @@
+//! The import rule of src/lib.rs: a room may use any room to its left, never one to its right; only the dashboard
+//! knows a terminal.
+
+use std::path::{Path, PathBuf};
+
+/// From left to right; the rim uses everything and nothing uses it.
+const ROOMS: [&str; 8] = ["error", "data", "svm", "select", "evaluate", "run", "history", "report"];
+const RIM: [&str; 6] = ["config", "cli", "headless", "tui", "main", "lib"];
+
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Every source file with its room and its code, comments left out.
+fn code() -> Vec<(PathBuf, String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    sources(&root)
+        .into_iter()
+        .map(|path| {
+            let inside = path.strip_prefix(&root).unwrap();
+            let room = inside.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            (path, room, code.join("\n"))
+        })
+        .collect()
+}
+
+fn place(room: &str) -> usize {
+    ROOMS.iter().position(|known| *known == room).unwrap_or_else(|| {
+        assert!(RIM.contains(&room), "the room '{room}' has no place in the line");
+        ROOMS.len()
+    })
+}
+
+/// The rooms that a file names: `crate::room…`, and the members of `crate::{…}`.
+fn used(code: &str) -> Vec<String> {
+    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let mut rooms = Vec::new();
+    for after in code.split("crate::").skip(1) {
+        match after.strip_prefix('{') {
+            None => rooms.push(word(after)),
+            Some(list) => {
+                let mut depth = 0;
+                let outer: String = list
+                    .chars()
+                    .take_while(|c| {
+                        depth += i32::from(*c == '{') - i32::from(*c == '}');
+                        depth >= 0
+                    })
+                    .collect();
+                let mut depth = 0;
+                let members = outer.split(|c| {
+                    depth += i32::from(c == '{') - i32::from(c == '}');
+                    c == ',' && depth == 0
+                });
+                rooms.extend(members.map(|member| word(member.trim())));
+            }
+        }
+    }
+    // Error and Result are re-exported at the root; macros and attributes name no room.
+    rooms.retain(|room| room.chars().next().is_some_and(char::is_lowercase));
+    rooms
+}
+
+#[test]
+fn no_room_uses_one_to_its_right() {
+    let mut uses = 0;
+    for (path, room, code) in code() {
+        for other in used(&code) {
+            let (here, there) = (place(&room), place(&other));
+            let at_rim = here == ROOMS.len();
+            assert!(
+                there < here || other == room || at_rim,
+                "{}: '{room}' uses '{other}', which lies to its right",
+                path.display()
+            );
+            uses += 1;
+        }
+    }
+    assert!(uses > 50, "only {uses} uses were found: is the reading right?");
+}
+
+/// Enough `super`s lead to the crate's root and from there anywhere: rooms are left by `crate::`, which the rule reads.
+#[test]
+fn nobody_leaves_a_room_by_the_back_door() {
+    for (path, _, code) in code() {
+        let below_src = path.components().rev().take_while(|part| part.as_os_str() != "src").count();
+        let depth = below_src - usize::from(path.ends_with("mod.rs"));
+        let door = "super::".repeat(depth.max(1));
+        let code = code.split("#[cfg(test)]").next().unwrap();
+        assert!(!code.contains(&door), "{}: {door} leaves the room", path.display());
+    }
+}
+
+#[test]
+fn only_the_dashboard_knows_a_terminal() {
+    for (path, room, code) in code() {
+        for toolkit in ["ratatui", "crossterm"] {
+            assert!(room == "tui" || !code.contains(toolkit), "{} names {toolkit}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_pure_rooms_know_no_threads_and_no_channels() {
+    for (path, room, code) in code() {
+        if ["data", "svm", "select", "evaluate"].contains(&room.as_str()) {
+            for effect in ["std::thread", "crossbeam_channel", "std::process", "println!", "eprintln!"] {
+                assert!(!code.contains(effect), "{} names {effect}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn reads_lists_of_rooms() {
+    assert_eq!(used("use crate::{data::{A, b::C}, svm};\nuse crate::run::X;"), ["data", "svm", "run"]);
+    assert_eq!(used("use crate::Error;"), Vec::<String>::new());
+}
