@@ -12,8 +12,7 @@ use crate::error::{Error, Result, printable};
 use crate::history::History;
 use crate::report::{Answer, Progress, TABLES, summary, write_tables};
 use crate::run::{
-    EventKind, Gate, Journal, Live, Plan, Records, RunDirectory, RunEvent, Shard, Source, TaskId,
-    default_threads,
+    EventKind, Gate, Live, Plan, Records, RunDirectory, RunEvent, Shard, Source, TaskId, default_threads,
 };
 use crate::signals::Signals;
 
@@ -27,7 +26,8 @@ pub fn run(args: &RunArgs) -> Result<u8> {
         say_what_was_understood(&plan);
     }
     let shard = args.shard.unwrap_or(Shard::WHOLE);
-    let directory = args.output.out.as_deref().map(|out| RunDirectory::claim(out, shard)).transpose()?;
+    let claim = |out| RunDirectory::claim(out, shard).map(Arc::new);
+    let directory = args.output.out.as_deref().map(claim).transpose()?;
     let share = shard.share(&plan.tasks());
     let mut history = History::default();
     history.apply(&RunEvent { seq: 0, task: None, kind: EventKind::RunStarted(plan.info.clone()) });
@@ -45,8 +45,7 @@ pub fn run(args: &RunArgs) -> Result<u8> {
     if tasks.len() < share.len() && !quiet {
         eprintln!("{} of {} tasks were finished before", share.len() - tasks.len(), share.len());
     }
-    let journal = directory.as_ref().filter(|_| !tasks.is_empty()).map(RunDirectory::journal).transpose()?;
-    if let Some(signal) = compute(&plan, tasks, args, &mut history, journal)? {
+    if let Some(signal) = compute(&plan, tasks, args, &mut history, directory.clone())? {
         if !quiet {
             let remedy = if directory.is_some() { "; the same command goes on from here" } else { "" };
             eprintln!("crfe-tui: ended by signal {signal}{remedy}");
@@ -99,14 +98,15 @@ fn compute(
     tasks: Vec<TaskId>,
     args: &RunArgs,
     history: &mut History,
-    journal: Option<Journal>,
+    directory: Option<Arc<RunDirectory>>,
 ) -> Result<Option<i32>> {
     let threads = args.output.threads.map_or_else(default_threads, usize::from);
     let mut progress = Progress::new(tasks.len(), plan.info.units.len(), args.output.quiet);
     quiet_worker_panics();
     let signals = Signals::listen()?;
     let gate = Arc::new(Gate::default());
-    let source = Source::engine(Live { plan: plan.clone(), gate, tasks, threads, journal });
+    // What was recorded has been read: how much is left decides what progress means.
+    let source = Source::engine(Live { plan: plan.clone(), gate, tasks, threads, directory, records: None });
     let signal = loop {
         let event = select! {
             recv(signals.received()) -> signal => break signal.ok(),

@@ -35,29 +35,21 @@ fn scratch() -> tempfile::TempDir {
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }
 
-/// What `crfe-tui run` does, with the library.
+/// What the dashboard and `crfe-tui run` do; also how many tasks had to be computed.
 fn run(plan: &Arc<Plan>, directory: &Path, shard: Shard) -> (History, usize) {
-    let claimed = RunDirectory::claim(directory, shard).unwrap();
+    let claimed = Arc::new(RunDirectory::claim(directory, shard).unwrap());
+    let records = claimed.resume(plan, &TABLES).unwrap();
+    let before = journals(directory).unwrap();
+    let (gate, tasks) = (Arc::new(Gate::default()), shard.share(&plan.tasks()));
+    let live = Live { plan: plan.clone(), gate, tasks, threads: 1, directory: Some(claimed), records };
+    let source = Source::engine(live);
     let mut history = History::default();
-    history.apply(&RunEvent { seq: 0, task: None, kind: EventKind::RunStarted(plan.info.clone()) });
-    let share = shard.share(&plan.tasks());
-    if let Some(mut records) = claimed.resume(plan, &TABLES).unwrap() {
-        for &task in &share {
-            for kind in records.read(task, &plan.info.spec).unwrap().unwrap_or_default() {
-                history.apply(&RunEvent { seq: 0, task: Some(task), kind });
-            }
-        }
-    }
-    let tasks: Vec<TaskId> = share.into_iter().filter(|&task| history.trace(task).is_none()).collect();
-    let redone = tasks.len();
-    if !tasks.is_empty() {
-        let journal = Some(claimed.journal().unwrap());
-        let gate = Arc::new(Gate::default());
-        let source = Source::engine(Live { plan: plan.clone(), gate, tasks, threads: 1, journal });
-        source.events().iter().for_each(|event| history.apply(&event));
-        source.close().unwrap();
-    }
-    (history, redone)
+    source.events().iter().for_each(|event| history.apply(&event));
+    source.close().unwrap();
+    let after = journals(directory).unwrap();
+    let new =
+        after.iter().filter(|path| !before.contains(path)).map(|path| fs::read_to_string(path).unwrap());
+    (history, new.map(|text| text.matches("\"start\":").count()).sum())
 }
 
 fn tables(directory: &Path, history: &History, plan: Option<&Plan>) -> BTreeMap<String, Vec<u8>> {
@@ -262,7 +254,8 @@ fn hostile_lines_are_left_out_with_a_sentence() {
     let start = whole.iter().position(|line| line.contains("\"crfe/1\",\"start\"")).unwrap();
     let foreign =
         |line: &str| format!("{}\n{line}", whole[0].replace("\"fingerprint\":\"", "\"fingerprint\":\"0"));
-    let cases: Vec<(usize, &dyn Fn(&str) -> String, &str)> = vec![
+    type Case<'a> = (usize, &'a dyn Fn(&str) -> String, &'a str);
+    let cases: Vec<Case<'_>> = vec![
         (step, &|line| line.replace("\"out\":[", "\"out\":[1000000000,"), "a feature goes that is not there"),
         (step, &|line| line.replace("\"next\":", "\"next\":99"), "a feature that does not exist"),
         (step, &|line| line.replace("\"counts\":[", "\"counts\":[1,"), "a step is not understood"),

@@ -18,13 +18,27 @@
 //! ```
 //!
 //! What a listener can rely on, whatever the source:
-//! - the first event is `RunStarted`. It may come again with more splits or methods, when a followed run is extended;
+//! - the first event is `RunStarted`. It may come again, also with more splits or methods when a followed run is extended;
 //! - `TaskStarted` for a task that is known begins it anew (its process died and another redoes it): forget its steps;
 //! - after `TaskFinished` nothing more is told of that task; after `TaskFailed` it may begin again;
 //! - a directory tells finished tasks split by split, so split 0 is complete first;
 //! - `RunFinished` comes when every task has finished or failed;
 //! - the channel is bounded and ends (disconnects) when there will be nothing more. A listener that does not listen
 //!   holds a live run up.
+//!
+//! A live run that survives, from nothing or from where it was (the dashboard does this, in `--out` or in
+//! [`state_directory`](super::state_directory); without a journal `directory` and `records` are `None`):
+//!
+//! ```no_run
+//! # use std::{path::Path, sync::Arc};
+//! # use crfe::{run::{Gate, Live, Plan, RunDirectory, Shard, Source}, report::TABLES};
+//! # fn live(plan: Arc<Plan>, out: &Path) -> crfe::Result<Source> {
+//! let directory = Arc::new(RunDirectory::claim(out, Shard::WHOLE)?);  // refuses a second writer
+//! let records = directory.resume(&plan, &TABLES)?;                    // refuses another run
+//! let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
+//! Ok(Source::engine(Live { plan, gate, tasks, threads: 2, directory: Some(directory), records }))
+//! # }
+//! ```
 //!
 //! A growing directory is polled for appended bytes and new journals: there are no change notices on network disks.
 
@@ -39,7 +53,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::journal::{Writer, is_being_written};
 use super::records::{Lines, Marker, Records, Retold, unreadable, without_cv};
-use super::{Engine, EventKind, Gate, Journal, Plan, RunEvent, Shard, TaskId};
+use super::{Engine, EventKind, Gate, Journal, Plan, RunDirectory, RunEvent, Shard, TaskId};
 use crate::error::{Error, Result};
 
 /// Events that may wait.
@@ -65,8 +79,10 @@ pub struct Live {
     pub tasks: Vec<TaskId>,
     /// On so many threads.
     pub threads: usize,
-    /// Where it is recorded, before it is told.
-    pub journal: Option<Journal>,
+    /// Where it is recorded, before it is told. A journal is begun when there is something to compute.
+    pub directory: Option<Arc<RunDirectory>>,
+    /// What is already recorded of the tasks: told first, and not computed again.
+    pub records: Option<Records>,
 }
 
 /// How one shard of a run stands, by the latest process that worked on it.
@@ -110,20 +126,15 @@ pub struct Source {
 }
 
 impl Source {
-    /// Runs tasks on worker threads; each event is journaled before it is told.
+    /// Tells what is recorded of the tasks and runs the others on worker threads; each event is journaled before it is told.
     pub fn engine(live: Live) -> Self {
-        let Live { plan, gate, tasks, threads, journal } = live;
-        let (send, from_engine) = bounded(WAITING);
-        let engine_gate = gate.clone();
-        // Not joined: a worker in the middle of a long fit must not hold up the end of the program.
-        std::thread::spawn(move || Engine::new(&plan, &engine_gate, send).run(&tasks, threads));
-        let cancel = gate.clone();
-        Self::spawn(Some(gate), move |tell| {
-            let recorded = record(&from_engine, journal, tell);
-            if recorded.is_err() {
-                cancel.cancel();
+        let gate = live.gate.clone();
+        Self::spawn(Some(gate.clone()), move |tell| {
+            let outcome = run_live(live, tell);
+            if outcome.is_err() {
+                gate.cancel();
             }
-            recorded
+            outcome
         })
     }
 
@@ -218,6 +229,35 @@ impl Teller {
     fn wait(&self, time: Duration) -> bool {
         matches!(self.stopped.recv_timeout(time), Err(crossbeam_channel::RecvTimeoutError::Timeout))
     }
+}
+
+/// What is recorded, then what is computed.
+fn run_live(live: Live, tell: &mut Teller) -> Result<()> {
+    let Live { plan, gate, mut tasks, threads, directory, records } = live;
+    if let Some(mut records) = records {
+        if !tell.tell(None, EventKind::RunStarted(plan.info.clone())) {
+            return Ok(());
+        }
+        let mut left = Vec::new();
+        for task in tasks {
+            match records.read(task, &plan.info.spec)? {
+                None => left.push(task),
+                Some(events) => {
+                    if tell_all(tell, task, events).is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        tell.set(Status { shards: Vec::new(), notes: records.notes() });
+        tasks = left;
+    }
+    let journal =
+        directory.as_deref().filter(|_| !tasks.is_empty()).map(RunDirectory::journal).transpose()?;
+    let (send, engine) = bounded(WAITING);
+    // Not joined: a worker in the middle of a long fit must not hold up the end of the program.
+    std::thread::spawn(move || Engine::new(&plan, &gate, send).run(&tasks, threads));
+    record(&engine, journal, tell)
 }
 
 /// Journals and passes on what an engine says, until it has ended or the source is.

@@ -180,25 +180,15 @@ fn run(order: &Compute, gate: &Arc<Gate>, to: &Sender<Message>) -> Result<()> {
     if to.send(Message::Ready(plan.clone())).is_err() || to.send(started).is_err() {
         return Ok(());
     }
-    let directory = claim(order, &plan, to)?;
-    let mut tasks = plan.tasks();
+    let directory = claim(order, &plan, to)?.map(Arc::new);
+    let mut records = None;
     if let Some(directory) = &directory {
         let _ = to.send(Message::Recorded(directory.path().to_path_buf()));
-        if let Some(mut records) = directory.resume(&plan, &TABLES)? {
-            let mut missing = Vec::new();
-            for task in tasks {
-                match records.read(task, &plan.info.spec)? {
-                    Some(events) => events.into_iter().for_each(|kind| {
-                        let _ = to.send(Message::event(Some(task), kind));
-                    }),
-                    None => missing.push(task),
-                }
-            }
-            tasks = missing;
-        }
+        records = directory.resume(&plan, &TABLES)?;
     }
-    let journal = directory.as_ref().filter(|_| !tasks.is_empty()).map(RunDirectory::journal).transpose()?;
-    let source = Source::engine(Live { plan, gate: gate.clone(), tasks, threads: order.threads, journal });
+    let tasks = plan.tasks();
+    let live = Live { plan, gate: gate.clone(), tasks, threads: order.threads, directory, records };
+    let source = Source::engine(live);
     forward(&source, to);
     source.close()
 }
