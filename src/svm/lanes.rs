@@ -165,6 +165,24 @@ wide! {
 }
 
 wide! {
+    /// Σ 2C_i (θ_i − g_i)·change_i over the rows with θ_i g_i < 1, where g = f, and where g = f + change.
+    pulls_along(theta: &[f64], decision: &[f64], cost: &[f64], change: &[f64]) -> (f64, f64) {
+        let (mut here, mut there) = ([0.0; LANES], [0.0; LANES]);
+        let length = theta.len();
+        for start in (0..length).step_by(LANES) {
+            for lane in 0..LANES.min(length - start) {
+                let i = start + lane;
+                let (g, h) = (decision[i], decision[i] + change[i]);
+                let weight = cost[i] * change[i];
+                here[lane] += if theta[i] * g < 1.0 { weight * (theta[i] - g) } else { 0.0 };
+                there[lane] += if theta[i] * h < 1.0 { weight * (theta[i] - h) } else { 0.0 };
+            }
+        }
+        (sum(here), sum(there))
+    }
+}
+
+wide! {
     /// Adds to the lower triangle of a square matrix the products of all pairs of `columns`, each `length` long.
     add_products(matrix: &mut Square, columns: &[f64], length: usize) {
         let column = |j: usize| &columns[j * length..(j + 1) * length];

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use ndarray::{Array2, ArrayView2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
-use super::lanes::axpy;
+use super::lanes::add_columns;
 use super::{Exact, Linfa};
 use crate::error::{Error, Result};
 
@@ -211,15 +211,16 @@ pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) 
     // For two classes the first is the mirror image of the last.
     let own = if classes == 2 { 1..2 } else { 0..classes };
     let mut by_class: Vec<Vec<f64>> = own.clone().map(|class| vec![model.bias(class); rows]).collect();
-    let mut weights = vec![0.0; classes];
-    for &j in model.columns() {
-        model.weights_of(j, &mut weights);
-        for (of_class, &weight) in by_class.iter_mut().zip(&weights[own.clone()]) {
-            match x.row(j).to_slice() {
-                Some(feature) => axpy(weight, feature, of_class),
-                None => of_class.iter_mut().zip(x.row(j)).for_each(|(f, value)| *f += weight * value),
-            }
-        }
+    let (columns, x) = (model.columns(), x.as_standard_layout());
+    let cells = x.as_slice().expect("a standard layout is contiguous");
+    let mut weights = vec![Vec::with_capacity(columns.len()); by_class.len()];
+    let mut of_column = vec![0.0; classes];
+    for &j in columns {
+        model.weights_of(j, &mut of_column);
+        weights.iter_mut().zip(&of_column[own.clone()]).for_each(|(of_class, &weight)| of_class.push(weight));
+    }
+    for (decisions, weights) in by_class.iter_mut().zip(&weights) {
+        add_columns(cells, columns, weights, decisions);
     }
     by_row(&by_class, classes)
 }
