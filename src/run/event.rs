@@ -264,7 +264,8 @@ mod tests {
     fn a_thinned_step_keeps_the_units_nearest_to_go() {
         let nearest: Vec<usize> = (0..40).map(|i| 7 * i).collect();
         let kept = Betas::keep(1, 2_000, &nearest, |unit| unit as f64 / 2.0, || panic!("not all"));
-        let expected = nearest[..TOP].iter().map(|&unit| (unit as u32, unit as f32 / 2.0)).collect();
+        let expected =
+            nearest[..Betas::top(2_000)].iter().map(|&unit| (unit as u32, unit as f32 / 2.0)).collect();
         assert_eq!(kept, Some(Betas::Top(expected)));
     }
 }
