@@ -15,9 +15,8 @@ use crfe::run::{Plan, RunOptions};
 use crfe::select::{Elimination, Method, Settings};
 use crfe::svm::{ClassWeight, Problem, SolverKind, solver};
 
-/// Repeated until this long, for a median.
+/// Repeated until this long.
 const ENOUGH_SECONDS: f64 = 1.0;
-const MOST_REPEATS: usize = 15;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
@@ -41,7 +40,7 @@ fn load(csv: &str) -> (Plan, Prepared) {
 fn time((plan, prepared): &(Plan, Prepared), method: Method) {
     let classes = plan.data.classes.len();
     let (train, selection) = (&prepared.train, &prepared.selection);
-    let path = median(|| {
+    let path = mean(|| {
         let path = Elimination::new(
             Settings::new(method, classes),
             &plan.data.units,
@@ -51,7 +50,7 @@ fn time((plan, prepared): &(Plan, Prepared), method: Method) {
         );
         path.expect("a path").map(|step| step.removed.len()).sum::<usize>() + 1
     });
-    let fit = median(|| {
+    let fit = mean(|| {
         let problem =
             Problem { x: train.x.view(), y: &train.y, classes, cost: 1.0, weight: ClassWeight::None };
         solver(SolverKind::Newton, problem).expect("a solver").fit().iterations
@@ -82,16 +81,14 @@ fn processor_seconds() -> Option<f64> {
     text.split_whitespace().next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds / 1e9)
 }
 
-/// The median time of some runs.
-fn median(mut run: impl FnMut() -> usize) -> f64 {
-    let mut seconds = Vec::new();
-    while seconds.len() < MOST_REPEATS && seconds.iter().sum::<f64>() < ENOUGH_SECONDS {
-        let start = Clock::start();
+/// The mean time of runs that together take long enough for the kernel's clock.
+fn mean(mut run: impl FnMut() -> usize) -> f64 {
+    let (start, mut runs) = (Clock::start(), 0);
+    while runs == 0 || start.wall.elapsed().as_secs_f64() < ENOUGH_SECONDS {
         std::hint::black_box(run());
-        seconds.push(start.seconds());
+        runs += 1;
     }
-    seconds.sort_unstable_by(f64::total_cmp);
-    seconds[seconds.len() / 2]
+    start.seconds() / f64::from(runs)
 }
 
 fn export((plan, prepared): &(Plan, Prepared), directory: &Path) {
