@@ -7,7 +7,7 @@ use crate::cli::RunArgs;
 use crate::data::{Dataset, Level};
 use crate::error::{Error, Result};
 use crate::history::History;
-use crate::report::{Answer, Progress, TABLES, summary, write_tables};
+use crate::report::{Answer, Progress, TABLES, summary, write_report};
 use crate::run::{
     Engine, EventKind, Gate, Journal, Plan, RunEvent, SHARD_OF_ONE, TaskId, default_threads, differences,
     journals, read_run,
@@ -134,7 +134,7 @@ fn quiet_worker_panics() {
 /// Tables, the answer, and the exit code.
 fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
     if let Some(out) = &args.output.out {
-        write_tables(out, history, Some(plan))?;
+        write_report(out, history, Some(plan))?;
     }
     let Some(answer) = Answer::new(history) else {
         return Err(Error::internal("the run ended before it had started"));
