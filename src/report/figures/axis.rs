@@ -21,6 +21,8 @@ pub struct Axis {
     /// Its upper end.
     pub hi: f64,
     scale: Scale,
+    /// A value that has a tick of its own if there is room: the smallest size.
+    first: Option<f64>,
 }
 
 /// Above so many features sizes are shown by their logarithm.
@@ -53,7 +55,7 @@ impl Axis {
         let wide = largest > LINEAR_SIZES;
         let name = if wide { "number of features (logarithmic)" } else { "number of features" };
         let scale = if wide { Scale::Log } else { Scale::Linear };
-        Self::new(name, smallest as f64, largest as f64, scale)
+        Self { first: Some(smallest as f64), ..Self::new(name, smallest as f64, largest as f64, scale) }
     }
 
     /// The same axis, half a size longer at both ends: room for whole cells.
@@ -64,7 +66,7 @@ impl Axis {
     fn new(name: impl Into<String>, lo: f64, hi: f64, scale: Scale) -> Self {
         // An axis of one value has it in the middle.
         let (lo, hi) = if hi > lo { (lo, hi) } else { (lo - 0.5, lo + 0.5) };
-        Self { name: name.into(), lo, hi, scale }
+        Self { name: name.into(), lo, hi, scale, first: None }
     }
 
     fn spread(&self, value: f64) -> f64 {
@@ -83,7 +85,7 @@ impl Axis {
 
     /// Values and labels, from the lower end to the upper.
     pub fn ticks(&self) -> Vec<(f64, String)> {
-        let values = match self.scale {
+        let mut values = match self.scale {
             Scale::Linear => even_ticks(self.lo, self.hi),
             Scale::Log => {
                 let ticks = |steps: &[f64]| -> Vec<f64> {
@@ -97,6 +99,11 @@ impl Axis {
             }
             Scale::Asinh(_) => self.signed_ticks(),
         };
+        let room =
+            |first: f64| values.iter().all(|&tick| (self.share(tick) - self.share(first)).abs() > 0.05);
+        if let Some(first) = self.first.filter(|&first| room(first)) {
+            values.insert(0, first);
+        }
         values.into_iter().map(|value| (value, plain(value))).collect()
     }
 
@@ -107,7 +114,8 @@ impl Axis {
             return vec![0.0];
         }
         let top = largest.log10().floor() as i32;
-        let candidates = (top - 6..=top).rev().map(|power| 10_f64.powi(power));
+        let powers = |times: f64| (top - 6..=top).rev().map(move |power| times * 10_f64.powi(power));
+        let candidates = powers(1.0).chain(powers(5.0)).chain(powers(2.0));
         let mut ticks = vec![0.0];
         for value in candidates.flat_map(|value| [value, -value]) {
             let apart = ticks.iter().all(|&other| (self.share(value) - self.share(other)).abs() > 0.14);
@@ -156,7 +164,7 @@ mod tests {
         let labels = |axis: Axis| axis.ticks().into_iter().map(|(_, label)| label).collect::<Vec<_>>();
         assert_eq!(labels(Axis::linear("", 0.0, 1.0)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(labels(Axis::sizes(1, 20_000)), ["1", "10", "100", "1000", "10000"]);
-        assert_eq!(labels(Axis::sizes(1, 34)), ["10", "20", "30"]);
+        assert_eq!(labels(Axis::sizes(1, 34)), ["1", "10", "20", "30"]);
         assert_eq!(labels(Axis::linear("", -0.3, 0.3)), ["−0.2", "0", "0.2"]);
     }
 

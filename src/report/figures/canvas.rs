@@ -304,14 +304,13 @@ impl Panel {
         sheet.dashed(self.at(self.x.lo, value), self.at(self.x.hi, value), colour);
     }
 
-    /// A dashed line at a place across.
+    /// A dashed line at a place across, and what it means above the panel's right end.
     pub fn post(&self, sheet: &mut Sheet<'_>, value: f64, text: &str) {
-        let (x, y) = self.at(value, self.y.hi);
-        sheet.dashed(self.at(value, self.y.lo), (x, y), FAINT);
-        let ((left, _), (right, _)) = self.inside;
-        let near_the_end = x + width_of(text, SMALL) > right && x > (left + right) / 2;
-        let (x, across) = if near_the_end { (x - 8, HPos::Right) } else { (x + 8, HPos::Left) };
-        sheet.words(text, (x, y + 14), SMALL, across, FAINT);
+        sheet.dashed(self.at(value, self.y.lo), self.at(value, self.y.hi), FAINT);
+        let ((_, top), (right, _)) = self.inside;
+        let left = right - width_of(text, SMALL) - 12;
+        sheet.dashed((left - 50, top - 20), (left, top - 20), FAINT);
+        sheet.words(text, (right, top - 20), SMALL, HPos::Right, FAINT);
     }
 }
 
