@@ -51,6 +51,8 @@ pub mod history;
 pub mod report;
 pub mod run;
 pub mod select;
+mod signals;
+pub mod slurm;
 pub mod svm;
 pub mod tui;
 

@@ -21,8 +21,9 @@ use super::session::{Order, Session};
 use super::terminal::{Screen, give_back};
 use super::theme::Theme;
 use super::view::{Hit, Hits, draw};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, printable};
 use crate::report::write_tables;
+use crate::run::{RunOptions, RunSpec};
 
 /// While the engine is asked to pause, how often it is asked whether it has.
 const PAUSE_POLL: Duration = Duration::from_millis(50);
@@ -53,11 +54,7 @@ pub fn explore(order: Order, settings: Settings) -> Result<u8> {
     };
     let mut screen = Screen::enter(settings.mouse).map_err(broken)?;
     listen(&sender).map_err(broken)?;
-    let mut app = App::new(order.data.clone(), order.spec.clone(), settings.theme, settings.keymap.clone());
-    app.speed = settings.speed;
-    if order.paused {
-        app.pause = Pause::Asked;
-    }
+    let app = first_state(&order, &settings)?;
     let mut desk = Desk {
         session: Session::start(order.clone()),
         order,
@@ -77,6 +74,23 @@ pub fn explore(order: Order, settings: Settings) -> Result<u8> {
         // A terminal that is gone cannot be written to; nobody reads the error either.
         Err(_) => Ok(128 + 1),
     }
+}
+
+/// The state before anything is known.
+fn first_state(order: &Order, settings: &Settings) -> Result<App> {
+    let (data, spec) = match order {
+        Order::Compute(compute) => (compute.data.clone(), compute.spec.clone()),
+        // The recorded settings come with the first event.
+        Order::Open(directory, _) => (directory.clone(), RunOptions::default().check()?),
+    };
+    let mut app = App::new(data, spec, settings.theme, settings.keymap.clone());
+    app.speed = settings.speed;
+    match order {
+        Order::Compute(compute) if compute.paused => app.pause = Pause::Asked,
+        Order::Compute(_) => {}
+        Order::Open(..) => app.replay = true,
+    }
+    Ok(app)
 }
 
 /// The state, what runs behind it, and whether it must be drawn.
@@ -274,18 +288,22 @@ impl Desk {
         Ok(Flow::Continue(()))
     }
 
-    fn rerun(&mut self, spec: crate::run::RunSpec) {
-        self.order.spec = spec.clone();
+    fn rerun(&mut self, spec: RunSpec) {
+        let Order::Compute(compute) = &mut self.order else { return };
+        compute.spec = spec.clone();
+        let paused = compute.paused;
         self.app.restart(spec);
         self.session = Session::start(self.order.clone());
-        if self.order.paused {
+        if paused {
             self.app.pause = Pause::Asked;
         }
     }
 
     /// Writes what was asked for in the background; the status line says where.
     fn export(&mut self, what: usize, plan: Option<std::sync::Arc<crate::run::Plan>>) {
-        let directory = self.settings.out.clone().unwrap_or_else(|| PathBuf::from("crfe-export"));
+        let kept =
+            self.settings.out.clone().or_else(|| self.app.directory.clone().filter(|_| self.app.replay));
+        let directory = kept.unwrap_or_else(|| PathBuf::from("crfe-export"));
         let made = std::fs::create_dir_all(&directory);
         if let Err(error) = made {
             self.app.status = Some(format!("{} cannot be made: {error}", directory.display()));
@@ -315,11 +333,11 @@ impl Desk {
             return;
         }
         match &self.app.directory {
-            Some(directory) => eprintln!("The run is in {}", directory.display()),
-            None => eprintln!(
-                "Nothing was written; crfe-tui run {} --out RUN writes all tables",
-                self.order.data.display()
-            ),
+            Some(directory) => {
+                let directory = printable(&directory.to_string_lossy());
+                eprintln!("The run is in {directory}; crfe-tui open {directory} shows it again");
+            }
+            None => eprintln!("Nothing was written; crfe-tui run DATA.CSV --out RUN writes all tables"),
         }
     }
 }

@@ -43,7 +43,7 @@ fn by_size(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         app,
         area,
         0,
-        &format!("{}: share of splits that keep a feature, by size", app.focus.method),
+        &format!("{}: share of splits that keep it, by size", app.focus.method),
         hits,
     );
     let Some(info) = app.info() else { return };
@@ -60,13 +60,13 @@ fn by_size(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
             .count();
         held as f64 / ranks.len() as f64
     };
-    let caption = format!("{largest} features … {smallest}; {}", legend(app));
+    let caption = format!("{largest} … {smallest}; {}", legend(app));
     heatmap(frame, app, info, inside, &share, usize::MAX, &caption);
 }
 
 /// Features × splits: the rank, the best brightest.
 fn by_split(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    let inside = panel(frame, app, area, 1, "Rank by split (bright: kept longest)", hits);
+    let inside = panel(frame, app, area, 1, "Rank by split (bright: best)", hits);
     let Some(info) = app.info() else { return };
     let ranks = ranks(app);
     if ranks.is_empty() {
@@ -203,10 +203,10 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     plot.draw(app, plot_area, frame.buffer_mut());
     let dash = app.theme.glyph("──", "--");
     let words = ratatui::text::Line::from(vec![
-        ratatui::text::Span::styled(format!(" {dash} I_J (in all splits) "), style(Role::Good)),
-        ratatui::text::Span::styled(format!(" {dash} I_W (in most) "), style(Role::Positive)),
-        ratatui::text::Span::styled(format!(" {dash} Nogueira (beyond chance) "), style(Role::Negative)),
-        ratatui::text::Span::styled(" .. methods alike", style(Role::Dim)),
+        ratatui::text::Span::styled(format!(" {dash} I_J, in all "), style(Role::Good)),
+        ratatui::text::Span::styled(format!(" {dash} I_W, in most "), style(Role::Positive)),
+        ratatui::text::Span::styled(format!(" {dash} Nogueira = Kuncheva "), style(Role::Negative)),
+        ratatui::text::Span::styled(" ·· methods alike", style(Role::Dim)),
     ]);
     frame.render_widget(Paragraph::new(words), legend);
 }

@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::Modifier;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
@@ -73,54 +73,58 @@ fn state(app: &App) -> (String, Role) {
     (format!("{word} {done}/{total}{failures}"), role)
 }
 
-/// file, n × p, classes, method, split, step, play, coverage.
+/// file, n × p, classes, method, split, step, play, coverage; on a narrow screen the first to go are the least telling.
 fn about(app: &App, width: usize) -> Line<'static> {
     let dim = app.theme.style(Role::Dim);
-    let file = app.data.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let file = app.data.file_name().map_or_else(String::new, |name| clean(&name.to_string_lossy()));
     let Some(info) = app.info() else { return Line::styled(fit(&file, width), dim) };
-    let step = app.step();
-    let play = if app.playing {
-        format!("play {}/s", app.speed)
-    } else if app.live {
-        "live".into()
-    } else {
-        "halted".into()
+    // A replayed run is known by its data, not by its directory.
+    let file = if app.replay { clean(info.input.rsplit('/').next().unwrap_or_default()) } else { file };
+    let play = match (app.playing, app.live) {
+        (true, _) => format!("play {}/s", app.speed),
+        (false, true) => "live".into(),
+        (false, false) => "halted".into(),
     };
     let times = app.theme.glyph("×", "x");
-    let shape = format!("{}{times}{}, {} classes", info.rows, info.units.len(), info.classes.len());
-    let method = app.focus.method.to_string();
-    let split = format!("split {}/{}", app.focus.split + 1, info.splits);
-    let at = match step {
+    let at = match app.step() {
         Some(step) => format!("step {}/{}, {} left", step.t + 1, app.steps(), step.size),
         None => "waiting".into(),
     };
-    let target = format!("{}", 1.0 - info.spec.epsilon);
-    let guaranteed = info.spec.guaranteed();
-    let (promise, role) = if guaranteed {
-        (format!("coverage {target} guaranteed"), Role::Good)
-    } else {
-        (format!("coverage {target}: guarantee void"), Role::Bad)
-    };
-    let fixed =
-        shape.width() + method.width() + split.width() + at.width() + play.width() + promise.width() + 12;
+    let target = 1.0 - info.spec.epsilon;
+    let (promise, role) =
+        if info.spec.guaranteed() { ("guaranteed", Role::Good) } else { ("guarantee void", Role::Bad) };
     let index = info.spec.methods.iter().position(|&other| other == app.focus.method).unwrap_or(0);
-    let mut spans = Vec::new();
-    let gap = || Span::raw("  ");
-    if width > fixed {
-        spans.extend([Span::raw(fit(&file, (width - fixed).min(clean(&file).width()))), gap()]);
-        spans.extend([Span::styled(shape, dim), gap()]);
-    } else if width > fixed.saturating_sub(shape.width() + 4) {
-        spans.extend([Span::styled(format!("{}{times}{}", info.rows, info.units.len()), dim), gap()]);
+    let plain = app.theme.style(Role::Text);
+    // Text, style, and how soon it goes when there is no room.
+    let mut pieces = vec![
+        (if file.width() > 24 { fit(&file, 24) } else { file }, plain, 4),
+        (format!("{}{times}{}", info.rows, info.units.len()), dim, 3),
+        (format!("{} classes", info.classes.len()), dim, 5),
+        (app.focus.method.to_string(), app.theme.series(index), 0),
+        (format!("split {}/{}", app.focus.split + 1, info.splits), plain, 1),
+        (at, plain, 0),
+        (play, dim, 2),
+        (format!("coverage {target} {promise}"), app.theme.style(role), 0),
+    ];
+    let used =
+        |pieces: &[(String, Style, u8)]| pieces.iter().map(|(text, _, _)| text.width() + 2).sum::<usize>();
+    while used(&pieces) > width + 2 {
+        let Some(least) =
+            pieces.iter().enumerate().filter(|(_, piece)| piece.2 > 0).max_by_key(|(_, piece)| piece.2)
+        else {
+            break;
+        };
+        pieces.remove(least.0);
     }
-    spans.extend([
-        Span::styled(method, app.theme.series(index)),
-        gap(),
-        Span::raw(split),
-        gap(),
-        Span::raw(at),
-        gap(),
-    ]);
-    spans.extend([Span::styled(play, dim), gap()]);
-    spans.push(Span::styled(promise, app.theme.style(role)));
-    Line::from(spans)
+    if used(&pieces) > width + 2
+        && let Some(last) = pieces.last_mut()
+    {
+        last.0 = format!("{target} {promise}");
+    }
+    Line::from(
+        pieces
+            .into_iter()
+            .flat_map(|(text, style, _)| [Span::styled(text, style), Span::raw("  ")])
+            .collect::<Vec<_>>(),
+    )
 }

@@ -17,6 +17,9 @@ use crate::tui::theme::Role;
 /// The metrics by class that can be shown: coverage, mean set size, recall.
 const BY_CLASS: [&str; 3] = ["coverage", "set size", "recall"];
 
+/// The only metric that is not a share.
+const INEFFICIENCY: usize = 1;
+
 /// Draws the view.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let [charts, legend] =
@@ -83,7 +86,9 @@ fn chart(frame: &mut Frame<'_>, app: &App, area: Rect, metric: usize, hits: &mut
             let style = app.theme.series(i);
             for sign in [-1.0, 1.0] {
                 let bound = move |size: usize| {
-                    curve.spread(size, metric).and_then(|spread| Some(spread.mean + sign * spread.sd?))
+                    // A share cannot leave 0 to 1, nor a set size fall below 0.
+                    let top = if metric == INEFFICIENCY { f64::INFINITY } else { 1.0 };
+                    curve.spread(size, metric).and_then(|s| Some((s.mean + sign * s.sd?).clamp(0.0, top)))
                 };
                 series.push(Series {
                     style: style.add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD),
@@ -139,7 +144,11 @@ fn values(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let size = app.size();
     let wide = area.width >= 110;
     let mut lines = Vec::new();
-    let names: &[&str] = if app.per_class { &BY_CLASS } else { &METRICS };
+    let names: &[&str] = match (app.per_class, wide) {
+        (true, _) => &BY_CLASS,
+        (false, true) => &METRICS,
+        (false, false) => &["coverage", "set size", "certain", "uncert.", "mistrust", "accuracy", "macro F1"],
+    };
     let cell = if wide { 15 } else { 9 };
     let lead = format!("at {size}");
     let heading: String =

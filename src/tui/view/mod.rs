@@ -9,6 +9,7 @@
 
 mod consistency;
 mod data;
+mod derivatives;
 mod explore;
 mod feature;
 mod footer;
@@ -16,8 +17,12 @@ mod header;
 mod metrics;
 mod overlay;
 mod plot;
+mod ranking;
 mod stopping;
+mod survival;
 mod text;
+mod timeline;
+mod what_if;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -70,7 +75,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App) -> Hits {
         frame.render_widget(Paragraph::new(words).wrap(ratatui::widgets::Wrap { trim: true }), area);
         return hits;
     }
-    let [top, body, timeline, bottom] = Layout::vertical([
+    let [top, body, line, bottom] = Layout::vertical([
         Constraint::Length(2),
         Constraint::Min(1),
         Constraint::Length(1),
@@ -90,7 +95,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App) -> Hits {
             View::Data => data::draw(frame, app, body, &mut hits),
         },
     }
-    explore::timeline(frame, app, timeline, &mut hits);
+    timeline::draw(frame, app, line, &mut hits);
     footer::draw(frame, app, bottom);
     match &app.overlay {
         Overlay::None | Overlay::Prompt(..) => {}

@@ -51,7 +51,12 @@ impl Plot<'_> {
             buffer.set_string(inside.x, inside.y, "nothing yet", app.theme.style(Role::Dim));
             return;
         };
-        let (lo, hi) = if hi - lo < 1e-12 { (lo - 0.5, hi + 0.5) } else { (lo, hi) };
+        // A flat curve at zero lies on the ground; any other runs through the middle.
+        let (lo, hi) = match hi - lo {
+            span if span > 1e-12 => (lo, hi),
+            _ if lo == 0.0 => (0.0, 1.0),
+            _ => (lo - 0.5 * lo.abs(), hi + 0.5 * hi.abs()),
+        };
         let mut dots = Dots::new(inside);
         let rows = usize::from(inside.height) * 4;
         let row_of = |value: f64| ((hi - value) / (hi - lo) * (rows - 1) as f64).round();
@@ -65,7 +70,7 @@ impl Plot<'_> {
         for series in &self.series {
             let mut previous: Option<f64> = None;
             for column in 0..columns {
-                let row = (series.value)(self.size_of(column, columns)).map(row_of);
+                let row = self.at(series, column, columns).map(row_of);
                 if let Some(row) = row {
                     dots.set(column, row, series.style);
                     if let (Some(from), false) = (previous, series.faint) {
@@ -101,10 +106,15 @@ impl Plot<'_> {
         }
     }
 
-    /// The size at a column of dots.
-    fn size_of(&self, column: usize, columns: usize) -> usize {
-        let span = self.largest - self.smallest;
-        self.largest - (column * span + (columns - 1) / 2) / (columns - 1).max(1)
+    /// A curve at a column of dots: between two sizes, a straight line.
+    fn at(&self, series: &Series<'_>, column: usize, columns: usize) -> Option<f64> {
+        let place = (column * (self.largest - self.smallest)) as f64 / (columns - 1).max(1) as f64;
+        let (whole, share) = (place.floor() as usize, place.fract());
+        let left = (series.value)(self.largest - whole)?;
+        if share < 1e-9 {
+            return Some(left);
+        }
+        (series.value)(self.largest - whole - 1).map(|right| left + share * (right - left))
     }
 
     fn column_of(&self, size: usize, columns: usize) -> Option<usize> {
@@ -116,9 +126,10 @@ impl Plot<'_> {
 
     /// The range of all curves and lines.
     fn range(&self, columns: usize) -> Option<(f64, f64)> {
-        let curves = self.series.iter().flat_map(|series| {
-            (0..columns).filter_map(|column| (series.value)(self.size_of(column, columns)))
-        });
+        let curves = self
+            .series
+            .iter()
+            .flat_map(|series| (0..columns).filter_map(|column| self.at(series, column, columns)));
         let mut range: Option<(f64, f64)> = None;
         for value in curves.filter(|value| value.is_finite()) {
             range = Some(range.map_or((value, value), |(lo, hi)| (lo.min(value), hi.max(value))));

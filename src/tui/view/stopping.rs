@@ -68,7 +68,7 @@ fn slide(frame: &mut Frame<'_>, app: &App, area: Rect) {
             };
             let one_se = stops.one_se.map_or_else(|| "–".to_owned(), |size| size.to_string());
             Line::from(format!(
-                " {}: knee {} (median), β rule {}{silent}, 1se {one_se} (size chosen on test rows)",
+                " {}: knee {} (median), β rule {}{silent}, 1se {one_se} (on test rows)",
                 app.focus.method,
                 median(knee),
                 median(beta)

@@ -1,0 +1,148 @@
+//! Mean β and its derivatives along the path, the threshold, and where the rules stop.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::plot::{Plot, Series};
+use super::text::{fit, number};
+use super::{Hits, panel};
+use crate::select::gradient;
+use crate::tui::app::App;
+use crate::tui::theme::Role;
+
+/// Where the knee and the β rule stop on the focused path.
+fn stops(app: &App) -> (Option<usize>, Option<usize>) {
+    let of_method = app.derived.stops.iter().find(|stops| stops.method == app.focus.method);
+    let split =
+        of_method.and_then(|stops| stops.splits.iter().find(|(split, _, _)| *split == app.focus.split));
+    split.map_or((None, None), |&(_, knee, beta)| (knee, beta))
+}
+
+/// Mean β, β′ and β″: sparklines, or curves when there is room.
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits, curves: bool) {
+    let (knee, beta) = stops(app);
+    let say = |size: Option<usize>| size.map_or_else(|| "–".to_owned(), |size| size.to_string());
+    let title = format!("Mean β; stops: knee {}, β rule {}", say(knee), say(beta));
+    let inside = panel(frame, app, area, 1, &title, hits);
+    let Some(trace) = app.trace().filter(|trace| !trace.steps().is_empty()) else {
+        frame.render_widget(Paragraph::new("nothing yet"), inside);
+        return;
+    };
+    let means: Vec<f64> = trace.steps().iter().map(|step| step.beta_mean).collect();
+    let first = gradient(&means);
+    let second = gradient(&first);
+    if curves && inside.height >= 9 {
+        let thirds: [Rect; 3] = Layout::vertical([Constraint::Ratio(1, 3); 3]).areas(inside);
+        let sizes: Vec<usize> = trace.steps().iter().map(|step| step.size).collect();
+        let (largest, smallest) = (sizes[0], sizes[sizes.len() - 1]);
+        let at = |size: usize| {
+            sizes.binary_search_by(|other| size.cmp(other)).unwrap_or_else(|i| i.min(sizes.len() - 1))
+        };
+        for (area, (label, values)) in
+            thirds.into_iter().zip([("mean β", &means), ("β′", &first), ("β″", &second)])
+        {
+            let curve = |size: usize| values.get(at(size)).copied();
+            let threshold = |size: usize| {
+                trace
+                    .steps()
+                    .get(at(size))
+                    .and_then(|step| step.stop)
+                    .map(|stop| stop.threshold * app.rule.sigma / app.spec.beta_rule.sigma)
+            };
+            let mut series =
+                vec![Series { style: app.theme.series(0), mark: "*", faint: false, value: Box::new(curve) }];
+            if label == "β″" {
+                series.insert(
+                    0,
+                    Series {
+                        style: app.theme.style(Role::Bad),
+                        mark: "-",
+                        faint: true,
+                        value: Box::new(threshold),
+                    },
+                );
+            }
+            let plot =
+                Plot { largest, smallest, series, lines: Vec::new(), cursor: Some(app.size()), limits: None };
+            plot.draw(app, area, frame.buffer_mut());
+            frame.buffer_mut().set_string(
+                area.x,
+                area.y + area.height.saturating_sub(1).min(1),
+                label,
+                app.theme.style(Role::Accent),
+            );
+            for (size, mark) in [(knee, "K"), (beta, "B")] {
+                let Some(size) = size.filter(|size| (smallest..=largest).contains(size)) else { continue };
+                let room = usize::from(area.width.saturating_sub(8));
+                let x = area.x + 7 + ((largest - size) * room / (largest - smallest).max(1)) as u16;
+                if area.height > 1 && x < area.right() {
+                    frame.buffer_mut().set_string(
+                        x,
+                        area.y + area.height - 2,
+                        mark,
+                        app.theme.style(Role::Warn),
+                    );
+                }
+            }
+        }
+        return;
+    }
+    let width = usize::from(inside.width).saturating_sub(18);
+    let mut lines = Vec::new();
+    for (label, values) in [("mean β", &means), ("β′", &first), ("β″", &second)] {
+        let here = values.get(app.cursor).copied().unwrap_or(0.0);
+        let mut spans = vec![
+            Span::styled(fit(label, 8), app.theme.style(Role::Accent)),
+            Span::raw(format!("{:>8}  ", number(here))),
+        ];
+        spans.extend(sparkline(app, values, width, app.cursor, [knee, beta]));
+        lines.push(Line::from(spans));
+    }
+    if let Some(stop) = app.step().and_then(|step| step.stop).filter(|_| inside.height > 3) {
+        let threshold = stop.threshold * app.rule.sigma / app.spec.beta_rule.sigma;
+        let fired = if stop.statistic < threshold { "fires" } else { "quiet" };
+        let words = format!("β rule: {} against {}: {fired}", number(stop.statistic), number(threshold));
+        lines.push(Line::styled(fit(&words, usize::from(inside.width)), app.theme.style(Role::Dim)));
+    }
+    frame.render_widget(Paragraph::new(lines), inside);
+}
+
+/// A signed series as one row of bars; the cursor reversed, the stops underlined.
+fn sparkline(
+    app: &App,
+    values: &[f64],
+    width: usize,
+    cursor: usize,
+    stops: [Option<usize>; 2],
+) -> Vec<Span<'static>> {
+    if values.is_empty() || width == 0 {
+        return Vec::new();
+    }
+    let lo = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let hi = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let bars = app.theme.bars();
+    let columns = width.min(values.len());
+    let sizes = app.trace().map_or(&[][..], |trace| trace.steps());
+    (0..columns)
+        .map(|column| {
+            let from = column * values.len() / columns;
+            let to = ((column + 1) * values.len() / columns).max(from + 1);
+            let value = values[from..to].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let level = if hi > lo { 1 + ((value - lo) / (hi - lo) * 7.0).round() as usize } else { 4 };
+            let mut style = app.theme.series(0);
+            let stop = sizes
+                .get(from..to.min(sizes.len()))
+                .is_some_and(|steps| steps.iter().any(|step| stops.contains(&Some(step.size))));
+            if stop {
+                style = app.theme.style(Role::Warn).add_modifier(Modifier::UNDERLINED);
+            }
+            if (from..to).contains(&cursor) {
+                style = style.add_modifier(Modifier::REVERSED);
+            }
+            Span::styled(bars[level.min(8)], style)
+        })
+        .collect()
+}

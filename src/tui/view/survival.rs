@@ -1,0 +1,45 @@
+//! Which splits still hold which feature at the size under the cursor.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::text::fit;
+use super::{Hits, panel};
+use crate::tui::app::App;
+use crate::tui::theme::Role;
+
+/// Features × splits: which splits still hold a feature at this size.
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
+    let size = app.size();
+    let inside = panel(frame, app, area, 2, &format!("Which splits keep it to {size}"), hits);
+    let Some(info) = app.info() else { return };
+    let ranks: Vec<&[Option<u32>]> =
+        app.history.of_method(app.focus.method).map(|(_, trace)| trace.ranks()).collect();
+    if ranks.is_empty() {
+        frame.render_widget(Paragraph::new("no split has finished yet"), inside);
+        return;
+    }
+    let width = usize::from(inside.width);
+    let cells = ranks.len().min(width.saturating_sub(14));
+    let name = width.saturating_sub(cells + 1).min(30);
+    let kept = info.kept();
+    let (held, gone) = (app.theme.glyph("■", "#"), app.theme.glyph("·", "."));
+    let lines: Vec<Line<'static>> = app
+        .derived
+        .by_mean_rank
+        .iter()
+        .take(usize::from(inside.height))
+        .map(|&unit| {
+            let mut spans = vec![Span::raw(fit(&info.units[unit].name, name)), Span::raw(" ")];
+            for ranks in ranks.iter().take(cells) {
+                let survives = ranks[unit].is_none_or(|rank| rank as usize + kept <= size);
+                let style = app.theme.style(if survives { Role::Negative } else { Role::Dim });
+                spans.push(Span::styled(if survives { held } else { gone }, style));
+            }
+            Line::from(spans)
+        })
+        .collect();
+    frame.render_widget(Paragraph::new(lines), inside);
+}

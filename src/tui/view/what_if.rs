@@ -1,0 +1,58 @@
+//! What would have happened otherwise, beside what did.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::Paragraph;
+
+use super::text::{clean, fit};
+use super::{Hits, panel};
+use crate::run::Forced;
+use crate::tui::app::App;
+use crate::tui::theme::Role;
+
+/// The branch beside the main path.
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
+    let inside = panel(frame, app, area, 3, "What if", hits);
+    let (Some(info), Some(branch), Some(trace)) = (app.info(), &app.branch, app.trace()) else {
+        let words = "select a feature; d lets it go now, p keeps it to the end";
+        frame.render_widget(Paragraph::new(words).wrap(ratatui::widgets::Wrap { trim: true }), inside);
+        return;
+    };
+    let width = usize::from(inside.width);
+    let name = |unit: usize| clean(&info.units[unit].name);
+    let done = match branch.forced {
+        Forced::Removed(unit) => format!("{} goes at {} features instead", name(unit), branch.from),
+        Forced::Kept(unit) => format!("{} is kept from {} features on", name(unit), branch.from),
+    };
+    // Narrow: only what the branch does.
+    let both = width >= 56;
+    let column = if both { width.saturating_sub(32) / 2 } else { width.saturating_sub(18) };
+    let row = |size: &str, main: &str, other: &str, sets: &str, accuracy: &str| {
+        let main = if both { fit(main, column) + "  " } else { String::new() };
+        let accuracy = if both { format!("{accuracy:>11}") } else { String::new() };
+        format!("{size:>4}  {main}{}{sets:>12}{accuracy}", fit(other, column))
+    };
+    let heading = row("left", "main path", "branch", "set size", "accuracy");
+    let mut lines = vec![
+        Line::styled(fit(&done, width), app.theme.style(Role::Warn)),
+        Line::styled(heading, app.theme.style(Role::Dim)),
+    ];
+    let start = branch.steps.iter().position(|step| step.size <= app.size()).unwrap_or(0);
+    for step in branch.steps.iter().skip(start).take(usize::from(inside.height).saturating_sub(2)) {
+        let main = trace.at_size(step.size);
+        let goes = |unit: Option<usize>| unit.map_or_else(|| "end".to_owned(), name);
+        let metrics = main.map(|main| main.tally.metrics());
+        let pair = |main: Option<f64>, other: f64| {
+            main.map_or_else(|| format!("–|{other:.2}"), |main| format!("{main:.2}|{other:.2}"))
+        };
+        lines.push(Line::from(row(
+            &step.size.to_string(),
+            &main.map_or_else(|| "not yet".to_owned(), |main| goes(main.removed.first().copied())),
+            &goes(step.removed),
+            &pair(metrics.map(|m| m.inefficiency), step.metrics.inefficiency),
+            &pair(metrics.map(|m| m.accuracy), step.metrics.accuracy),
+        )));
+    }
+    frame.render_widget(Paragraph::new(lines), inside);
+}
