@@ -17,7 +17,7 @@ use crate::svm::{ClassWeight, SolverKind};
 #[derive(Debug, Parser)]
 #[command(
     name = "crfe-tui",
-    version,
+    version = crate::report::VERSION,
     about,
     max_term_width = 110,
     subcommand_required = true,

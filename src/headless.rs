@@ -10,7 +10,7 @@ use crate::cli::{ReportArgs, RunArgs};
 use crate::data::{Dataset, Level};
 use crate::error::{Error, Result, printable};
 use crate::history::History;
-use crate::report::{Answer, Progress, TABLES, summary, write_tables};
+use crate::report::{Answer, Progress, TABLES, summary, write_report};
 use crate::run::{
     EventKind, Gate, Live, Plan, Records, RunDirectory, RunEvent, Shard, Source, TaskId, default_threads,
 };
@@ -137,7 +137,7 @@ fn quiet_worker_panics() {
 /// Tables, the answer, and the exit code.
 fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
     if let Some(out) = &args.output.out {
-        write_tables(out, history, Some(plan))?;
+        write_report(out, history, Some(plan))?;
     }
     tell_answer(history, args.output.json)?;
     if !args.output.quiet && !args.output.json {
