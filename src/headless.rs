@@ -192,7 +192,7 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
             None
         }
     };
-    write_tables(&args.run, &history, plan.as_ref())?;
+    write_report(&args.run, &history, plan.as_ref())?;
     tell_answer(&history, args.json)?;
     if !args.quiet && !args.json {
         eprintln!("\nAll tables are in {}", printable(&args.run.to_string_lossy()));
