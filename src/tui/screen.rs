@@ -6,22 +6,20 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, select, unbounded};
 use crossterm::clipboard::CopyToClipboard;
-use crossterm::event::{
-    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
+use crossterm::event::{Event, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::layout::Position;
+use unicode_width::UnicodeWidthStr;
 
-use super::action::Action;
-use super::app::{App, Effect, Overlay, Pause};
+use super::app::{App, Effect, Pause};
 use super::input::{Input, listen};
-use super::keymap::{Key, Keymap};
+use super::keymap::Keymap;
 use super::session::{Order, Session};
 use super::terminal::{Screen, give_back};
 use super::theme::Theme;
-use super::view::{Hit, Hits, draw};
+use super::view::{Hits, draw};
 use crate::error::{Error, Result};
+use crate::fault;
 use crate::report::write_tables;
 
 /// While the engine is asked to pause, how often it is asked whether it has.
@@ -150,6 +148,9 @@ impl Desk {
     }
 
     fn frame(&mut self, screen: &mut Screen) -> io::Result<()> {
+        if self.app.info().is_some() {
+            fault::strike(|| "ui".to_owned());
+        }
         self.app.refresh();
         if let (Some(Effect::Inspect(task, units)), Some(plan)) = (self.app.wanted(), self.app.plan.clone()) {
             self.session.inspect(plan, task, units);
@@ -161,6 +162,7 @@ impl Desk {
             *hits = draw(frame, app);
         })?;
         self.size = size;
+        self.app.height = usize::from(size.1);
         self.dirty = false;
         Ok(())
     }
@@ -174,80 +176,16 @@ impl Desk {
             Input::Signal(number) => return Ok(Flow::Break(128 + u8::try_from(number).unwrap_or(0))),
             Input::Resized | Input::Terminal(Event::Resize(..)) => screen.resize()?,
             Input::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                let effects = self.key(key);
+                let effects = self.app.key(key);
                 return self.carry_out(effects, screen);
             }
             Input::Terminal(Event::Mouse(mouse)) => {
-                let effects = self.mouse(mouse);
+                let effects = self.app.mouse(mouse, &self.hits);
                 return self.carry_out(effects, screen);
             }
             Input::Terminal(_) => {}
         }
         Ok(Flow::Continue(()))
-    }
-
-    /// A key goes to what is being typed, or through the keymap.
-    fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-        let leaves = key.code == KeyCode::Esc || (ctrl && key.code == KeyCode::Char('c'));
-        match (&mut self.app.overlay, key.code) {
-            (Overlay::Prompt(..) | Overlay::Options(_), _) if leaves => self.app.overlay = Overlay::None,
-            (Overlay::Prompt(prompt, text), KeyCode::Enter) => {
-                let (prompt, text) = (*prompt, std::mem::take(text));
-                self.app.submit(prompt, &text);
-            }
-            (Overlay::Prompt(_, text), KeyCode::Backspace) => {
-                text.pop();
-            }
-            (Overlay::Prompt(_, text), KeyCode::Char(c)) if !ctrl => text.push(c),
-            (Overlay::Options(form), KeyCode::Enter) => match form.spec() {
-                Ok(spec) => return vec![Effect::Rerun(Box::new(spec))],
-                Err(error) => form.error = Some(error.to_string()),
-            },
-            (Overlay::Options(form), KeyCode::Up | KeyCode::BackTab) => form.go(false),
-            (Overlay::Options(form), KeyCode::Down | KeyCode::Tab) => form.go(true),
-            (Overlay::Options(form), KeyCode::Backspace) => form.erase(),
-            (Overlay::Options(form), KeyCode::Char(c)) if !ctrl => form.insert(c),
-            (Overlay::Prompt(..) | Overlay::Options(_), _) => {}
-            _ => {
-                if let Some(action) = self.app.keymap.action(Key::of(&key)) {
-                    return self.app.update(action);
-                }
-            }
-        }
-        Vec::new()
-    }
-
-    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
-        match mouse.kind {
-            MouseEventKind::ScrollUp => self.app.update(Action::Up),
-            MouseEventKind::ScrollDown => self.app.update(Action::Down),
-            MouseEventKind::Down(MouseButton::Left) => {
-                let at = Position { x: mouse.column, y: mouse.row };
-                // What was drawn last is on top.
-                let hit = self.hits.iter().rev().find(|(area, _)| area.contains(at)).map(|&(_, hit)| hit);
-                if self.app.overlay != Overlay::None {
-                    return self.app.update(Action::Back);
-                }
-                match hit {
-                    Some(Hit::Tab(view)) => self.app.update(Action::Show(view)),
-                    Some(Hit::Unit(unit)) => {
-                        self.app.selected = Some(unit);
-                        Vec::new()
-                    }
-                    Some(Hit::Step(step)) => {
-                        self.app.scrub(step);
-                        Vec::new()
-                    }
-                    Some(Hit::Panel(panel)) => {
-                        self.app.zoom = if self.app.zoom == Some(panel) { None } else { Some(panel) };
-                        Vec::new()
-                    }
-                    None => Vec::new(),
-                }
-            }
-            _ => Vec::new(),
-        }
     }
 
     fn carry_out(&mut self, effects: Vec<Effect>, screen: &mut Screen) -> io::Result<Flow> {
@@ -333,7 +271,14 @@ fn as_text(app: &mut App, (width, height): (u16, u16)) -> String {
     });
     let buffer = terminal.backend().buffer();
     let row = |y: u16| {
-        let line: String = (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect();
+        let mut line = String::new();
+        let mut x = 0;
+        while x < buffer.area.width {
+            let symbol = buffer[(x, y)].symbol();
+            line.push_str(symbol);
+            // The cell behind a wide character is covered by it.
+            x += symbol.width().max(1) as u16;
+        }
         line.trim_end().to_owned() + "\n"
     };
     (0..buffer.area.height).map(row).collect()
