@@ -50,9 +50,7 @@ fn settings(args: &ScreenArgs, keys: &Keys) -> Result<Settings> {
         _ => {}
     }
     let mut keymap = Keymap::default();
-    for (name, keys_of_action) in &keys.bindings {
-        keymap.rebind(name, keys_of_action).map_err(|error| error.file(&keys.file))?;
-    }
+    keymap.rebind(&keys.bindings).map_err(|error| error.file(&keys.file))?;
     let remote = variable("SSH_CONNECTION").is_some();
     let fps = args.fps.unwrap_or(if remote { 4.0 } else { 10.0 });
     Ok(Settings { fps, speed: args.speed, mouse: !args.no_mouse, theme, keymap, out: args.out.clone() })

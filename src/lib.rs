@@ -46,6 +46,7 @@ pub mod dashboard;
 pub mod data;
 pub mod error;
 pub mod evaluate;
+mod fault;
 pub mod headless;
 pub mod history;
 pub mod report;

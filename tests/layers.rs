@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// From left to right; the rim uses everything and nothing uses it.
-const ROOMS: [&str; 8] = ["error", "data", "svm", "select", "evaluate", "run", "history", "report"];
+const ROOMS: [&str; 9] = ["error", "fault", "data", "svm", "select", "evaluate", "run", "history", "report"];
 const RIM: [&str; 6] = ["config", "cli", "headless", "tui", "main", "lib"];
 
 fn sources(directory: &Path) -> Vec<PathBuf> {

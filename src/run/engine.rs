@@ -9,6 +9,7 @@ use crossbeam_channel::Sender;
 use super::task::{SplitWork, run_task};
 use super::{EventKind, Gate, Passage, Plan, RunEvent, TaskId};
 use crate::error::Result;
+use crate::fault;
 
 /// The name of worker threads; a panic there is a failed task, not a crash.
 pub const WORKER: &str = "crfe-worker";
@@ -80,6 +81,7 @@ impl<'a> Engine<'a> {
         let inside = self.gate.enter();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let split = shared.take(task.split)?;
+            fault::strike(|| format!("worker:{}:{}", task.method.name(), task.split));
             let mut tell = |kind| self.tell(Some(task), kind);
             work(&split, task, &mut tell, &mut || self.gate.pass(task) == Passage::Go)
         }));
@@ -101,7 +103,8 @@ impl<'a> Engine<'a> {
     }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+/// What a panic said.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
 }

@@ -15,7 +15,7 @@ mod source;
 mod spec;
 mod task;
 
-pub use engine::{Engine, WORKER, default_threads};
+pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use event::{Betas, EventKind, FORMAT, Parts, Reason, RunEvent, RunInfo, Step, TaskId};
 pub use gate::{Gate, Passage};
 pub use inspect::{Branch, BranchStep, Forced, Inspection, Portrait, branch, inspect, portrait};

@@ -103,10 +103,57 @@ impl BetaRule {
     /// The size kept: the first step that fires; `None` if none does. `path` is (size, mean β) of every model, in order.
     pub fn size(&self, path: &[(usize, f64)], units: usize) -> Option<usize> {
         let means: Vec<f64> = path.iter().map(|&(_, mean)| mean).collect();
+        let window = self.psi(units) + 1;
+        let spreads = Spreads::new(&means);
         // Tested before each removal, so not at the last model.
         (1..path.len())
+            .filter(|&t| spreads.may_fire(&means[..t], window, self.sigma))
             .find(|&t| self.test(&means[..t], units).is_some_and(|test| test.fired))
             .map(|t| path[t - 1].0)
+    }
+}
+
+/// Running sums of second derivatives: a long path is replayed in one pass, and only steps near the threshold are tested.
+struct Spreads {
+    /// For each step i the sums of c and c² over the steps before it, where c is the central second derivative.
+    sums: Vec<(f64, f64)>,
+}
+
+impl Spreads {
+    fn new(means: &[f64]) -> Self {
+        let mut sums = vec![(0.0, 0.0); means.len().min(3)];
+        for around in means.windows(5) {
+            let c = (around[4] - 2.0 * around[2] + around[0]) / 4.0;
+            let (sum, squares) = sums[sums.len() - 1];
+            sums.push((sum + c, squares + c * c));
+        }
+        Self { sums }
+    }
+
+    /// False only if the rule certainly does not fire after these means.
+    fn may_fire(&self, means: &[f64], window: usize, sigma: f64) -> bool {
+        let [.., b, _, y, z] = *means else { return true };
+        let before = &means[..means.len() - 1];
+        let from = before.len().saturating_sub(window);
+        let now = &means[means.len().saturating_sub(window)..];
+        let inside = &before[from..];
+        // Short windows have little but ends; their test is cheap.
+        if inside.len() < 16 || now.len() < 16 {
+            return true;
+        }
+        // The newest that is not one-sided: see the closed form in the tests.
+        let statistic = (2.0 * z - 3.0 * y + b) / 4.0;
+        let n = inside.len();
+        let (first, last) = (curvature(&inside[..4]), curvature(&inside[n - 4..]));
+        let ends = [first[0], first[1], last[2], last[3]];
+        let (low, high) = (self.sums[from + 2], self.sums[before.len() - 2]);
+        let sum = high.0 - low.0 + ends.iter().sum::<f64>();
+        let squares = high.1 - low.1 + ends.iter().map(|d| d * d).sum::<f64>();
+        let variance = (squares - sum * sum / n as f64) / (n as f64 - 1.0);
+        // More than rounding can have added, for the sums reach back to the start.
+        let doubt = 1e-9 * (high.1 + squares) + f64::MIN_POSITIVE;
+        // Not a number is in doubt.
+        !(statistic >= -sigma * (variance - doubt).max(0.0).sqrt())
     }
 }
 
@@ -192,6 +239,36 @@ mod tests {
         let means = [1.0, 0.5, 0.7, -0.3, -2.0];
         let d = curvature(&means);
         assert!((d[3] - (2.0 * means[4] - 3.0 * means[3] + means[1]) / 4.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn one_pass_finds_the_step_that_every_test_finds() {
+        let mut state = 1_u64;
+        let mut noise = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / f64::from(1_u32 << 31) - 0.5
+        };
+        let mut fired = 0;
+        for case in 0..300 {
+            let units = 20 + case;
+            let scale = [1e-6, 1.0, 1e6][case % 3];
+            let means: Vec<f64> = (0..units)
+                .map(|t| {
+                    let drop = if t > units / 2 && t % 37 == 0 { noise() * (case % 7) as f64 } else { 0.0 };
+                    scale * (-1.0 / (units - t) as f64 + 0.01 * noise() + drop)
+                })
+                .collect();
+            let path = path(&means);
+            for (sigma, window) in [(5.0, 0.4), (2.0, 0.1), (1.0, 1.0), (0.5, 0.05)] {
+                let rule = BetaRule { sigma, window };
+                let each = (1..path.len())
+                    .find(|&t| rule.test(&means[..t], units).is_some_and(|test| test.fired))
+                    .map(|t| path[t - 1].0);
+                assert_eq!(rule.size(&path, units), each, "case {case}, k {sigma}, window {window}");
+                fired += usize::from(each.is_some());
+            }
+        }
+        assert!((100..1100).contains(&fired), "both outcomes are seen: {fired}");
     }
 
     #[test]

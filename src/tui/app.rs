@@ -110,7 +110,11 @@ pub enum Prompt {
 }
 
 /// What can be written from the screen.
-pub const EXPORTS: [&str; 2] = ["all tables (CSV, JSON) of the finished splits", "this view as text"];
+pub const EXPORTS: [&str; 3] = [
+    "all tables (CSV, JSON) of the finished splits",
+    "tables, figures (SVG) and report.html",
+    "this view as text",
+];
 
 /// What must be done outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,6 +197,10 @@ pub struct App {
     pub portrait: Option<Portrait>,
     /// β that was recomputed, with its task and size.
     pub inspected: Option<(TaskId, usize, Inspection)>,
+    /// The step whose β is being recomputed.
+    pub asked: Option<(TaskId, usize)>,
+    /// Rows of the screen, for pages and the end of what scrolls.
+    pub height: usize,
     /// Words for the status line.
     pub status: Option<String>,
     /// Colours and glyphs.
@@ -239,6 +247,8 @@ impl App {
             branch: None,
             portrait: None,
             inspected: None,
+            asked: None,
+            height: 24,
             status: None,
             theme,
             keymap,
@@ -309,7 +319,10 @@ impl App {
             Message::Event(event) => self.event(&event),
             Message::Ready(plan) => self.plan = Some(plan),
             Message::Failed(error) => self.phase = Phase::Failed(error.to_string()),
-            Message::Inspected(task, size, inspection) => self.inspected = Some((task, size, inspection)),
+            Message::Inspected(task, size, inspection) => {
+                self.inspected = Some((task, size, inspection));
+                self.asked = None;
+            }
             Message::Portrait(portrait) => self.portrait = Some(portrait),
             Message::Branched(branch) => {
                 self.status = None;
@@ -341,7 +354,9 @@ impl App {
             EventKind::TaskFinished { .. } => self.finished += 1,
             EventKind::TaskFailed { message } => {
                 if let Some(task) = event.task {
-                    self.status = Some(format!("{task} failed: {message}"));
+                    // On the screen splits count from 1.
+                    self.status =
+                        Some(format!("{} on split {} failed: {message}", task.method, task.split + 1));
                 }
             }
             EventKind::Paused => self.pause = Pause::Yes,
@@ -356,14 +371,20 @@ impl App {
     /// Does what was asked for.
     pub fn update(&mut self, action: Action) -> Vec<Effect> {
         self.status = None;
+        let page = self.page();
         match (&mut self.overlay, action) {
             (_, Action::Suspend) => return vec![Effect::Suspend],
             (Overlay::None, _) => return self.on_view(action),
             (Overlay::Quit, Action::Quit | Action::Open) => return vec![Effect::Quit],
             (Overlay::Help(line), Action::Up) => *line = line.saturating_sub(1),
-            (Overlay::Help(line), Action::Down) => *line += 1,
-            (Overlay::Help(line), Action::PageUp) => *line = line.saturating_sub(10),
-            (Overlay::Help(line), Action::PageDown) => *line += 10,
+            (Overlay::Help(line), Action::PageUp) => *line = line.saturating_sub(page),
+            (Overlay::Help(line), Action::Down | Action::PageDown) => {
+                let by = if action == Action::Down { 1 } else { page };
+                let room = self.height.saturating_sub(super::view::AROUND + 2);
+                let last = super::view::help_length(&self.keymap).saturating_sub(room);
+                *line = (*line + by).min(last);
+            }
+            (Overlay::Options(form), Action::Up | Action::Down) => form.go(action == Action::Down),
             (Overlay::Export(at), Action::Up) => *at = at.saturating_sub(1),
             (Overlay::Export(at), Action::Down) => *at = (*at + 1).min(EXPORTS.len() - 1),
             (Overlay::Export(at), Action::Open) => {
@@ -440,8 +461,8 @@ impl App {
             Action::FindNext => self.find_next(),
             Action::Up => self.up_or_down(false, 1),
             Action::Down => self.up_or_down(true, 1),
-            Action::PageUp => self.up_or_down(false, 10),
-            Action::PageDown => self.up_or_down(true, 10),
+            Action::PageUp => self.up_or_down(false, self.page()),
+            Action::PageDown => self.up_or_down(true, self.page()),
             Action::PreviousSplit => self.focus_split(false),
             Action::NextSplit => self.focus_split(true),
             Action::NextMethod => self.next_method(),
@@ -502,7 +523,8 @@ impl App {
                 Vec::new()
             }
             (_, Phase::Done | Phase::Failed(_)) => {
-                self.status = Some("the engine has ended; space halts the play".into());
+                let key = self.keymap.key_of(Action::TogglePlay);
+                self.status = Some(format!("the engine has ended; {key} halts the play"));
                 Vec::new()
             }
             (Pause::No, _) => {
@@ -524,6 +546,11 @@ impl App {
         }
         if self.pause == Pause::No || self.phase == Phase::Done {
             return Vec::new();
+        }
+        if self.trace().is_none() {
+            let key = self.keymap.key_of(Action::ToggleEngine);
+            self.status =
+                Some(format!("this path waits for a free worker; {key} lets the engine go on until then"));
         }
         self.live = true;
         vec![Effect::StepEngine(self.focus)]
@@ -565,13 +592,33 @@ impl App {
         self.cursor = self.cursor.min(self.steps().saturating_sub(1));
     }
 
+    /// Rows that a page moves by: half a screen, so that the eye keeps its place.
+    fn page(&self) -> usize {
+        (self.height / 2).max(1)
+    }
+
     fn up_or_down(&mut self, down: bool, by: usize) {
         if self.view == View::Explore {
             self.move_selection(down, by);
         } else {
+            let last = self.last_line();
             let scroll = &mut self.scroll[self.view as usize];
-            *scroll = if down { *scroll + by } else { scroll.saturating_sub(by) };
+            *scroll = if down { (*scroll + by).min(last) } else { scroll.saturating_sub(by) };
         }
+    }
+
+    /// The last line that a view can scroll to.
+    fn last_line(&self) -> usize {
+        let Some(info) = self.info() else { return 0 };
+        let lines = match self.view {
+            View::Explore => 0,
+            View::Metrics if self.per_class => (info.classes.len() + 1).saturating_sub(Theme::CLASSES),
+            View::Metrics => 0,
+            View::Consistency => info.units.len(),
+            View::Stopping => self.history.of_method(self.focus.method).count(),
+            View::Data => super::view::data_length(info, self.history.failed().len()),
+        };
+        lines.saturating_sub(1)
     }
 
     fn move_selection(&mut self, down: bool, by: usize) {
@@ -592,9 +639,6 @@ impl App {
         if self.portrait.as_ref().is_none_or(|portrait| portrait.unit != unit) {
             effects.push(Effect::Portrait(unit));
         }
-        if self.trace().is_some() && !self.inspected_here() {
-            effects.push(Effect::Inspect(self.focus, self.present()));
-        }
         effects
     }
 
@@ -604,16 +648,23 @@ impl App {
         self.inspected.as_ref().is_some_and(|(task, size, _)| (*task, *size) == here)
     }
 
-    /// What must be recomputed because a step does not hold it; asked for when the cursor rests.
-    pub fn wanted(&self) -> Option<Effect> {
+    /// What must be recomputed because a step does not hold it, asked for once: β of all features when the cursor rests, and
+    /// what each class contributes while a feature is looked at.
+    pub fn wanted(&mut self) -> Option<Effect> {
         let step = self.step()?;
         let whole = matches!(step.beta, Some(crate::run::Betas::Whole(_)));
-        (self.view == View::Explore
-            && !whole
-            && !self.playing
-            && !self.inspected_here()
-            && self.plan.is_some())
-        .then(|| Effect::Inspect(self.focus, self.present()))
+        let looking = matches!(self.overlay, Overlay::Feature(_));
+        let resting = self.view == View::Explore && !whole && !self.playing;
+        let here = (self.focus, step.size);
+        if self.plan.is_none()
+            || !(looking || resting)
+            || self.inspected_here()
+            || self.asked.is_some_and(|(task, size)| (task, size) == here || looking && self.playing)
+        {
+            return None;
+        }
+        self.asked = Some(here);
+        Some(Effect::Inspect(self.focus, self.present()))
     }
 
     fn what_if(&mut self, removed: bool) -> Vec<Effect> {
@@ -690,6 +741,7 @@ impl App {
         fresh.sort = self.sort;
         fresh.speed = self.speed;
         fresh.per_class = self.per_class;
+        fresh.height = self.height;
         *self = fresh;
     }
 }

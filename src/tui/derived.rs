@@ -31,7 +31,7 @@ pub struct Derived {
     pub agreement: Vec<(usize, Agreement)>,
     /// Similarity of the first two methods, by falling size.
     pub similarity: Vec<(usize, Similarity)>,
-    ranking_for: Option<(TaskId, usize, u64, Sort, bool)>,
+    ranking_for: Option<(TaskId, Option<usize>, u64, Sort, bool)>,
     ranks_for: Option<(Method, u64)>,
     stops_for: Option<(Method, u64, BetaRule)>,
     agreement_for: Option<(Method, u64)>,
@@ -90,13 +90,7 @@ impl Derived {
     fn refresh_ranking(&mut self, app: &App, info: &RunInfo) {
         let inspected = app.inspected_here();
         let data = if app.sort == Sort::MeanRank { app.finished } else { 0 };
-        let key = (
-            app.focus,
-            app.cursor.min(app.steps()),
-            data + (app.steps().min(1) as u64) * 2,
-            app.sort,
-            inspected,
-        );
+        let key = (app.focus, app.step().map(|_| app.cursor), data, app.sort, inspected);
         if self.ranking_for == Some(key) {
             return;
         }
@@ -134,17 +128,18 @@ impl Derived {
             Sort::MeanRank => self.rows.clone_from(&self.by_mean_rank),
             Sort::Turn => {
                 let going: Vec<usize> = app.step().map_or_else(Vec::new, |step| step.removed.clone());
-                let turn = |unit: usize| going.iter().position(|&other| other == unit).unwrap_or(usize::MAX);
+                let mut turns = vec![usize::MAX; info.units.len()];
+                going.iter().enumerate().for_each(|(turn, &unit)| turns[unit] = turn);
+                let turn = |unit: usize| turns[unit];
                 let mut here = present.to_vec();
                 let beta = |unit: usize| self.beta[unit].unwrap_or(f32::NEG_INFINITY);
                 here.sort_by(|&a, &b| {
                     turn(a).cmp(&turn(b)).then(beta(b).total_cmp(&beta(a))).then(a.cmp(&b))
                 });
-                let gone_at = |unit: usize| app.trace().and_then(|trace| trace.removed_at(unit)).unwrap_or(0);
-                let mut gone: Vec<usize> =
-                    (0..info.units.len()).filter(|unit| present.binary_search(unit).is_err()).collect();
-                gone.sort_by(|&a, &b| gone_at(b).cmp(&gone_at(a)).then(a.cmp(&b)));
-                here.extend(gone);
+                // The path itself is the order in which they went.
+                let steps = app.trace().map_or(&[][..], |trace| trace.steps());
+                let gone = steps[..app.cursor.min(steps.len())].iter().rev();
+                here.extend(gone.flat_map(|step| step.removed.iter().rev().copied()));
                 self.rows = here;
             }
         }
@@ -200,8 +195,10 @@ impl Derived {
                 });
                 splits.map(|(_, trace)| trace.ranks().to_vec()).collect()
             };
-            let both: Vec<usize> =
-                common_sizes(&app.history, b).into_iter().filter(|size| sizes.contains(size)).collect();
+            // Sizes fall along both lists.
+            let first = common_sizes(&app.history, a);
+            let shared = |size: &usize| first.binary_search_by(|other| size.cmp(other)).is_ok();
+            let both: Vec<usize> = common_sizes(&app.history, b).into_iter().filter(shared).collect();
             let removable: Vec<usize> = both.iter().map(|size| size - info.kept()).collect();
             self.similarity =
                 both.iter().copied().zip(similarity_by_size(&pair(a), &pair(b), &removable)).collect();

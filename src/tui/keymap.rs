@@ -38,11 +38,7 @@ pub struct Keymap {
 impl Key {
     /// From what the terminal sent.
     pub fn of(event: &KeyEvent) -> Self {
-        let code = match event.code {
-            KeyCode::BackTab => KeyCode::BackTab,
-            other => other,
-        };
-        Self { code, ctrl: event.modifiers.contains(KeyModifiers::CONTROL) }
+        Self { code: event.code, ctrl: event.modifiers.contains(KeyModifiers::CONTROL) }
     }
 
     /// From its name: `q`, `space`, `left`, `pageup`, `ctrl-z`.
@@ -184,21 +180,31 @@ impl Keymap {
         binding.and_then(|binding| binding.keys.first()).map_or_else(String::new, |key| key.name())
     }
 
-    /// Gives an action other keys; refuses an unknown name, an unknown key, or a key that is taken.
-    pub fn rebind(&mut self, name: &str, keys: &[String]) -> Result<()> {
+    /// Gives actions other keys, all at once so that two can swap; refuses an unknown name, an unknown key, or a key with
+    /// two meanings.
+    pub fn rebind(&mut self, changes: &[(String, Vec<String>)]) -> Result<()> {
+        for (name, keys) in changes {
+            self.replace(name, keys)?;
+        }
+        for (i, binding) in self.bindings.iter().enumerate() {
+            let taken = |other: &&Binding| other.keys.iter().any(|key| binding.keys.contains(key));
+            if let Some(other) = self.bindings[..i].iter().find(taken) {
+                return Err(Error::usage(format!(
+                    "'{}' and '{}' would have a key in common",
+                    other.name, binding.name
+                ))
+                .remedy("give one of them another key"));
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, name: &str, keys: &[String]) -> Result<()> {
         let parsed: Option<Vec<Key>> = keys.iter().map(|key| Key::parse(key)).collect();
         let Some(parsed) = parsed else {
             return Err(Error::usage(format!("'{}' is not a key", keys.join("', '")))
                 .remedy("write a character, space, enter, left, pageup, ctrl-x and the like"));
         };
-        if let Some(other) = self
-            .bindings
-            .iter()
-            .find(|binding| binding.name != name && binding.keys.iter().any(|key| parsed.contains(key)))
-        {
-            return Err(Error::usage(format!("a key of '{name}' is already the key of '{}'", other.name))
-                .remedy("give that one another key too, before it"));
-        }
         match self.bindings.iter_mut().find(|binding| binding.name == name) {
             Some(binding) => {
                 binding.keys = parsed;
@@ -233,16 +239,19 @@ mod tests {
     #[test]
     fn keys_can_be_changed_and_mistakes_are_named() {
         let mut map = Keymap::default();
-        map.rebind("quit", &["Q".into()]).unwrap();
+        let change = |name: &str, key: &str| (name.to_owned(), vec![key.to_owned()]);
+        map.rebind(&[change("quit", "Q")]).unwrap();
         assert_eq!(map.action(Key::parse("Q").unwrap()), Some(Action::Quit));
         assert_eq!(map.action(Key::parse("q").unwrap()), None);
         for (name, key, part) in [
             ("fly", "f", "no action 'fly'"),
-            ("quit", "n", "already the key of 'step'"),
+            ("quit", "n", "'step' and 'quit' would have a key in common"),
             ("quit", "hyper-q", "is not a key"),
         ] {
-            let error = map.rebind(name, &[key.into()]).unwrap_err();
+            let error = Keymap::default().rebind(&[change(name, key)]).unwrap_err();
             assert!(error.to_string().contains(part), "{error}");
         }
+        map.rebind(&[change("step", "N"), change("finish", "n")]).unwrap();
+        assert_eq!(map.action(Key::parse("n").unwrap()), Some(Action::ToEnd));
     }
 }

@@ -8,6 +8,7 @@ mod action;
 mod app;
 mod derived;
 mod form;
+mod hands;
 mod input;
 mod keymap;
 mod screen;

@@ -1,29 +1,29 @@
 //! The loop: waits for whatever comes first, lets the state change, and draws when there is something new.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, select, unbounded};
 use crossterm::clipboard::CopyToClipboard;
-use crossterm::event::{
-    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
+use crossterm::event::{Event, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::layout::Position;
+use unicode_width::UnicodeWidthStr;
 
-use super::action::Action;
-use super::app::{App, Effect, Overlay, Pause};
+use super::app::{App, Effect, Pause};
 use super::input::{Input, listen};
-use super::keymap::{Key, Keymap};
+use super::keymap::Keymap;
 use super::session::{Order, Session};
 use super::terminal::{Screen, give_back};
 use super::theme::Theme;
-use super::view::{Hit, Hits, draw};
+use super::view::{Hits, draw};
 use crate::error::{Error, Result, printable};
-use crate::report::write_tables;
-use crate::run::{RunOptions, RunSpec};
+use crate::fault;
+use crate::history::History;
+use crate::report::{write_report, write_tables};
+use crate::run::{Plan, RunOptions, RunSpec};
 
 /// While the engine is asked to pause, how often it is asked whether it has.
 const PAUSE_POLL: Duration = Duration::from_millis(50);
@@ -104,6 +104,9 @@ struct Desk {
     size: (u16, u16),
 }
 
+/// What writes files of a run into a directory.
+type Write = fn(&Path, &History, Option<&Plan>) -> Result<()>;
+
 /// Whether the loop goes on.
 type Flow = std::ops::ControlFlow<u8>;
 
@@ -164,6 +167,9 @@ impl Desk {
     }
 
     fn frame(&mut self, screen: &mut Screen) -> io::Result<()> {
+        if self.app.info().is_some() {
+            fault::strike(|| "ui".to_owned());
+        }
         self.app.refresh();
         if let (Some(Effect::Inspect(task, units)), Some(plan)) = (self.app.wanted(), self.app.plan.clone()) {
             self.session.inspect(plan, task, units);
@@ -175,6 +181,7 @@ impl Desk {
             *hits = draw(frame, app);
         })?;
         self.size = size;
+        self.app.height = usize::from(size.1);
         self.dirty = false;
         Ok(())
     }
@@ -188,80 +195,16 @@ impl Desk {
             Input::Signal(number) => return Ok(Flow::Break(128 + u8::try_from(number).unwrap_or(0))),
             Input::Resized | Input::Terminal(Event::Resize(..)) => screen.resize()?,
             Input::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                let effects = self.key(key);
+                let effects = self.app.key(key);
                 return self.carry_out(effects, screen);
             }
             Input::Terminal(Event::Mouse(mouse)) => {
-                let effects = self.mouse(mouse);
+                let effects = self.app.mouse(mouse, &self.hits);
                 return self.carry_out(effects, screen);
             }
             Input::Terminal(_) => {}
         }
         Ok(Flow::Continue(()))
-    }
-
-    /// A key goes to what is being typed, or through the keymap.
-    fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-        let leaves = key.code == KeyCode::Esc || (ctrl && key.code == KeyCode::Char('c'));
-        match (&mut self.app.overlay, key.code) {
-            (Overlay::Prompt(..) | Overlay::Options(_), _) if leaves => self.app.overlay = Overlay::None,
-            (Overlay::Prompt(prompt, text), KeyCode::Enter) => {
-                let (prompt, text) = (*prompt, std::mem::take(text));
-                self.app.submit(prompt, &text);
-            }
-            (Overlay::Prompt(_, text), KeyCode::Backspace) => {
-                text.pop();
-            }
-            (Overlay::Prompt(_, text), KeyCode::Char(c)) if !ctrl => text.push(c),
-            (Overlay::Options(form), KeyCode::Enter) => match form.spec() {
-                Ok(spec) => return vec![Effect::Rerun(Box::new(spec))],
-                Err(error) => form.error = Some(error.to_string()),
-            },
-            (Overlay::Options(form), KeyCode::Up | KeyCode::BackTab) => form.go(false),
-            (Overlay::Options(form), KeyCode::Down | KeyCode::Tab) => form.go(true),
-            (Overlay::Options(form), KeyCode::Backspace) => form.erase(),
-            (Overlay::Options(form), KeyCode::Char(c)) if !ctrl => form.insert(c),
-            (Overlay::Prompt(..) | Overlay::Options(_), _) => {}
-            _ => {
-                if let Some(action) = self.app.keymap.action(Key::of(&key)) {
-                    return self.app.update(action);
-                }
-            }
-        }
-        Vec::new()
-    }
-
-    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
-        match mouse.kind {
-            MouseEventKind::ScrollUp => self.app.update(Action::Up),
-            MouseEventKind::ScrollDown => self.app.update(Action::Down),
-            MouseEventKind::Down(MouseButton::Left) => {
-                let at = Position { x: mouse.column, y: mouse.row };
-                // What was drawn last is on top.
-                let hit = self.hits.iter().rev().find(|(area, _)| area.contains(at)).map(|&(_, hit)| hit);
-                if self.app.overlay != Overlay::None {
-                    return self.app.update(Action::Back);
-                }
-                match hit {
-                    Some(Hit::Tab(view)) => self.app.update(Action::Show(view)),
-                    Some(Hit::Unit(unit)) => {
-                        self.app.selected = Some(unit);
-                        Vec::new()
-                    }
-                    Some(Hit::Step(step)) => {
-                        self.app.scrub(step);
-                        Vec::new()
-                    }
-                    Some(Hit::Panel(panel)) => {
-                        self.app.zoom = if self.app.zoom == Some(panel) { None } else { Some(panel) };
-                        Vec::new()
-                    }
-                    None => Vec::new(),
-                }
-            }
-            _ => Vec::new(),
-        }
     }
 
     fn carry_out(&mut self, effects: Vec<Effect>, screen: &mut Screen) -> io::Result<Flow> {
@@ -300,7 +243,7 @@ impl Desk {
     }
 
     /// Writes what was asked for in the background; the status line says where.
-    fn export(&mut self, what: usize, plan: Option<std::sync::Arc<crate::run::Plan>>) {
+    fn export(&mut self, what: usize, plan: Option<Arc<Plan>>) {
         let kept =
             self.settings.out.clone().or_else(|| self.app.directory.clone().filter(|_| self.app.replay));
         let directory = kept.unwrap_or_else(|| PathBuf::from("crfe-export"));
@@ -309,12 +252,16 @@ impl Desk {
             self.app.status = Some(format!("{} cannot be made: {error}", directory.display()));
             return;
         }
-        if what == 0 {
+        if what < 2 {
             let history = self.app.history.clone();
             self.app.status = Some("writing …".into());
             self.session.say(move || {
-                write_tables(&directory, &history, plan.as_deref())?;
-                Ok(format!("all tables are in {}", directory.display()))
+                let (write, words): (Write, _) = match what {
+                    0 => (write_tables, "all tables are"),
+                    _ => (write_report, "tables, figures and report.html are"),
+                };
+                write(&directory, &history, plan.as_deref())?;
+                Ok(format!("{words} in {}", directory.display()))
             });
         } else {
             let name = directory.join(format!("{}.txt", self.app.view.name().to_lowercase()));
@@ -351,7 +298,14 @@ fn as_text(app: &mut App, (width, height): (u16, u16)) -> String {
     });
     let buffer = terminal.backend().buffer();
     let row = |y: u16| {
-        let line: String = (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect();
+        let mut line = String::new();
+        let mut x = 0;
+        while x < buffer.area.width {
+            let symbol = buffer[(x, y)].symbol();
+            line.push_str(symbol);
+            // The cell behind a wide character is covered by it.
+            x += symbol.width().max(1) as u16;
+        }
         line.trim_end().to_owned() + "\n"
     };
     (0..buffer.area.height).map(row).collect()

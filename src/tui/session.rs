@@ -1,5 +1,6 @@
 //! What runs behind the screen: reading the file, the engine, the journal, and closer looks, each telling the screen by message.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +9,15 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::fault;
 use crate::report::TABLES;
 use crate::run::{
     Branch, EventKind, Forced, Gate, Inspection, Live, Plan, Portrait, RunDirectory, RunEvent, RunSpec,
-    Shard, ShardStatus, Source, TaskId, branch, inspect, portrait, state_directory,
+    Shard, ShardStatus, Source, TaskId, branch, inspect, panic_text, portrait, state_directory,
 };
 
+/// The thread without which there is no run.
+const RUN: &str = "crfe-run";
 /// Messages that may wait for the screen.
 const WAITING: usize = 1024;
 /// How often a followed run is asked how its shards stand.
@@ -99,7 +103,7 @@ impl Session {
         }
         let (sender, messages) = bounded(WAITING);
         let session = Self { gate: gate.clone(), messages, sender };
-        session.spawn("crfe-run", move |to| {
+        session.spawn(RUN, move |to| {
             let ended = match &order {
                 Order::Compute(compute) => run(compute, &gate, &to),
                 Order::Open(directory, data) => replay(directory, data.as_deref(), &to),
@@ -159,7 +163,24 @@ impl Session {
     fn spawn(&self, name: &str, work: impl FnOnce(Sender<Message>) + Send + 'static) {
         let to = self.sender.clone();
         let for_failure = self.sender.clone();
-        if std::thread::Builder::new().name(name.into()).spawn(move || work(to)).is_err() {
+        let place = name.to_owned();
+        let guarded = move || {
+            let fault = to.clone();
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                fault::strike(|| place.clone());
+                work(to);
+            }));
+            if let Err(panic) = outcome {
+                let words = format!("internal fault: {}", panic_text(&*panic));
+                let ends = place == RUN;
+                let _ = fault.send(if ends {
+                    Message::Failed(Error::internal(words))
+                } else {
+                    Message::Said(words)
+                });
+            }
+        };
+        if std::thread::Builder::new().name(name.into()).spawn(guarded).is_err() {
             let _ = for_failure.try_send(Message::Said("no thread could be started".into()));
         }
     }

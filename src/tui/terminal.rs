@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ThreadId;
 
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
@@ -13,8 +14,6 @@ use crossterm::{execute, queue};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal};
-
-use crate::run::WORKER;
 
 /// A frame is one write, not one a cell.
 const FRAME_BYTES: usize = 64 * 1024;
@@ -93,14 +92,18 @@ pub fn give_back() {
     }
 }
 
-/// A worker's panic is a failed task on a living screen; any other gives the terminal back before it is told.
+/// A panic on the thread that draws gives the terminal back before it is told; on any other the screen lives on, and whoever
+/// started the thread tells what happened.
 fn install_hook() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
-        let usual = std::panic::take_hook();
+        let (usual, draws) = (std::panic::take_hook(), std::thread::current().id());
+        let here = move |id: ThreadId| id == draws;
         std::panic::set_hook(Box::new(move |panic| {
-            if std::thread::current().name() != Some(WORKER) {
+            if here(std::thread::current().id()) {
                 give_back();
+            }
+            if !ENTERED.load(Ordering::SeqCst) {
                 usual(panic);
             }
         }));

@@ -139,6 +139,43 @@ impl Theme {
         marks[i % 3]
     }
 
+    /// How many classes can be told apart in one chart.
+    pub const CLASSES: usize = 6;
+
+    /// The style of a class's curve.
+    pub fn class(&self, class: usize) -> Style {
+        let dark = [
+            (SKY, Color::Cyan),
+            (ORANGE, Color::Yellow),
+            (GREEN, Color::Green),
+            (YELLOW, Color::White),
+            (VERMILION, Color::Red),
+            (PURPLE, Color::Magenta),
+        ];
+        let light = [
+            (BLUE, Color::Blue),
+            (ORANGE, Color::Yellow),
+            (GREEN, Color::Green),
+            (PURPLE, Color::Magenta),
+            (VERMILION, Color::Red),
+            (SKY, Color::Cyan),
+        ];
+        let (rgb, sixteen) = if self.light { light } else { dark }[class % Self::CLASSES];
+        let style = Style::new().fg(self.colour(rgb, sixteen));
+        // Without colours at least half of them differ from the others.
+        if self.depth == Depth::None && class % 2 == 1 { style.add_modifier(Modifier::DIM) } else { style }
+    }
+
+    /// The mark of a class, beside its colour.
+    pub fn class_mark(&self, class: usize) -> &'static str {
+        let marks = if self.ascii {
+            ["1", "2", "3", "4", "5", "6"]
+        } else {
+            ["●", "○", "◆", "◇", "■", "□"]
+        };
+        marks[class % Self::CLASSES]
+    }
+
     /// The colour of a share in a heatmap: from the background to full.
     pub fn heat(&self, share: f64) -> Color {
         let share = share.clamp(0.0, 1.0);

@@ -38,14 +38,8 @@ fn ranks(app: &App) -> Vec<&[Option<u32>]> {
 
 /// Features × sizes: in what share of the splits a feature survives to a size.
 fn by_size(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    let inside = panel(
-        frame,
-        app,
-        area,
-        0,
-        &format!("{}: share of splits that keep it, by size", app.focus.method),
-        hits,
-    );
+    let inside =
+        panel(frame, app, area, 0, &format!("{}: share of splits that keep it", app.focus.method), hits);
     let Some(info) = app.info() else { return };
     let ranks = ranks(app);
     if ranks.is_empty() {
@@ -140,16 +134,16 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let say = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"));
     let values = at.map_or_else(String::new, |a| {
         format!(
-            ": I_J {:.2}, I_W {:.2}, Kuncheva {}, Nogueira {}",
+            ": I_J {:.2}, I_W {:.2}{}, Nogueira {}",
             a.jaccard,
             a.i_w,
-            say(a.kuncheva),
+            if area.width >= 100 { format!(", Kuncheva {}", say(a.kuncheva)) } else { String::new() },
             say(a.nogueira)
         )
     });
     let alike = app.derived.similarity.iter().find(|(other, _)| *other == size);
     let alike = alike.map_or_else(String::new, |(_, s)| format!("; methods alike {:.2}", s.jaccard.mean));
-    let inside = panel(frame, app, area, 2, &format!("Agreement of splits at {size}{values}{alike}"), hits);
+    let inside = panel(frame, app, area, 2, &format!("Agreement at {size}{values}{alike}"), hits);
     let Some(info) = app.info() else { return };
     if app.derived.agreement.is_empty() {
         return nothing(frame, app, inside);

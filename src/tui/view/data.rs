@@ -29,6 +29,15 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     notes(frame, app, info, halves[1], hits);
 }
 
+/// Lines of the longer panel, before long ones are wrapped.
+pub fn length(info: &RunInfo, failed: usize) -> usize {
+    let table = FACTS + info.classes.len();
+    table.max(info.audit.notes.len() + failed + info.dropped.len() + 2)
+}
+
+/// Facts above the classes.
+const FACTS: usize = 7;
+
 fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
     let inside = panel(frame, app, area, 0, "Table", hits);
     let width = usize::from(inside.width);
@@ -115,7 +124,10 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
         lines.push(Line::from(clean(&text)));
     }
     for (task, why) in app.history.failed() {
-        lines.push(Line::styled(clean(&format!("! {task} failed: {why}")), app.theme.style(Role::Bad)));
+        lines.push(Line::styled(
+            clean(&format!("! {} on split {} failed: {why}", task.method, task.split + 1)),
+            app.theme.style(Role::Bad),
+        ));
     }
     if !info.dropped.is_empty() {
         lines.push(Line::from(""));
@@ -124,9 +136,11 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
             app.theme.style(Role::Accent),
         ));
     }
-    for dropped in &info.dropped {
+    let first = app.scroll[app.view as usize];
+    // Thousands may have been left out; the rest is below the last line that can be seen.
+    for dropped in info.dropped.iter().take(first + usize::from(inside.height)) {
         lines.push(Line::from(clean(&format!("  {}: {}", dropped.name, dropped.reason))));
     }
-    let first = app.scroll[app.view as usize].min(lines.len().saturating_sub(1));
+    let first = first.min(lines.len().saturating_sub(1));
     frame.render_widget(Paragraph::new(lines.split_off(first)).wrap(Wrap { trim: false }), inside);
 }

@@ -25,7 +25,7 @@ fn stops(app: &App) -> (Option<usize>, Option<usize>) {
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits, curves: bool) {
     let (knee, beta) = stops(app);
     let say = |size: Option<usize>| size.map_or_else(|| "–".to_owned(), |size| size.to_string());
-    let title = format!("Mean β; stops: knee {}, β rule {}", say(knee), say(beta));
+    let title = format!("Mean β; knee {}, β rule {}", say(knee), say(beta));
     let inside = panel(frame, app, area, 1, &title, hits);
     let Some(trace) = app.trace().filter(|trace| !trace.steps().is_empty()) else {
         frame.render_widget(Paragraph::new("nothing yet"), inside);

@@ -32,9 +32,15 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         None => {}
     }
     if area.width < 72 {
-        let [table, now] = Layout::vertical([Constraint::Min(5), Constraint::Length(6)]).areas(area);
+        // A branch that was asked for is more telling than what the main path does.
+        let height = if app.branch.is_some() { area.height / 2 } else { 6 };
+        let [table, now] = Layout::vertical([Constraint::Min(5), Constraint::Length(height)]).areas(area);
         ranking::draw(frame, app, table, hits);
-        goes_now(frame, app, now);
+        if app.branch.is_some() {
+            what_if::draw(frame, app, now, hits);
+        } else {
+            goes_now(frame, app, now);
+        }
         return;
     }
     let left = if area.width >= 120 { Constraint::Percentage(48) } else { Constraint::Length(46) };
@@ -54,7 +60,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 
 /// The feature that goes, why, and how close it was.
 fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let block = super::framed(app, "Goes now");
+    let block = super::framed(app, "Goes now", area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     let (Some(info), Some(step)) = (app.info(), app.step()) else {

@@ -4,8 +4,9 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
+use unicode_width::UnicodeWidthStr;
 
-use super::text::{fit, number};
+use super::text::{clean, fit, number};
 use crate::run::{Betas, RunInfo};
 use crate::tui::app::App;
 use crate::tui::theme::Role;
@@ -14,7 +15,10 @@ use crate::tui::theme::Role;
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize) {
     let Some(info) = app.info().filter(|info| unit < info.units.len()) else { return };
     frame.render_widget(Clear, area);
-    let block = super::framed(app, &format!("{} (esc back, ↑↓ others)", info.units[unit].name));
+    let hint = " (esc back, ↑↓ others)";
+    let room = usize::from(area.width).saturating_sub(4 + hint.width());
+    let own = clean(&info.units[unit].name);
+    let block = super::framed(app, &format!("{}{hint}", fit(&own, room.min(own.width()))), area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     let width = usize::from(inside.width);

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{clean, fit};
+use super::text::{fit, tail};
 use crate::tui::app::{App, Overlay, Phase, Prompt};
 use crate::tui::theme::Role;
 
@@ -21,7 +21,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
             };
             Line::from(vec![
                 Span::styled(question, app.theme.style(Role::Accent)),
-                Span::raw(clean(text)),
+                Span::raw(tail(text, width.saturating_sub(question.width() + 1))),
                 Span::styled(app.theme.glyph("▏", "_"), app.theme.style(Role::Cursor)),
             ])
         }

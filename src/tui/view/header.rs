@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{clean, fit};
+use super::text::{clean, fit, share};
 use super::{Hit, Hits};
 use crate::tui::action::View;
 use crate::tui::app::{App, Pause, Phase};
@@ -90,7 +90,7 @@ fn about(app: &App, width: usize) -> Line<'static> {
         Some(step) => format!("step {}/{}, {} left", step.t + 1, app.steps(), step.size),
         None => "waiting".into(),
     };
-    let target = 1.0 - info.spec.epsilon;
+    let target = share(1.0 - info.spec.epsilon);
     let (promise, role) =
         if info.spec.guaranteed() { ("guaranteed", Role::Good) } else { ("guarantee void", Role::Bad) };
     let index = info.spec.methods.iter().position(|&other| other == app.focus.method).unwrap_or(0);

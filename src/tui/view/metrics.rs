@@ -2,17 +2,18 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::plot::{Plot, Series};
-use super::text::fit;
+use super::text::{fit, share};
 use super::{Hits, panel};
 use crate::evaluate::coverage_band;
 use crate::history::METRICS;
+use crate::run::RunInfo;
 use crate::tui::app::App;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, Theme};
 
 /// The metrics by class that can be shown: coverage, mean set size, recall.
 const BY_CLASS: [&str; 3] = ["coverage", "set size", "recall"];
@@ -28,7 +29,13 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     if let Some(panel) = app.zoom {
         chart(frame, app, charts, panel.min(shown.len() - 1), hits);
     } else {
-        let columns = if charts.width >= 120 { 3 } else { 2 }.min(shown.len());
+        // Seven charts fill two rows of four, or as much of a smaller screen as they can.
+        let columns = match charts.width {
+            132.. => 4,
+            120.. => 3,
+            _ => 2,
+        }
+        .min(shown.len());
         // As many rows as are readable; the first metrics matter most.
         let rows = shown.len().div_ceil(columns).min(usize::from(charts.height / 6).max(1));
         let lines = Layout::vertical(vec![Constraint::Ratio(1, rows as u32); rows]).split(charts);
@@ -45,7 +52,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 
 fn legend_height(app: &App) -> u16 {
     let lines = if app.per_class {
-        app.info().map_or(1, |info| info.classes.len().min(6))
+        app.info().map_or(1, |info| classes(app, info).len())
     } else {
         app.spec.methods.len()
     };
@@ -61,20 +68,21 @@ fn chart(frame: &mut Frame<'_>, app: &App, area: Rect, metric: usize, hits: &mut
     };
     let is_coverage = metric == 0;
     let target = 1.0 - info.spec.epsilon;
+    let aim = share(target);
     let promise = match (is_coverage, info.spec.guaranteed()) {
-        (true, true) => format!(", target {target}"),
-        (true, false) => format!(", target {target}: guarantee void"),
+        (true, true) => format!(", target {aim}"),
+        (true, false) => format!(", target {aim}: guarantee void"),
         _ => String::new(),
     };
     let inside = panel(frame, app, area, metric, &format!("{name}{promise}"), hits);
     let mut series = Vec::new();
     if app.per_class {
         if let Some(curve) = app.history.curve(app.focus.method) {
-            for class in 0..info.classes.len().min(6) {
+            for class in classes(app, info) {
                 let value = move |size: usize| curve.of_class(size, class).map(|values| values[metric]);
                 series.push(Series {
-                    style: class_style(app, class),
-                    mark: "*",
+                    style: app.theme.class(class),
+                    mark: app.theme.class_mark(class),
                     faint: false,
                     value: Box::new(value),
                 });
@@ -111,7 +119,7 @@ fn chart(frame: &mut Frame<'_>, app: &App, area: Rect, metric: usize, hits: &mut
     }
     let mut lines = Vec::new();
     if is_coverage {
-        lines.push((target, app.theme.style(Role::Warn)));
+        lines.push((target, app.theme.style(Role::Good)));
         if let Some((lo, hi)) = band(app).filter(|_| !app.per_class) {
             lines.extend([(lo, app.theme.style(Role::Dim)), (hi, app.theme.style(Role::Dim))]);
         }
@@ -133,9 +141,11 @@ fn band(app: &App) -> Option<(f64, f64)> {
         .map(|band| (band.lo, band.hi))
 }
 
-fn class_style(app: &App, class: usize) -> Style {
-    let style = app.theme.series(class);
-    if class >= 3 { style.add_modifier(Modifier::DIM) } else { style }
+/// The classes that are shown: as many as can be told apart, from the scroll position on.
+fn classes(app: &App, info: &RunInfo) -> std::ops::Range<usize> {
+    let all = info.classes.len();
+    let first = app.scroll[app.view as usize].min(all.saturating_sub(Theme::CLASSES));
+    first..(first + Theme::CLASSES).min(all)
 }
 
 /// The exact values under the cursor.
@@ -150,18 +160,27 @@ fn values(frame: &mut Frame<'_>, app: &App, area: Rect) {
         (false, false) => &["coverage", "set size", "certain", "uncert.", "mistrust", "accuracy", "macro F1"],
     };
     let cell = if wide { 15 } else { 9 };
-    let lead = format!("at {size}");
+    // Beside three numbers a class has room for its name.
+    let lead_width =
+        if app.per_class { usize::from(area.width).saturating_sub(3 * cell).clamp(14, 40) } else { 14 };
+    let unseen = info.classes.len().saturating_sub(Theme::CLASSES);
+    let lead = if app.per_class && unseen > 0 {
+        format!("at {size} (↑↓ {unseen} more)")
+    } else {
+        format!("at {size}")
+    };
     let heading: String =
         names.iter().map(|name| format!("{:>cell$}", fit(name, cell - 1).trim_end())).collect();
-    lines.push(Line::styled(format!("{}{heading}", fit(&lead, 14)), app.theme.style(Role::Dim)));
+    lines.push(Line::styled(format!("{}{heading}", fit(&lead, lead_width)), app.theme.style(Role::Dim)));
     if app.per_class {
-        for (class, name) in info.classes.iter().enumerate().take(6) {
+        for class in classes(app, info) {
+            let name = format!("{} {}", app.theme.class_mark(class), info.classes[class]);
             let values = app.history.curve(app.focus.method).and_then(|curve| curve.of_class(size, class));
             let cells: String = (0..BY_CLASS.len())
                 .map(|i| format!("{:>cell$}", values.map_or_else(String::new, |v| format!("{:.3}", v[i]))))
                 .collect();
             lines.push(Line::from(vec![
-                Span::styled(fit(name, 14), class_style(app, class)),
+                Span::styled(fit(&name, lead_width), app.theme.class(class)),
                 Span::raw(cells),
             ]));
         }

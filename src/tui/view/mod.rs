@@ -31,7 +31,12 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 
 use super::action::View;
 use super::app::{App, Overlay, Phase};
+use super::keymap::Keymap;
 use super::theme::Role;
+use crate::run::RunInfo;
+
+/// Lines around a view: two above, two below.
+pub const AROUND: usize = 4;
 
 /// Smaller than this it only says so.
 const SMALLEST: (u16, u16) = (40, 12);
@@ -65,8 +70,56 @@ pub fn panels(view: View) -> &'static [&'static str] {
     }
 }
 
+/// Lines of the help.
+pub fn help_length(keymap: &Keymap) -> usize {
+    overlay::help_length(keymap)
+}
+
+/// Lines of the longer panel of the data view, at least.
+pub fn data_length(info: &RunInfo, failed: usize) -> usize {
+    data::length(info, failed)
+}
+
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, app: &App) -> Hits {
+    let hits = draw_all(frame, app);
+    if app.theme.ascii {
+        // Also letters such as β, and names from the file.
+        let cells = frame.buffer_mut().content.iter_mut();
+        cells.filter(|cell| !cell.symbol().is_ascii()).for_each(|cell| {
+            let plain = ascii(cell.symbol());
+            cell.set_symbol(plain);
+        });
+    }
+    hits
+}
+
+/// The nearest ASCII character.
+fn ascii(symbol: &str) -> &'static str {
+    match symbol.chars().next().unwrap_or(' ') {
+        'β' => "b",
+        'λ' => "l",
+        'ε' => "e",
+        'ψ' => "w",
+        'Σ' => "S",
+        '²' => "2",
+        '′' => "'",
+        '″' => "\"",
+        '×' => "x",
+        '±' => "~",
+        '…' => "~",
+        '–' | '—' | '─' | '−' => "-",
+        '·' => ".",
+        '│' => "|",
+        '↑' => "^",
+        '↓' => "v",
+        '←' => "<",
+        '→' => ">",
+        _ => "?",
+    }
+}
+
+fn draw_all(frame: &mut Frame<'_>, app: &App) -> Hits {
     let mut hits = Vec::new();
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
@@ -107,7 +160,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App) -> Hits {
 
 /// A bordered panel; its inside. The title can be clicked to enlarge it.
 fn panel(frame: &mut Frame<'_>, app: &App, area: Rect, index: usize, title: &str, hits: &mut Hits) -> Rect {
-    let block = framed(app, title);
+    let block = framed(app, title, area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     if area.height > 0 {
@@ -116,8 +169,9 @@ fn panel(frame: &mut Frame<'_>, app: &App, area: Rect, index: usize, title: &str
     inside
 }
 
-/// A block in the house style.
-fn framed<'a>(app: &App, title: &str) -> Block<'a> {
+/// A block in the house style, its title cut to the width of its place.
+fn framed<'a>(app: &App, title: &str, area: Rect) -> Block<'a> {
+    let title = text::head(title, usize::from(area.width).saturating_sub(4));
     let borders = if app.theme.ascii {
         ratatui::symbols::border::Set {
             top_left: "+",
@@ -136,7 +190,7 @@ fn framed<'a>(app: &App, title: &str) -> Block<'a> {
         .borders(Borders::ALL)
         .border_set(borders)
         .border_style(app.theme.style(Role::Dim))
-        .title(Span::styled(format!(" {} ", text::clean(title)), app.theme.style(Role::Accent)))
+        .title(Span::styled(format!(" {title} "), app.theme.style(Role::Accent)))
 }
 
 fn loading(frame: &mut Frame<'_>, app: &App, area: Rect, bytes: u64, of: u64) {

@@ -6,10 +6,11 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
-use super::text::{clean, fit};
+use super::text::{clean, fit, tail};
 use crate::tui::action::Action;
 use crate::tui::app::{App, EXPORTS, Overlay};
 use crate::tui::form::Form;
+use crate::tui::keymap::Keymap;
 use crate::tui::theme::Role;
 
 /// Draws it in the middle of an area.
@@ -21,20 +22,26 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
         Overlay::Quit => ("Quit?", quit(app), 0),
         Overlay::None | Overlay::Feature(_) | Overlay::Prompt(..) => return,
     };
-    let width = area.width.min(76);
-    let height = area.height.min(lines.len() as u16 + 2);
+    let width = area.width.min(80);
+    // A refusal may need a second line.
+    let wraps = matches!(app.overlay, Overlay::Quit | Overlay::Options(_));
+    let height = area.height.min(lines.len() as u16 + if wraps { 3 } else { 2 });
     let place =
         Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     frame.render_widget(Clear, place);
-    let block = super::framed(app, title);
+    let block = super::framed(app, title, place);
     let inside = block.inner(place);
     frame.render_widget(block, place);
     let most = lines.len().saturating_sub(usize::from(inside.height));
     let words = Paragraph::new(lines).scroll((scroll.min(most) as u16, 0));
-    frame.render_widget(
-        if matches!(app.overlay, Overlay::Quit) { words.wrap(Wrap { trim: true }) } else { words },
-        inside,
-    );
+    frame.render_widget(if wraps { words.wrap(Wrap { trim: false }) } else { words }, inside);
+}
+
+/// Lines of [`help`]: one a binding, a title and a gap a chapter, two about the mouse.
+pub fn help_length(keymap: &Keymap) -> usize {
+    let bindings = keymap.bindings();
+    let chapters = 1 + bindings.windows(2).filter(|pair| pair[0].chapter != pair[1].chapter).count();
+    bindings.len() + 2 * chapters - 1 + 2
 }
 
 /// Made from the keymap.
@@ -83,14 +90,14 @@ fn options(app: &App, form: &Form) -> Vec<Line<'static>> {
                     app.theme.style(Role::Accent),
                 ),
                 Span::styled(fit(field.name, 13), style),
-                Span::styled(fit(&value, 22), style),
+                Span::styled(fit(&tail(&value, 22), 22), style),
                 Span::styled(field.hint, app.theme.style(Role::Dim)),
             ])
         })
         .collect();
     lines.push(Line::from(""));
     match &form.error {
-        Some(error) => lines.push(Line::styled(fit(error, 72), app.theme.style(Role::Bad))),
+        Some(error) => lines.push(Line::styled(clean(error), app.theme.style(Role::Bad))),
         None => lines.push(Line::styled(
             "↑↓ choose, type, enter runs again with these settings, esc leaves them",
             app.theme.style(Role::Dim),
@@ -128,4 +135,19 @@ fn quit(app: &App) -> Vec<Line<'static>> {
         Line::from(""),
         Line::styled(format!("{key} or enter quits, esc stays"), app.theme.style(Role::Accent)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::RunOptions;
+    use crate::tui::theme::{Depth, Theme};
+
+    #[test]
+    fn the_help_is_as_long_as_it_says() {
+        let spec = RunOptions::default().check().unwrap();
+        let theme = Theme { depth: Depth::None, light: false, ascii: false };
+        let app = App::new("data.csv".into(), spec, theme, Keymap::default());
+        assert_eq!(help(&app).len(), help_length(&app.keymap));
+    }
 }

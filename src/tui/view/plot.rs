@@ -99,8 +99,8 @@ impl Plot<'_> {
         if from_right > area.x + LABELS + left.len() as u16 {
             buffer.set_string(from_right, y, &right, dim);
             let middle = "features";
-            let at = area.x + LABELS + (area.width - LABELS - middle.len() as u16) / 2;
             if area.width > LABELS + 24 {
+                let at = area.x + LABELS + (area.width - LABELS - middle.len() as u16) / 2;
                 buffer.set_string(at, y, middle, dim);
             }
         }

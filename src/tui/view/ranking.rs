@@ -39,7 +39,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         "{}{}{:>value$}{:>tail$}",
         fit("turn", lead),
         fit("feature", name),
-        "β",
+        "β ",
         "splits",
         tail = tail + bar
     );
@@ -72,7 +72,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
             Span::styled(fit(&turn, lead), app.theme.style(role).patch(style)),
             Span::styled(fit(&info.units[unit].name, name), style),
             Span::styled(
-                format!("{:>value$}", beta.map_or_else(String::new, |beta| number(f64::from(beta)))),
+                format!("{:>1$} ", beta.map_or_else(String::new, |beta| number(f64::from(beta))), value - 1),
                 style,
             ),
         ];

@@ -5,9 +5,35 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::error::printable;
 
-/// Without control characters or bidirectional overrides, in one line.
+/// Without control characters or bidirectional overrides, in one line, and without what has no width of its own: joiners
+/// and selectors are drawn one way by one terminal and another way by the next, and then columns no longer meet.
 pub fn clean(text: &str) -> String {
-    printable(text)
+    let invisible = |c: char| {
+        matches!(c, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}')
+            || matches!(c, '\u{180b}'..='\u{180f}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    let breaks = |c: char| matches!(c, '\u{2028}' | '\u{2029}');
+    let text = printable(text);
+    if !text.contains(|c: char| invisible(c) || breaks(c)) {
+        return text;
+    }
+    text.chars().filter(|&c| !invisible(c)).map(|c| if breaks(c) { ' ' } else { c }).collect()
+}
+
+/// What is being typed, in at most `width` cells: its end, where the next character comes.
+pub fn tail(text: &str, width: usize) -> String {
+    let text = clean(text);
+    if text.width() <= width {
+        return text;
+    }
+    let end = take(text.graphemes(true).rev(), width.saturating_sub(1));
+    let end: String = end.graphemes(true).rev().collect();
+    if width == 0 { end } else { format!("…{end}") }
+}
+
+/// A share such as 1 − ε, without the dust of binary fractions.
+pub fn share(value: f64) -> String {
+    ((value * 1e6).round() / 1e6).to_string()
 }
 
 /// Exactly `width` cells: padded on the right, or cut in the middle.
@@ -29,6 +55,15 @@ pub fn fit(text: &str, width: usize) -> String {
     let shown = format!("{head}…{tail}");
     let missing = width.saturating_sub(shown.width());
     shown + &" ".repeat(missing)
+}
+
+/// At most `width` cells, cut at the end.
+pub fn head(text: &str, width: usize) -> String {
+    let text = clean(text);
+    if text.width() <= width || width == 0 {
+        return take(text.graphemes(true), width);
+    }
+    take(text.graphemes(true), width - 1) + "…"
 }
 
 /// The first graphemes that fit into a width.
@@ -76,6 +111,9 @@ mod tests {
             "e\u{301}\u{301}clair",
             "\u{202e}evil",
             "tab\tand\nline",
+            "family 👨\u{200d}👩\u{200d}👧",
+            "heart ❤\u{fe0f} and zero\u{200b}width",
+            "two\u{2028}lines",
         ];
         for name in names {
             for width in 0..40 {
@@ -84,6 +122,24 @@ mod tests {
                 assert!(!fitted.contains(|c: char| c.is_control()));
             }
         }
+    }
+
+    #[test]
+    fn typing_shows_its_end_and_titles_their_beginning() {
+        assert_eq!(tail("abc", 5), "abc");
+        assert_eq!(tail("abcdefgh", 4), "…fgh");
+        assert_eq!(tail("日本語", 4), "…語");
+        assert_eq!(tail("abc", 0), "");
+        assert_eq!(
+            [head("abcdefgh", 4), head("abc", 3), head("日本語", 4), head("abc", 0)],
+            ["abc…", "abc", "日…", ""]
+        );
+    }
+
+    #[test]
+    fn shares_have_no_dust() {
+        assert_eq!(share(1.0 - 0.07), "0.93");
+        assert_eq!(share(1.0 - 0.1), "0.9");
     }
 
     #[test]

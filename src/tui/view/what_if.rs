@@ -8,6 +8,7 @@ use ratatui::widgets::Paragraph;
 use super::text::{clean, fit};
 use super::{Hits, panel};
 use crate::run::Forced;
+use crate::tui::action::Action;
 use crate::tui::app::App;
 use crate::tui::theme::Role;
 
@@ -15,7 +16,9 @@ use crate::tui::theme::Role;
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let inside = panel(frame, app, area, 3, "What if", hits);
     let (Some(info), Some(branch), Some(trace)) = (app.info(), &app.branch, app.trace()) else {
-        let words = "select a feature; d lets it go now, p keeps it to the end";
+        let key = |action| app.keymap.key_of(action);
+        let (removed, kept) = (key(Action::WhatIfRemoved), key(Action::WhatIfKept));
+        let words = format!("select a feature; {removed} lets it go now, {kept} keeps it to the end");
         frame.render_widget(Paragraph::new(words).wrap(ratatui::widgets::Wrap { trim: true }), inside);
         return;
     };

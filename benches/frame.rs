@@ -1,0 +1,133 @@
+//! One frame of a large history: 20,000 features, 20 splits, 160 × 48 cells, in every view.
+//!
+//! `cargo bench --bench frame`
+
+use std::sync::Arc;
+
+use crfe::data::{Audit, Unit};
+use crfe::evaluate::Tally;
+use crfe::run::{Betas, EventKind, FORMAT, Parts, Reason, RunEvent, RunInfo, RunOptions, Step, TaskId};
+use crfe::select::Method;
+use crfe::tui::{Action, App, Depth, Keymap, Theme, View, draw};
+use divan::Bencher;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+const FEATURES: usize = 20_000;
+const SPLITS: usize = 20;
+/// Paths that differ; splits share them, so that the history takes megabytes and not gigabytes.
+const PATHS: usize = 4;
+
+fn main() {
+    divan::main();
+}
+
+fn info() -> RunInfo {
+    let spec = RunOptions { methods: vec![Method::Crfe], ..RunOptions::default() };
+    let names: Vec<String> = (0..FEATURES).map(|i| format!("ENSG{i:011}")).collect();
+    let unit = |(i, name): (usize, &String)| Unit { name: name.clone(), columns: vec![i], kept: false };
+    RunInfo {
+        format: FORMAT,
+        spec: spec.check().expect("the defaults are valid"),
+        fingerprint: String::new(),
+        input: "genes.csv".into(),
+        input_sha256: String::new(),
+        splits_sha256: None,
+        directory: None,
+        splits: SPLITS,
+        rows: 200,
+        units: names.iter().enumerate().map(unit).collect(),
+        columns: names,
+        target: "class".into(),
+        classes: vec!["ill".into(), "well".into()],
+        class_counts: vec![100, 100],
+        dropped: Vec::new(),
+        audit: Audit::default(),
+    }
+}
+
+/// A path that removes the features in a scattered order.
+fn steps(path: usize) -> Vec<EventKind> {
+    let order: Vec<usize> = (0..FEATURES).map(|i| (i * 7_919 + path * 1_237) % FEATURES).collect();
+    let mut tally = Tally::new(2);
+    tally.confusion = vec![20, 5, 5, 20];
+    tally.covered = vec![23, 22];
+    tally.set_sizes = vec![30, 31];
+    let step = |t: usize| Step {
+        t,
+        size: FEATURES - t,
+        removed: if t + 1 < FEATURES { vec![order[t]] } else { Vec::new() },
+        criterion: Some(0.1),
+        runner_up: order.get(t + 1).copied(),
+        margin: Some(0.01),
+        beta_mean: -((t + 1) as f64).ln(),
+        stop: None,
+        converged: true,
+        tally: tally.clone(),
+        beta: Some(Betas::Top(order[t..].iter().take(5).map(|&unit| (unit as u32, 0.1)).collect())),
+    };
+    (0..FEATURES).map(|t| EventKind::Step(Arc::new(step(t)))).collect()
+}
+
+fn app() -> App {
+    let info = Arc::new(info());
+    let theme = Theme { depth: Depth::True, light: false, ascii: false };
+    let mut app = App::new("genes.csv".into(), info.spec.clone(), theme, Keymap::default());
+    let mut tell = |task, kind| app.event(&RunEvent { seq: 0, task, kind });
+    tell(None, EventKind::RunStarted(info));
+    let paths: Vec<Vec<EventKind>> = (0..PATHS).map(steps).collect();
+    for split in 0..SPLITS {
+        let task = Some(TaskId { method: Method::Crfe, split });
+        let parts = Parts { train: 75, selection: 38, conformal: vec![19, 18], test: vec![25, 25] };
+        tell(task, EventKind::TaskStarted(parts));
+        paths[split % PATHS].iter().for_each(|step| tell(task, step.clone()));
+        let rest = vec![((FEATURES - 1) * 7_919 + split % PATHS * 1_237) % FEATURES];
+        tell(task, EventKind::TaskFinished { reason: Reason::Complete, rest, cv_size: None });
+    }
+    tell(None, EventKind::RunFinished);
+    app
+}
+
+/// The cursor moves by one step and the screen follows, as in the play.
+#[divan::bench(args = View::ALL.map(View::name))]
+fn step(bencher: Bencher<'_, '_>, view: &str) {
+    let mut app = shown(view);
+    let mut terminal = Terminal::new(TestBackend::new(160, 48)).expect("memory cannot fail");
+    let mut at = 0;
+    bencher.bench_local(|| {
+        at = (at + 1) % FEATURES;
+        app.scrub(at);
+        app.refresh();
+        terminal.draw(|frame| drop(draw(frame, &app))).map(drop)
+    });
+}
+
+/// Only the drawing.
+#[divan::bench(args = View::ALL.map(View::name))]
+fn redraw(bencher: Bencher<'_, '_>, view: &str) {
+    let mut app = shown(view);
+    app.scrub(100);
+    app.refresh();
+    let mut terminal = Terminal::new(TestBackend::new(160, 48)).expect("memory cannot fail");
+    bencher.bench_local(|| terminal.draw(|frame| drop(draw(frame, &app))).map(drop));
+}
+
+/// Everything is stale, as when a split has finished or ψ was slid.
+#[divan::bench(args = View::ALL.map(View::name), sample_count = 10)]
+fn stale(bencher: Bencher<'_, '_>, view: &str) {
+    let mut app = shown(view);
+    bencher.bench_local(|| {
+        app.finished += 1;
+        app.update(Action::WindowDown);
+        app.update(Action::WindowUp);
+        app.refresh();
+    });
+}
+
+fn shown(view: &str) -> App {
+    let mut app = app();
+    let view = View::ALL.into_iter().find(|other| other.name() == view).expect("it is one of them");
+    app.update(Action::Show(view));
+    app.refresh();
+    app
+}

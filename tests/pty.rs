@@ -1,0 +1,372 @@
+//! The real program in a real terminal: every view, every control word, every way to leave. However it ends, the terminal is as
+//! it was: the main screen, a cursor, line editing.
+#![cfg(target_os = "linux")]
+
+#[expect(dead_code, reason = "runs without a screen are another test's")]
+mod program;
+mod terminal;
+
+use std::time::{Duration, Instant};
+
+use program::{finish, program};
+use rustix::process::Signal;
+use tempfile::TempDir;
+use terminal::Terminal;
+
+const HEART: [&str; 3] = ["data/heart.csv", "--splits", "3"];
+/// A quick play, so that nobody waits for it.
+const FAST: [&str; 2] = ["--speed", "240"];
+
+/// The dashboard on the heart table, to the end of its run.
+fn heart(columns: u16, rows: u16) -> Terminal {
+    let terminal = Terminal::start(columns, rows, &[&HEART[..], &FAST].concat());
+    terminal.until("the run is done", |screen| screen.contents().contains("DONE 6/6"));
+    terminal
+}
+
+/// A table that takes a while, if it is let go.
+fn long_table(directory: &TempDir) -> String {
+    let features = 120;
+    let mut text: String = (0..features).map(|j| format!("f{j},")).collect::<String>() + "class\n";
+    for i in 0..200_usize {
+        let values: String =
+            (0..features).map(|j| format!("{},", (i * 31 + j * 17 + i * j * 7) % 101)).collect();
+        text += &format!("{values}{}\n", ["x", "y", "z"][i % 3]);
+    }
+    let file = directory.path().join("long.csv");
+    std::fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn every_view_in_a_small_and_a_large_terminal() {
+    for (columns, rows) in [(80, 24), (200, 60)] {
+        let mut terminal = heart(columns, rows);
+        let landmarks = [
+            ("2", "inefficiency"),
+            ("3", "Agreement at"),
+            ("4", "Where each rule stops"),
+            ("5", "Notes, warnings"),
+            ("1", "Ranking at"),
+            ("?", "halt or resume the play"),
+        ];
+        for (key, landmark) in landmarks {
+            terminal.press(key);
+            terminal.until_text(landmark);
+        }
+        terminal.press("\x1b");
+        terminal.until("help is gone", |screen| !screen.contents().contains("halt or resume the play"));
+        terminal.press("\t");
+        terminal.until_text("inefficiency");
+        terminal.press("q");
+        assert_eq!(terminal.ended(), 0);
+        terminal.until_text("Nothing was written");
+    }
+}
+
+#[test]
+fn the_engine_waits_steps_and_goes_on() {
+    let mut terminal = Terminal::start(100, 30, &[&HEART[..], &["--paused", "--threads", "1"]].concat());
+    terminal.until_text("PAUSED 0/6");
+    for left in ["step 1/1, 13 left", "step 2/2, 12 left", "step 3/3, 11 left"] {
+        terminal.press("n");
+        terminal.until_text(left);
+    }
+    terminal.press("h");
+    terminal.until_text("step 2/3, 12 left");
+    terminal.press("P");
+    terminal.until_text("DONE 6/6");
+    let scrubbing = [
+        ("\x1b[H", "step 1/13, 13 left"),
+        ("\x1b[C", "step 2/13, 12 left"),
+        ("g4\r", "step 10/13, 4 left"),
+        ("\x1b[D", "step 9/13, 5 left"),
+        ("\x1b[F", "step 13/13, 1 left"),
+        ("]", "split 2/3"),
+        ("m", "RFE  split 2/3"),
+        ("\x1b[H", "step 1/13, 13 left"),
+    ];
+    for (keys, words) in scrubbing {
+        terminal.press(keys);
+        terminal.until_text(words);
+    }
+    // The play, from here to the end by itself.
+    terminal.press("++++ ");
+    terminal.until_text("step 13/13, 1 left");
+    terminal.until_text("halted");
+}
+
+#[test]
+fn what_if_find_zoom_and_a_feature() {
+    let mut terminal = heart(120, 36);
+    terminal.press("\x1b[H");
+    terminal.until_text("step 1/13");
+    terminal.press("/chol\rd");
+    terminal.until_text("cholesterol goes at 13 features instead");
+    terminal.press("\x1b");
+    terminal.until_text("Which splits keep it");
+    terminal.press("p");
+    terminal.until_text("cholesterol is kept from 13 features on");
+    terminal.press("\x1b\r");
+    terminal.until_text("correlated twins");
+    terminal.until_text("rank in each finished split");
+    terminal.press("\x1b");
+    terminal.until_text("Ranking at");
+    terminal.press("zz");
+    terminal.until("only the curves", |screen| {
+        let text = screen.contents();
+        text.contains("Mean β") && !text.contains("Ranking at")
+    });
+    terminal.press("\x1b");
+    terminal.until_text("Ranking at");
+}
+
+#[test]
+fn settings_are_checked_and_run_again() {
+    let mut terminal = heart(100, 30);
+    terminal.press("o");
+    terminal.until_text("enter runs again");
+    terminal.press("x\r");
+    terminal.until_text("lambda: '0.5x' cannot be used");
+    // One up from the top is the last line; splits is the seventh.
+    terminal.press("\x7f\t\t\t\t\t\t\x7f2\r");
+    terminal.until_text("DONE 4/4");
+}
+
+#[test]
+fn tables_and_views_are_written_where_it_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let out_text = out.to_str().unwrap();
+    let mut terminal = Terminal::start(120, 30, &[&HEART[..], &FAST, &["--out", out_text]].concat());
+    terminal.until_text("DONE 6/6");
+    terminal.press("x\r");
+    terminal.until_text("all tables are in");
+    assert!(std::fs::read_to_string(out.join("metrics.csv")).unwrap().starts_with("method,split,n_features"));
+    terminal.press("2xj\r");
+    terminal.until_text("this view is in");
+    assert!(std::fs::read_to_string(out.join("metrics.txt")).unwrap().contains("coverage, target 0.9"));
+}
+
+#[test]
+fn any_size_and_back() {
+    let mut terminal = heart(80, 24);
+    for (columns, rows) in [(1, 1), (3, 2), (39, 11), (200, 60), (1, 50), (200, 1), (80, 24)] {
+        terminal.resize(columns, rows);
+    }
+    terminal.press("5");
+    terminal.until_text("Notes, warnings");
+    terminal.resize(30, 8);
+    terminal.until_text("is too small");
+    terminal.resize(120, 40);
+    terminal.until_text("what did it understand of my file?");
+}
+
+#[test]
+fn quitting_a_run_asks_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = long_table(&directory);
+    let mut terminal = Terminal::start(80, 24, &[&file, "--paused"]);
+    terminal.until_text("PAUSED 0/40");
+    terminal.press("q");
+    terminal.until_text("The run is not finished");
+    terminal.press("\x1b");
+    terminal.until("the question is gone", |screen| !screen.contents().contains("The run is not finished"));
+    // Running, not only waiting.
+    terminal.press("P");
+    terminal.until_text("RUNNING");
+    terminal.press("q");
+    terminal.until_text("The run is not finished");
+    terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn signals_end_it_with_their_code() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
+        let mut terminal = heart(80, 24);
+        terminal.signal(signal);
+        assert_eq!(terminal.ended(), code);
+    }
+}
+
+#[test]
+fn ctrl_z_gives_the_shell_its_terminal_and_fg_comes_back() {
+    let script = "set -m; \"$0\" \"$@\"; echo STOPPED; read line; fg >/dev/null; echo OVER";
+    let arguments = [&["-c", script, terminal::PROGRAM], &HEART[..]].concat();
+    // From a view, and while something is typed.
+    for before in ["5", "/chol"] {
+        let mut terminal = Terminal::start_with(80, 24, "sh", &arguments, &[]);
+        terminal.until_text("DONE 6/6");
+        terminal.press(before);
+        terminal.press("\x1a");
+        terminal.until("the shell's screen", |screen| {
+            !screen.alternate_screen() && !screen.hide_cursor() && screen.contents().contains("STOPPED")
+        });
+        terminal.until_cooked();
+        terminal.press("\r");
+        terminal.until("the dashboard", |screen| {
+            screen.alternate_screen() && screen.hide_cursor() && screen.contents().contains("DONE 6/6")
+        });
+        terminal.press("\x1bq");
+        terminal.until_text("OVER");
+        assert_eq!(terminal.ended(), 0);
+    }
+}
+
+#[test]
+fn a_closed_terminal_ends_it() {
+    let terminal = heart(80, 24);
+    terminal.hang_up();
+}
+
+#[test]
+fn a_panic_in_a_worker_is_a_failed_task() {
+    let mut terminal =
+        Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "worker:crfe:1")]);
+    terminal.until_text("DONE 5/6, 1 failed");
+    terminal.press("5");
+    terminal.until_text("CRFE on split 2 failed: internal fault: a fault on purpose");
+    terminal.press("q");
+    terminal.ended();
+}
+
+#[test]
+fn a_panic_behind_the_screen_is_words() {
+    let mut terminal =
+        Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "crfe-inspect")]);
+    terminal.until_text("DONE 6/6");
+    terminal.press("\x1b[Hd");
+    terminal.until_text("internal fault: a fault on purpose");
+    terminal.press("2");
+    terminal.until_text("inefficiency");
+    let terminal = Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "crfe-run")]);
+    terminal.until_text("internal fault: a fault on purpose");
+}
+
+#[test]
+fn a_panic_of_the_screen_gives_the_terminal_back() {
+    let mut terminal = Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "ui")]);
+    assert_eq!(terminal.ended(), 101);
+    terminal.until_text("a fault on purpose");
+}
+
+#[test]
+fn a_bad_file_is_a_sentence_on_the_screen() {
+    let mut terminal = Terminal::start(80, 24, &["data/absent.csv"]);
+    terminal.until_text("data/absent.csv: there is no such file");
+    terminal.press("q");
+    terminal.ended();
+}
+
+#[test]
+fn without_a_terminal_it_names_run() {
+    let ran = finish(program().args(HEART));
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("crfe-tui run data/heart.csv --out RUN"), "{}", ran.stderr);
+}
+
+#[test]
+fn idle_means_idle() {
+    let mut terminal = heart(160, 48);
+    terminal.until_text("halted");
+    terminal.settle();
+    let before = (terminal.wake_ups(), terminal.traffic().bytes);
+    terminal.silence(Duration::from_secs(5));
+    assert_eq!((terminal.wake_ups(), terminal.traffic().bytes), before, "wake-ups and bytes");
+    terminal.press("2");
+    terminal.until_text("inefficiency");
+}
+
+#[test]
+fn no_more_frames_than_asked_for() {
+    let start = Instant::now();
+    let arguments =
+        ["data/dermatology.csv", "--splits", "6", "--fps", "5", "--speed", "20", "--colors", "256"];
+    let terminal = Terminal::start(160, 48, &arguments);
+    terminal.until_text("DONE 12/12");
+    terminal.until_text("halted");
+    let (frames, seconds) = (terminal.traffic().frames, start.elapsed().as_secs_f64());
+    assert!(frames >= 2 && frames as f64 <= 5.0 * seconds + 2.0, "{frames} frames in {seconds} s");
+}
+
+/// Bytes of a frame while the play steps, and of a whole screen: `cargo test --test pty -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement for the README"]
+fn bytes_of_a_frame() {
+    for colours in ["true", "256", "16", "none"] {
+        for (columns, rows) in [(80, 24), (160, 48)] {
+            let arguments = ["data/dermatology.csv", "--splits", "4", "--colors", colours, "--speed", "0.1"];
+            let mut terminal = Terminal::start(columns, rows, &arguments);
+            terminal.until_text("DONE 8/8");
+            terminal.press("\x1b[H");
+            terminal.until_text("step 1/34");
+            terminal.settle();
+            let before = terminal.traffic();
+            for step in 2..=20 {
+                terminal.press("l");
+                terminal.until_text(&format!("step {step}/34"));
+            }
+            terminal.settle();
+            let after = terminal.traffic();
+            let frame = (after.bytes - before.bytes) / (after.frames - before.frames);
+            print!("{colours:>5} {columns}x{rows}: {frame} bytes a step");
+            for view in ["1", "2", "3"] {
+                let before = terminal.traffic().bytes;
+                terminal.press(if view == "1" { "5" } else { view });
+                terminal.settle();
+                print!(", view {view} {}", terminal.traffic().bytes - before);
+            }
+            println!();
+        }
+    }
+}
+
+#[test]
+fn colours_mouse_and_glyphs_as_asked() {
+    let seen = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let terminal =
+            Terminal::start_with(80, 24, terminal::PROGRAM, &[&HEART[..], arguments].concat(), environment);
+        terminal.until_text("DONE 6/6");
+        terminal.raw()
+    };
+    let has = |bytes: &[u8], part: &str| bytes.windows(part.len()).any(|window| window == part.as_bytes());
+    let usual = seen(&["--colors", "true"], &[]);
+    assert!(has(&usual, "\x1b[?1000h") && has(&usual, "38;2;86;180;233") && !usual.is_ascii());
+    let light = seen(&["--light"], &[("CRFE_COLORS", "true"), ("CRFE_NO_MOUSE", "true")]);
+    assert!(has(&light, "38;2;0;114;178") && !has(&light, "\x1b[?1000h"));
+    let indexed = seen(&["--colors", "256", "--no-mouse"], &[]);
+    assert!(has(&indexed, "38;5;") && !has(&indexed, "38;2;") && !has(&indexed, "\x1b[?1000h"));
+    let plain = seen(&["--ascii"], &[("NO_COLOR", "1")]);
+    assert!(plain.is_ascii() && !has(&plain, "38;"));
+    let remote = seen(&[], &[("SSH_CONNECTION", "a b c d"), ("COLORTERM", "truecolor")]);
+    assert!(has(&remote, "38;5;") && !has(&remote, "38;2;"));
+}
+
+#[test]
+fn speed_and_keys_as_configured() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("config.toml");
+    std::fs::write(&config, "speed = 9\n[keys]\nquit = 'Q'\nstep = 'N'\nfinish = 'n'\n").unwrap();
+    let path = config.to_str().unwrap();
+    let mut terminal = Terminal::start_with(
+        140,
+        30,
+        terminal::PROGRAM,
+        &HEART,
+        &[("CRFE_CONFIG", path), ("CRFE_FPS", "30")],
+    );
+    terminal.until_text("DONE 6/6");
+    terminal.until_text("Q quit");
+    terminal.press("\x1b[H ");
+    terminal.until_text("play 9/s");
+    terminal.press("qn");
+    terminal.until_text("step 13/13");
+    terminal.press("Q");
+    assert_eq!(terminal.ended(), 0);
+
+    std::fs::write(&config, "[keys]\nquit = 'n'\n").unwrap();
+    let mut terminal = Terminal::start_with(200, 30, terminal::PROGRAM, &HEART, &[("CRFE_CONFIG", path)]);
+    assert_eq!(terminal.ended(), 2);
+    terminal.until_text("'step' and 'quit' would have a key in common");
+}

@@ -1,0 +1,570 @@
+//! The screen without a terminal: pictures of every view, size and palette; hostile names; odd tables; random hands.
+//!
+//! The pictures are in `tests/snapshots`. After a change that is meant, look at each and accept it: `INSTA_UPDATE=always
+//! cargo test --test screen`.
+
+mod stage;
+
+use crfe::run::{EventKind, Forced, RunEvent, RunOptions, TaskId, branch, inspect, portrait};
+use crfe::select::Method;
+use crfe::tui::{Action, App, Depth, Effect, Keymap, Message, Overlay, Phase, Prompt, Theme, View, panels};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use proptest::prelude::*;
+use stage::{DARK, Run, dump, picture, row, splits};
+use unicode_width::UnicodeWidthStr;
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (160, 48), (50, 16)];
+
+/// Carries out what can be carried out without a screen, at once.
+fn carry_out(app: &mut App, run: &Run, effects: Vec<Effect>) {
+    for effect in effects {
+        let plan = &run.plan;
+        match effect {
+            Effect::Inspect(task, units) => {
+                let inspection = inspect(plan, task.split, &units).unwrap();
+                app.tell(Message::Inspected(task, units.len(), inspection));
+            }
+            Effect::Portrait(unit) => app.tell(Message::Portrait(portrait(&plan.data, unit))),
+            Effect::Branch(task, present, forced) => {
+                app.tell(Message::Branched(branch(plan, task, &present, forced).unwrap()));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn act(app: &mut App, run: &Run, actions: &[Action]) {
+    for &action in actions {
+        let effects = app.update(action);
+        carry_out(app, run, effects);
+        let wanted = app.wanted();
+        carry_out(app, run, wanted.into_iter().collect());
+    }
+}
+
+fn typed(app: &mut App, text: &str) {
+    for c in text.chars() {
+        app.key(KeyEvent::from(KeyCode::Char(c)));
+    }
+}
+
+/// A heart run of three splits, the cursor in the middle.
+fn heart() -> (Run, App) {
+    let run = Run::of_file("heart.csv", splits(3));
+    let mut app = run.watched(DARK);
+    app.scrub(6);
+    (run, app)
+}
+
+#[test]
+fn every_view_at_three_sizes() {
+    let (_, mut app) = heart();
+    for view in View::ALL {
+        app.update(Action::Show(view));
+        for (width, height) in SIZES {
+            let name = format!("{}_{width}x{height}", view.name().to_lowercase());
+            insta::assert_snapshot!(name, dump(&picture(&mut app, width, height).0));
+        }
+    }
+}
+
+#[test]
+fn every_palette_and_ascii() {
+    let (_, mut app) = heart();
+    let theme = |depth, light, ascii| Theme { depth, light, ascii };
+    let palettes = [
+        ("light", theme(Depth::True, true, false)),
+        ("256", theme(Depth::Indexed, false, false)),
+        ("16", theme(Depth::Sixteen, false, false)),
+        ("none", theme(Depth::None, false, false)),
+        ("ascii", theme(Depth::None, false, true)),
+    ];
+    for (name, theme) in palettes {
+        app.theme = theme;
+        for view in [View::Explore, View::Consistency] {
+            app.update(Action::Show(view));
+            let name = format!("palette_{name}_{}", view.name().to_lowercase());
+            insta::assert_snapshot!(name, dump(&picture(&mut app, 80, 24).0));
+        }
+    }
+}
+
+#[test]
+fn what_stands_in_front() {
+    let (run, mut app) = heart();
+    act(&mut app, &run, &[Action::Down, Action::Open]);
+    insta::assert_snapshot!("feature", dump(&picture(&mut app, 100, 40).0));
+    act(&mut app, &run, &[Action::Back, Action::WhatIfRemoved]);
+    insta::assert_snapshot!("what_if", dump(&picture(&mut app, 120, 30).0));
+    insta::assert_snapshot!("what_if_narrow", dump(&picture(&mut app, 50, 20).0));
+    act(&mut app, &run, &[Action::Back, Action::Help]);
+    insta::assert_snapshot!("help", dump(&picture(&mut app, 90, 66).0));
+    act(&mut app, &run, &[Action::Back, Action::Options]);
+    insta::assert_snapshot!("options", dump(&picture(&mut app, 90, 24).0));
+    app.overlay = Overlay::Quit;
+    insta::assert_snapshot!("quit", dump(&picture(&mut app, 80, 24).0));
+    app.overlay = Overlay::None;
+    act(&mut app, &run, &[Action::Show(View::Metrics), Action::PerClass]);
+    insta::assert_snapshot!("per_class", dump(&picture(&mut app, 100, 30).0));
+}
+
+/// Every overlay and every zoom, over every view.
+fn each_state(app: &mut App, mut look: impl FnMut(&mut App)) {
+    let spec = app.spec.clone();
+    for view in View::ALL {
+        app.update(Action::Show(view));
+        for zoom in std::iter::once(None).chain((0..panels(view).len()).map(Some)) {
+            app.zoom = zoom;
+            look(app);
+        }
+        app.zoom = None;
+    }
+    app.per_class = true;
+    app.view = View::Metrics;
+    look(app);
+    app.per_class = false;
+    app.view = View::Explore;
+    app.update(Action::Options);
+    let options = app.overlay.clone();
+    let overlays = [
+        Overlay::Help(0),
+        Overlay::Help(1000),
+        Overlay::Feature(0),
+        Overlay::Prompt(Prompt::Find, "long ".repeat(40)),
+        Overlay::Prompt(Prompt::GoTo, String::new()),
+        options,
+        Overlay::Export(1),
+        Overlay::Quit,
+    ];
+    for overlay in overlays {
+        app.overlay = overlay;
+        look(app);
+    }
+    app.overlay = Overlay::None;
+    app.status = Some("many words ".repeat(30));
+    look(app);
+    app.status = None;
+    assert_eq!(app.spec, spec);
+}
+
+#[test]
+fn every_size_can_be_drawn() {
+    let (run, mut done) = heart();
+    act(&mut done, &run, &[Action::Down, Action::Open, Action::Back, Action::WhatIfKept]);
+    let mut loading = run.ready(DARK);
+    let mut failed = run.ready(DARK);
+    failed.phase = Phase::Failed("the file is empty; give a CSV file with a header and rows".into());
+    for width in 1..=60 {
+        for height in 1..=30 {
+            each_state(&mut done, |app| drop(picture(app, width, height)));
+            picture(&mut loading, width, height);
+            picture(&mut failed, width, height);
+        }
+    }
+}
+
+#[test]
+fn ascii_means_ascii() {
+    let (run, mut app) = heart();
+    act(&mut app, &run, &[Action::Down, Action::Open, Action::Back, Action::WhatIfRemoved]);
+    let mut hostile = hostile_run().watched(DARK);
+    for app in [&mut app, &mut hostile] {
+        app.theme = Theme { depth: Depth::Sixteen, light: false, ascii: true };
+        each_state(app, |app| {
+            for (width, height) in [(120, 40), (60, 20), (30, 8)] {
+                let (buffer, _) = picture(app, width, height);
+                let foreign: Vec<&str> =
+                    buffer.content.iter().map(|cell| cell.symbol()).filter(|s| !s.is_ascii()).collect();
+                assert!(foreign.is_empty(), "{:?} {:?}: {foreign:?}", app.view, app.overlay);
+            }
+        });
+    }
+}
+
+const HOSTILE: [&str; 9] = [
+    "\u{1b}[2J\u{1b}[31mred",
+    "tab\tand\nnew line\r",
+    "\u{202e}right to left",
+    "🧬🧬🧬 genes 🧬🧬🧬",
+    "👨\u{200d}👩\u{200d}👧 family",
+    "日本語のとても長い名前です、本当に長い",
+    "e\u{301}\u{301}\u{301}clair \u{9b}31m",
+    "heart ❤\u{fe0f}\u{200b}\u{feff}",
+    "]0;title\u{7}",
+];
+
+fn hostile_run() -> Run {
+    let long = "x".repeat(300);
+    let mut names: Vec<&str> = HOSTILE.to_vec();
+    names.push(&long);
+    let classes = ["\u{1b}[1mbold\u{2066}", "🧬 \u{200d}class\twith\ttabs", &long];
+    Run::of_names(&names, &classes, 60, splits(2))
+}
+
+#[test]
+fn hostile_names_are_harmless_and_aligned() {
+    let run = hostile_run();
+    let mut app = run.watched(DARK);
+    app.data = "evil\u{1b}[2J\u{202e}.csv".into();
+    app.scrub(3);
+    act(&mut app, &run, &[Action::Down, Action::Open, Action::Back, Action::WhatIfRemoved]);
+    app.status = None;
+    each_state(&mut app, |app| {
+        for (width, height) in [(130, 40), (80, 24), (45, 14)] {
+            let (buffer, _) = picture(app, width, height);
+            let mut edges = Vec::new();
+            for y in 0..height {
+                let mut x = 0;
+                while x < width {
+                    let symbol = buffer[(x, y)].symbol();
+                    assert!(!symbol.contains(|c: char| c.is_control()), "{symbol:?}");
+                    let overrides = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fe0f}');
+                    assert!(!symbol.contains(overrides), "{symbol:?}");
+                    let own = symbol.width().max(1) as u16;
+                    assert!(x + own <= width, "a wide character is cut at the edge");
+                    x += own;
+                }
+                if app.overlay == Overlay::None && app.zoom == Some(0) && app.view == View::Explore {
+                    let line = row(&buffer, y);
+                    if line.starts_with('│') {
+                        edges.push(buffer[(width - 1, y)].symbol().to_owned());
+                    }
+                }
+            }
+            assert!(edges.iter().all(|edge| edge == "│"), "{edges:?}");
+        }
+    });
+}
+
+#[test]
+fn odd_tables_are_drawn() {
+    let kept = |names: &[&str]| {
+        let mut run = Run::of_names(&["a", "b"], &["x", "y"], 24, splits(1));
+        let mut options: RunOptions = run.plan.info.spec.clone().into();
+        options.schema.keep = names.iter().map(|&name| name.to_owned()).collect();
+        let mut text = String::from("a,b,class\n");
+        (0..24).for_each(|i| text += &format!("{},{},{}\n", i * 7 % 11, i % 5, ["x", "y"][i % 2]));
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("kept.csv");
+        std::fs::write(&file, text).unwrap();
+        let data = crfe::data::Dataset::load(&file, &options.schema, |_, _| {}).unwrap();
+        run = Run::of(data, options.check().unwrap());
+        run
+    };
+    let methods = |methods: &[Method]| RunOptions { methods: methods.to_vec(), ..splits(2) };
+    let many: Vec<String> = (0..2000).map(|i| format!("gene {i}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let halves = RunOptions { step: "half".parse().unwrap(), ..splits(2) };
+    let runs = [
+        ("one feature", Run::of_names(&["only"], &["x", "y"], 20, splits(1))),
+        ("four rows a class", Run::of_names(&["a", "b", "c"], &["x", "y", "z"], 12, splits(2))),
+        ("one kept", kept(&["a"])),
+        ("all kept", kept(&["a", "b"])),
+        ("one method", Run::of_names(&["a", "b", "c"], &["x", "y"], 40, methods(&[Method::Rfe]))),
+        (
+            "three methods",
+            Run::of_names(
+                &["a", "b", "c"],
+                &["x", "y"],
+                40,
+                methods(&[Method::Crfe, Method::Rfe, Method::Smfs]),
+            ),
+        ),
+        ("many features", Run::of_names(&many, &["x", "y"], 40, halves)),
+    ];
+    for (what, run) in runs {
+        let mut app = run.watched(DARK);
+        for cursor in [0, 1, usize::MAX] {
+            app.scrub(cursor);
+            act(&mut app, &run, &[Action::Open, Action::Back, Action::WhatIfKept, Action::NextMethod]);
+            each_state(&mut app, |app| {
+                for (width, height) in SIZES {
+                    let (buffer, _) = picture(app, width, height);
+                    assert!(row(&buffer, 0).contains("DONE"), "{what}");
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn a_failed_task_is_named_and_the_others_go_on() {
+    let run = Run::of_file("heart.csv", splits(2));
+    let bad = TaskId { method: Method::Crfe, split: 0 };
+    let mut app = run.ready(DARK);
+    for event in &run.events {
+        let of_it = event.task == Some(bad);
+        if of_it && matches!(event.kind, EventKind::TaskStarted(_)) {
+            app.tell(Message::Event(event.clone()));
+            let kind = EventKind::TaskFailed { message: "internal fault: on purpose".into() };
+            app.tell(Message::Event(RunEvent { kind, ..event.clone() }));
+            let (buffer, _) = picture(&mut app, 80, 24);
+            assert!(
+                row(&buffer, 23).contains("CRFE on split 1 failed: internal fault"),
+                "{}",
+                row(&buffer, 23)
+            );
+        } else if !of_it {
+            app.tell(Message::Event(event.clone()));
+        }
+    }
+    let (buffer, _) = picture(&mut app, 80, 24);
+    assert!(row(&buffer, 0).contains("DONE 3/4, 1 failed"), "{}", row(&buffer, 0));
+    app.update(Action::Show(View::Data));
+    let text = dump(&picture(&mut app, 100, 30).0);
+    assert!(text.contains("! CRFE on split 1 failed: internal fault: on purpose"), "{text}");
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_a_sentence() {
+    let run = Run::of_file("heart.csv", splits(1));
+    let mut app = run.ready(DARK);
+    let file = std::path::Path::new("no.csv");
+    let error = crfe::data::Dataset::load(file, &run.plan.info.spec.schema, |_, _| {}).unwrap_err();
+    app.tell(Message::Failed(error));
+    let text = dump(&picture(&mut app, 80, 24).0);
+    assert!(text.contains("no.csv: there is no such file; check the path"), "{text}");
+    assert!(text.contains("o changes the settings, q quits"), "{text}");
+    assert_eq!(app.update(Action::Quit), [Effect::Quit]);
+}
+
+#[test]
+fn alt_is_esc_and_the_key() {
+    let (_, mut app) = heart();
+    app.update(Action::Help);
+    app.key(KeyEvent::new(KeyCode::Char('2'), KeyModifiers::ALT));
+    assert_eq!((app.overlay.clone(), app.view), (Overlay::None, View::Metrics));
+    app.update(Action::Find);
+    app.key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::ALT));
+    assert_eq!((app.overlay, app.zoom), (Overlay::None, Some(0)));
+}
+
+#[test]
+fn what_scrolls_ends_where_it_ends() {
+    let (_, mut app) = heart();
+    picture(&mut app, 80, 24);
+    app.update(Action::Help);
+    let wheel = |kind| MouseEvent { kind, column: 5, row: 5, modifiers: KeyModifiers::NONE };
+    for _ in 0..500 {
+        app.mouse(wheel(MouseEventKind::ScrollDown), &Vec::new());
+    }
+    let bottom = row(&picture(&mut app, 80, 24).0, 20);
+    assert!(bottom.contains("mouse: click"), "{bottom}");
+    app.mouse(wheel(MouseEventKind::ScrollUp), &Vec::new());
+    assert_ne!(row(&picture(&mut app, 80, 24).0, 20), bottom, "one turn back is seen at once");
+    app.update(Action::Back);
+    for view in View::ALL {
+        app.update(Action::Show(view));
+        (0..50).for_each(|_| drop(app.update(Action::PageDown)));
+        let low = picture(&mut app, 80, 24).0;
+        (0..500).for_each(|_| drop(app.update(Action::Up)));
+        let top = picture(&mut app, 80, 24).0;
+        assert!(matches!(view, View::Metrics) || low != top, "{view:?} scrolls");
+    }
+}
+
+#[test]
+fn clicks_go_where_they_point() {
+    let (_, mut app) = heart();
+    let click = |app: &mut App, text: &str| {
+        let (buffer, hits) = picture(app, 120, 40);
+        let (x, y) = (0..40)
+            .find_map(|y| {
+                let line = row(&buffer, y);
+                line.find(text).map(|at| (line[..at].width() as u16, y))
+            })
+            .unwrap_or_else(|| panic!("no {text} on the screen"));
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        app.mouse(MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE }, &hits);
+    };
+    click(&mut app, "3 Consistency");
+    assert_eq!(app.view, View::Consistency);
+    click(&mut app, "1 Explore");
+    click(&mut app, "cholesterol");
+    assert_eq!(app.info().unwrap().units[app.selected.unwrap()].name, "cholesterol");
+    click(&mut app, "Ranking at");
+    assert_eq!(app.zoom, Some(0));
+    click(&mut app, "━");
+    assert_eq!(app.cursor, 0);
+    app.update(Action::Help);
+    click(&mut app, "Keys");
+    assert_eq!(app.overlay, Overlay::None);
+}
+
+#[test]
+fn beta_of_a_step_is_asked_for_once() {
+    let names: Vec<String> = (0..1000).map(|i| format!("f{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let options = RunOptions { step: "0.3".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
+    let run = Run::of_names(&names, &["x", "y"], 40, options);
+    let mut app = run.watched(DARK);
+    app.scrub(1);
+    let first = app.wanted();
+    assert!(matches!(first, Some(Effect::Inspect(..))), "{first:?}");
+    assert_eq!(app.wanted(), None, "it is under way");
+    carry_out(&mut app, &run, first.into_iter().collect());
+    assert_eq!(app.wanted(), None, "it is there");
+    // A feature's classes are wanted wherever the cursor goes, also where β itself was kept whole.
+    act(&mut app, &run, &[Action::First, Action::Open]);
+    assert!(app.inspected_here());
+    let effects = app.update(Action::Later);
+    assert!(effects.is_empty() && app.wanted().is_some());
+}
+
+#[test]
+fn words_follow_the_keymap() {
+    let (_, app) = heart();
+    let mut keymap = Keymap::default();
+    keymap
+        .rebind(&[("quit".into(), vec!["Q".into()]), ("what_if_removed".into(), vec!["D".into()])])
+        .unwrap();
+    let mut app = App { keymap, ..app };
+    assert!(row(&picture(&mut app, 120, 24).0, 23).contains("Q quit"));
+    app.zoom = Some(3);
+    assert!(dump(&picture(&mut app, 120, 24).0).contains("D lets it go now"));
+}
+
+#[test]
+fn typing_finds_and_goes() {
+    let (_, mut app) = heart();
+    app.key(KeyEvent::from(KeyCode::Char('/')));
+    typed(&mut app, "CHOLX");
+    app.key(KeyEvent::from(KeyCode::Backspace));
+    app.key(KeyEvent::from(KeyCode::Enter));
+    assert_eq!(app.info().unwrap().units[app.selected.unwrap()].name, "cholesterol");
+    app.key(KeyEvent::from(KeyCode::Char('g')));
+    typed(&mut app, "4");
+    app.key(KeyEvent::from(KeyCode::Enter));
+    assert_eq!(app.size(), 4);
+    app.key(KeyEvent::from(KeyCode::Char('g')));
+    typed(&mut app, "four");
+    app.key(KeyEvent::from(KeyCode::Enter));
+    assert_eq!(app.status.as_deref(), Some("'four' is not a number of features"));
+}
+
+/// Something that can happen to a screen.
+#[derive(Debug, Clone)]
+enum Deed {
+    Act(usize),
+    Press(KeyCode, KeyModifiers),
+    Point(MouseEventKind, u16, u16),
+    Events(usize),
+    Tick,
+    Resize(u16, u16),
+    Force(usize, bool),
+    Fail(usize),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let code = prop_oneof![
+        8 => any::<char>().prop_map(KeyCode::Char),
+        8 => proptest::char::range(' ', '~').prop_map(KeyCode::Char),
+        4 => Just(KeyCode::Enter),
+        1 => Just(KeyCode::Backspace),
+        2 => Just(KeyCode::Esc),
+        1 => Just(KeyCode::Tab),
+        1 => Just(KeyCode::Down),
+    ];
+    let with = prop_oneof![
+        9 => Just(KeyModifiers::NONE),
+        1 => Just(KeyModifiers::ALT),
+        1 => Just(KeyModifiers::CONTROL),
+    ];
+    let kind = prop_oneof![
+        Just(MouseEventKind::Down(MouseButton::Left)),
+        Just(MouseEventKind::ScrollDown),
+        Just(MouseEventKind::ScrollUp),
+    ];
+    prop_oneof![
+        12 => (0..1000_usize).prop_map(Deed::Act),
+        6 => (code, with).prop_map(|(code, with)| Deed::Press(code, with)),
+        3 => (kind, 0..200_u16, 0..60_u16).prop_map(|(kind, x, y)| Deed::Point(kind, x, y)),
+        4 => (0..9_usize).prop_map(Deed::Events),
+        2 => Just(Deed::Tick),
+        2 => (1..200_u16, 1..60_u16).prop_map(|(width, height)| Deed::Resize(width, height)),
+        1 => (0..13_usize, any::<bool>()).prop_map(|(unit, removed)| Deed::Force(unit, removed)),
+        1 => (0..4_usize).prop_map(Deed::Fail),
+    ]
+}
+
+/// Does one deed, then looks.
+fn undergo(app: &mut App, run: &mut Run, told: &mut usize, size: &mut (u16, u16), deed: Deed) {
+    let actions: Vec<Action> = app.keymap.bindings().iter().map(|binding| binding.action).collect();
+    let effects = match deed {
+        Deed::Act(which) => app.update(actions[which % actions.len()]),
+        Deed::Press(code, with) => app.key(KeyEvent::new(code, with)),
+        Deed::Point(kind, column, row) => {
+            let (_, hits) = picture(app, size.0, size.1);
+            app.mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }, &hits)
+        }
+        Deed::Events(count) => {
+            let until = (*told + count).min(run.events.len());
+            run.events[*told..until].iter().for_each(|event| app.tell(Message::Event(event.clone())));
+            *told = until;
+            Vec::new()
+        }
+        Deed::Tick => {
+            app.tick();
+            Vec::new()
+        }
+        Deed::Resize(width, height) => {
+            *size = (width, height);
+            Vec::new()
+        }
+        Deed::Force(unit, removed) => {
+            let forced = if removed { Forced::Removed(unit) } else { Forced::Kept(unit) };
+            app.selected = Some(unit);
+            let present = app.present();
+            if app.trace().is_some() && present.contains(&unit) && present.len() > 1 {
+                vec![Effect::Branch(app.focus, present, forced)]
+            } else {
+                Vec::new()
+            }
+        }
+        Deed::Fail(which) => {
+            let tasks = run.plan.tasks();
+            let task = tasks[which % tasks.len()];
+            if app.trace().is_some() && which == 0 {
+                let kind = EventKind::TaskFailed { message: "on purpose".into() };
+                app.tell(Message::Event(RunEvent { seq: 0, task: Some(task), kind }));
+            }
+            Vec::new()
+        }
+    };
+    for effect in &effects {
+        if let Effect::Rerun(spec) = effect {
+            // Typed numbers may ask for years of work.
+            if spec.split.splits <= 3
+                && let Ok(other) = Run::try_of(run.plan.data.clone(), (**spec).clone())
+            {
+                *run = other;
+            }
+            *told = 0;
+            app.restart(run.plan.info.spec.clone());
+            app.tell(Message::Ready(run.plan.clone()));
+        }
+    }
+    carry_out(app, run, effects);
+    let wanted = app.wanted();
+    carry_out(app, run, wanted.into_iter().collect());
+    picture(app, size.0, size.1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    /// Twenty times five hundred.
+    #[test]
+    fn random_hands_break_nothing(deeds in prop::collection::vec(deed(), 500)) {
+        let mut run = small_run();
+        let (mut app, mut told, mut size) = (run.ready(DARK), 0, (80, 24));
+        for deed in deeds {
+            undergo(&mut app, &mut run, &mut told, &mut size, deed);
+        }
+    }
+}
+
+fn small_run() -> Run {
+    static RUN: std::sync::OnceLock<Run> = std::sync::OnceLock::new();
+    RUN.get_or_init(|| Run::of_file("heart.csv", splits(2))).clone()
+}
