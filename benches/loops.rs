@@ -18,7 +18,7 @@ fn table(rows: usize, columns: usize) -> (Array2<f64>, Vec<usize>, Vec<Unit>) {
         let noise: f64 = (0..4).map(|_| stream.uniform() - 0.5).sum();
         2.0 * noise + if j < 10 { y[i] as f64 } else { 0.0 }
     });
-    let units = (0..columns).map(|j| Unit::single(&format!("x{j}"), j)).collect();
+    let units = (0..columns).map(|j| Unit::single(format!("x{j}"), j)).collect();
     (x, y, units)
 }
 
