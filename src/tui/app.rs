@@ -110,7 +110,8 @@ pub enum Prompt {
 }
 
 /// What can be written from the screen.
-pub const EXPORTS: [&str; 2] = ["all tables (CSV, JSON) of the finished splits", "this view as text"];
+pub const EXPORTS: [&str; 2] =
+    ["tables, figures and report.html of the finished splits", "this view as text"];
 
 /// What must be done outside.
 #[derive(Debug, Clone, PartialEq)]

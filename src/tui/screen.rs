@@ -22,7 +22,7 @@ use super::terminal::{Screen, give_back};
 use super::theme::Theme;
 use super::view::{Hit, Hits, draw};
 use crate::error::{Error, Result, printable};
-use crate::report::write_tables;
+use crate::report::write_report;
 use crate::run::{RunOptions, RunSpec};
 
 /// While the engine is asked to pause, how often it is asked whether it has.
@@ -313,8 +313,8 @@ impl Desk {
             let history = self.app.history.clone();
             self.app.status = Some("writing …".into());
             self.session.say(move || {
-                write_tables(&directory, &history, plan.as_deref())?;
-                Ok(format!("all tables are in {}", directory.display()))
+                write_report(&directory, &history, plan.as_deref())?;
+                Ok(format!("tables, figures and report.html are in {}", directory.display()))
             });
         } else {
             let name = directory.join(format!("{}.txt", self.app.view.name().to_lowercase()));
@@ -337,7 +337,9 @@ impl Desk {
                 let directory = printable(&directory.to_string_lossy());
                 eprintln!("The run is in {directory}; crfe-tui open {directory} shows it again");
             }
-            None => eprintln!("Nothing was written; crfe-tui run DATA.CSV --out RUN writes all tables"),
+            None => eprintln!(
+                "Nothing was written; crfe-tui run DATA.CSV --out RUN writes tables, figures and a report"
+            ),
         }
     }
 }
