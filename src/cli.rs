@@ -41,16 +41,60 @@ pub enum Command {
     /// Run without a screen: progress on standard error, the answer on standard output, files in --out
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
-    /// Make all tables from the journals of a run, also of many shards
+    /// Make tables, figures and report.html from the journals of a run, also of many shards
+    #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
     /// Write the scripts that run it on a Slurm cluster: an array of shards, and the report that waits for it
     #[command(after_help = SLURM_EXAMPLES)]
     Slurm(Box<SlurmArgs>),
+    /// Print the completions of a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
+    /// Print the man page, of the program or of one command
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArgs),
+    /// Print a commented configuration file
+    #[command(after_help = CONFIG_EXAMPLES)]
+    Config,
 }
+
+/// `crfe-tui completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// bash, elvish, fish, powershell or zsh
+    pub shell: clap_complete::Shell,
+}
+
+/// `crfe-tui man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// One of the commands [default: the program]
+    pub command: Option<String>,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  crfe-tui completions bash > ~/.local/share/bash-completion/completions/crfe-tui
+  crfe-tui completions zsh > ~/.zfunc/_crfe-tui";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  crfe-tui man > ~/.local/share/man/man1/crfe-tui.1
+  crfe-tui man run > ~/.local/share/man/man1/crfe-tui-run.1";
+
+const CONFIG_EXAMPLES: &str = "\
+Examples:
+  crfe-tui config > ~/.config/crfe-tui/config.toml      every option at its default, commented out
+  CRFE_CONFIG=study.toml crfe-tui run data.csv          a file of your own";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  crfe-tui report RUN                                   tables, figures and report.html from the journals
+  crfe-tui report RUN --data moved/data.csv             the data are not where they were";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  crfe-tui run data.csv --out RUN                       20 splits, CRFE and RFE, every table in RUN
+  crfe-tui run data.csv --out RUN                       20 splits, CRFE and RFE; RUN/report.html shows all
   crfe-tui run data.csv --target diagnosis --keep age   name the class column; age stays in every model
   crfe-tui run data.csv --paper --out PAPER             the protocol of the paper
   crfe-tui run data.csv --json --quiet > answer.json    the answer for a script";
@@ -681,6 +725,54 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_library() {
         assert_eq!(run("run data.csv"), RunOptions::default().check().unwrap());
+    }
+
+    /// The spec's own command line, parsed again.
+    fn again(spec: &RunSpec) -> RunSpec {
+        let words = crate::report::command_line(spec, "data.csv");
+        match parse(words.into_iter().map(OsString::from)).unwrap() {
+            Parsed::Command(Command::Run(run), _) => run.spec.spec().unwrap(),
+            Parsed::Command(other, _) => panic!("{other:?}"),
+            Parsed::Said(said) => panic!("{said}"),
+        }
+    }
+
+    #[test]
+    fn a_spec_becomes_a_command_line_that_means_it() {
+        for line in [
+            "run data.csv",
+            "run data.csv --paper --seed 7",
+            "run data.csv --target class --drop a,b --keep age,sex --categorical x --groups g.csv --group-col id --id-col n",
+            "run data.csv --na=-9,none --max-missing 0.1 --impute median --scale minmax --delimiter tab --decimal ,",
+            "run data.csv --no-header --target=-x --delimiter=; --impute none",
+            "run data.csv --method smfs --lambda 0.3 --cost 0.01 --class-weight balanced --solver linfa --step half",
+            "run data.csv --stop 4 --early --sigma 3.5 --window 0.7 --splits 3 --splits-from s.json --test-size 0.3",
+            "run data.csv --cal-size 0.4 --calibration shared --epsilon 0.05 --mondrian --smoothed --step 3 --stop 1se",
+            "run data.csv --score published --stop cv --step 0.25 --seed 18446744073709551615",
+        ] {
+            let spec = run(line);
+            assert_eq!(again(&spec), spec, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_example_configuration_shows_every_default() {
+        let uncommented: String = crate::shell::CONFIGURATION
+            .lines()
+            .filter_map(|line| line.strip_prefix("# "))
+            .filter(|line| line.contains(" = ") || line.starts_with('['))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let defaults = config::parse("example.toml".into(), &uncommented).unwrap();
+        assert!(defaults.values.len() > 15 && defaults.keys.bindings.len() == 1);
+        let command = with_defaults(Cli::command(), &defaults, false).unwrap();
+        let matches = command.try_get_matches_from(["crfe-tui", "run", "data.csv"]).unwrap();
+        let Command::Run(args) = Cli::from_arg_matches(&matches).unwrap().command else { panic!("not run") };
+        assert_eq!(args.spec.spec().unwrap(), RunOptions::default().check().unwrap());
+        assert_eq!(
+            config::parse("example.toml".into(), crate::shell::CONFIGURATION).unwrap().values.len(),
+            0
+        );
     }
 
     #[test]

@@ -142,8 +142,10 @@ fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
     tell_answer(history, args.output.json)?;
     if !args.output.quiet && !args.output.json {
         match &args.output.out {
-            Some(out) => eprintln!("\nAll tables are in {}", printable(&out.to_string_lossy())),
-            None => eprintln!("\nNo files were written; add --out RUN for all tables"),
+            Some(out) => {
+                eprintln!("\nTables, figures and report.html are in {}", printable(&out.to_string_lossy()))
+            }
+            None => eprintln!("\nNo files were written; add --out RUN for tables, figures and a report"),
         }
     }
     Ok(exit_code(history))
@@ -167,7 +169,7 @@ fn tell_answer(history: &History, json: bool) -> Result<()> {
     print(&text)
 }
 
-/// Makes the tables from journals alone; the exit code.
+/// Makes tables, figures and the page from journals alone; the exit code.
 pub fn report(args: &ReportArgs) -> Result<u8> {
     let Some(mut records) = Records::open(&args.run)? else {
         return Err(Error::data("there is no run in this directory")
@@ -188,14 +190,14 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     let plan = match Plan::find(records.info(), args.data.as_deref()) {
         Ok(plan) => Some(plan),
         Err(why) => {
-            eprintln!("predictions.csv is left out: {why}");
+            eprintln!("predictions.csv and reproduce.py are left out: {why}");
             None
         }
     };
     write_report(&args.run, &history, plan.as_ref())?;
     tell_answer(&history, args.json)?;
     if !args.quiet && !args.json {
-        eprintln!("\nAll tables are in {}", printable(&args.run.to_string_lossy()));
+        eprintln!("\nTables, figures and report.html are in {}", printable(&args.run.to_string_lossy()));
     }
     Ok(if missing > 0 { 4 } else { 0 })
 }

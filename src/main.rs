@@ -16,6 +16,9 @@ fn main() -> ExitCode {
         Ok(Parsed::Command(Command::Run(args), _)) => crfe::headless::run(&args),
         Ok(Parsed::Command(Command::Report(args), _)) => crfe::headless::report(&args),
         Ok(Parsed::Command(Command::Slurm(args), _)) => crfe::slurm::slurm(&args),
+        Ok(Parsed::Command(Command::Completions(args), _)) => crfe::shell::completions(&args),
+        Ok(Parsed::Command(Command::Man(args), _)) => crfe::shell::man(&args),
+        Ok(Parsed::Command(Command::Config, _)) => crfe::shell::configuration(),
         Err(error) => Err(error),
     };
     match outcome {

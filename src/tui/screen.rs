@@ -284,7 +284,9 @@ impl Desk {
                 let directory = printable(&directory.to_string_lossy());
                 eprintln!("The run is in {directory}; crfe-tui open {directory} shows it again");
             }
-            None => eprintln!("Nothing was written; crfe-tui run DATA.CSV --out RUN writes all tables"),
+            None => eprintln!(
+                "Nothing was written; crfe-tui run DATA.CSV --out RUN writes tables, figures and a report"
+            ),
         }
     }
 }

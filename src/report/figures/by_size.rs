@@ -252,7 +252,7 @@ pub fn consistency(material: &Material<'_>) -> Result<Figure> {
     let title = "Agreement of the splits by number of features";
     let svg = panels.draw(title, |n, panel, sheet| material.post(n, panel, sheet))?;
     let caption = format!(
-        "How alike the subsets of {} are: 1 is the same features everywhere; for Kuncheva and Nogueira 0 is chance.",
+        "How alike the subsets of {} are: 1 is the same features everywhere; for Kuncheva and Nogueira (equal among subsets of one size) 0 is chance.",
         material.splits(&material.answer.methods[0])
     );
     Ok(Figure { name: "consistency".into(), title: title.into(), caption, method: None, svg })
