@@ -33,6 +33,7 @@ fn info() -> RunInfo {
         input: "genes.csv".into(),
         input_sha256: String::new(),
         splits_sha256: None,
+        directory: None,
         splits: SPLITS,
         rows: 200,
         units: names.iter().enumerate().map(unit).collect(),

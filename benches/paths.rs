@@ -69,8 +69,8 @@ fn path_with_evaluation(bencher: Bencher<'_, '_>, table: &str) {
         while path.next().is_some() {
             let model = path.model();
             let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
-            let conformal = decisions(model, classes, split.prepared.conformal.x.view());
-            let test = decisions(model, classes, split.prepared.test.x.view());
+            let conformal = decisions(model, split.prepared.conformal.x.view());
+            let test = decisions(model, split.prepared.test.x.view());
             black_box(evaluator.tally(conformal.view(), test.view(), &bias));
         }
     });

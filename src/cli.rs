@@ -9,7 +9,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand}
 use crate::config;
 use crate::data::{Calibration, Impute, ReadOptions, Scale, SchemaOptions, SplitOptions};
 use crate::error::{Error, Result};
-use crate::run::{RunOptions, RunSpec};
+use crate::run::{RunOptions, RunSpec, Shard};
 use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
 use crate::svm::{ClassWeight, SolverKind};
 
@@ -17,7 +17,7 @@ use crate::svm::{ClassWeight, SolverKind};
 #[derive(Debug, Parser)]
 #[command(
     name = "crfe-tui",
-    version,
+    version = crate::report::VERSION,
     about,
     max_term_width = 110,
     subcommand_required = true,
@@ -36,14 +36,65 @@ pub enum Command {
     /// Watch it on the screen; the word may be left out: crfe-tui DATA.CSV
     #[command(after_help = EXPLORE_EXAMPLES)]
     Explore(Box<ExploreArgs>),
+    /// Replay a finished run on the screen, or follow one that is growing
+    Open(Box<OpenArgs>),
     /// Run without a screen: progress on standard error, the answer on standard output, files in --out
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
+    /// Make tables, figures and report.html from the journals of a run, also of many shards
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
+    /// Write the scripts that run it on a Slurm cluster: an array of shards, and the report that waits for it
+    #[command(after_help = SLURM_EXAMPLES)]
+    Slurm(Box<SlurmArgs>),
+    /// Print the completions of a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
+    /// Print the man page, of the program or of one command
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArgs),
+    /// Print a commented configuration file
+    #[command(after_help = CONFIG_EXAMPLES)]
+    Config,
 }
+
+/// `crfe-tui completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// bash, elvish, fish, powershell or zsh
+    pub shell: clap_complete::Shell,
+}
+
+/// `crfe-tui man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// One of the commands [default: the program]
+    pub command: Option<String>,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  crfe-tui completions bash > ~/.local/share/bash-completion/completions/crfe-tui
+  crfe-tui completions zsh > ~/.zfunc/_crfe-tui";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  crfe-tui man > ~/.local/share/man/man1/crfe-tui.1
+  crfe-tui man run > ~/.local/share/man/man1/crfe-tui-run.1";
+
+const CONFIG_EXAMPLES: &str = "\
+Examples:
+  crfe-tui config > ~/.config/crfe-tui/config.toml      every option at its default, commented out
+  CRFE_CONFIG=study.toml crfe-tui run data.csv          a file of your own";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  crfe-tui report RUN                                   tables, figures and report.html from the journals
+  crfe-tui report RUN --data moved/data.csv             the data are not where they were";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  crfe-tui run data.csv --out RUN                       20 splits, CRFE and RFE, every table in RUN
+  crfe-tui run data.csv --out RUN                       20 splits, CRFE and RFE; RUN/report.html shows all
   crfe-tui run data.csv --target diagnosis --keep age   name the class column; age stays in every model
   crfe-tui run data.csv --paper --out PAPER             the protocol of the paper
   crfe-tui run data.csv --json --quiet > answer.json    the answer for a script";
@@ -60,6 +111,29 @@ pub struct ExploreArgs {
     /// What to compute.
     #[command(flatten)]
     pub spec: SpecArgs,
+    /// Worker threads [default: what affinity, cgroup and SLURM_CPUS_PER_TASK allow]
+    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
+    pub threads: Option<u16>,
+    /// Wait before the first elimination
+    #[arg(long, env = "CRFE_PAUSED", help_heading = "Running")]
+    pub paused: bool,
+    /// Do not record the run
+    #[arg(long, env = "CRFE_NO_JOURNAL", help_heading = "Running")]
+    pub no_journal: bool,
+    /// How it is shown.
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+/// `crfe-tui open RUN`.
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// The directory of the run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The data file, if it is not where it was
+    #[arg(long, value_name = "DATA.CSV")]
+    pub data: Option<PathBuf>,
     /// How it is shown.
     #[command(flatten)]
     pub screen: ScreenArgs,
@@ -69,21 +143,15 @@ pub struct ExploreArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Screen")]
 pub struct ScreenArgs {
-    /// Directory for exported tables and views [default: crfe-export]
+    /// Directory for the run and for what is exported [default: the user's state directory, and crfe-export]
     #[arg(long, value_name = "RUN", env = "CRFE_OUT")]
     pub out: Option<PathBuf>,
-    /// Worker threads [default: what affinity, cgroup and SLURM_CPUS_PER_TASK allow]
-    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
     /// Steps of the play a second
     #[arg(long, value_name = "STEPS", env = "CRFE_SPEED", default_value = "4", value_parser = rate)]
     pub speed: f64,
     /// Frames a second, at most [default: 10, over SSH 4]
     #[arg(long, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
     pub fps: Option<f64>,
-    /// Wait before the first elimination
-    #[arg(long, env = "CRFE_PAUSED")]
-    pub paused: bool,
     /// Leave the mouse to the terminal
     #[arg(long, env = "CRFE_NO_MOUSE")]
     pub no_mouse: bool,
@@ -105,6 +173,10 @@ fn rate(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
+const SLURM_EXAMPLES: &str = "\
+Example:
+  crfe-tui slurm data.csv --tasks 50 --splits 200 --cpus 4 --sbatch=--time=2:00:00 --out RUN";
+
 /// `crfe-tui run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -114,6 +186,72 @@ pub struct RunArgs {
     /// Where the results go.
     #[command(flatten)]
     pub output: OutputArgs,
+    /// Run a share of the tasks: shard i of N, i from 1, into its own journal in the same directory; makes no tables
+    #[arg(long, value_name = "i/N", requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
+    pub shard: Option<Shard>,
+}
+
+/// `crfe-tui report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The directory of the run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The table the run was made of, if it is no longer where it was; predictions.csv needs it
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No notices
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// `crfe-tui slurm`.
+#[derive(Debug, Args)]
+pub struct SlurmArgs {
+    /// What to compute.
+    #[command(flatten)]
+    pub spec: SpecArgs,
+    /// Tasks of the array: into so many shards the run is divided
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Cluster")]
+    pub tasks: u16,
+    /// Directory of the run, on a disk that all nodes see
+    #[arg(long, value_name = "RUN", env = "CRFE_OUT", help_heading = "Cluster")]
+    pub out: PathBuf,
+    /// Start anew in a directory that holds another run, deleting its files
+    #[arg(long, help_heading = "Cluster")]
+    pub force: bool,
+    /// Processors of each task of the array: so many threads
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        value_parser = clap::value_parser!(u16).range(1..),
+        help_heading = "Cluster"
+    )]
+    pub cpus: u16,
+    /// An option for sbatch, such as --sbatch=--time=2:00:00; may be given more than once
+    #[arg(
+        long,
+        value_name = "OPTION",
+        allow_hyphen_values = true,
+        value_parser = sbatch_option,
+        help_heading = "Cluster"
+    )]
+    pub sbatch: Vec<String>,
+    /// What was asked of the run, as flags of `crfe-tui run`.
+    #[arg(skip)]
+    pub run_options: Vec<OsString>,
+}
+
+fn sbatch_option(text: &str) -> std::result::Result<String, String> {
+    if text.starts_with('-') && !text.contains(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        Err("write one option of sbatch, such as --time=2:00:00".into())
+    }
 }
 
 /// Where results go and how much is said.
@@ -475,7 +613,12 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
         _ => matches,
     };
     Ok(match Cli::from_arg_matches(&matches) {
-        Ok(cli) => Parsed::Command(cli.command, defaults.keys),
+        Ok(mut cli) => {
+            if let (Command::Slurm(slurm), Some((_, sub))) = (&mut cli.command, matches.subcommand()) {
+                slurm.run_options = as_flags(sub, &defaults);
+            }
+            Parsed::Command(cli.command, defaults.keys)
+        }
         Err(said) => Parsed::Said(said),
     })
 }
@@ -490,6 +633,35 @@ fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
         args.insert(1, "explore".into());
     }
     args
+}
+
+/// The options that say what to compute, as flags: those of the command line, the environment and the configuration file.
+fn as_flags(matches: &ArgMatches, defaults: &config::Defaults) -> Vec<OsString> {
+    let command = SpecArgs::augment_args(clap::Command::new("spec"));
+    let mut flags = Vec::new();
+    for option in command.get_arguments() {
+        let (id, Some(long)) = (option.get_id().as_str(), option.get_long()) else { continue };
+        let configured = defaults.values.iter().any(|(name, _)| name.replace('-', "_") == id);
+        let given = match matches.value_source(id) {
+            Some(ValueSource::DefaultValue) => configured,
+            source => source.is_some(),
+        };
+        if !given {
+            continue;
+        }
+        if !option.get_action().takes_values() {
+            if matches!(matches.try_get_one::<bool>(id), Ok(Some(true))) {
+                flags.push(OsString::from(format!("--{long}")));
+            }
+            continue;
+        }
+        for value in matches.get_raw(id).into_iter().flatten() {
+            let mut flag = OsString::from(format!("--{long}="));
+            flag.push(value);
+            flags.push(flag);
+        }
+    }
+    flags
 }
 
 fn wants_paper(matches: &ArgMatches) -> bool {
@@ -540,6 +712,7 @@ mod tests {
         match parse(args).unwrap() {
             Parsed::Command(Command::Run(run), _) => run.spec.spec().unwrap(),
             Parsed::Command(Command::Explore(explore), _) => explore.spec.spec().unwrap(),
+            Parsed::Command(other, _) => panic!("{other:?}"),
             Parsed::Said(said) => panic!("{said}"),
         }
     }
@@ -554,10 +727,71 @@ mod tests {
         assert_eq!(run("run data.csv"), RunOptions::default().check().unwrap());
     }
 
+    /// The spec's own command line, parsed again.
+    fn again(spec: &RunSpec) -> RunSpec {
+        let words = crate::report::command_line(spec, "data.csv");
+        match parse(words.into_iter().map(OsString::from)).unwrap() {
+            Parsed::Command(Command::Run(run), _) => run.spec.spec().unwrap(),
+            Parsed::Command(other, _) => panic!("{other:?}"),
+            Parsed::Said(said) => panic!("{said}"),
+        }
+    }
+
+    #[test]
+    fn a_spec_becomes_a_command_line_that_means_it() {
+        for line in [
+            "run data.csv",
+            "run data.csv --paper --seed 7",
+            "run data.csv --target class --drop a,b --keep age,sex --categorical x --groups g.csv --group-col id --id-col n",
+            "run data.csv --na=-9,none --max-missing 0.1 --impute median --scale minmax --delimiter tab --decimal ,",
+            "run data.csv --no-header --target=-x --delimiter=; --impute none",
+            "run data.csv --method smfs --lambda 0.3 --cost 0.01 --class-weight balanced --solver linfa --step half",
+            "run data.csv --stop 4 --early --sigma 3.5 --window 0.7 --splits 3 --splits-from s.json --test-size 0.3",
+            "run data.csv --cal-size 0.4 --calibration shared --epsilon 0.05 --mondrian --smoothed --step 3 --stop 1se",
+            "run data.csv --score published --stop cv --step 0.25 --seed 18446744073709551615",
+        ] {
+            let spec = run(line);
+            assert_eq!(again(&spec), spec, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_example_configuration_shows_every_default() {
+        let uncommented: String = crate::shell::CONFIGURATION
+            .lines()
+            .filter_map(|line| line.strip_prefix("# "))
+            .filter(|line| line.contains(" = ") || line.starts_with('['))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let defaults = config::parse("example.toml".into(), &uncommented).unwrap();
+        assert!(defaults.values.len() > 15 && defaults.keys.bindings.len() == 1);
+        let command = with_defaults(Cli::command(), &defaults, false).unwrap();
+        let matches = command.try_get_matches_from(["crfe-tui", "run", "data.csv"]).unwrap();
+        let Command::Run(args) = Cli::from_arg_matches(&matches).unwrap().command else { panic!("not run") };
+        assert_eq!(args.spec.spec().unwrap(), RunOptions::default().check().unwrap());
+        assert_eq!(
+            config::parse("example.toml".into(), crate::shell::CONFIGURATION).unwrap().values.len(),
+            0
+        );
+    }
+
     #[test]
     fn a_file_alone_is_explored() {
         assert_eq!(run("data.csv --lambda 0.25").lambda, 0.25);
         assert_eq!(run("--lambda 0.25 data.csv").lambda, 0.25);
+    }
+
+    #[test]
+    fn a_shard_on_a_node_is_asked_for_the_same_run() {
+        let options = "d.csv --keep a,b --na=-9 --mondrian --paper --lambda 0.3 --delimiter ; --stop 7";
+        let args = format!("crfe-tui slurm {options} --tasks 4 --out RUN --sbatch=--time=1");
+        let Ok(Parsed::Command(Command::Slurm(slurm), _)) = parse(args.split(' ').map(OsString::from)) else {
+            panic!("not understood")
+        };
+        let flags: Vec<String> = slurm.run_options.iter().map(|flag| flag.to_str().unwrap().into()).collect();
+        let line = format!("run d.csv {}", flags.join(" "));
+        assert_eq!(run(&line), slurm.spec.spec().unwrap());
+        assert_eq!(run(&line), run(&format!("run {options}")));
     }
 
     #[test]

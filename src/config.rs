@@ -52,7 +52,7 @@ fn nothing_there(kind: std::io::ErrorKind) -> bool {
     matches!(kind, std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
+pub(crate) fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count() as u64);
         Error::usage(format!("this is not TOML: {}", error.message())).file(&file).line(line)

@@ -1,24 +1,40 @@
-//! `crfe-tui DATA.CSV`: from the command line to the screen.
+//! `crfe-tui DATA.CSV` and `crfe-tui open RUN`: from the command line to the screen.
 
 use std::io::IsTerminal;
 
-use crate::cli::{ExploreArgs, ScreenArgs};
+use crate::cli::{ExploreArgs, OpenArgs, ScreenArgs};
 use crate::config::Keys;
 use crate::error::{Error, Result};
 use crate::run::default_threads;
-use crate::tui::{Depth, Keymap, Order, Settings, Theme, explore as show};
+use crate::tui::{Compute, Depth, Keymap, Order, Record, Settings, Theme, explore as show};
 
-/// Opens the dashboard; the exit code.
+/// Opens the dashboard on a file; the exit code.
 pub fn explore(args: &ExploreArgs, keys: &Keys) -> Result<u8> {
     let spec = args.spec.spec()?;
     let data = args.spec.data.clone();
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(Error::usage("the dashboard needs a terminal, and there is none")
-            .remedy(format!("run without a screen: crfe-tui run {} --out RUN", data.display())));
-    }
+    need_a_terminal(&format!("run {} --out RUN", data.display()))?;
     let settings = settings(&args.screen, keys)?;
-    let threads = args.screen.threads.map_or_else(default_threads, usize::from);
-    show(Order { data, spec, threads, paused: args.screen.paused }, settings)
+    let threads = args.threads.map_or_else(default_threads, usize::from);
+    let record = match &args.screen.out {
+        _ if args.no_journal => Record::No,
+        Some(out) => Record::In(out.clone()),
+        None => Record::State,
+    };
+    show(Order::Compute(Compute { data, spec, threads, paused: args.paused, record }), settings)
+}
+
+/// Opens the dashboard on a recorded run; the exit code.
+pub fn open(args: &OpenArgs, keys: &Keys) -> Result<u8> {
+    need_a_terminal(&format!("report {}", args.run.display()))?;
+    show(Order::Open(args.run.clone(), args.data.clone()), settings(&args.screen, keys)?)
+}
+
+fn need_a_terminal(instead: &str) -> Result<()> {
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        return Ok(());
+    }
+    Err(Error::usage("the dashboard needs a terminal, and there is none")
+        .remedy(format!("run without a screen: crfe-tui {instead}")))
 }
 
 fn settings(args: &ScreenArgs, keys: &Keys) -> Result<Settings> {

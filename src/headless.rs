@@ -1,42 +1,68 @@
-//! `crfe-tui run`: no screen; progress on standard error, the answer on standard output, files in the run's directory.
+//! `crfe-tui run` and `crfe-tui report`: no screen; progress on standard error, the answer on standard output, files in the
+//! run's directory.
 
 use std::io::Write;
-use std::path::Path;
+use std::sync::Arc;
 
-use crate::cli::RunArgs;
+use crossbeam_channel::select;
+
+use crate::cli::{ReportArgs, RunArgs};
 use crate::data::{Dataset, Level};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, printable};
 use crate::history::History;
-use crate::report::{Answer, Progress, TABLES, summary, write_tables};
+use crate::report::{Answer, Progress, TABLES, summary, write_report};
 use crate::run::{
-    Engine, EventKind, Gate, Journal, Plan, RunEvent, SHARD_OF_ONE, TaskId, default_threads, differences,
-    journals, read_run,
+    EventKind, Gate, Live, Plan, Records, RunDirectory, RunEvent, Shard, Source, TaskId, default_threads,
 };
-
-/// Events that may wait for the journal.
-const WAITING_EVENTS: usize = 1024;
+use crate::signals::Signals;
 
 /// Runs to the end; the exit code.
 pub fn run(args: &RunArgs) -> Result<u8> {
     let spec = args.spec.spec()?;
     let data = Dataset::load(&args.spec.data, &spec.schema, |_, _| {})?;
-    let plan = Plan::new(spec, data)?;
-    if !args.output.quiet {
+    let plan = Arc::new(Plan::new(spec, data)?);
+    let quiet = args.output.quiet;
+    if !quiet {
         say_what_was_understood(&plan);
     }
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let claim = |out| RunDirectory::claim(out, shard).map(Arc::new);
+    let directory = args.output.out.as_deref().map(claim).transpose()?;
+    let share = shard.share(&plan.tasks());
     let mut history = History::default();
-    let mut journal = None;
-    if let Some(out) = &args.output.out {
-        resume(out, args.output.force, &plan, &mut history)?;
-        journal = Some(Journal::create(out, SHARD_OF_ONE)?);
+    history.apply(&RunEvent { seq: 0, task: None, kind: EventKind::RunStarted(plan.info.clone()) });
+    if let Some(directory) = &directory {
+        if args.output.force {
+            directory.start_anew(&TABLES)?;
+        }
+        if let Some(mut records) = directory.resume(&plan, &TABLES)? {
+            // A shard makes no tables: it must know what is finished, not remember it.
+            take_up(&mut records, &plan, &share, &mut history)?;
+            tell_notes(&records.notes());
+        }
     }
-    let tasks: Vec<TaskId> = plan.tasks().into_iter().filter(|&task| history.trace(task).is_none()).collect();
-    let resumed = plan.tasks().len() - tasks.len();
-    if resumed > 0 && !args.output.quiet {
-        eprintln!("{resumed} of {} tasks were finished before", plan.tasks().len());
+    let tasks: Vec<TaskId> = share.iter().copied().filter(|&task| history.trace(task).is_none()).collect();
+    if tasks.len() < share.len() && !quiet {
+        eprintln!("{} of {} tasks were finished before", share.len() - tasks.len(), share.len());
     }
-    compute(&plan, &tasks, args, &mut history, journal.as_mut())?;
-    finish(&plan, &history, args)
+    if let Some(signal) = compute(&plan, tasks, args, &mut history, directory.clone())? {
+        if !quiet {
+            let remedy = if directory.is_some() { "; the same command goes on from here" } else { "" };
+            eprintln!("crfe-tui: ended by signal {signal}{remedy}");
+        }
+        return Ok(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)));
+    }
+    match &directory {
+        Some(directory) if !shard.is_whole() => {
+            if !quiet {
+                let (done, out) = (share.len() - history.failed().len(), directory.path().to_string_lossy());
+                eprintln!("shard {shard}: {done} of {} tasks are finished", share.len());
+                eprintln!("when all shards are, crfe-tui report {} makes the tables", printable(&out));
+            }
+            Ok(exit_code(&history))
+        }
+        _ => finish(&plan, &history, args),
+    }
 }
 
 fn say_what_was_understood(plan: &Plan) {
@@ -46,79 +72,56 @@ fn say_what_was_understood(plan: &Plan) {
     }
 }
 
-/// Takes what a directory already holds of this run, or refuses it.
-fn resume(out: &Path, force: bool, plan: &Plan, history: &mut History) -> Result<()> {
-    if force {
-        start_anew(out)?;
-    }
-    if let Some(recorded) = read_run(out)? {
-        if recorded.info.fingerprint != plan.info.fingerprint {
-            return Err(Error::resume(format!(
-                "this directory holds another run: {}",
-                differences(&recorded.info, &plan.info)
-            ))
-            .file(out)
-            .remedy("choose another --out, or start anew with --force"));
+/// Takes the tasks that are finished; a shard keeps only that they are.
+fn take_up(records: &mut Records, plan: &Plan, share: &[TaskId], history: &mut History) -> Result<()> {
+    let whole = share.len() == plan.tasks().len();
+    for &task in share {
+        let Some(events) = records.read(task, &plan.info.spec)? else { continue };
+        for kind in events {
+            if whole || !matches!(kind, EventKind::Step(_)) {
+                history.apply(&RunEvent { seq: 0, task: Some(task), kind });
+            }
         }
-        recorded.tasks.values().flatten().for_each(|event| history.apply(event));
-    } else if let Some(name) = TABLES.iter().find(|name| out.join(name).exists()) {
-        return Err(Error::resume(format!("this directory holds a {name} that is not of a run of ours"))
-            .file(out)
-            .remedy("choose another --out, or overwrite it with --force"));
-    }
-    std::fs::create_dir_all(out).map_err(|error| {
-        Error::output(format!("the directory cannot be made: {error}"))
-            .file(out)
-            .remedy("choose another with --out")
-    })
-}
-
-/// Deletes the files of the run that a directory holds, and nothing else.
-fn start_anew(out: &Path) -> Result<()> {
-    let tables = TABLES.iter().map(|name| out.join(name)).filter(|path| path.exists());
-    for path in journals(out)?.into_iter().chain(tables) {
-        std::fs::remove_file(&path)
-            .map_err(|error| Error::output(format!("cannot be deleted: {error}")).file(&path))?;
     }
     Ok(())
 }
 
-/// Runs the tasks on worker threads; this one keeps the journal and the history.
+fn tell_notes(notes: &[String]) {
+    for note in notes {
+        eprintln!("warning: {}", printable(note));
+    }
+}
+
+/// Runs the tasks on worker threads; the signal that ended it, if one did.
 fn compute(
-    plan: &Plan,
-    tasks: &[TaskId],
+    plan: &Arc<Plan>,
+    tasks: Vec<TaskId>,
     args: &RunArgs,
     history: &mut History,
-    mut journal: Option<&mut Journal>,
-) -> Result<()> {
-    let gate = Gate::default();
+    directory: Option<Arc<RunDirectory>>,
+) -> Result<Option<i32>> {
     let threads = args.output.threads.map_or_else(default_threads, usize::from);
     let mut progress = Progress::new(tasks.len(), plan.info.units.len(), args.output.quiet);
     quiet_worker_panics();
-    let (send, receive) = crossbeam_channel::bounded::<RunEvent>(WAITING_EVENTS);
-    let outcome = std::thread::scope(|scope| {
-        let engine = Engine::new(plan, &gate, send);
-        let gate = &gate;
-        scope.spawn(move || engine.run(tasks, threads));
-        for event in &receive {
-            if let Some(journal) = &mut journal
-                && let Err(error) = journal.append(&event)
-            {
-                // The engine may wait for room in the channel: let it see that nobody listens.
-                gate.cancel();
-                drop(receive);
-                return Err(error);
-            }
-            history.apply(&event);
-            progress.event(&event);
-            if let (EventKind::TaskFailed { message }, Some(task)) = (&event.kind, event.task) {
-                eprintln!("crfe-tui: {task} failed: {}", crate::error::printable(message));
-            }
+    let signals = Signals::listen()?;
+    let gate = Arc::new(Gate::default());
+    // What was recorded has been read: how much is left decides what progress means.
+    let source = Source::engine(Live { plan: plan.clone(), gate, tasks, threads, directory, records: None });
+    let signal = loop {
+        let event = select! {
+            recv(signals.received()) -> signal => break signal.ok(),
+            recv(source.events()) -> event => event,
+        };
+        let Ok(event) = event else { break None };
+        history.apply(&event);
+        progress.event(&event);
+        if let (EventKind::TaskFailed { message }, Some(task)) = (&event.kind, event.task) {
+            eprintln!("crfe-tui: {task} failed: {}", printable(message));
         }
-        Ok(())
-    });
+    };
     progress.finish();
-    outcome
+    source.close()?;
+    Ok(signal)
 }
 
 /// A panic in a worker is told as a failed task, not by the default hook.
@@ -134,26 +137,69 @@ fn quiet_worker_panics() {
 /// Tables, the answer, and the exit code.
 fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
     if let Some(out) = &args.output.out {
-        write_tables(out, history, Some(plan))?;
+        write_report(out, history, Some(plan))?;
     }
+    tell_answer(history, args.output.json)?;
+    if !args.output.quiet && !args.output.json {
+        match &args.output.out {
+            Some(out) => {
+                eprintln!("\nTables, figures and report.html are in {}", printable(&out.to_string_lossy()))
+            }
+            None => eprintln!("\nNo files were written; add --out RUN for tables, figures and a report"),
+        }
+    }
+    Ok(exit_code(history))
+}
+
+fn exit_code(history: &History) -> u8 {
+    if history.failed().is_empty() { 0 } else { 4 }
+}
+
+fn tell_answer(history: &History, json: bool) -> Result<()> {
     let Some(answer) = Answer::new(history) else {
         return Err(Error::internal("the run ended before it had started"));
     };
-    let text = if args.output.json {
+    let text = if json {
         serde_json::to_string_pretty(&answer)
             .map(|text| text + "\n")
             .map_err(|error| Error::internal(error.to_string()))?
     } else {
         summary(&answer)
     };
-    print(&text)?;
-    if !args.output.quiet && !args.output.json {
-        match &args.output.out {
-            Some(out) => eprintln!("\nAll tables are in {}", crate::error::printable(&out.to_string_lossy())),
-            None => eprintln!("\nNo files were written; add --out RUN for all tables"),
-        }
+    print(&text)
+}
+
+/// Makes tables, figures and the page from journals alone; the exit code.
+pub fn report(args: &ReportArgs) -> Result<u8> {
+    let Some(mut records) = Records::open(&args.run)? else {
+        return Err(Error::data("there is no run in this directory")
+            .file(&args.run)
+            .remedy("make one with crfe-tui run DATA.CSV --out RUN"));
+    };
+    let mut history = History::default();
+    records.tell(|event| history.apply(&event))?;
+    tell_notes(&records.notes());
+    let missing = records.tasks() - history.finished_tasks().count();
+    if missing > 0 {
+        let failed = history.failed().len();
+        eprintln!(
+            "warning: {missing} of {} tasks are not finished ({failed} failed); the tables are of the others",
+            records.tasks()
+        );
     }
-    Ok(if history.failed().is_empty() { 0 } else { 4 })
+    let plan = match Plan::find(records.info(), args.data.as_deref()) {
+        Ok(plan) => Some(plan),
+        Err(why) => {
+            eprintln!("predictions.csv and reproduce.py are left out: {why}");
+            None
+        }
+    };
+    write_report(&args.run, &history, plan.as_ref())?;
+    tell_answer(&history, args.json)?;
+    if !args.quiet && !args.json {
+        eprintln!("\nTables, figures and report.html are in {}", printable(&args.run.to_string_lossy()));
+    }
+    Ok(if missing > 0 { 4 } else { 0 })
 }
 
 /// Prints; a reader that has gone is not an error.

@@ -52,6 +52,9 @@ pub mod history;
 pub mod report;
 pub mod run;
 pub mod select;
+pub mod shell;
+mod signals;
+pub mod slurm;
 pub mod svm;
 pub mod tui;
 

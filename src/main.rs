@@ -11,8 +11,14 @@ fn main() -> ExitCode {
             let _ = said.print();
             return ExitCode::from(u8::try_from(said.exit_code()).unwrap_or(2));
         }
-        Ok(Parsed::Command(Command::Run(args), _)) => crfe::headless::run(&args),
         Ok(Parsed::Command(Command::Explore(args), keys)) => crfe::dashboard::explore(&args, &keys),
+        Ok(Parsed::Command(Command::Open(args), keys)) => crfe::dashboard::open(&args, &keys),
+        Ok(Parsed::Command(Command::Run(args), _)) => crfe::headless::run(&args),
+        Ok(Parsed::Command(Command::Report(args), _)) => crfe::headless::report(&args),
+        Ok(Parsed::Command(Command::Slurm(args), _)) => crfe::slurm::slurm(&args),
+        Ok(Parsed::Command(Command::Completions(args), _)) => crfe::shell::completions(&args),
+        Ok(Parsed::Command(Command::Man(args), _)) => crfe::shell::man(&args),
+        Ok(Parsed::Command(Command::Config, _)) => crfe::shell::configuration(),
         Err(error) => Err(error),
     };
     match outcome {

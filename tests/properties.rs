@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crfe::data::Unit;
 use crfe::data::seed::{Purpose, Stream};
 use crfe::select::{Elimination, Labelled, Method, Removal, Settings};
-use crfe::svm::{ClassWeight, PathSolver, Problem, SolverKind, decisions, solver};
+use crfe::svm::{ClassWeight, Problem, SolverKind, decisions, solver};
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
@@ -58,7 +58,7 @@ fn walk(
     settings: Settings,
     train: &Table,
     selection: &Table,
-    mut visit: impl FnMut(&Removal, &dyn PathSolver),
+    mut visit: impl FnMut(&Removal, &Elimination<'_>),
 ) {
     let units = units(train.x.nrows());
     let constant = vec![false; units.len()];
@@ -66,7 +66,7 @@ fn walk(
         Elimination::new(settings, &units, train.labelled(), selection.labelled(), &constant).unwrap();
     while let Some(step) = path.next() {
         assert!(step.convergence.converged, "step {}", step.t);
-        visit(&step, path.model());
+        visit(&step, &path);
     }
 }
 
@@ -124,20 +124,20 @@ proptest! {
         let mut settings = Settings::new(Method::Crfe, classes);
         settings.measure.lambda = lambda;
         // α by its definition, METHOD.md section 3.
-        let total = |model: &dyn PathSolver, x: &Array2<f64>| -> f64 {
-            let f = decisions(model, classes, x.view());
+        let total = |path: &Elimination<'_>, x: &Array2<f64>| -> f64 {
+            let f = decisions(path.model(), x.view());
             let of_row = |(i, &y): (usize, &usize)| -> f64 {
                 let others: f64 = (0..classes).filter(|&r| r != y).map(|r| f[[i, r]]).sum();
                 -lambda * f[[i, y]] + (1.0 - lambda) / (classes - 1) as f64 * others
             };
             selection.y.iter().enumerate().map(of_row).sum()
         };
-        walk(settings, &train, &selection, |step, model| {
-            let whole = total(model, &selection.x);
-            for (&j, beta) in step.present.iter().zip(&step.beta) {
+        walk(settings, &train, &selection, |_, path| {
+            let whole = total(path, &selection.x);
+            for (&j, beta) in path.present().iter().zip(path.betas()) {
                 let mut without = selection.x.clone();
                 without.row_mut(j).fill(0.0);
-                let change = whole - total(model, &without);
+                let change = whole - total(path, &without);
                 assert!((change - beta).abs() < 1e-9 * (1.0 + whole.abs()), "{change} is not {beta}");
             }
         });
@@ -154,8 +154,9 @@ proptest! {
     ) {
         let (train, selection) =
             (Table::draw(features, rows, classes, seed), Table::draw(features, rows, classes, !seed));
-        walk(Settings::new(Method::Crfe, classes), &train, &selection, |step, model| {
-            let f = decisions(model, classes, train.x.view());
+        walk(Settings::new(Method::Crfe, classes), &train, &selection, |step, path| {
+            let model = path.model();
+            let f = decisions(model, train.x.view());
             for class in 0..classes {
                 let theta = |i: usize| if train.y[i] == class { 1.0 } else { -1.0 };
                 let pull: Vec<f64> =
@@ -163,7 +164,7 @@ proptest! {
                 let scale = 1.0 + pull.iter().map(|pull| pull.abs()).sum::<f64>();
                 let near = |ours: f64, optimum: f64| (ours - optimum).abs() < 1e-6 * scale;
                 assert!(near(model.bias(class), pull.iter().sum()), "b of step {}", step.t);
-                for &j in &step.present {
+                for &j in path.present() {
                     let optimum = train.x.row(j).iter().zip(&pull).map(|(x, pull)| x * pull).sum();
                     assert!(near(model.weights(class)[j], optimum), "w of step {}", step.t);
                 }
@@ -181,27 +182,28 @@ fn gram_and_primal_routes_agree() {
         let (train, selection) =
             (Table::draw(features, rows, classes, seed), Table::draw(features, rows, classes, seed + 100));
         let mut primal = 0;
-        walk(Settings::new(Method::Crfe, classes), &train, &selection, |step, model| {
-            let part = train.with_columns(&step.present);
+        walk(Settings::new(Method::Crfe, classes), &train, &selection, |step, path| {
+            let (model, present) = (path.model(), path.present());
+            let part = train.with_columns(present);
             let mut cold = solver(SolverKind::Newton, part.problem()).unwrap();
             assert!(cold.fit().converged);
-            primal += usize::from(step.present.len() < rows);
+            primal += usize::from(present.len() < rows);
             for class in 0..classes {
                 let scale = 1.0 + cold.weights(class).iter().fold(0.0_f64, |a, w| a.max(w.abs()));
                 assert!((cold.bias(class) - model.bias(class)).abs() < 1e-6 * scale);
-                for (&j, w) in step.present.iter().zip(cold.weights(class)) {
+                for (&j, w) in present.iter().zip(cold.weights(class)) {
                     assert!((w - model.weights(class)[j]).abs() < 1e-6 * scale, "step {}", step.t);
                 }
             }
             // The same feature goes when β comes from the fresh fit.
             let units = units(part.x.nrows());
-            let chosen = selection.with_columns(&step.present);
+            let chosen = selection.with_columns(present);
             let constant = vec![false; units.len()];
             let settings = Settings::new(Method::Crfe, classes);
             let fresh = Elimination::new(settings, &units, part.labelled(), chosen.labelled(), &constant)
                 .unwrap()
                 .next();
-            let removed: Vec<usize> = fresh.unwrap().removed.iter().map(|&j| step.present[j]).collect();
+            let removed: Vec<usize> = fresh.unwrap().removed.iter().map(|&j| present[j]).collect();
             assert_eq!(removed, step.removed, "step {}", step.t);
         });
         assert_eq!(primal, rows - 1);

@@ -40,6 +40,12 @@ impl Cells {
         cell.replace(self.decimal, ".").parse().ok()
     }
 
+    /// The short way for most cells of most files: a finite number as it stands, where no number can mean "missing".
+    fn plain_number(&self, cell: &str) -> Option<f64> {
+        let plain = self.decimal == '.' && self.missing.is_empty();
+        plain.then(|| cell.parse().ok())?.filter(|number: &f64| number.is_finite())
+    }
+
     fn finite(&self, cell: &str) -> bool {
         self.number(cell).is_some_and(f64::is_finite)
     }
@@ -73,6 +79,13 @@ impl Growing {
 
     /// Adds a cell.
     pub(super) fn push(&mut self, cell: &str, cells: &Cells) -> Result<()> {
+        if let Values::Numbers(values) = &mut self.values
+            && let Some(number) = cells.plain_number(cell)
+        {
+            self.numbers += 1;
+            values.push(number);
+            return Ok(());
+        }
         let cell = cell.trim();
         let missing = cells.is_missing(cell);
         match &mut self.values {

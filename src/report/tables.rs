@@ -3,10 +3,11 @@
 //! Rows are sorted by method and split, numbers are the shortest text that reads back equal, and nothing depends on time
 //! or threads: the same tasks give the same bytes.
 
-use std::io::Write;
 use std::path::Path;
 
 use super::answer::{Answer, common_sizes, has_band, sizes_by_split};
+use super::files::write_whole;
+use super::pairs::Pair;
 use crate::error::{Error, Result};
 use crate::evaluate::{Bootstrap, agreement_by_size, coverage_band, frequency_at_size, similarity_by_size};
 use crate::history::{History, Trace};
@@ -111,45 +112,9 @@ struct Tables<'a> {
     directory: &'a Path,
 }
 
-/// Two methods, and their traces on the splits that both have finished.
-struct Pair<'a> {
-    a: Method,
-    b: Method,
-    both: Vec<(&'a Trace, &'a Trace)>,
-}
-
-impl Pair<'_> {
-    /// The sizes that all traces have visited, falling.
-    fn sizes(&self) -> Vec<usize> {
-        let Some((first, _)) = self.both.first() else { return Vec::new() };
-        let visited =
-            |size: usize| move |(a, b): &(&Trace, &Trace)| a.at_size(size).and(b.at_size(size)).is_some();
-        first
-            .steps()
-            .iter()
-            .map(|step| step.size)
-            .filter(|&size| self.both.iter().all(visited(size)))
-            .collect()
-    }
-}
-
 impl Tables<'_> {
-    /// Writes beside, then renames: a reader sees the old file or the new one.
     fn text(&self, name: &str, text: &str) -> Result<()> {
-        let (path, beside) = (self.directory.join(name), self.directory.join(format!(".{name}.part")));
-        let write = || {
-            let mut file = std::fs::File::create(&beside)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_data()?;
-            std::fs::rename(&beside, &path)
-        };
-        write().map_err(|error| {
-            // The half-written file is of no use; that it may stay is not worth a second error.
-            let _ = std::fs::remove_file(&beside);
-            Error::output(format!("cannot write: {error}"))
-                .file(&path)
-                .remedy("make room, or choose another directory with --out")
-        })
+        write_whole(self.directory, name, text)
     }
 
     fn csv(&self, name: &str, fill: impl FnOnce(&Self, &mut Rows<'_>) -> Result<()>) -> Result<()> {
@@ -387,24 +352,6 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Each pair of methods.
-    fn pairs(&self) -> Vec<Pair<'_>> {
-        let methods = self.history.methods();
-        let mut pairs = Vec::new();
-        for (i, &a) in methods.iter().enumerate() {
-            for &b in &methods[i + 1..] {
-                let second: std::collections::BTreeMap<usize, &Trace> = self.history.of_method(b).collect();
-                let both: Vec<_> = self
-                    .history
-                    .of_method(a)
-                    .filter_map(|(split, trace)| second.get(&split).map(|&other| (trace, other)))
-                    .collect();
-                pairs.push(Pair { a, b, both });
-            }
-        }
-        pairs
-    }
-
     fn similarity(&self, rows: &mut Rows<'_>) -> Result<()> {
         rows.header(&[
             "method_a",
@@ -416,21 +363,14 @@ impl Tables<'_> {
             "kuncheva_sd",
             "i_w",
         ])?;
-        for pair in self.pairs() {
+        for pair in Pair::all(self.history) {
             let sizes = pair.sizes();
-            let Pair { a, b, both } = pair;
             let removable: Vec<usize> = sizes.iter().map(|size| size - self.info.kept()).collect();
-            let ranks = |second: bool| {
-                both.iter()
-                    .map(|(a, b)| if second { b.ranks().to_vec() } else { a.ranks().to_vec() })
-                    .collect::<Vec<_>>()
-            };
-            for (size, similarity) in
-                sizes.iter().zip(similarity_by_size(&ranks(false), &ranks(true), &removable))
-            {
+            let (a, b) = pair.ranks();
+            for (size, similarity) in sizes.iter().zip(similarity_by_size(&a, &b, &removable)) {
                 rows.row(&[
-                    Cell::Text(a.name()),
-                    Cell::Text(b.name()),
+                    Cell::Text(pair.a.name()),
+                    Cell::Text(pair.b.name()),
                     Cell::Int(*size),
                     Cell::Real(Some(similarity.jaccard.mean)),
                     Cell::Real(similarity.jaccard.sd),
@@ -515,28 +455,13 @@ impl Tables<'_> {
             "method_b",
         ])?;
         let mut bootstrap = Bootstrap::new(self.info.spec.split.seed);
-        for pair in self.pairs() {
-            let sizes = pair.sizes();
-            let Pair { a, b, both } = pair;
-            let Some((first, _)) = both.first() else { continue };
-            let test = first.parts().test.iter().sum::<usize>() as f64;
-            let share = test / (self.info.rows as f64 - test);
-            for size in sizes {
-                let metrics: Vec<_> = both
-                    .iter()
-                    .filter_map(|(a, b)| {
-                        Some((
-                            a.at_size(size)?.tally.metrics().named(),
-                            b.at_size(size)?.tally.metrics().named(),
-                        ))
-                    })
-                    .collect();
-                for metric in 0..metrics.first().map_or(0, |(named, _)| named.len()) {
-                    let differences: Vec<f64> =
-                        metrics.iter().map(|(a, b)| a[metric].1 - b[metric].1).collect();
+        for pair in Pair::all(self.history) {
+            let Some(share) = pair.test_share(self.info.rows) else { continue };
+            for size in pair.sizes() {
+                for (metric, differences) in pair.differences(size) {
                     let Some(paired) = bootstrap.paired(&differences, share) else { continue };
                     rows.row(&[
-                        Cell::Text(metrics[0].0[metric].0),
+                        Cell::Text(metric),
                         Cell::Int(size),
                         Cell::Real(Some(paired.mean)),
                         Cell::Real(paired.sd),
@@ -544,8 +469,8 @@ impl Tables<'_> {
                         Cell::Real(paired.hi),
                         Cell::Real(paired.t_corrected),
                         Cell::Real(paired.p_corrected),
-                        Cell::Text(a.name()),
-                        Cell::Text(b.name()),
+                        Cell::Text(pair.a.name()),
+                        Cell::Text(pair.b.name()),
                     ])?;
                 }
             }

@@ -7,7 +7,6 @@ use super::task::settings;
 use crate::data::seed::{Purpose, Stream};
 use crate::data::{Prepared, Split, prepare};
 use crate::select::{Elimination, Method};
-use crate::svm::decisions;
 
 const FOLDS: usize = 5;
 
@@ -58,17 +57,18 @@ fn accuracies(plan: &Plan, fold: &Split, index: usize) -> Vec<(usize, f64)> {
     let settings = settings(plan, Method::Rfe);
     let (train, test) =
         ((fold.train.x.view(), fold.train.y.as_slice()), (fold.test.x.view(), fold.test.y.as_slice()));
-    let Ok(mut path) = Elimination::new(settings, &plan.data.units, train, test, &fold.constant) else {
+    let Ok(path) = Elimination::new(settings, &plan.data.units, train, test, &fold.constant) else {
         return Vec::new();
     };
+    let mut path = path.watch(fold.test.x.view());
     let mut curve = Vec::new();
     while let Some(step) = path.next() {
-        let decisions = decisions(path.model(), classes, fold.test.x.view());
+        let decisions = path.decisions(0);
         let right = decisions.rows().into_iter().zip(&fold.test.y).filter(|(row, y)| {
             let best = (0..classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
             best == **y
         });
-        curve.push((step.present.len(), right.count() as f64 / fold.test.y.len() as f64));
+        curve.push((step.size, right.count() as f64 / fold.test.y.len() as f64));
     }
     curve
 }

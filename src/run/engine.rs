@@ -1,7 +1,7 @@
 //! N plain threads over a queue of tasks. One panicking task fails alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::Sender;
@@ -38,23 +38,36 @@ impl<'a> Engine<'a> {
         W: Fn(&SplitWork, TaskId, &mut dyn FnMut(EventKind), &mut dyn FnMut() -> bool) -> Result<bool> + Sync,
     {
         self.tell(None, EventKind::RunStarted(self.plan.info.clone()));
-        let next = AtomicUsize::new(0);
+        let queue = Queue::new(tasks);
         let shared = SharedWork::new(self.plan, tasks);
+        let thread = || std::thread::Builder::new().name(WORKER.into());
         std::thread::scope(|scope| {
-            for _ in 0..threads.clamp(1, tasks.len().max(1)) {
-                let worker = || {
-                    while let Some(&task) = tasks.get(next.fetch_add(1, Ordering::Relaxed))
-                        && !self.gate.cancelled()
-                    {
+            // While all workers wait at the gate, a person may ask for a step of a task that none of them has begun.
+            let spare = || {
+                while let Some(task) = self.gate.asked_for(|task| queue.waits(task)) {
+                    if queue.claim(task) {
                         self.one(task, &shared, &work);
                     }
-                };
-                let thread = std::thread::Builder::new().name(WORKER.into());
-                if thread.spawn_scoped(scope, worker).is_err() {
-                    // No more threads to be had: those that run, or else this one, do the work.
-                    worker();
                 }
-            }
+            };
+            // Without it such a step is only refused.
+            let _ = thread().spawn_scoped(scope, spare);
+            std::thread::scope(|workers| {
+                for _ in 0..threads.clamp(1, tasks.len().max(1)) {
+                    let worker = || {
+                        while let Some(task) = queue.next()
+                            && !self.gate.cancelled()
+                        {
+                            self.one(task, &shared, &work);
+                        }
+                    };
+                    if thread().spawn_scoped(workers, worker).is_err() {
+                        // No more threads to be had: those that run, or else this one, do the work.
+                        worker();
+                    }
+                }
+            });
+            self.gate.no_more_tasks();
         });
         if !self.gate.cancelled() {
             self.tell(None, EventKind::RunFinished);
@@ -94,6 +107,38 @@ impl<'a> Engine<'a> {
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+}
+
+/// The tasks in order, each given out once.
+struct Queue<'a> {
+    tasks: &'a [TaskId],
+    taken: Vec<AtomicBool>,
+}
+
+impl<'a> Queue<'a> {
+    fn new(tasks: &'a [TaskId]) -> Self {
+        Self { tasks, taken: tasks.iter().map(|_| AtomicBool::new(false)).collect() }
+    }
+
+    /// The first that nobody has.
+    fn next(&self) -> Option<TaskId> {
+        self.tasks.iter().copied().find(|&task| self.claim(task))
+    }
+
+    /// Takes a task, unless somebody has.
+    fn claim(&self, task: TaskId) -> bool {
+        let taken = self.position(task).map(|i| self.taken[i].swap(true, Ordering::Relaxed));
+        taken == Some(false)
+    }
+
+    /// Whether a task is here and nobody has it.
+    fn waits(&self, task: TaskId) -> bool {
+        self.position(task).is_some_and(|i| !self.taken[i].load(Ordering::Relaxed))
+    }
+
+    fn position(&self, task: TaskId) -> Option<usize> {
+        self.tasks.iter().position(|&other| other == task)
+    }
 }
 
 /// The preparation of each split: made by the first task that needs it, shared, and dropped after the last.
@@ -177,6 +222,24 @@ mod tests {
             .collect();
         assert_eq!(failed, [(Some(bad), "internal fault: on purpose")]);
         assert_eq!(events.last().map(|e| &e.kind), Some(&EventKind::RunFinished));
+    }
+
+    #[test]
+    fn a_paused_engine_steps_a_task_that_nobody_has_begun() {
+        let (plan, gate) = (plan(), Gate::default());
+        gate.pause();
+        let (send, receive) = crossbeam_channel::unbounded();
+        let last = TaskId { method: Method::Rfe, split: 2 };
+        std::thread::scope(|scope| {
+            let engine = Engine::new(&plan, &gate, send);
+            let plan = &plan;
+            scope.spawn(move || engine.run(&plan.tasks(), 1));
+            gate.step(last);
+            let step = receive.iter().find(|event| matches!(event.kind, EventKind::Step(_))).unwrap();
+            assert_eq!(step.task, Some(last));
+            gate.resume();
+            assert_eq!(receive.iter().last().unwrap().kind, EventKind::RunFinished);
+        });
     }
 
     #[test]

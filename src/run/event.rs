@@ -1,5 +1,6 @@
 //! What a run says: one stream of [`RunEvent`]s, the same live, recorded, replayed or merged.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -98,8 +99,11 @@ pub struct RunInfo {
     pub spec: RunSpec,
     /// Identifies data and settings that determine the steps.
     pub fingerprint: String,
-    /// The file's name.
+    /// The file's name, as it was given.
     pub input: String,
+    /// The working directory of the run: where relative names of files start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
     /// SHA-256 of the file.
     pub input_sha256: String,
     /// SHA-256 of the user's splits, if given.
@@ -184,35 +188,55 @@ pub struct Step {
 pub enum Betas {
     /// Of every unit present, in unit order.
     Whole(Vec<f32>),
-    /// Of some units: those with the highest β.
+    /// Of some units: those nearest to go.
     Top(Vec<(u32, f32)>),
 }
 
 /// Values of β that the events of one task may hold: about 4 MB as text.
 const BETA_BUDGET: usize = 400_000;
+/// Of a path that is too long to keep all: values in whole vectors, and in the tops between them. Less than 2 MB as text.
+const WHOLE_BUDGET: usize = 60_000;
+const TOP_BUDGET: usize = 50_000;
 /// β kept at a step that is not kept whole.
 const TOP: usize = 32;
 
 impl Betas {
-    /// What is kept of step t of a path over `units`: all while it fits, else every k-th vector whole and the top of the others.
-    pub fn keep(t: usize, units: usize, present: &[usize], beta: &[f64]) -> Option<Self> {
-        let whole = units * (units + 1) / 2;
-        let every = whole.div_ceil(BETA_BUDGET / 2);
-        if whole <= BETA_BUDGET || (t.is_multiple_of(every) && units <= BETA_BUDGET) {
-            return Some(Self::Whole(beta.iter().map(|&b| b as f32).collect()));
-        }
-        let top = (BETA_BUDGET / 4 / units).min(TOP);
-        if top == 0 {
-            return None;
-        }
-        let mut order: Vec<usize> = (0..beta.len()).collect();
-        if order.len() > top {
-            order.select_nth_unstable_by(top - 1, |&a, &b| beta[b].total_cmp(&beta[a]).then(a.cmp(&b)));
-            order.truncate(top);
-        }
-        order.sort_unstable_by(|&a, &b| beta[b].total_cmp(&beta[a]).then(a.cmp(&b)));
-        Some(Self::Top(order.into_iter().map(|i| (present[i] as u32, beta[i] as f32)).collect()))
+    /// How many β are kept at a step that is not kept whole, on a path over `units`.
+    pub fn top(units: usize) -> usize {
+        if Self::all(units) { 0 } else { (TOP_BUDGET / units).min(TOP) }
     }
+
+    fn all(units: usize) -> bool {
+        units * (units + 1) / 2 <= BETA_BUDGET
+    }
+
+    /// What is kept of step t of a path over `units`: all while it fits, else every k-th vector whole and, of the others, the
+    /// units nearest to go.
+    pub fn keep(
+        t: usize,
+        units: usize,
+        nearest: &[usize],
+        one: impl Fn(usize) -> f64,
+        whole: impl Fn() -> Vec<f64>,
+    ) -> Option<Self> {
+        let every = (units * (units + 1) / 2).div_ceil(WHOLE_BUDGET);
+        if Self::all(units) || (t.is_multiple_of(every) && units <= WHOLE_BUDGET) {
+            return Some(Self::Whole(whole().into_iter().map(short).collect()));
+        }
+        let top = nearest.iter().take(Self::top(units));
+        let top: Vec<_> = top.map(|&unit| (unit as u32, short(one(unit)))).collect();
+        if top.is_empty() { None } else { Some(Self::Top(top)) }
+    }
+}
+
+/// Four digits: enough to draw a bar, and short as text.
+fn short(value: f64) -> f32 {
+    if value == 0.0 || !value.is_finite() {
+        return value as f32;
+    }
+    let scale = 10_f64.powi(3 - value.abs().log10().floor() as i32);
+    // Scales beyond the range of f64 belong to values that are nothing on a screen.
+    if scale.is_finite() && scale > 0.0 { ((value * scale).round() / scale) as f32 } else { value as f32 }
 }
 
 #[cfg(test)]
@@ -221,14 +245,15 @@ mod tests {
 
     #[test]
     fn betas_of_a_task_stay_within_their_budget() {
-        for units in [1_usize, 34, 800, 2_000, 20_000] {
-            let beta = vec![0.5; units];
-            let present: Vec<usize> = (0..units).collect();
+        for units in [1_usize, 34, 800, 2_000, 20_000, 300_000] {
             let values: usize = (0..units)
-                .map(|t| match Betas::keep(t, units, &present[t..], &beta[t..]) {
-                    Some(Betas::Whole(values)) => values.len(),
-                    Some(Betas::Top(values)) => 2 * values.len(),
-                    None => 0,
+                .map(|t| {
+                    let nearest: Vec<usize> = (t..units).take(40).collect();
+                    match Betas::keep(t, units, &nearest, |_| 0.5, || vec![0.5; units - t]) {
+                        Some(Betas::Whole(values)) => values.len(),
+                        Some(Betas::Top(values)) => 2 * values.len(),
+                        None => 0,
+                    }
                 })
                 .sum();
             assert!(values <= BETA_BUDGET + units, "{units}: {values}");
@@ -236,13 +261,11 @@ mod tests {
     }
 
     #[test]
-    fn the_top_holds_the_highest() {
-        let units = 2_000;
-        let beta: Vec<f64> = (0..units).map(|i| ((i * 7919) % units) as f64).collect();
-        let present: Vec<usize> = (0..units).collect();
-        let Some(Betas::Top(top)) = Betas::keep(1, units, &present, &beta) else { panic!("not thinned") };
-        let values: Vec<f32> = top.iter().map(|&(_, value)| value).collect();
-        let expected: Vec<f32> = (0..top.len()).map(|i| (units - 1 - i) as f32).collect();
-        assert_eq!(values, expected);
+    fn a_thinned_step_keeps_the_units_nearest_to_go() {
+        let nearest: Vec<usize> = (0..40).map(|i| 7 * i).collect();
+        let kept = Betas::keep(1, 2_000, &nearest, |unit| unit as f64 / 2.0, || panic!("not all"));
+        let expected =
+            nearest[..Betas::top(2_000)].iter().map(|&unit| (unit as u32, unit as f32 / 2.0)).collect();
+        assert_eq!(kept, Some(Betas::Top(expected)));
     }
 }

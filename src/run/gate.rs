@@ -22,6 +22,8 @@ struct State {
     waiting: usize,
     /// One elimination that a paused task may still make.
     permit: Option<TaskId>,
+    /// No task is left to begin.
+    over: bool,
 }
 
 /// Workers pass it between two eliminations; the user opens and closes it.
@@ -79,6 +81,25 @@ impl Gate {
     pub fn paused(&self) -> bool {
         let state = self.state();
         state.paused && state.waiting == state.working
+    }
+
+    /// No task is left to begin: nobody waits for [`Gate::asked_for`] any more.
+    pub fn no_more_tasks(&self) {
+        self.change(|state| state.over = true);
+    }
+
+    /// Waits for a step of a task that has not begun; none when there will be no more.
+    pub fn asked_for(&self, not_begun: impl Fn(TaskId) -> bool) -> Option<TaskId> {
+        let mut state = self.state();
+        loop {
+            if state.over || state.cancelled {
+                return None;
+            }
+            if let Some(task) = state.permit.filter(|&task| state.paused && not_begun(task)) {
+                return Some(task);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// A worker comes in, until the guard is dropped.

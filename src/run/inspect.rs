@@ -8,7 +8,6 @@ use crate::data::{Dataset, Part, Unit};
 use crate::error::Result;
 use crate::evaluate::Metrics;
 use crate::select::{ClassSums, Elimination};
-use crate::svm::decisions;
 
 /// Features that move together this closely are twins.
 const TWIN: f64 = 0.9;
@@ -34,15 +33,18 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
     fresh_fit(plan, &work, units, |model, columns| {
         let sums = ClassSums::new(selection.x.select(Axis(0), columns).view(), &selection.y, classes);
         let leverage = measure(plan).leverage(&sums);
-        let part = |unit: usize, class: usize| -> f64 {
-            let of_column = |column: &usize| {
-                let j = columns.binary_search(column).ok()?;
-                Some(-model.weights(class)[j] * leverage[[class, j]])
-            };
-            plan.data.units[unit].columns.iter().filter_map(of_column).sum()
+        let mut weights = vec![0.0; classes];
+        let mut parts = |unit: usize| -> Vec<f64> {
+            let mut parts = vec![0.0; classes];
+            for j in
+                plan.data.units[unit].columns.iter().filter_map(|column| columns.binary_search(column).ok())
+            {
+                model.weights_of(j, &mut weights);
+                (0..classes).for_each(|class| parts[class] -= weights[class] * leverage[[class, j]]);
+            }
+            parts
         };
-        let by_class: Vec<Vec<f64>> =
-            units.iter().map(|&unit| (0..classes).map(|class| part(unit, class)).collect()).collect();
+        let by_class: Vec<Vec<f64>> = units.iter().map(|&unit| parts(unit)).collect();
         let beta = by_class.iter().map(|parts| parts.iter().sum()).collect();
         Inspection { units: units.to_vec(), beta, by_class }
     })
@@ -172,16 +174,21 @@ pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> R
         (of(train), of(selection), of(&work.prepared.conformal), of(&work.prepared.test));
     let constant: Vec<bool> = columns.iter().map(|&column| work.prepared.constant[column]).collect();
     let settings = settings(plan, task.method);
-    let mut path =
-        Elimination::new(settings, &units, (x.view(), &train.y), (s.view(), &selection.y), &constant)?;
+    let (train, selection) = ((x.view(), train.y.as_slice()), (s.view(), selection.y.as_slice()));
+    let mut path = Elimination::new(settings, &units, train, selection, &constant)?
+        .watch(conformal.view())
+        .watch(test.view());
     let mut steps = Vec::new();
     while let Some(step) = path.next() {
-        let model = path.model();
-        let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
-        let on = |x: &ndarray::Array2<f64>| decisions(model, classes, x.view());
-        let metrics = work.evaluator.tally(on(&conformal).view(), on(&test).view(), &bias).metrics();
+        let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
+        let tally = work.evaluator.tally(path.decisions(0).view(), path.decisions(1).view(), &bias);
         let removed = step.removed.first().map(|&unit| start[unit]);
-        steps.push(BranchStep { size: step.present.len(), removed, beta_mean: step.beta_mean, metrics });
+        steps.push(BranchStep {
+            size: step.size,
+            removed,
+            beta_mean: step.beta_mean,
+            metrics: tally.metrics(),
+        });
     }
     Ok(Branch { task, forced, from: present.len(), steps })
 }

@@ -1,194 +1,315 @@
-//! A run as a file: append and flush each event, read back whole tasks, cut a torn tail.
+//! A run as a file: claim a directory, append and flush each event. Reading is `records.rs`, lines are `line.rs`.
 //!
-//! `RUN/journal-<i>of<N>-<unique>.jsonl`, one per process, one JSON object a line. The first line is the start of the run.
-//! Readers take the union of the files of a directory; a task counts when its end was written.
+//! `RUN/journal-<i>of<N>-<unique>.jsonl`, one per process, never edited: what a process that died left unfinished is
+//! superseded by a later journal. `RUN/timing-<unique>.jsonl` holds times and hosts, and nothing else does.
+//! `RUN/.lock-<i>of<N>-<host>` is locked by the process that writes shard i on that host; the kernel frees it whenever the
+//! process ends. It is there to catch a second start by mistake: correctness needs no locks.
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{EventKind, FORMAT, RunEvent, RunInfo, TaskId};
-use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
-/// The shard of a run that is not divided.
-pub const SHARD_OF_ONE: (usize, usize) = (1, 1);
+use super::line::{self, task_name};
+use super::records::Records;
+use super::{EventKind, Plan, RunEvent, RunInfo, Shard, TaskId, journals};
+use crate::error::{Error, Result};
 
 /// Written at least this often to the disk itself.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// A directory that this process may write a shard of a run into.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+    shard: Shard,
+    /// Held until dropped.
+    _lock: Option<File>,
+}
+
+impl RunDirectory {
+    /// Makes the directory and claims a shard of it; refused while another process on this host writes the same shard.
+    pub fn claim(path: &Path, shard: Shard) -> Result<Self> {
+        std::fs::create_dir_all(path).map_err(|error| {
+            Error::output(format!("the directory cannot be made: {error}"))
+                .file(path)
+                .remedy("choose another with --out")
+        })?;
+        let lock = lock(path, shard)?;
+        Ok(Self { path: path.to_path_buf(), shard, _lock: lock })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Deletes the files of the run that the directory holds, and nothing else; `tables` are the names of other files of ours.
+    pub fn start_anew(&self, tables: &[&str]) -> Result<()> {
+        for path in files(&self.path, ".lock-", "")? {
+            if !path.ends_with(lock_name(self.shard)) && is_locked(&path) {
+                return Err(Error::resume("another shard of the run in this directory is being written")
+                    .file(&self.path)
+                    .remedy("end it first, or choose another --out"));
+            }
+        }
+        let tables = tables.iter().map(|name| self.path.join(name)).filter(|path| path.exists());
+        let timing = files(&self.path, "timing-", ".jsonl")?;
+        for path in journals(&self.path)?.into_iter().chain(timing).chain(tables) {
+            std::fs::remove_file(&path)
+                .map_err(|error| Error::output(format!("cannot be deleted: {error}")).file(&path))?;
+        }
+        Ok(())
+    }
+
+    /// What the directory already holds of this run; refused if it is another run, or not a run at all.
+    pub fn resume(&self, plan: &Plan, tables: &[&str]) -> Result<Option<Records>> {
+        let found = Records::open(&self.path)?;
+        if let Some(records) = &found {
+            if records.info().fingerprint != plan.info.fingerprint {
+                return Err(Error::resume(format!(
+                    "this directory holds another run: {}",
+                    differences(records.info(), &plan.info)
+                ))
+                .file(&self.path)
+                .remedy("choose another --out, or start anew with --force"));
+            }
+        } else if let Some(name) = tables.iter().find(|name| self.path.join(name).exists()) {
+            return Err(Error::resume(format!("this directory holds a {name} that is not of a run of ours"))
+                .file(&self.path)
+                .remedy("choose another --out, or overwrite it with --force"));
+        }
+        Ok(found)
+    }
+
+    /// Begins a journal.
+    pub fn journal(&self) -> Result<Journal> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // Sorts by time; the process makes it unique.
+        let unique = format!("{:016x}-{:x}", now.as_nanos(), std::process::id());
+        let path = self.path.join(format!("journal-{}-{unique}.jsonl", self.shard.in_file_name()));
+        let file = new_file(&path).map_err(|error| failed(&path, &error))?;
+        let timing = Timing::create(&self.path, &unique, self.shard)?;
+        Ok(Journal { path, file, whole: 0, buffer: Vec::new(), info: None, synced: Instant::now(), timing })
+    }
+}
+
+fn new_file(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+fn lock_name(shard: Shard) -> String {
+    format!(".lock-{}-{}", shard.in_file_name(), host())
+}
+
+/// Takes the lock; `None` on a disk that has none.
+fn lock(directory: &Path, shard: Shard) -> Result<Option<File>> {
+    let path = directory.join(lock_name(shard));
+    // Not truncated: it may name the process that holds it.
+    let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let mut file = opened.map_err(|error| failed(&path, &error))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            // Only to be more helpful.
+            let _ = Read::by_ref(&mut file).take(20).read_to_string(&mut holder);
+            let holder = holder.trim();
+            let who = if holder.is_empty() { "another process".into() } else { format!("process {holder}") };
+            let what =
+                if shard.is_whole() { "this run".into() } else { format!("shard {shard} of this run") };
+            return Err(Error::resume(format!("{who} on this host is writing {what}"))
+                .file(directory)
+                .remedy("wait for it, end it, or choose another --out"));
+        }
+        Err(TryLockError::Error(_)) => return Ok(None),
+    }
+    // Only to be more helpful to a second process.
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    Ok(Some(file))
+}
+
+fn is_locked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// Whether a process on this host is writing a shard; `None` if this cannot be known.
+pub(super) fn is_being_written(directory: &Path, shard: Shard, on: &str) -> Option<bool> {
+    let path = directory.join(lock_name(shard));
+    (on == host() && path.exists()).then(|| is_locked(&path))
+}
+
+fn files(directory: &Path, start: &str, end: &str) -> Result<Vec<PathBuf>> {
+    let unreadable =
+        |error: std::io::Error| Error::data(format!("cannot read the directory: {error}")).file(directory);
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(start) && name.ends_with(end)) {
+            paths.push(entry.path());
+        }
+    }
+    Ok(paths)
+}
+
+/// The name of this machine, fit for the name of a file.
+pub fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .or_else(|| std::env::var("HOSTNAME").ok())
+        .unwrap_or_default();
+    let plain: String =
+        name.trim().chars().filter(|c| c.is_ascii_alphanumeric() || "-._".contains(*c)).collect();
+    if plain.is_empty() { "host".into() } else { plain }
+}
+
+/// Where the dashboard keeps a run that has no --out: `crfe-tui/<fingerprint>` in the XDG state directory.
+pub fn state_directory(info: &RunInfo) -> Option<PathBuf> {
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local").join("state"));
+    let base = std::env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(home)?;
+    Some(base.join("crfe-tui").join(info.fingerprint.get(..16)?))
+}
 
 /// A journal being written.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: File,
+    /// Bytes of whole lines.
+    whole: u64,
+    buffer: Vec<u8>,
+    info: Option<Arc<RunInfo>>,
     synced: Instant,
+    timing: Timing,
 }
 
 impl Journal {
-    /// A new journal in a run's directory, which must exist.
-    pub fn create(directory: &Path, (shard, of): (usize, usize)) -> Result<Self> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let unique = format!("{:x}-{:x}", now.as_nanos(), std::process::id());
-        let path = directory.join(format!("journal-{shard}of{of}-{unique}.jsonl"));
-        let file = OpenOptions::new().write(true).create_new(true).open(&path);
-        let file = file.map_err(|error| failed(&path, &error))?;
-        Ok(Self { path, file: BufWriter::new(file), synced: Instant::now() })
-    }
-
-    /// Appends one event. What only concerns a screen is not written.
+    /// Appends one event, the start of the run first. What only concerns a screen is not written.
     pub fn append(&mut self, event: &RunEvent) -> Result<()> {
-        if matches!(event.kind, EventKind::Loading { .. } | EventKind::Paused | EventKind::Resumed) {
-            return Ok(());
+        if let EventKind::RunStarted(info) = &event.kind {
+            if self.info.is_some() {
+                return Ok(());
+            }
+            self.info = Some(info.clone());
         }
-        let whole = matches!(
-            event.kind,
-            EventKind::RunStarted(_) | EventKind::TaskFinished { .. } | EventKind::RunFinished
-        );
-        self.write(event, whole).map_err(|error| failed(&self.path, &error))
+        let Some(info) = &self.info else {
+            return Err(Error::internal("a journal begins with the start of its run"));
+        };
+        self.buffer.clear();
+        let written = line::write(event, info, &mut self.buffer).and_then(|()| {
+            self.file.write_all(&self.buffer)?;
+            self.whole += self.buffer.len() as u64;
+            let ends = matches!(
+                event.kind,
+                EventKind::RunStarted(_)
+                    | EventKind::TaskFinished { .. }
+                    | EventKind::TaskFailed { .. }
+                    | EventKind::RunFinished
+            );
+            if ends || self.synced.elapsed() > SYNC_EVERY {
+                self.file.sync_data()?;
+                self.synced = Instant::now();
+                still_there(&self.file)?;
+            }
+            Ok(())
+        });
+        written.map_err(|error| {
+            // A reader would cut the torn line; if it can be cut here, so much the better.
+            let _ = self.file.set_len(self.whole);
+            failed(&self.path, &error)
+        })?;
+        self.timing.note(event)
     }
 
-    fn write(&mut self, event: &RunEvent, sync: bool) -> std::io::Result<()> {
-        serde_json::to_writer(&mut self.file, event)?;
-        self.file.write_all(b"\n")?;
-        self.file.flush()?;
-        if sync || self.synced.elapsed() > SYNC_EVERY {
-            self.file.get_ref().sync_data()?;
-            self.synced = Instant::now();
-        }
-        Ok(())
+    /// Writes to the disk itself.
+    pub fn sync(&mut self) -> Result<()> {
+        self.synced = Instant::now();
+        self.file.sync_data().map_err(|error| failed(&self.path, &error))
     }
+}
+
+/// A file that was deleted can still be written, but nobody will ever read it.
+fn still_there(file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let gone = || std::io::Error::new(std::io::ErrorKind::NotFound, "it was deleted while the run went on");
+    if file.metadata()?.nlink() == 0 { Err(gone()) } else { Ok(()) }
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {
-    Error::output(format!("cannot write: {error}"))
-        .file(path)
-        .remedy("choose a directory with room that can be written, with --out")
+    Error::output(format!("cannot write: {error}")).file(path).remedy(
+        "make room or choose a directory that can be written; the same command then goes on from here",
+    )
 }
 
-/// What the journals of a directory hold.
-#[derive(Debug, Clone)]
-pub struct Recorded {
-    /// The start of the run.
-    pub info: Arc<RunInfo>,
-    /// The events of every finished task, from its start to its end.
-    pub tasks: BTreeMap<TaskId, Vec<RunEvent>>,
+/// Who wrote a journal: the first line of a timing file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Writer {
+    /// The machine.
+    pub host: String,
+    /// The process.
+    pub pid: u32,
+    /// Its shard.
+    pub shard: String,
+    /// Seconds since 1970.
+    pub started: u64,
 }
 
-/// The journals of a directory, sorted by name; none if it does not exist.
-pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable =
-        |error: std::io::Error| Error::data(format!("cannot read the directory: {error}")).file(directory);
-    let mut paths = Vec::new();
-    match std::fs::read_dir(directory) {
-        Ok(entries) => {
-            for entry in entries {
-                let entry = entry.map_err(unreadable)?;
-                let name = entry.file_name();
-                let name = name.to_string_lossy();
-                if name.starts_with("journal-") && name.ends_with(".jsonl") {
-                    paths.push(entry.path());
-                }
-            }
-        }
-        // What cannot be a directory holds no journal; who wants to write there is told so then.
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-        Err(error) => return Err(unreadable(error)),
+impl Writer {
+    /// Who wrote the journal with this unique name, if it is known.
+    pub(super) fn of(directory: &Path, unique: &str) -> Option<Self> {
+        let file = File::open(directory.join(format!("timing-{unique}.jsonl"))).ok()?;
+        let mut text = String::new();
+        file.take(4096).read_to_string(&mut text).ok()?;
+        let mut writer: Self = serde_json::from_str(text.split_once('\n')?.0).ok()?;
+        writer.host = crate::error::printable(&writer.host);
+        Some(writer)
     }
-    paths.sort();
-    Ok(paths)
 }
 
-/// Reads all journals of a directory as one run; `None` if there are none, or none got beyond its first line.
-pub fn read_run(directory: &Path) -> Result<Option<Recorded>> {
-    let mut run: Option<Recorded> = None;
-    for path in journals(directory)? {
-        let Some((info, tasks)) = read_journal(&path)? else { continue };
-        match &mut run {
-            None => run = Some(Recorded { info, tasks }),
-            Some(run) if run.info.fingerprint == info.fingerprint => {
-                // A later start may have asked for more splits or methods.
-                if (info.splits, info.spec.methods.len()) > (run.info.splits, run.info.spec.methods.len()) {
-                    run.info = info;
-                }
-                for (task, events) in tasks {
-                    run.tasks.entry(task).or_insert(events);
-                }
-            }
-            Some(run) => {
-                return Err(Error::resume(format!(
-                    "this journal is of another run than the others here: {}",
-                    differences(&run.info, &info)
-                ))
-                .file(path)
-                .remedy("move it to a directory of its own"));
-            }
-        }
-    }
-    Ok(run)
+/// Times and hosts, apart from what is computed.
+#[derive(Debug)]
+struct Timing {
+    path: PathBuf,
+    file: File,
+    began: HashMap<TaskId, Instant>,
 }
 
-type Read = (Arc<RunInfo>, BTreeMap<TaskId, Vec<RunEvent>>);
-
-/// One journal: its start and its finished tasks. What follows a torn line is lost with it.
-fn read_journal(path: &Path) -> Result<Option<Read>> {
-    let unreadable = |error: std::io::Error| Error::data(format!("cannot read: {error}")).file(path);
-    let mut lines = BufReader::new(File::open(path).map_err(unreadable)?);
-    let mut line = Vec::new();
-    let mut next = |line: &mut Vec<u8>| -> Result<bool> {
-        line.clear();
-        lines.read_until(b'\n', line).map_err(unreadable)?;
-        Ok(line.last() == Some(&b'\n'))
-    };
-    if !next(&mut line)? {
-        return Ok(None);
+impl Timing {
+    fn create(directory: &Path, unique: &str, shard: Shard) -> Result<Self> {
+        let path = directory.join(format!("timing-{unique}.jsonl"));
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let writer = Writer { host: host(), pid: std::process::id(), shard: shard.to_string(), started };
+        let file = new_file(&path).map_err(|error| failed(&path, &error))?;
+        let mut timing = Self { path, file, began: HashMap::new() };
+        timing.write(&serde_json::json!(writer))?;
+        Ok(timing)
     }
-    let info = first_line(path, &line)?;
-    let mut open: BTreeMap<TaskId, Vec<RunEvent>> = BTreeMap::new();
-    let mut finished = BTreeMap::new();
-    while next(&mut line)? {
-        let Ok(event) = serde_json::from_slice::<RunEvent>(&line) else { break };
-        let Some(task) = event.task else { continue };
-        match &event.kind {
+
+    fn note(&mut self, event: &RunEvent) -> Result<()> {
+        let Some(task) = event.task else { return Ok(()) };
+        match event.kind {
             EventKind::TaskStarted(_) => {
-                open.insert(task, vec![event]);
+                self.began.insert(task, Instant::now());
+                Ok(())
             }
-            EventKind::TaskFinished { .. } => {
-                if let Some(mut events) = open.remove(&task) {
-                    events.push(event);
-                    finished.entry(task).or_insert(events);
-                }
+            EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => {
+                let seconds =
+                    self.began.remove(&task).map(|began| began.elapsed().as_millis() as f64 / 1000.0);
+                self.write(&serde_json::json!({"task": task_name(task), "seconds": seconds}))
             }
-            EventKind::TaskFailed { .. } => {
-                open.remove(&task);
-            }
-            _ => {
-                if let Some(events) = open.get_mut(&task) {
-                    events.push(event);
-                }
-            }
+            _ => Ok(()),
         }
     }
-    Ok(Some((info, finished)))
-}
 
-fn first_line(path: &Path, line: &[u8]) -> Result<Arc<RunInfo>> {
-    let value: serde_json::Value = serde_json::from_slice(line).unwrap_or_default();
-    let started = &value["kind"]["run_started"];
-    match started["format"].as_u64() {
-        Some(format) if format > u64::from(FORMAT) => {
-            Err(Error::resume(format!("journal format {format} is newer than this program's {FORMAT}"))
-                .file(path)
-                .remedy("use the version of crfe-tui that wrote it, or a newer one"))
-        }
-        _ => serde_json::from_value::<RunInfo>(started.clone()).map(Arc::new).map_err(|error| {
-            Error::resume(format!("the first line is not the start of a run: {error}"))
-                .file(path)
-                .line(1)
-                .remedy("move this file away")
-        }),
+    fn write(&mut self, value: &serde_json::Value) -> Result<()> {
+        self.file.write_all(format!("{value}\n").as_bytes()).map_err(|error| failed(&self.path, &error))
     }
 }
 

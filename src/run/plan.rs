@@ -1,10 +1,11 @@
 //! A checked spec meets its data: everything that can be refused is refused here, before anything is computed or written.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::{FORMAT, RunInfo, RunSpec, TaskId};
+use super::{FORMAT, RunInfo, RunOptions, RunSpec, TaskId};
 use crate::data::{DONOR_LIMIT, Dataset, Impute, Splits, prepare, refuse_missing};
 use crate::error::{Error, Result};
 use crate::evaluate::never_excluded;
@@ -45,6 +46,31 @@ impl Plan {
         }
         let info = info(spec, &data, &splits);
         Ok(Self { info: Arc::new(info), data, splits })
+    }
+
+    /// The plan of a recorded run, its data where they were then or where the user says they are now.
+    pub fn find(info: &RunInfo, given: Option<&Path>) -> Result<Self> {
+        let then = |name: &Path| -> PathBuf {
+            info.directory.as_ref().map_or_else(|| name.to_path_buf(), |directory| directory.join(name))
+        };
+        let path = given.map_or_else(|| then(Path::new(&info.input)), Path::to_path_buf);
+        let mut options = RunOptions::from(info.spec.clone());
+        options.schema.groups = options.schema.groups.as_deref().map(then);
+        options.split.splits_from = options.split.splits_from.as_deref().map(then);
+        let spec = options.check()?;
+        let data = Dataset::load(&path, &spec.schema, |_, _| {})?;
+        if data.sha256 != info.input_sha256 {
+            return Err(Error::data("this is not the file that the run was made of")
+                .file(path)
+                .remedy("name it with --data"));
+        }
+        let plan = Self::new(spec, data)?;
+        if plan.info.fingerprint != info.fingerprint {
+            return Err(
+                Error::data("its groups or splits are not those that the run was made with").file(path)
+            );
+        }
+        Ok(plan)
     }
 
     /// All tasks: the methods of a split one after the other, so that they share its preparation.
@@ -122,6 +148,7 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         format: FORMAT,
         fingerprint: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
         input: data.name.clone(),
+        directory: std::env::current_dir().ok(),
         input_sha256: data.sha256.clone(),
         splits_sha256: splits.sha256().map(str::to_owned),
         splits: splits.count(),

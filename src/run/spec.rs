@@ -5,6 +5,7 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::check::MOST_SPLITS;
 use crate::data::{Calibration, Impute, Scale, SchemaOptions, SplitOptions};
 use crate::error::{Error, Result};
 use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
@@ -116,6 +117,10 @@ impl RunOptions {
         within("max-missing", share, (0.0..=1.0).contains(&share), "give a share from 0 to 1")?;
         if self.split.splits == 0 && self.split.splits_from.is_none() {
             return Err(Error::usage("--splits 0 leaves nothing to run").remedy("give at least 1"));
+        }
+        if self.split.splits > MOST_SPLITS {
+            return Err(Error::usage(format!("--splits {} is too many", self.split.splits))
+                .remedy(format!("give at most {MOST_SPLITS}")));
         }
         if self.methods.is_empty() {
             return Err(Error::usage("--method names no method")

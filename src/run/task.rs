@@ -83,7 +83,10 @@ pub fn run_task(
         (train.x.view(), &train.y),
         (selection.x.view(), &selection.y),
         constant,
-    )?;
+    )?
+    .watch(conformal.x.view())
+    .watch(test.x.view())
+    .look_ahead(Betas::top(units.len()));
     let mut means = Vec::new();
     let mut reason = Reason::Complete;
     let mut rest = Vec::new();
@@ -95,11 +98,9 @@ pub fn run_task(
         means.push(removal.beta_mean);
         // Tested before each removal, so not at the last model.
         let stop = if removal.removed.is_empty() { None } else { spec.beta_rule.test(&means, units.len()) };
-        let model = path.model();
-        let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
-        let on = |part: &Part| decisions(model, classes, part.x.view());
-        let tally = work.evaluator.tally(on(conformal).view(), on(test).view(), &bias);
-        let size = removal.present.len();
+        let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
+        let tally = work.evaluator.tally(path.decisions(0).view(), path.decisions(1).view(), &bias);
+        let size = removal.size;
         let ends_here = spec.early
             && match spec.stop {
                 StopRule::Beta => stop.is_some_and(|stop| stop.fired),
@@ -107,7 +108,7 @@ pub fn run_task(
                 _ => false,
             };
         if ends_here || removal.removed.is_empty() {
-            rest = path.rest(&removal);
+            rest = path.rest();
         }
         let mut step = Step {
             t: removal.t,
@@ -119,7 +120,13 @@ pub fn run_task(
             stop,
             converged: removal.convergence.converged,
             tally,
-            beta: Betas::keep(removal.t, units.len(), &removal.present, &removal.beta),
+            beta: Betas::keep(
+                removal.t,
+                units.len(),
+                &removal.nearest,
+                |unit| path.beta(unit),
+                || path.betas(),
+            ),
             removed: removal.removed,
         };
         if ends_here {
@@ -156,7 +163,7 @@ pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Pre
     let Prepared { conformal, test, .. } = &work.prepared;
     let p_values = fresh_fit(plan, &work, units, |model, columns| {
         let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
-        let on = |part: &Part| decisions(model, classes, part.x.select(Axis(0), columns).view());
+        let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
         work.evaluator.p_values(on(conformal).view(), on(test).view(), &bias)
     })?;
     let with_row =
@@ -169,7 +176,7 @@ pub fn fresh_fit<T>(
     plan: &Plan,
     work: &SplitWork,
     units: &[usize],
-    read: impl FnOnce(&dyn PathSolver, &[usize]) -> T,
+    read: impl for<'m> FnOnce(&(dyn PathSolver<'m> + 'm), &[usize]) -> T,
 ) -> Result<T> {
     let spec = &plan.info.spec;
     let mut columns: Vec<usize> =

@@ -2,16 +2,17 @@
 
 use std::cmp::Ordering;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, CowArray};
 use serde::{Deserialize, Serialize};
 
+use super::front::Front;
 use super::{ClassSums, Method, Nonconformity};
 use crate::data::Unit;
 use crate::error::Result;
 use crate::svm::{ClassWeight, Convergence, PathSolver, Problem, SolverKind, solver};
 
 /// Criteria closer than this, relatively, are tied: the lowest unit goes first.
-const TIE: f64 = 1e-9;
+pub(super) const TIE: f64 = 1e-9;
 
 /// How many units go at each iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -87,10 +88,8 @@ pub struct Settings {
 pub struct Removal {
     /// How many models were fitted before this one.
     pub t: usize,
-    /// The units present, ascending.
-    pub present: Vec<usize>,
-    /// β of each unit present.
-    pub beta: Vec<f64>,
+    /// How many units are present.
+    pub size: usize,
     /// Mean β over the units present.
     pub beta_mean: f64,
     /// The units that go, in order; empty at the end of the path.
@@ -99,6 +98,8 @@ pub struct Removal {
     pub criterion: Option<f64>,
     /// The unit that would have gone next.
     pub runner_up: Option<usize>,
+    /// The units nearest to go, in order, as many as [`Elimination::look_ahead`] asked for.
+    pub nearest: Vec<usize>,
     /// The distance of the criteria of the last that goes and the runner-up.
     pub margin: Option<f64>,
     /// How the fit ended.
@@ -123,16 +124,19 @@ pub struct Removal {
 pub struct Elimination<'a> {
     settings: Settings,
     units: &'a [Unit],
-    solver: Box<dyn PathSolver + 'a>,
+    solver: Box<dyn PathSolver<'a> + 'a>,
     /// −∂β_j/∂w_kj: classes × columns.
     leverage: Array2<f64>,
-    /// Units without variation in the training rows: they go first.
-    constant: Vec<bool>,
+    /// Units without variation in the training rows, ascending: they go first.
+    constant: Vec<usize>,
+    /// The other units that may go.
+    front: Front,
     present: Vec<usize>,
     /// Chosen by the last item, still in the model.
     pending: Vec<usize>,
     /// SMFS: the β of the full set.
     frozen: Option<Vec<f64>>,
+    ahead: usize,
     t: usize,
     finished: bool,
 }
@@ -167,72 +171,205 @@ impl<'a> Elimination<'a> {
         let problem =
             Problem { x: train.0, y: train.1, classes, cost: settings.cost, weight: settings.weight };
         let leverage = settings.measure.leverage(&ClassSums::new(selection.0, selection.1, classes));
+        let mut solver = solver(settings.solver, problem)?;
+        // Σ_j β_j = −Σ_k w_k·leverage_k: the mean needs no β vector if the leverages are watched as rows.
+        solver.watch(CowArray::from(leverage.t().as_standard_layout().into_owned()));
+        let may_go = (0..units.len()).filter(|&unit| !units[unit].kept);
+        let (still, moving): (Vec<usize>, Vec<usize>) =
+            may_go.partition(|&unit| units[unit].columns.iter().all(|&j| constant[j]));
+        let slope = |&unit: &usize| slope(settings.method, &problem, &leverage, &units[unit]);
         Ok(Self {
-            solver: solver(settings.solver, problem)?,
-            constant: units.iter().map(|unit| unit.columns.iter().all(|&j| constant[j])).collect(),
+            front: Front::new(&moving, moving.iter().map(slope).collect(), units.len()),
+            constant: still,
             present: (0..units.len()).collect(),
             pending: Vec::new(),
             frozen: None,
+            ahead: 0,
             t: 0,
             finished: false,
             settings,
             units,
+            solver,
             leverage,
         })
     }
 
+    /// Watches rows (feature-major): after every item [`Elimination::decisions`] has their decision values.
+    #[must_use]
+    pub fn watch(mut self, rows: ArrayView2<'a, f64>) -> Self {
+        self.solver.watch(CowArray::from(rows));
+        self
+    }
+
+    /// Asks for at least this many units in [`Removal::nearest`].
+    #[must_use]
+    pub fn look_ahead(mut self, units: usize) -> Self {
+        self.ahead = units;
+        self
+    }
+
     /// The model of the last item.
-    pub fn model(&self) -> &dyn PathSolver {
+    pub fn model(&self) -> &(dyn PathSolver<'a> + 'a) {
         &*self.solver
     }
 
+    /// f_r(x) of the last item's model on the rows of the n-th `watch`: rows × classes.
+    pub fn decisions(&self, watched: usize) -> Array2<f64> {
+        self.solver.decisions(watched + 1)
+    }
+
+    /// The units of the last item's model, ascending.
+    pub fn present(&self) -> &[usize] {
+        &self.present
+    }
+
+    /// β of every unit present under the last item's model.
+    pub fn betas(&self) -> Vec<f64> {
+        self.present.iter().map(|&unit| self.beta(unit)).collect()
+    }
+
+    /// β of a unit under the last item's model.
+    pub fn beta(&self, unit: usize) -> f64 {
+        self.over_columns(unit, |j, weights| {
+            weights.iter().zip(self.leverage.column(j)).fold(0.0, |beta, (w, leverage)| beta - w * leverage)
+        })
+    }
+
     /// The removable units of the last model in the order in which they would go at once: the survivors of a path.
-    pub fn rest(&self, last: &Removal) -> Vec<usize> {
-        let all = self.candidates(&last.beta);
+    pub fn rest(&self) -> Vec<usize> {
+        let constant = self.constant.iter().map(|&unit| self.candidate(unit, true));
+        let all: Vec<_> =
+            constant.chain(self.front.units().map(|unit| self.candidate(unit, false))).collect();
         let count = all.len();
         first_to_go(all, count).into_iter().map(|candidate| candidate.unit).collect()
     }
 
-    /// β of every unit present.
-    fn beta(&self) -> Vec<f64> {
+    /// Σ_k w_kj² over the columns of a unit.
+    fn squared_weights(&self, unit: usize) -> f64 {
+        self.over_columns(unit, |_, weights| weights.iter().map(|w| w * w).sum())
+    }
+
+    /// Sums a quantity of columns and their weights by class over the columns of a unit.
+    fn over_columns(&self, unit: usize, of_column: impl Fn(usize, &[f64]) -> f64) -> f64 {
+        let mut weights = [0.0; FEW_CLASSES];
+        let mut many = Vec::new();
         let classes = self.settings.measure.classes;
-        let mut by_column = vec![0.0; self.leverage.ncols()];
-        for k in 0..classes {
-            let (weights, leverage) = (self.solver.weights(k), self.leverage.row(k));
-            for &j in self.solver.columns() {
-                by_column[j] -= weights[j] * leverage[j];
-            }
+        let weights = if classes <= FEW_CLASSES {
+            &mut weights[..classes]
+        } else {
+            many.resize(classes, 0.0);
+            &mut many[..]
+        };
+        let mut sum = 0.0;
+        for &j in &self.units[unit].columns {
+            self.solver.weights_of(j, weights);
+            sum += of_column(j, weights);
         }
-        self.by_unit(|j| by_column[j])
+        sum
     }
 
-    /// Σ_k w_kj² of every unit present.
-    fn squared_weights(&self) -> Vec<f64> {
-        let classes = self.settings.measure.classes;
-        self.by_unit(|j| (0..classes).map(|k| self.solver.weights(k)[j].powi(2)).sum())
+    fn candidate(&self, unit: usize, constant: bool) -> Candidate {
+        let (criterion, urgency) = match (self.settings.method, &self.frozen) {
+            (Method::Rfe, _) => {
+                let squares = self.squared_weights(unit);
+                (squares, -squares)
+            }
+            (_, Some(frozen)) => (frozen[unit], frozen[unit]),
+            (_, None) => {
+                let beta = self.beta(unit);
+                (beta, beta)
+            }
+        };
+        Candidate { unit, criterion, urgency, constant }
     }
 
-    /// Sums a quantity of columns over the columns of each unit present.
-    fn by_unit(&self, of_column: impl Fn(usize) -> f64) -> Vec<f64> {
-        let sum = |&unit: &usize| self.units[unit].columns.iter().map(|&j| of_column(j)).sum();
-        self.present.iter().map(sum).collect()
-    }
-
-    /// The units that may go, with what decides.
-    fn candidates(&self, beta: &[f64]) -> Vec<Candidate> {
-        let squares = (self.settings.method == Method::Rfe).then(|| self.squared_weights());
-        let removable = self.present.iter().enumerate().filter(|&(_, &unit)| !self.units[unit].kept);
-        removable
-            .map(|(i, &unit)| {
-                let (criterion, urgency) = match (&squares, &self.frozen) {
-                    (Some(squares), _) => (squares[i], -squares[i]),
-                    (None, Some(frozen)) => (frozen[unit], frozen[unit]),
-                    (None, None) => (beta[i], beta[i]),
+    /// The units that may go, or at least all that could be among the first `count`.
+    fn candidates(&mut self, count: usize) -> Vec<Candidate> {
+        let mut candidates: Vec<Candidate> =
+            self.constant.iter().take(count).map(|&unit| self.candidate(unit, true)).collect();
+        if candidates.len() == count {
+            return candidates;
+        }
+        let count = count - candidates.len();
+        let reach = match self.settings.method {
+            // What does not change has not moved.
+            Method::Smfs => Some(0.0),
+            Method::Crfe | Method::Rfe => self.solver.travelled(),
+        };
+        let Some(reach) = reach else {
+            candidates.extend(self.front.units().map(|unit| self.candidate(unit, false)));
+            return candidates;
+        };
+        let mut front = std::mem::take(&mut self.front);
+        front.nearest(
+            count,
+            reach,
+            |unit| {
+                let candidate = self.candidate(unit, false);
+                // Of Σ w² it is the root that moves by at most the length of the way.
+                let rank = if self.settings.method == Method::Rfe {
+                    -candidate.criterion.sqrt()
+                } else {
+                    candidate.urgency
                 };
-                Candidate { unit, criterion, urgency, constant: self.constant[unit] }
-            })
-            .collect()
+                (rank, candidate)
+            },
+            &mut candidates,
+        );
+        self.front = front;
+        candidates
     }
+
+    /// Mean β over the units present.
+    fn mean_beta(&self) -> f64 {
+        let sum: f64 = if self.solver.travelled().is_some() {
+            let decisions = self.solver.decisions(0);
+            -(0..self.settings.measure.classes).map(|k| decisions[[k, k]] - self.solver.bias(k)).sum::<f64>()
+        } else {
+            self.present.iter().map(|&unit| self.beta(unit)).sum()
+        };
+        sum / self.present.len() as f64
+    }
+
+    /// Lets the chosen units go.
+    fn remove_pending(&mut self) {
+        for unit in std::mem::take(&mut self.pending) {
+            self.solver.remove(&self.units[unit].columns);
+            if let Ok(position) = self.present.binary_search(&unit) {
+                self.present.remove(position);
+            }
+            self.constant.retain(|&constant| constant != unit);
+            self.front.remove(unit);
+        }
+    }
+}
+
+/// Classes up to which the weights of a column need no allocation.
+const FEW_CLASSES: usize = 16;
+
+/// By how much a unit's rank (β, or √Σw² for RFE) can move for each step that the models travel: Cauchy–Schwarz over the
+/// machines, the triangle inequality over the columns.
+fn slope(method: Method, problem: &Problem<'_>, leverage: &Array2<f64>, unit: &Unit) -> f64 {
+    let lengths = unit.columns.iter().map(|&j| {
+        let values = problem.x.row(j);
+        (j, values.dot(&values).sqrt())
+    });
+    let slope = match method {
+        Method::Crfe => lengths
+            .map(|(j, length)| {
+                let own = leverage.column(j);
+                // Two classes share one machine, whose weight enters twice.
+                length * if own.len() == 2 { own[0].abs() + own[1].abs() } else { own.dot(&own).sqrt() }
+            })
+            .sum(),
+        Method::Rfe => {
+            let twice: f64 = if problem.classes == 2 { 2.0 } else { 1.0 };
+            lengths.map(|(_, length)| twice.sqrt() * length).sum()
+        }
+        Method::Smfs => 0.0,
+    };
+    // The slope itself is rounded.
+    slope * (1.0 + 1e-9)
 }
 
 impl Iterator for Elimination<'_> {
@@ -242,22 +379,17 @@ impl Iterator for Elimination<'_> {
         if self.finished {
             return None;
         }
-        for unit in std::mem::take(&mut self.pending) {
-            self.solver.remove(&self.units[unit].columns);
-            if let Ok(position) = self.present.binary_search(&unit) {
-                self.present.remove(position);
-            }
-        }
+        self.remove_pending();
         let convergence = self.solver.fit();
-        let beta = self.beta();
         if self.settings.method == Method::Smfs && self.frozen.is_none() {
-            self.frozen = Some(beta.clone());
+            self.frozen = Some((0..self.units.len()).map(|unit| self.beta(unit)).collect());
         }
-        let candidates = self.candidates(&beta);
-        let kept = self.present.len() - candidates.len();
+        let removable = self.constant.len() + self.front.len();
+        let kept = self.present.len() - removable;
         let may_go = self.present.len() - kept.max(1);
-        let count = self.settings.step.of(candidates.len()).min(may_go);
-        let order = first_to_go(candidates, count + 1);
+        let count = self.settings.step.of(removable).min(may_go);
+        let wanted = (count + 1).max(self.ahead);
+        let order = first_to_go(self.candidates(wanted), wanted);
         let (going, next) = order.split_at(count);
         self.pending = going.iter().map(|candidate| candidate.unit).collect();
         self.finished = going.is_empty();
@@ -265,12 +397,12 @@ impl Iterator for Elimination<'_> {
         let runner_up = if self.finished { None } else { next.first() };
         Some(Removal {
             t: self.t - 1,
-            present: self.present.clone(),
-            beta_mean: beta.iter().sum::<f64>() / beta.len() as f64,
-            beta,
+            size: self.present.len(),
+            beta_mean: self.mean_beta(),
             removed: self.pending.clone(),
             criterion: going.first().map(|candidate| candidate.criterion),
             runner_up: runner_up.map(|candidate| candidate.unit),
+            nearest: order.iter().map(|candidate| candidate.unit).collect(),
             margin: runner_up.zip(going.last()).map(|(next, last)| (next.criterion - last.criterion).abs()),
             convergence,
         })
@@ -279,7 +411,7 @@ impl Iterator for Elimination<'_> {
 
 /// A unit that may go.
 #[derive(Debug, Clone, Copy)]
-struct Candidate {
+pub(super) struct Candidate {
     unit: usize,
     /// β or Σ w², as shown.
     criterion: f64,

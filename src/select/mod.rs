@@ -1,6 +1,7 @@
 //! Which unit goes next, and when to stop. Knows models and matrices, not files, threads or screens.
 
 mod elimination;
+mod front;
 mod method;
 mod nonconformity;
 mod stopping;

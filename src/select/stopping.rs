@@ -85,15 +85,16 @@ impl BetaRule {
     }
 
     /// The test after the means b_0..b_t; `None` while warming up.
-    pub fn test(&self, means: &[f64], units: usize) -> Option<Stopping> {
+    pub fn test<'a>(&self, means: &'a [f64], units: usize) -> Option<Stopping> {
         let psi = self.psi(units);
         let warm_up = ((psi as f64 / 2.0).round_ties_even() as usize).max(3);
         if means.len() <= warm_up {
             return None;
         }
-        let latest = |means: &[f64]| curvature(&means[means.len().saturating_sub(psi + 1)..]);
-        let now = latest(means);
-        let before = latest(&means[..means.len() - 1]);
+        let latest = |means: &'a [f64], most: usize| &means[means.len().saturating_sub(most)..];
+        // The last but one of D_t depends on the last four means only.
+        let now = curvature(latest(latest(means, psi + 1), 5));
+        let before = curvature(latest(&means[..means.len() - 1], psi + 1));
         let statistic = now[now.len() - 2];
         let threshold = -self.sigma * sample_deviation(&before);
         Some(Stopping { statistic, threshold, fired: statistic < threshold })

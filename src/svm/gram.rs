@@ -1,183 +1,274 @@
 //! Exact Newton on the squared hinge in Gram space, for at least as many columns as rows (METHOD.md section 10).
 //!
-//! The model is w = Σ a_i x_i, so fits see only K = X Xᵀ + 1 (rows × rows; the 1 is the bias). Removing a column is a
-//! rank-1 downdate of K. When fewer columns than rows are left, the primal route takes over.
+//! The model is w = Σ a_i x_i, so fits see only K = X Xᵀ + 1 (rows × rows; the 1 is the bias), and decision values of other
+//! rows only the kernel between them and the training rows. Removing a column is a rank-1 downdate of both.
 
-use ndarray::{Array2, ArrayView1};
-
-use super::lanes::{Square, axpy, dot};
+use super::inverse::Inverse;
+use super::lanes::{Square, axpy, dot, matrix_add_outer, rows_times};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
 use super::newton::feature;
-use super::{Convergence, Newton, PathSolver, Problem};
+use super::{Convergence, Problem, Watched};
 
-/// Warm-started Newton in Gram space, then in the primal.
+/// Warm-started Newton in Gram space.
 pub struct Gram<'a> {
     problem: Problem<'a>,
     columns: Vec<usize>,
-    kernel: Square,
-    /// Columns at the last computation of the kernel from the data: downdates drift, so it is renewed at half of them.
+    kernels: Kernels,
+    /// Columns at the last computation of the kernels from the data: downdates drift, so they are renewed at half of them.
     fresh_at: usize,
     machines: Vec<Machine>,
-    weights: Array2<f64>,
-    bias: Vec<f64>,
-    primal: Option<Newton<'a>>,
+    travelled: f64,
+}
+
+/// What fits and decision values are made of.
+#[derive(Default)]
+struct Kernels {
+    /// Training rows × training rows, with the bias.
+    own: Square,
+    /// Training rows × watched rows, with the bias, row by row.
+    cross: Vec<f64>,
+    /// One column on the watched rows.
+    feature: Vec<f64>,
 }
 
 /// One one-vs-all model, w = Σ a_i x_i.
 struct Machine {
     margin: Margin,
     a: Vec<f64>,
+    /// The coefficients of the fit before.
+    before: Vec<f64>,
+    inverse: Inverse,
+    /// 2C_i θ_i: the gradient at the zero model is −Σ of these times x_i.
+    start: Vec<f64>,
+    /// Its squared norm.
+    scale: f64,
+    direction: Vec<f64>,
+    change: Vec<f64>,
 }
 
 impl<'a> Gram<'a> {
     /// Starts from the zero model with all columns.
     pub fn new(problem: Problem<'a>) -> Self {
         let columns: Vec<usize> = (0..problem.x.nrows()).collect();
-        let machines = (0..problem.machines())
-            .map(|machine| Machine { margin: Margin::new(&problem, machine), a: vec![0.0; problem.y.len()] })
-            .collect();
-        let kernel = kernel(&problem, &columns);
-        let weights = Array2::zeros((problem.classes, columns.len()));
-        let (fresh_at, bias) = (columns.len(), vec![0.0; problem.classes]);
-        Self { problem, columns, kernel, fresh_at, machines, weights, bias, primal: None }
+        let machines = (0..problem.machines()).map(|machine| Machine::new(&problem, machine)).collect();
+        Self { problem, columns, kernels: Kernels::default(), fresh_at: 0, machines, travelled: 0.0 }
     }
 
-    /// w and b by class, from the coefficients.
-    fn publish(&mut self) {
-        for (m, machine) in self.machines.iter().enumerate() {
-            let class = self.problem.positive(m);
-            self.bias[class] = machine.a.iter().sum();
-            for &column in &self.columns {
-                self.weights[[class, column]] = dot(feature(&self.problem, column), &machine.a);
-            }
+    /// Fits all machines.
+    pub fn fit(&mut self, watched: &Watched<'_>) -> Convergence {
+        if self.fresh_at == 0 {
+            self.refresh(watched);
         }
-        if self.problem.classes == 2 {
-            self.bias[0] = -self.bias[1];
-            let mirror = -&self.weights.row(1);
-            self.weights.row_mut(0).assign(&mirror);
+        let mut total = self.fit_machines();
+        if !total.converged && self.fresh_at > self.columns.len() {
+            self.refresh(watched);
+            total = self.fit_machines();
         }
-    }
-
-    /// The primal route, from where this one is.
-    fn hand_over(&self) -> Newton<'a> {
-        let models: Vec<Vec<f64>> = self
-            .machines
-            .iter()
-            .map(|machine| {
-                let weight = |&column: &usize| dot(feature(&self.problem, column), &machine.a);
-                std::iter::once(machine.a.iter().sum()).chain(self.columns.iter().map(weight)).collect()
-            })
-            .collect();
-        Newton::warm(self.problem, self.columns.clone(), &models)
-    }
-}
-
-impl PathSolver for Gram<'_> {
-    fn fit(&mut self) -> Convergence {
-        if let Some(primal) = &mut self.primal {
-            return primal.fit();
-        }
-        let mut total = Convergence { converged: true, residual: 0.0, iterations: 0 };
-        for machine in &mut self.machines {
-            let one = machine.fit(&self.kernel);
-            total.converged &= one.converged;
-            total.residual = total.residual.max(one.residual);
-            total.iterations += one.iterations;
-        }
-        self.publish();
+        self.travel();
         total
     }
 
-    fn columns(&self) -> &[usize] {
-        self.primal.as_ref().map_or(&self.columns, |primal| primal.columns())
+    fn fit_machines(&mut self) -> Convergence {
+        let fits = self.machines.iter_mut().map(|machine| machine.fit(&self.kernels.own));
+        fits.fold(Convergence::NONE, Convergence::and)
     }
 
-    fn weights(&self, class: usize) -> ArrayView1<'_, f64> {
-        self.primal.as_ref().map_or(self.weights.row(class), |primal| primal.weights(class))
+    /// The columns present, ascending.
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
     }
 
-    fn bias(&self, class: usize) -> f64 {
-        self.primal.as_ref().map_or(self.bias[class], |primal| primal.bias(class))
+    /// How far the models have come: between two fits the weights of column j, over the machines, and as computed, move by at
+    /// most ‖x_j‖ times the difference, by Cauchy–Schwarz for w_j = a·x_j.
+    pub fn travelled(&self) -> f64 {
+        self.travelled
     }
 
-    fn remove(&mut self, columns: &[usize]) {
-        if let Some(primal) = &mut self.primal {
-            return primal.remove(columns);
+    /// The length of the last step in coefficient space, and what rounding can add when a weight or a criterion made of the
+    /// weights is computed: each is a sum of at most rows + classes + columns products.
+    fn travel(&mut self) {
+        let terms = self.problem.y.len() + self.problem.classes + self.problem.x.nrows();
+        let rounding = 16.0 * terms as f64 * f64::EPSILON;
+        let (mut step, mut before, mut now) = (0.0, 0.0, 0.0);
+        for machine in &mut self.machines {
+            step += machine.a.iter().zip(&machine.before).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+            before += dot(&machine.before, &machine.before);
+            now += dot(&machine.a, &machine.a);
+            machine.before.copy_from_slice(&machine.a);
         }
+        self.travelled += step.sqrt() * (1.0 + rounding) + rounding * (before.sqrt() + now.sqrt());
+    }
+
+    /// The weights of a column by machine.
+    pub fn weight(&self, machine: usize, column: usize) -> f64 {
+        dot(feature(&self.problem, column), &self.machines[machine].a)
+    }
+
+    /// The bias of a machine.
+    pub fn bias(&self, machine: usize) -> f64 {
+        self.machines[machine].a.iter().sum()
+    }
+
+    /// The decision values of a machine on some of the watched rows.
+    pub fn decisions(&self, machine: usize, watched: &Watched<'_>, rows: std::ops::Range<usize>) -> Vec<f64> {
+        let mut decisions = vec![0.0; rows.len()];
+        let a = &self.machines[machine].a;
+        rows_times(&self.kernels.cross, watched.rows(), rows, a, &mut decisions);
+        decisions
+    }
+
+    /// Lets columns go.
+    pub fn remove(&mut self, columns: &[usize], watched: &Watched<'_>) {
+        let before = self.columns.len();
         for column in columns {
-            if let Ok(position) = self.columns.binary_search(column) {
-                self.columns.remove(position);
-                self.weights.column_mut(*column).fill(0.0);
-                self.kernel.add_outer(-1.0, feature(&self.problem, *column));
+            let Ok(position) = self.columns.binary_search(column) else { continue };
+            self.columns.remove(position);
+            if self.fresh_at == 0 {
+                continue;
             }
+            let x = feature(&self.problem, *column);
+            self.kernels.downdate(x, *column, watched);
+            self.machines.iter_mut().for_each(|machine| machine.downdate(x));
         }
-        if self.columns.len() < self.problem.y.len() {
-            self.primal = Some(self.hand_over());
+        if self.fresh_at == 0 || self.columns.len() == before {
             return;
         }
         if self.columns.len() <= self.fresh_at / 2 {
-            self.kernel = kernel(&self.problem, &self.columns);
-            self.fresh_at = self.columns.len();
+            self.refresh(watched);
+        } else {
+            self.machines.iter_mut().for_each(|machine| machine.see(&self.kernels.own));
         }
+    }
+
+    /// The kernels from the data.
+    fn refresh(&mut self, watched: &Watched<'_>) {
+        self.kernels = Kernels::new(&self.problem, &self.columns, watched);
+        self.fresh_at = self.columns.len();
         for machine in &mut self.machines {
-            machine.margin.decision = self.kernel.times(&machine.a);
+            machine.scale = self.kernels.own.form(&machine.start);
+            machine.see(&self.kernels.own);
+        }
+    }
+
+    /// The models, bias first: from where another route can go on.
+    pub fn models(&self) -> Vec<Vec<f64>> {
+        let weights = |machine| self.columns.iter().map(move |&column| self.weight(machine, column));
+        let model = |machine| std::iter::once(self.bias(machine)).chain(weights(machine)).collect();
+        (0..self.machines.len()).map(model).collect()
+    }
+}
+
+impl Kernels {
+    fn new(problem: &Problem<'_>, columns: &[usize], watched: &Watched<'_>) -> Self {
+        let (rows, width) = (problem.y.len(), watched.rows());
+        let mut kernels =
+            Self { own: Square::ones(rows), cross: vec![1.0; rows * width], feature: vec![0.0; width] };
+        for &column in columns {
+            let x = feature(problem, column);
+            kernels.own.add_outer_below(1.0, x);
+            kernels.add_cross(1.0, x, column, watched);
+        }
+        kernels.own.mirror();
+        kernels
+    }
+
+    fn downdate(&mut self, x: &[f64], column: usize, watched: &Watched<'_>) {
+        self.own.add_outer(-1.0, x);
+        self.add_cross(-1.0, x, column, watched);
+    }
+
+    fn add_cross(&mut self, factor: f64, x: &[f64], column: usize, watched: &Watched<'_>) {
+        if watched.rows() > 0 {
+            watched.feature(column, &mut self.feature);
+            matrix_add_outer(&mut self.cross, factor, x, &self.feature);
         }
     }
 }
 
 impl Machine {
+    fn new(problem: &Problem<'_>, machine: usize) -> Self {
+        let (margin, rows) = (Margin::new(problem, machine), problem.y.len());
+        let start = margin.theta.iter().zip(&margin.cost).map(|(t, c)| t * c).collect();
+        let zeros = || vec![0.0; rows];
+        Self {
+            margin,
+            a: zeros(),
+            before: zeros(),
+            inverse: Inverse::new(rows),
+            start,
+            scale: 0.0,
+            direction: zeros(),
+            change: zeros(),
+        }
+    }
+
+    /// Follows K −= x xᵀ with the supporting rows fixed: a += M x (x·a)/(1 − x·M x).
+    fn downdate(&mut self, x: &[f64]) {
+        let removed = dot(&self.start, x);
+        self.scale -= removed * removed;
+        let along = dot(x, &self.a);
+        if let Some((image, pivot)) = self.inverse.downdate(x) {
+            axpy(along / pivot, image, &mut self.a);
+        }
+    }
+
+    /// The decision values under the kernel as it is now.
+    fn see(&mut self, kernel: &Square) {
+        kernel.times_into(&self.a, &mut self.margin.decision);
+    }
+
     /// Newton steps until the true gradient, Σ (a_i − pull_i) x_i, vanishes.
     fn fit(&mut self, kernel: &Square) -> Convergence {
-        let start: Vec<f64> = self.margin.theta.iter().zip(&self.margin.cost).map(|(t, c)| t * c).collect();
-        let scale = dot(&start, &kernel.times(&start)).max(f64::MIN_POSITIVE).sqrt();
+        let scale = self.scale.max(f64::MIN_POSITIVE);
         let mut residual = f64::INFINITY;
         let mut stalls = 0;
         for iterations in 0..MOST_STEPS {
-            let mut gap = self.margin.pull();
-            gap.iter_mut().zip(&self.a).for_each(|(pull, a)| *pull = a - *pull);
-            let now = dot(&gap, &kernel.times(&gap)).max(0.0).sqrt() / scale;
+            self.inverse.follow(&self.margin, kernel, stalls == 2);
+            let now = (self.gap(kernel, TOLERANCE * TOLERANCE * scale) / scale).sqrt();
             stalls = if now >= 0.5 * residual { stalls + 1 } else { 0 };
             residual = now;
             if now <= TOLERANCE || stalls > 8 {
                 return Convergence { converged: now <= ACCEPTABLE, residual, iterations };
             }
-            let Some(mut direction) = self.solve(kernel) else {
-                return Convergence { converged: false, residual, iterations };
-            };
-            axpy(-1.0, &self.a, &mut direction);
-            let change = kernel.times(&direction);
-            let step = self.margin.line_search(&change, dot(&self.a, &change), dot(&direction, &change));
-            axpy(step, &direction, &mut self.a);
-            axpy(step, &change, &mut self.margin.decision);
+            self.aim(kernel);
+            kernel.times_into(&self.direction, &mut self.change);
+            let (along, square) = (dot(&self.a, &self.change), dot(&self.direction, &self.change));
+            let step = self.margin.line_search(&self.change, along, square);
+            axpy(step, &self.direction, &mut self.a);
+            axpy(step, &self.change, &mut self.margin.decision);
         }
         Convergence { converged: residual <= ACCEPTABLE, residual, iterations: MOST_STEPS }
     }
 
-    /// The minimiser with the supporting rows fixed: (K_SS + diag(1/2C_i)) a = θ on them, zero elsewhere.
-    fn solve(&self, kernel: &Square) -> Option<Vec<f64>> {
-        let rows: Vec<usize> = (0..self.a.len()).filter(|&i| self.margin.inside(i)).collect();
-        let mut system = Square::zeros(rows.len());
-        for (s, &i) in rows.iter().enumerate() {
-            let source = kernel.row(i);
-            let target = system.row_mut(s);
-            target.iter_mut().zip(&rows).for_each(|(cell, &j)| *cell = source[j]);
-            target[s] += self.margin.cost[i].recip();
+    /// The squared norm of the gradient, or an upper bound if that is as small as is `enough`: K has no eigenvalue above its
+    /// trace.
+    fn gap(&mut self, kernel: &Square, enough: f64) -> f64 {
+        let gap = &mut self.direction;
+        self.margin.pull_into(gap);
+        gap.iter_mut().zip(&self.a).for_each(|(pull, a)| *pull = a - *pull);
+        let bound = dot(gap, gap) * kernel.trace();
+        if bound <= enough {
+            return bound;
         }
-        let mut solution: Vec<f64> = rows.iter().map(|&i| self.margin.theta[i]).collect();
-        system.cholesky()?.solve(&mut solution);
-        let mut a = vec![0.0; self.a.len()];
-        rows.iter().zip(solution).for_each(|(&i, value)| a[i] = value);
-        Some(a)
+        kernel.times_into(gap, &mut self.change);
+        dot(gap, &self.change).max(0.0)
     }
-}
 
-/// X Xᵀ + 1 over the given columns.
-fn kernel(problem: &Problem<'_>, columns: &[usize]) -> Square {
-    let rows = problem.y.len();
-    let mut kernel = Square::zeros(rows);
-    kernel.add_outer(1.0, &vec![1.0; rows]);
-    for &column in columns {
-        kernel.add_outer(1.0, feature(problem, column));
+    /// The way to the minimiser with the supporting rows fixed: (K_SS + diag(1/2C_i)) a = θ on them, zero elsewhere. It is
+    /// a correction of the coefficients there are, so what the inverse has lost to rounding only slows it down.
+    fn aim(&mut self, kernel: &Square) {
+        let Self { margin, a, inverse, direction, change, .. } = self;
+        change.copy_from_slice(&margin.decision);
+        for i in (0..a.len()).filter(|&i| !inverse.holds(i) && a[i] != 0.0) {
+            axpy(-a[i], kernel.row(i), change);
+        }
+        for i in 0..a.len() {
+            let rest = margin.theta[i] - change[i] - a[i] / margin.cost[i];
+            change[i] = if inverse.holds(i) { rest } else { 0.0 };
+        }
+        inverse.times_into(change, direction);
+        for i in (0..a.len()).filter(|&i| !inverse.holds(i)) {
+            direction[i] = -a[i];
+        }
     }
-    kernel
 }

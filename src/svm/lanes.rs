@@ -1,27 +1,203 @@
-//! The inner loops: dot, axpy, Cholesky. Sums run in eight fixed lanes, so the result has the same bits on every machine.
+//! The inner loops: dot, axpy, products, Cholesky. Sums run in eight fixed lanes and multiplications are never fused with
+//! additions, so the result has the same bits on every machine: wider vectors, chosen at run time, change only the speed.
 
 const LANES: usize = 8;
 
-/// Σ a_i b_i.
-pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    debug_assert_eq!(a.len(), b.len());
-    let mut lanes = [0.0; LANES];
-    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let tail: f64 = a.remainder().iter().zip(b.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in a.zip(b) {
-        for lane in 0..LANES {
-            lanes[lane] += x[lane] * y[lane];
+/// Makes a function of its body twice, the second time for the 256-bit vectors of AVX2 (without FMA), and calls the one that
+/// the processor can run.
+macro_rules! wide {
+    ($(#[$about:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block) => {
+        $(#[$about])*
+        pub fn $name($($argument: $type),*) $(-> $result)? {
+            #[inline(always)]
+            fn plain($($argument: $type),*) $(-> $result)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2")]
+                fn avx2($($argument: $type),*) $(-> $result)? {
+                    plain($($argument),*)
+                }
+                if std::arch::is_x86_feature_detected!("avx2") {
+                    #[expect(unsafe_code, reason = "the processor was asked whether it has AVX2")]
+                    return unsafe { avx2($($argument),*) };
+                }
+            }
+            plain($($argument),*)
         }
-    }
-    let [a, b, c, d, e, f, g, h] = lanes;
-    ((a + b) + (c + d)) + ((e + f) + (g + h)) + tail
+    };
 }
 
-/// y += factor · x.
-pub fn axpy(factor: f64, x: &[f64], y: &mut [f64]) {
-    debug_assert_eq!(x.len(), y.len());
+#[inline(always)]
+fn sum(lanes: [f64; LANES]) -> f64 {
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+/// R sums Σ a_i b_i with one b: each has the bits of [`dot`], and they do not wait for one another.
+#[inline(always)]
+fn dots<const R: usize>(a: [&[f64]; R], b: &[f64]) -> [f64; R] {
+    let whole = b.len() / LANES * LANES;
+    let mut lanes = [[0.0; LANES]; R];
+    for start in (0..whole).step_by(LANES) {
+        let y = &b[start..start + LANES];
+        for r in 0..R {
+            let x = &a[r][start..start + LANES];
+            for lane in 0..LANES {
+                lanes[r][lane] += x[lane] * y[lane];
+            }
+        }
+    }
+    let mut sums = [0.0; R];
+    for r in 0..R {
+        let tail: f64 = a[r][whole..].iter().zip(&b[whole..]).map(|(x, y)| x * y).sum();
+        sums[r] = sum(lanes[r]) + tail;
+    }
+    sums
+}
+
+#[inline(always)]
+fn add_scaled(factor: f64, x: &[f64], y: &mut [f64]) {
     for (y, x) in y.iter_mut().zip(x) {
         *y += factor * x;
+    }
+}
+
+wide! {
+    /// Σ a_i b_i.
+    dot(a: &[f64], b: &[f64]) -> f64 {
+        debug_assert_eq!(a.len(), b.len());
+        dots([a], b)[0]
+    }
+}
+
+wide! {
+    /// y += factor · x.
+    axpy(factor: f64, x: &[f64], y: &mut [f64]) {
+        debug_assert_eq!(x.len(), y.len());
+        add_scaled(factor, x, y);
+    }
+}
+
+wide! {
+    /// product_i = row_i · x over the rows of a matrix of x.len() columns.
+    matrix_times(cells: &[f64], x: &[f64], product: &mut [f64]) {
+        let width = x.len().max(1);
+        let mut rows = cells.chunks_exact(4 * width);
+        let mut products = product.chunks_exact_mut(4);
+        for (four, product) in (&mut rows).zip(&mut products) {
+            let row = |r: usize| &four[r * width..(r + 1) * width];
+            product.copy_from_slice(&dots([row(0), row(1), row(2), row(3)], x));
+        }
+        let rest = rows.remainder().chunks_exact(width);
+        for (product, row) in products.into_remainder().iter_mut().zip(rest) {
+            *product = dots([row], x)[0];
+        }
+    }
+}
+
+wide! {
+    /// cells += factor · u vᵀ, row by row.
+    matrix_add_outer(cells: &mut [f64], factor: f64, u: &[f64], v: &[f64]) {
+        for (row, &u) in cells.chunks_exact_mut(v.len().max(1)).zip(u) {
+            if u != 0.0 {
+                add_scaled(factor * u, v, row);
+            }
+        }
+    }
+}
+
+wide! {
+    /// product += Σ_i u_i · row_i over the rows of a matrix, a range of each.
+    rows_times(cells: &[f64], width: usize, range: std::ops::Range<usize>, u: &[f64], product: &mut [f64]) {
+        for (row, &u) in cells.chunks_exact(width.max(1)).zip(u) {
+            add_scaled(u, &row[range.clone()], product);
+        }
+    }
+}
+
+wide! {
+    /// products_c = column_c · v for some columns of a matrix that lies column by column.
+    columns_times(cells: &[f64], columns: &[usize], v: &[f64], products: &mut [f64]) {
+        let column = |j: usize| &cells[j * v.len()..(j + 1) * v.len()];
+        let mut four = columns.chunks_exact(4);
+        let mut sums = products.chunks_exact_mut(4);
+        for (four, sums) in (&mut four).zip(&mut sums) {
+            let a = [column(four[0]), column(four[1]), column(four[2]), column(four[3])];
+            sums.copy_from_slice(&dots(a, v));
+        }
+        for (&j, sum) in four.remainder().iter().zip(sums.into_remainder()) {
+            *sum = dots([column(j)], v)[0];
+        }
+    }
+}
+
+wide! {
+    /// sum += Σ_c w_c · column_c over some columns of a matrix that lies column by column.
+    add_columns(cells: &[f64], columns: &[usize], w: &[f64], sum: &mut [f64]) {
+        let length = sum.len();
+        // A block of the sum stays in the nearest cache while the columns pass by.
+        for start in (0..length).step_by(1024) {
+            let block = start..(start + 1024).min(length);
+            let part = |j: usize| &cells[j * length + block.start..j * length + block.end];
+            let sum = &mut sum[block.clone()];
+            let (mut four, mut weights) = (columns.chunks_exact(4), w.chunks_exact(4));
+            for (j, w) in (&mut four).zip(&mut weights) {
+                let parts = part(j[0]).iter().zip(part(j[1])).zip(part(j[2])).zip(part(j[3]));
+                for (sum, (((a, b), c), d)) in sum.iter_mut().zip(parts) {
+                    *sum = *sum + w[0] * a + w[1] * b + w[2] * c + w[3] * d;
+                }
+            }
+            for (&j, &w) in four.remainder().iter().zip(weights.remainder()) {
+                add_scaled(w, part(j), sum);
+            }
+        }
+    }
+}
+
+wide! {
+    /// 2C_i (θ_i − f_i) where θ_i f_i < 1, else 0.
+    pull(theta: &[f64], decision: &[f64], cost: &[f64], pull: &mut [f64]) {
+        for (pull, ((theta, f), cost)) in pull.iter_mut().zip(theta.iter().zip(decision).zip(cost)) {
+            *pull = if theta * f < 1.0 { cost * (theta - f) } else { 0.0 };
+        }
+    }
+}
+
+wide! {
+    /// Σ 2C_i (θ_i − g_i)·change_i over the rows with θ_i g_i < 1, where g = f, and where g = f + change.
+    pulls_along(theta: &[f64], decision: &[f64], cost: &[f64], change: &[f64]) -> (f64, f64) {
+        let (mut here, mut there) = ([0.0; LANES], [0.0; LANES]);
+        let length = theta.len();
+        for start in (0..length).step_by(LANES) {
+            for lane in 0..LANES.min(length - start) {
+                let i = start + lane;
+                let (g, h) = (decision[i], decision[i] + change[i]);
+                let weight = cost[i] * change[i];
+                here[lane] += if theta[i] * g < 1.0 { weight * (theta[i] - g) } else { 0.0 };
+                there[lane] += if theta[i] * h < 1.0 { weight * (theta[i] - h) } else { 0.0 };
+            }
+        }
+        (sum(here), sum(there))
+    }
+}
+
+wide! {
+    /// Adds to the lower triangle of a square matrix the products of all pairs of `columns`, each `length` long.
+    add_products(matrix: &mut Square, columns: &[f64], length: usize) {
+        let column = |j: usize| &columns[j * length..(j + 1) * length];
+        for i in 0..matrix.size {
+            let (own, row) = (column(i), &mut matrix.cells[i * matrix.size..]);
+            let mut j = 0;
+            while j + 4 <= i + 1 {
+                let products = dots([column(j), column(j + 1), column(j + 2), column(j + 3)], own);
+                row[j..j + 4].iter_mut().zip(products).for_each(|(cell, product)| *cell += product);
+                j += 4;
+            }
+            for (cell, j) in row[j..=i].iter_mut().zip(j..) {
+                *cell += dots([column(j)], own)[0];
+            }
+        }
     }
 }
 
@@ -36,6 +212,11 @@ impl Square {
     /// All zeros.
     pub fn zeros(size: usize) -> Self {
         Self { size, cells: vec![0.0; size * size] }
+    }
+
+    /// All ones.
+    pub fn ones(size: usize) -> Self {
+        Self { size, cells: vec![1.0; size * size] }
     }
 
     /// Rows and columns.
@@ -55,14 +236,51 @@ impl Square {
 
     /// self += factor · u uᵀ.
     pub fn add_outer(&mut self, factor: f64, u: &[f64]) {
-        for (row, &u_i) in self.cells.chunks_exact_mut(self.size).zip(u) {
-            axpy(factor * u_i, u, row);
+        matrix_add_outer(&mut self.cells, factor, u, u);
+    }
+
+    /// The same on and below the diagonal only.
+    pub fn add_outer_below(&mut self, factor: f64, u: &[f64]) {
+        for (i, (row, &u_i)) in self.cells.chunks_exact_mut(self.size).zip(u).enumerate() {
+            axpy(factor * u_i, &u[..=i], &mut row[..=i]);
         }
+    }
+
+    /// Copies what is below the diagonal to above it.
+    pub fn mirror(&mut self) {
+        for i in 0..self.size {
+            for j in 0..i {
+                self.cells[j * self.size + i] = self.cells[i * self.size + j];
+            }
+        }
+    }
+
+    /// Sets row and column j to zero.
+    pub fn clear(&mut self, j: usize) {
+        self.row_mut(j).fill(0.0);
+        self.cells.chunks_exact_mut(self.size).for_each(|row| row[j] = 0.0);
     }
 
     /// self · x.
     pub fn times(&self, x: &[f64]) -> Vec<f64> {
-        self.cells.chunks_exact(self.size).map(|row| dot(row, x)).collect()
+        let mut product = vec![0.0; self.size];
+        self.times_into(x, &mut product);
+        product
+    }
+
+    /// self · x, into a vector that is there.
+    pub fn times_into(&self, x: &[f64], product: &mut [f64]) {
+        matrix_times(&self.cells, x, product);
+    }
+
+    /// xᵀ · self · x.
+    pub fn form(&self, x: &[f64]) -> f64 {
+        dot(x, &self.times(x))
+    }
+
+    /// The sum of the diagonal.
+    pub fn trace(&self) -> f64 {
+        (0..self.size).map(|i| self.cells[i * self.size + i]).sum()
     }
 
     /// Lets row and column j go.
@@ -103,21 +321,6 @@ impl Square {
 pub struct Factor(Square);
 
 impl Factor {
-    /// Solves L Lᵀ x = rhs in place.
-    pub fn solve(&self, x: &mut [f64]) {
-        let lower = &self.0;
-        for i in 0..lower.size {
-            let row = lower.row(i);
-            x[i] = (x[i] - dot(&row[..i], &x[..i])) / row[i];
-        }
-        for i in (0..lower.size).rev() {
-            let row = lower.row(i);
-            x[i] /= row[i];
-            let (head, tail) = x.split_at_mut(i);
-            axpy(-tail[0], &row[..i], head);
-        }
-    }
-
     /// (L Lᵀ)⁻¹.
     pub fn inverse(self) -> Square {
         let size = self.0.size;
@@ -140,11 +343,7 @@ impl Factor {
                 axpy(row[j], &row[..=j], &mut product.row_mut(j)[..=j]);
             }
         }
-        for i in 0..size {
-            for j in 0..i {
-                product.cells[j * size + i] = product.cells[i * size + j];
-            }
-        }
+        product.mirror();
         product
     }
 }
@@ -177,16 +376,13 @@ mod tests {
     }
 
     #[test]
-    fn factor_solves_and_inverts() {
+    fn factor_inverts() {
         for size in [1, 2, 9, 33] {
             let matrix = random_positive_definite(size);
             let x: Vec<f64> = (0..size).map(|i| i as f64 - 3.0).collect();
-            let mut solution = matrix.times(&x);
-            let factor = matrix.clone().cholesky().unwrap();
-            factor.solve(&mut solution);
-            let round_trip = factor.inverse().times(&matrix.times(&x));
-            for i in 0..size {
-                assert!((solution[i] - x[i]).abs() < 1e-11 && (round_trip[i] - x[i]).abs() < 1e-11);
+            let inverse = matrix.clone().cholesky().unwrap().inverse();
+            for (back, x) in inverse.times(&matrix.times(&x)).iter().zip(&x) {
+                assert!((back - x).abs() < 1e-11);
             }
         }
     }

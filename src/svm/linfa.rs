@@ -3,9 +3,9 @@
 use linfa::DatasetBase;
 use linfa::traits::Fit;
 use linfa_svm::Svm;
-use ndarray::{Array1, Array2, ArrayView1, Axis};
+use ndarray::{Array1, Array2, ArrayView1, Axis, CowArray, Ix2};
 
-use super::{Convergence, PathSolver, Problem};
+use super::{Convergence, PathSolver, Problem, Watched, decisions};
 use crate::error::{Error, Result};
 
 /// linfa-svm holds the dense kernel of all pairs of rows.
@@ -26,6 +26,7 @@ pub struct Linfa<'a> {
     /// Classes × columns of the problem.
     weights: Array2<f64>,
     biases: Vec<f64>,
+    watched: Watched<'a>,
 }
 
 /// One class against the rest.
@@ -63,6 +64,7 @@ impl<'a> Linfa<'a> {
             columns: (0..columns).collect(),
             weights: Array2::zeros((problem.classes, columns)),
             biases: vec![0.0; problem.classes],
+            watched: Watched::default(),
         })
     }
 
@@ -147,7 +149,15 @@ fn outcome(display: &str) -> (bool, usize) {
     (!display.starts_with("Exited after "), iterations)
 }
 
-impl PathSolver for Linfa<'_> {
+impl<'a> PathSolver<'a> for Linfa<'a> {
+    fn problem(&self) -> &Problem<'a> {
+        &self.problem
+    }
+
+    fn watch(&mut self, rows: CowArray<'a, f64, Ix2>) {
+        self.watched.push(rows);
+    }
+
     fn fit(&mut self) -> Convergence {
         let records = self.records();
         let mut whole = Convergence { converged: true, residual: f64::NAN, iterations: 0 };
@@ -167,8 +177,16 @@ impl PathSolver for Linfa<'_> {
         &self.columns
     }
 
-    fn weights(&self, class: usize) -> ArrayView1<'_, f64> {
-        self.weights.row(class)
+    fn weights_of(&self, column: usize, by_class: &mut [f64]) {
+        by_class.iter_mut().zip(self.weights.column(column)).for_each(|(own, weight)| *own = *weight);
+    }
+
+    fn decisions(&self, part: usize) -> Array2<f64> {
+        decisions(self, self.watched.part(part))
+    }
+
+    fn travelled(&self) -> Option<f64> {
+        None
     }
 
     fn bias(&self, class: usize) -> f64 {
@@ -203,7 +221,7 @@ mod tests {
         let mut solver = Linfa::new(problem(&x, &[0, 0, 1, 1], 2)).unwrap();
         assert!(solver.fit().converged);
         for (class, sign) in [(0, -1.0), (1, 1.0)] {
-            let error = &solver.weights(class) - &array![sign, 0.0, 0.0];
+            let error = Array1::from(solver.weights(class)) - array![sign, 0.0, 0.0];
             assert!(error.iter().all(|error| error.abs() < 1e-4), "{error}");
             assert!(solver.bias(class).abs() < 1e-4);
         }

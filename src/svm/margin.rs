@@ -3,7 +3,7 @@
 //! Both Newton routes share it: they differ only in how they find a direction.
 
 use super::Problem;
-use super::lanes::dot;
+use super::lanes;
 
 /// Newton stops here: relative norm of the true gradient.
 pub const TOLERANCE: f64 = 1e-10;
@@ -39,9 +39,14 @@ impl Margin {
 
     /// 2C_i (θ_i − f_i) for the rows with positive loss, 0 for the others: minus the derivative of the loss.
     pub fn pull(&self) -> Vec<f64> {
-        (0..self.theta.len())
-            .map(|i| if self.inside(i) { self.cost[i] * (self.theta[i] - self.decision[i]) } else { 0.0 })
-            .collect()
+        let mut pull = vec![0.0; self.theta.len()];
+        self.pull_into(&mut pull);
+        pull
+    }
+
+    /// The same, into a vector that is there.
+    pub fn pull_into(&self, pull: &mut [f64]) {
+        lanes::pull(&self.theta, &self.decision, &self.cost, pull);
     }
 
     /// The exact minimum of the objective along a direction that moves the decision values by `change` and for which
@@ -49,20 +54,17 @@ impl Margin {
     pub fn line_search(&self, change: &[f64], along: f64, square: f64) -> f64 {
         let n = self.theta.len();
         // The derivative is along + s·square − Σ over rows inside at s of cost (θ − f − s·change)·change.
-        let at_one: f64 = (0..n)
-            .filter(|&i| self.theta[i] * (self.decision[i] + change[i]) < 1.0)
-            .map(|i| self.cost[i] * (self.theta[i] - self.decision[i] - change[i]) * change[i])
-            .sum();
-        let slope_at_one = along + square - at_one;
-        let pull = self.pull();
-        let slope_at_zero = along - dot(&pull, change);
+        let (at_zero, at_one) = lanes::pulls_along(&self.theta, &self.decision, &self.cost, change);
+        let (slope_at_zero, slope_at_one) = (along - at_zero, along + square - at_one);
         if slope_at_one.abs() <= 1e-12 * slope_at_zero.abs() {
             return 1.0;
         }
+        // The slope grows: if it has turned at 1, so it does before.
+        let farthest = if slope_at_one > 0.0 { 1.0 } else { f64::INFINITY };
         let mut crossings: Vec<(f64, usize)> = (0..n)
             .filter(|&i| change[i] != 0.0)
             .map(|i| ((self.theta[i] - self.decision[i]) / change[i], i))
-            .filter(|&(s, _)| s > 0.0)
+            .filter(|&(s, _)| s > 0.0 && s <= farthest)
             .collect();
         crossings.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut slope = slope_at_zero;
@@ -94,6 +96,7 @@ impl Margin {
 mod tests {
     use super::*;
     use crate::data::seed::{Purpose, Stream};
+    use crate::svm::lanes::dot;
 
     #[test]
     fn line_search_finds_the_minimum_of_the_objective() {

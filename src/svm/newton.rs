@@ -3,19 +3,18 @@
 //! Per machine it keeps A = H⁻¹, H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, the bias being a column of
 //! ones. Removing a column with these rows fixed is closed form; rows that enter or leave are rank-1 updates.
 
-use ndarray::{Array2, ArrayView1};
-
-use super::lanes::{Square, axpy, dot};
+use super::lanes::{Square, add_columns, add_products, axpy, columns_times, dot};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
-use super::{Convergence, PathSolver, Problem};
+use super::{Convergence, Problem};
+
+/// Rows of which products are taken together.
+const BLOCK: usize = 256;
 
 /// Warm-started Newton with closed-form removal.
 pub struct Newton<'a> {
     problem: Problem<'a>,
     columns: Vec<usize>,
     machines: Vec<Machine>,
-    weights: Array2<f64>,
-    bias: Vec<f64>,
 }
 
 /// One one-vs-all model. Position 0 is the bias, position 1 + i the i-th column present.
@@ -34,83 +33,57 @@ impl<'a> Newton<'a> {
     pub fn new(problem: Problem<'a>) -> Self {
         let columns: Vec<usize> = (0..problem.x.nrows()).collect();
         let zero = vec![0.0; columns.len() + 1];
-        Self::warm(problem, columns, &vec![zero; problem.machines()])
+        Self::warm(problem, columns, vec![zero; problem.machines()])
     }
 
     /// Starts from given models (bias first) on some of the columns.
-    pub fn warm(problem: Problem<'a>, columns: Vec<usize>, models: &[Vec<f64>]) -> Self {
-        let machines = (0..problem.machines())
-            .map(|machine| {
+    pub fn warm(problem: Problem<'a>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
+        let machines = models
+            .into_iter()
+            .enumerate()
+            .map(|(machine, w)| {
                 let margin = Margin::new(&problem, machine);
                 let pull: Vec<f64> = margin.theta.iter().zip(&margin.cost).map(|(t, c)| t * c).collect();
                 let start = against(&problem, &columns, &pull);
                 let support = vec![false; problem.y.len()];
-                let mut machine = Machine {
-                    margin,
-                    w: models[machine].clone(),
-                    start,
-                    inverse: Square::default(),
-                    support,
-                };
+                let mut machine = Machine { margin, w, start, inverse: Square::default(), support };
                 machine.margin.decision = decisions(&problem, &columns, &machine.w);
                 machine
             })
             .collect();
-        let weights = Array2::zeros((problem.classes, problem.x.nrows()));
-        let mut newton = Self { problem, columns, machines, weights, bias: vec![0.0; problem.classes] };
-        newton.publish();
-        newton
+        Self { problem, columns, machines }
     }
 
-    /// Copies the machines' models to where they can be read by class.
-    fn publish(&mut self) {
-        for (m, machine) in self.machines.iter().enumerate() {
-            let class = self.problem.positive(m);
-            self.bias[class] = machine.w[0];
-            for (&column, &w) in self.columns.iter().zip(&machine.w[1..]) {
-                self.weights[[class, column]] = w;
-            }
-            if self.problem.classes == 2 {
-                self.bias[0] = -machine.w[0];
-                for (&column, &w) in self.columns.iter().zip(&machine.w[1..]) {
-                    self.weights[[0, column]] = -w;
-                }
-            }
-        }
-    }
-}
-
-impl PathSolver for Newton<'_> {
-    fn fit(&mut self) -> Convergence {
-        let mut total = Convergence { converged: true, residual: 0.0, iterations: 0 };
-        for machine in &mut self.machines {
-            let one = machine.fit(&self.problem, &self.columns);
-            total.converged &= one.converged;
-            total.residual = total.residual.max(one.residual);
-            total.iterations += one.iterations;
-        }
-        self.publish();
-        total
+    /// Fits all machines.
+    pub fn fit(&mut self) -> Convergence {
+        let Self { problem, columns, machines } = self;
+        machines
+            .iter_mut()
+            .map(|machine| machine.fit(problem, columns))
+            .fold(Convergence::NONE, Convergence::and)
     }
 
-    fn columns(&self) -> &[usize] {
+    /// The columns present, ascending.
+    pub fn columns(&self) -> &[usize] {
         &self.columns
     }
 
-    fn weights(&self, class: usize) -> ArrayView1<'_, f64> {
-        self.weights.row(class)
+    /// The weight of the column at a position.
+    pub fn weight(&self, machine: usize, column: usize) -> f64 {
+        self.columns.binary_search(&column).map_or(0.0, |position| self.machines[machine].w[position + 1])
     }
 
-    fn bias(&self, class: usize) -> f64 {
-        self.bias[class]
+    /// The bias of a machine.
+    pub fn bias(&self, machine: usize) -> f64 {
+        self.machines[machine].w[0]
     }
 
-    fn remove(&mut self, columns: &[usize]) {
+    /// Lets columns go.
+    pub fn remove(&mut self, columns: &[usize]) {
         for column in columns {
             if let Ok(position) = self.columns.binary_search(column) {
                 self.columns.remove(position);
                 self.machines.iter_mut().for_each(|machine| machine.remove(position + 1));
-                self.weights.column_mut(*column).fill(0.0);
             }
         }
         for machine in &mut self.machines {
@@ -181,20 +154,21 @@ impl Machine {
     /// A from scratch, by Cholesky.
     fn rebuild(&mut self, problem: &Problem<'_>, columns: &[usize]) {
         let rows: Vec<usize> = (0..self.support.len()).filter(|&i| self.support[i]).collect();
-        let roots: Vec<f64> = rows.iter().map(|&i| self.margin.cost[i].sqrt()).collect();
         let size = columns.len() + 1;
-        let mut scaled = Vec::with_capacity(size * rows.len());
-        scaled.extend_from_slice(&roots);
-        for &j in columns {
-            let column = problem.x.row(j);
-            scaled.extend(rows.iter().zip(&roots).map(|(&i, root)| column[i] * root));
-        }
-        let column = |j: usize| &scaled[j * rows.len()..(j + 1) * rows.len()];
         let mut hessian = Square::zeros(size);
-        for i in 0..size {
-            for j in 0..=i {
-                hessian.row_mut(i)[j] = dot(column(i), column(j));
+        let mut scaled = Vec::new();
+        // Block by block, so that a block of all columns stays in the cache and the copy stays small.
+        for rows in rows.chunks(BLOCK) {
+            let roots: Vec<f64> = rows.iter().map(|&i| self.margin.cost[i].sqrt()).collect();
+            scaled.clear();
+            scaled.extend_from_slice(&roots);
+            for &j in columns {
+                let column = feature(problem, j);
+                scaled.extend(rows.iter().zip(&roots).map(|(&i, root)| column[i] * root));
             }
+            add_products(&mut hessian, &scaled, rows.len());
+        }
+        for i in 0..size {
             hessian.row_mut(i)[i] += 1.0;
         }
         // H ⪰ I; a factor fails only on values too large for the sum, and the zero matrix then makes the fit stall openly.
@@ -220,32 +194,32 @@ impl Machine {
 }
 
 /// −Σ_i v_i x_i, bias first.
-fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
-    let mut sums = Vec::with_capacity(columns.len() + 1);
-    sums.push(-v.iter().sum::<f64>());
-    sums.extend(columns.iter().map(|&j| -dot(feature(problem, j), v)));
+pub(super) fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; columns.len() + 1];
+    sums[0] = v.iter().sum();
+    columns_times(cells(problem), columns, v, &mut sums[1..]);
+    sums.iter_mut().for_each(|sum| *sum = -*sum);
     sums
 }
 
 /// w·x_i + b for every row, bias first in w.
-fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
+pub(super) fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
     let mut decisions = vec![w[0]; problem.y.len()];
-    for (&j, &w) in columns.iter().zip(&w[1..]) {
-        if w != 0.0 {
-            axpy(w, feature(problem, j), &mut decisions);
-        }
-    }
+    add_columns(cells(problem), columns, &w[1..], &mut decisions);
     decisions
+}
+
+fn cells<'b>(problem: &'b Problem<'_>) -> &'b [f64] {
+    problem.x.as_slice().expect("Problem::x is feature-major and contiguous, as solver() checks")
 }
 
 /// One feature as a slice.
 pub(super) fn feature<'b>(problem: &'b Problem<'_>, column: usize) -> &'b [f64] {
-    let columns = problem.x.ncols();
-    let cells = problem.x.as_slice().expect("Problem::x is feature-major and contiguous, as solver() checks");
-    &cells[column * columns..(column + 1) * columns]
+    let rows = problem.x.ncols();
+    &cells(problem)[column * rows..(column + 1) * rows]
 }
 
 /// Euclidean norm.
-fn norm(v: &[f64]) -> f64 {
+pub(super) fn norm(v: &[f64]) -> f64 {
     dot(v, v).sqrt()
 }

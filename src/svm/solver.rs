@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
-use super::lanes::axpy;
-use super::{Gram, Linfa, Newton};
+use super::lanes::add_columns;
+use super::{Exact, Linfa};
 use crate::error::{Error, Result};
 
 /// Whether the rows of a rare class cost more.
@@ -99,26 +99,99 @@ pub struct Convergence {
     pub iterations: usize,
 }
 
+impl Convergence {
+    /// Of no fit at all.
+    pub const NONE: Self = Self { converged: true, residual: 0.0, iterations: 0 };
+
+    /// Two fits as one.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            converged: self.converged && other.converged,
+            residual: self.residual.max(other.residual),
+            iterations: self.iterations + other.iterations,
+        }
+    }
+}
+
+/// Feature-major parts whose decision values are read after every fit.
+#[derive(Debug, Default)]
+pub struct Watched<'a> {
+    parts: Vec<CowArray<'a, f64, Ix2>>,
+}
+
+impl<'a> Watched<'a> {
+    /// Adds a part.
+    pub fn push(&mut self, rows: CowArray<'a, f64, Ix2>) {
+        self.parts.push(rows);
+    }
+
+    /// One part.
+    pub fn part(&self, part: usize) -> ArrayView2<'_, f64> {
+        self.parts[part].view()
+    }
+
+    /// Rows of all parts.
+    pub fn rows(&self) -> usize {
+        self.parts.iter().map(|part| part.ncols()).sum()
+    }
+
+    /// Where a part lies among all rows.
+    pub fn range(&self, part: usize) -> std::ops::Range<usize> {
+        let start = self.parts[..part].iter().map(|part| part.ncols()).sum();
+        start..start + self.parts[part].ncols()
+    }
+
+    /// One column on all rows.
+    pub fn feature(&self, column: usize, values: &mut [f64]) {
+        let cells = self.parts.iter().flat_map(|part| part.row(column).into_iter());
+        values.iter_mut().zip(cells).for_each(|(value, cell)| *value = *cell);
+    }
+}
+
 /// One model per class on the columns still present.
-pub trait PathSolver: Send {
+pub trait PathSolver<'a>: Send {
+    /// The problem that is solved.
+    fn problem(&self) -> &Problem<'a>;
+
+    /// Takes rows (feature-major) whose decision values will be read after every fit; before the first fit.
+    fn watch(&mut self, rows: CowArray<'a, f64, Ix2>);
+
     /// Fits all classes on the columns present.
     fn fit(&mut self) -> Convergence;
 
     /// The columns present, ascending.
     fn columns(&self) -> &[usize];
 
-    /// The weights of a class, indexed by column of the problem; zero for a column that is gone.
-    fn weights(&self, class: usize) -> ArrayView1<'_, f64>;
+    /// The weights of a column that is present, by class.
+    fn weights_of(&self, column: usize, by_class: &mut [f64]);
 
     /// The bias of a class.
     fn bias(&self, class: usize) -> f64;
 
+    /// f_r(x) = w_r·x + b_r on the rows that were given to the n-th `watch`: rows × classes.
+    fn decisions(&self, part: usize) -> Array2<f64>;
+
+    /// A number T that only grows, if the solver can promise this: between two fits the weights of column j, as a vector over
+    /// the machines, move by at most ‖x_j‖ times the growth of T, rounding included.
+    fn travelled(&self) -> Option<f64>;
+
     /// Lets columns go; `fit` must follow before weights are read.
     fn remove(&mut self, columns: &[usize]);
+
+    /// The weights of a class, indexed by column of the problem; zero for a column that is gone.
+    fn weights(&self, class: usize) -> Vec<f64> {
+        let mut weights = vec![0.0; self.problem().x.nrows()];
+        let mut by_class = vec![0.0; self.problem().classes];
+        for &column in self.columns() {
+            self.weights_of(column, &mut by_class);
+            weights[column] = by_class[class];
+        }
+        weights
+    }
 }
 
 /// The solver for a problem; refuses what the chosen one cannot solve.
-pub fn solver<'a>(kind: SolverKind, problem: Problem<'a>) -> Result<Box<dyn PathSolver + 'a>> {
+pub fn solver<'a>(kind: SolverKind, problem: Problem<'a>) -> Result<Box<dyn PathSolver<'a> + 'a>> {
     let (columns, rows) = problem.x.dim();
     if columns == 0 || rows == 0 {
         return Err(Error::data("there are no features or no rows to train on"));
@@ -127,31 +200,41 @@ pub fn solver<'a>(kind: SolverKind, problem: Problem<'a>) -> Result<Box<dyn Path
         return Err(Error::internal("the training matrix is not contiguous by feature"));
     }
     Ok(match kind {
-        SolverKind::Newton if columns < rows => Box::new(Newton::new(problem)),
-        SolverKind::Newton => Box::new(Gram::new(problem)),
+        SolverKind::Newton => Box::new(Exact::new(problem)),
         SolverKind::Linfa => Box::new(Linfa::new(problem)?),
     })
 }
 
 /// f_r(x) = w_r·x + b_r for the rows of a feature-major matrix: rows × classes.
-pub fn decisions(model: &dyn PathSolver, classes: usize, x: ArrayView2<'_, f64>) -> Array2<f64> {
-    let rows = x.ncols();
-    let mut decisions = Array2::zeros((rows, classes));
-    let mut of_class = vec![0.0; rows];
+pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) -> Array2<f64> {
+    let (rows, classes) = (x.ncols(), model.problem().classes);
     // For two classes the first is the mirror image of the last.
-    for class in if classes == 2 { 1..2 } else { 0..classes } {
-        of_class.fill(model.bias(class));
-        let weights = model.weights(class);
-        for &j in model.columns() {
-            match x.row(j).to_slice() {
-                Some(feature) => axpy(weights[j], feature, &mut of_class),
-                None => of_class.iter_mut().zip(x.row(j)).for_each(|(f, value)| *f += weights[j] * value),
-            }
-        }
-        for (mut row, &value) in decisions.rows_mut().into_iter().zip(&of_class) {
-            row[class] = value;
+    let own = if classes == 2 { 1..2 } else { 0..classes };
+    let mut by_class: Vec<Vec<f64>> = own.clone().map(|class| vec![model.bias(class); rows]).collect();
+    let (columns, x) = (model.columns(), x.as_standard_layout());
+    let cells = x.as_slice().expect("a standard layout is contiguous");
+    let mut weights = vec![Vec::with_capacity(columns.len()); by_class.len()];
+    let mut of_column = vec![0.0; classes];
+    for &j in columns {
+        model.weights_of(j, &mut of_column);
+        weights.iter_mut().zip(&of_column[own.clone()]).for_each(|(of_class, &weight)| of_class.push(weight));
+    }
+    for (decisions, weights) in by_class.iter_mut().zip(&weights) {
+        add_columns(cells, columns, weights, decisions);
+    }
+    by_row(&by_class, classes)
+}
+
+/// Decision values of machines as rows × classes; one machine is that of the last of two classes.
+pub fn by_row<V: AsRef<[f64]>>(by_machine: &[V], classes: usize) -> Array2<f64> {
+    let rows = by_machine.first().map_or(0, |of_machine| of_machine.as_ref().len());
+    let mut decisions = Array2::zeros((rows, classes));
+    for (machine, of_machine) in by_machine.iter().enumerate() {
+        for (mut row, &value) in decisions.rows_mut().into_iter().zip(of_machine.as_ref()) {
             if classes == 2 {
-                row[0] = -value;
+                (row[0], row[1]) = (-value, value);
+            } else {
+                row[machine] = value;
             }
         }
     }

@@ -13,7 +13,8 @@ use super::session::Message;
 use super::theme::Theme;
 use crate::history::{History, Trace};
 use crate::run::{
-    Branch, EventKind, Forced, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, Step, TaskId,
+    Branch, EventKind, Forced, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, ShardStatus, Step,
+    TaskId,
 };
 use crate::select::BetaRule;
 
@@ -109,7 +110,11 @@ pub enum Prompt {
 }
 
 /// What can be written from the screen.
-pub const EXPORTS: [&str; 2] = ["all tables (CSV, JSON) of the finished splits", "this view as text"];
+pub const EXPORTS: [&str; 3] = [
+    "all tables (CSV, JSON) of the finished splits",
+    "tables, figures (SVG) and report.html",
+    "this view as text",
+];
 
 /// What must be done outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,6 +159,10 @@ pub struct App {
     pub pause: Pause,
     /// Where the run is recorded, if it is.
     pub directory: Option<PathBuf>,
+    /// The run is replayed or followed: there is no engine here.
+    pub replay: bool,
+    /// How the shards of a followed run stand.
+    pub shards: Vec<ShardStatus>,
     /// The path that is looked at.
     pub focus: TaskId,
     /// The step that is looked at.
@@ -219,6 +228,8 @@ impl App {
             phase: Phase::Loading { bytes: 0, of: 0 },
             pause: Pause::No,
             directory: None,
+            replay: false,
+            shards: Vec::new(),
             focus,
             cursor: 0,
             live: false,
@@ -317,6 +328,8 @@ impl App {
                 self.status = None;
                 self.branch = Some(branch);
             }
+            Message::Recorded(directory) => self.directory = Some(directory),
+            Message::Shards(shards) => self.shards = shards,
             Message::Said(words) => self.status = Some(words),
         }
     }
@@ -326,7 +339,14 @@ impl App {
         self.history.apply(event);
         match &event.kind {
             EventKind::Loading { bytes, of } => self.phase = Phase::Loading { bytes: *bytes, of: *of },
-            EventKind::RunStarted(_) => self.phase = Phase::Running,
+            EventKind::RunStarted(info) => {
+                self.phase = Phase::Running;
+                if self.replay && self.spec != info.spec {
+                    self.spec = info.spec.clone();
+                    self.rule = self.spec.beta_rule;
+                    self.focus.method = self.spec.methods[0];
+                }
+            }
             EventKind::RunFinished => {
                 self.phase = Phase::Done;
                 self.pause = Pause::No;
@@ -399,7 +419,7 @@ impl App {
     fn on_view(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Quit => {
-                if self.phase == Phase::Running {
+                if self.phase == Phase::Running && !self.replay {
                     self.overlay = Overlay::Quit;
                 } else {
                     return vec![Effect::Quit];
@@ -464,6 +484,10 @@ impl App {
             Action::WindowDown => {
                 self.rule.window = ((self.rule.window * 20.0).round() - 1.0).max(1.0) / 20.0
             }
+            Action::Options if self.replay => {
+                self.status =
+                    Some("a recorded run has its settings; crfe-tui DATA.CSV runs with others".into());
+            }
             Action::Options => self.overlay = Overlay::Options(Form::new(&self.spec)),
             Action::Export => self.overlay = Overlay::Export(0),
             Action::Copy => return self.copy(),
@@ -494,6 +518,10 @@ impl App {
 
     fn toggle_engine(&mut self) -> Vec<Effect> {
         match (self.pause, &self.phase) {
+            _ if self.replay => {
+                self.status = Some("this run is computed elsewhere; space halts the play".into());
+                Vec::new()
+            }
             (_, Phase::Done | Phase::Failed(_)) => {
                 let key = self.keymap.key_of(Action::TogglePlay);
                 self.status = Some(format!("the engine has ended; {key} halts the play"));

@@ -21,6 +21,6 @@ pub use action::{Action, View};
 pub use app::{App, Effect, Overlay, Pause, Phase, Prompt, Sort};
 pub use keymap::{Key, Keymap};
 pub use screen::{Settings, explore};
-pub use session::{Message, Order};
+pub use session::{Compute, Message, Order, Record};
 pub use theme::{Depth, Role, Theme};
 pub use view::{Hit, Hits, draw, panels};

@@ -1,7 +1,8 @@
 //! The loop: waits for whatever comes first, lets the state change, and draws when there is something new.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, select, unbounded};
@@ -18,9 +19,11 @@ use super::session::{Order, Session};
 use super::terminal::{Screen, give_back};
 use super::theme::Theme;
 use super::view::{Hits, draw};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, printable};
 use crate::fault;
-use crate::report::write_tables;
+use crate::history::History;
+use crate::report::{write_report, write_tables};
+use crate::run::{Plan, RunOptions, RunSpec};
 
 /// While the engine is asked to pause, how often it is asked whether it has.
 const PAUSE_POLL: Duration = Duration::from_millis(50);
@@ -51,11 +54,7 @@ pub fn explore(order: Order, settings: Settings) -> Result<u8> {
     };
     let mut screen = Screen::enter(settings.mouse).map_err(broken)?;
     listen(&sender).map_err(broken)?;
-    let mut app = App::new(order.data.clone(), order.spec.clone(), settings.theme, settings.keymap.clone());
-    app.speed = settings.speed;
-    if order.paused {
-        app.pause = Pause::Asked;
-    }
+    let app = first_state(&order, &settings)?;
     let mut desk = Desk {
         session: Session::start(order.clone()),
         order,
@@ -77,6 +76,23 @@ pub fn explore(order: Order, settings: Settings) -> Result<u8> {
     }
 }
 
+/// The state before anything is known.
+fn first_state(order: &Order, settings: &Settings) -> Result<App> {
+    let (data, spec) = match order {
+        Order::Compute(compute) => (compute.data.clone(), compute.spec.clone()),
+        // The recorded settings come with the first event.
+        Order::Open(directory, _) => (directory.clone(), RunOptions::default().check()?),
+    };
+    let mut app = App::new(data, spec, settings.theme, settings.keymap.clone());
+    app.speed = settings.speed;
+    match order {
+        Order::Compute(compute) if compute.paused => app.pause = Pause::Asked,
+        Order::Compute(_) => {}
+        Order::Open(..) => app.replay = true,
+    }
+    Ok(app)
+}
+
 /// The state, what runs behind it, and whether it must be drawn.
 struct Desk {
     app: App,
@@ -87,6 +103,9 @@ struct Desk {
     dirty: bool,
     size: (u16, u16),
 }
+
+/// What writes files of a run into a directory.
+type Write = fn(&Path, &History, Option<&Plan>) -> Result<()>;
 
 /// Whether the loop goes on.
 type Flow = std::ops::ControlFlow<u8>;
@@ -212,29 +231,37 @@ impl Desk {
         Ok(Flow::Continue(()))
     }
 
-    fn rerun(&mut self, spec: crate::run::RunSpec) {
-        self.order.spec = spec.clone();
+    fn rerun(&mut self, spec: RunSpec) {
+        let Order::Compute(compute) = &mut self.order else { return };
+        compute.spec = spec.clone();
+        let paused = compute.paused;
         self.app.restart(spec);
         self.session = Session::start(self.order.clone());
-        if self.order.paused {
+        if paused {
             self.app.pause = Pause::Asked;
         }
     }
 
     /// Writes what was asked for in the background; the status line says where.
-    fn export(&mut self, what: usize, plan: Option<std::sync::Arc<crate::run::Plan>>) {
-        let directory = self.settings.out.clone().unwrap_or_else(|| PathBuf::from("crfe-export"));
+    fn export(&mut self, what: usize, plan: Option<Arc<Plan>>) {
+        let kept =
+            self.settings.out.clone().or_else(|| self.app.directory.clone().filter(|_| self.app.replay));
+        let directory = kept.unwrap_or_else(|| PathBuf::from("crfe-export"));
         let made = std::fs::create_dir_all(&directory);
         if let Err(error) = made {
             self.app.status = Some(format!("{} cannot be made: {error}", directory.display()));
             return;
         }
-        if what == 0 {
+        if what < 2 {
             let history = self.app.history.clone();
             self.app.status = Some("writing …".into());
             self.session.say(move || {
-                write_tables(&directory, &history, plan.as_deref())?;
-                Ok(format!("all tables are in {}", directory.display()))
+                let (write, words): (Write, _) = match what {
+                    0 => (write_tables, "all tables are"),
+                    _ => (write_report, "tables, figures and report.html are"),
+                };
+                write(&directory, &history, plan.as_deref())?;
+                Ok(format!("{words} in {}", directory.display()))
             });
         } else {
             let name = directory.join(format!("{}.txt", self.app.view.name().to_lowercase()));
@@ -253,10 +280,12 @@ impl Desk {
             return;
         }
         match &self.app.directory {
-            Some(directory) => eprintln!("The run is in {}", directory.display()),
+            Some(directory) => {
+                let directory = printable(&directory.to_string_lossy());
+                eprintln!("The run is in {directory}; crfe-tui open {directory} shows it again");
+            }
             None => eprintln!(
-                "Nothing was written; crfe-tui run {} --out RUN writes all tables",
-                self.order.data.display()
+                "Nothing was written; crfe-tui run DATA.CSV --out RUN writes tables, figures and a report"
             ),
         }
     }

@@ -111,6 +111,18 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
             Span::styled(clean(&note.text), app.theme.style(role)),
         ]));
     }
+    if let Some(directory) = &app.directory {
+        lines.push(Line::from(clean(&format!("  the run is recorded in {}", directory.display()))));
+    }
+    for shard in &app.shards {
+        let host = shard.host.as_deref().unwrap_or("unknown host");
+        let stale = if shard.stale > 0 { format!(", {} stale", shard.stale) } else { String::new() };
+        let text = format!(
+            "  shard {} on {host}: {} of {} tasks done, {} running, {} failed{stale}",
+            shard.shard, shard.done, shard.tasks, shard.running, shard.failed
+        );
+        lines.push(Line::from(clean(&text)));
+    }
     for (task, why) in app.history.failed() {
         lines.push(Line::styled(
             clean(&format!("! {} on split {} failed: {why}", task.method, task.split + 1)),

@@ -78,6 +78,8 @@ fn about(app: &App, width: usize) -> Line<'static> {
     let dim = app.theme.style(Role::Dim);
     let file = app.data.file_name().map_or_else(String::new, |name| clean(&name.to_string_lossy()));
     let Some(info) = app.info() else { return Line::styled(fit(&file, width), dim) };
+    // A replayed run is known by its data, not by its directory.
+    let file = if app.replay { clean(info.input.rsplit('/').next().unwrap_or_default()) } else { file };
     let play = match (app.playing, app.live) {
         (true, _) => format!("play {}/s", app.speed),
         (false, true) => "live".into(),

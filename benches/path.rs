@@ -1,0 +1,110 @@
+//! One elimination path, timed: what `benches/peers` compares with the Python peers.
+//!
+//! ```text
+//! cargo bench --bench path -- time data.csv crfe        seconds of a path and of a fit, as JSON
+//! cargo bench --bench path -- export data.csv DIR       the prepared training and selection rows, as CSV
+//! ```
+//! The split is the program's own split 0 of seed 0, so the peers get the very rows that are timed here.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use crfe::data::{Dataset, Part, Prepared, prepare};
+use crfe::run::{Plan, RunOptions};
+use crfe::select::{Elimination, Method, Settings};
+use crfe::svm::{ClassWeight, Problem, SolverKind, solver};
+
+/// Repeated until this long.
+const ENOUGH_SECONDS: f64 = 1.0;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["time", csv, method] => time(&load(csv), method.parse().expect("crfe, rfe or smfs")),
+        ["export", csv, directory] => export(&load(csv), Path::new(directory)),
+        _ => println!("usage: path time DATA.csv METHOD | path export DATA.csv DIR"),
+    }
+}
+
+fn load(csv: &str) -> (Plan, Prepared) {
+    let spec = RunOptions::default().check().expect("the defaults are valid");
+    let data = Dataset::load(Path::new(csv), &spec.schema, |_, _| {}).expect("a readable table");
+    let plan = Plan::new(spec, data).expect("a table that can be run");
+    let split = plan.splits.split(&plan.data, 0).expect("a first split");
+    let spec = &plan.info.spec;
+    let prepared = prepare(&plan.data, &split, spec.scale, spec.impute, spec.split.seed, 0);
+    (plan, prepared)
+}
+
+fn time((plan, prepared): &(Plan, Prepared), method: Method) {
+    let classes = plan.data.classes.len();
+    let (train, selection) = (&prepared.train, &prepared.selection);
+    let path = mean(|| {
+        let path = Elimination::new(
+            Settings::new(method, classes),
+            &plan.data.units,
+            (train.x.view(), &train.y),
+            (selection.x.view(), &selection.y),
+            &prepared.constant,
+        );
+        path.expect("a path").map(|step| step.removed.len()).sum::<usize>() + 1
+    });
+    let fit = mean(|| {
+        let problem =
+            Problem { x: train.x.view(), y: &train.y, classes, cost: 1.0, weight: ClassWeight::None };
+        solver(SolverKind::Newton, problem).expect("a solver").fit().iterations
+    });
+    println!("{{\"path\": {path:e}, \"fit\": {fit:e}}}");
+}
+
+/// Processor time of this thread where the kernel tells it (as the peers are timed), else time on the wall.
+struct Clock {
+    wall: Instant,
+    processor: Option<f64>,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { wall: Instant::now(), processor: processor_seconds() }
+    }
+
+    fn seconds(&self) -> f64 {
+        let wall = self.wall.elapsed().as_secs_f64();
+        self.processor.zip(processor_seconds()).map_or(wall, |(start, end)| end - start)
+    }
+}
+
+/// The first number of Linux's schedstat: nanoseconds on a processor.
+fn processor_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds / 1e9)
+}
+
+/// The mean time of runs that together take long enough for the kernel's clock.
+fn mean(mut run: impl FnMut() -> usize) -> f64 {
+    let (start, mut runs) = (Clock::start(), 0);
+    while runs == 0 || start.wall.elapsed().as_secs_f64() < ENOUGH_SECONDS {
+        std::hint::black_box(run());
+        runs += 1;
+    }
+    start.seconds() / f64::from(runs)
+}
+
+fn export((plan, prepared): &(Plan, Prepared), directory: &Path) {
+    std::fs::create_dir_all(directory).expect("a directory that can be made");
+    for (name, part) in [("train.csv", &prepared.train), ("selection.csv", &*prepared.selection)] {
+        std::fs::write(directory.join(name), text(part)).expect("a file that can be written");
+    }
+    println!("{{\"units\": {}, \"classes\": {}}}", plan.data.units.len(), plan.data.classes.len());
+}
+
+/// Row by row, the class last.
+fn text(part: &Part) -> String {
+    let mut text = String::new();
+    for (i, y) in part.y.iter().enumerate() {
+        part.x.column(i).iter().for_each(|value| write!(text, "{value},").expect("writing to a string"));
+        writeln!(text, "{y}").expect("writing to a string");
+    }
+    text
+}

@@ -1,0 +1,340 @@
+//! Figures with the number of features across: metrics, agreement of splits, and methods against each other.
+
+use super::axis::Axis;
+use super::canvas::{COLOURS, FAINT, INK, Panel, Series, Sheet, label, sheet};
+use super::{Figure, Material, height, of, panel, size_axis, thinned};
+use crate::error::Result;
+use crate::evaluate::{
+    Bootstrap, ClassMetrics, Metrics, PairedDifference, Spread, agreement_by_size, similarity_by_size,
+};
+use crate::report::answer::{MethodAnswer, at_size};
+use crate::report::pairs::Pair;
+
+/// A legend has room for two rows.
+const LEGEND: i32 = 84;
+/// Free room right of a panel, without and with an axis there.
+const RIGHT: i32 = 30;
+const RIGHT_AXIS: i32 = 110;
+/// Classes that are drawn; more cannot be told apart.
+const MOST_CLASSES: usize = 8;
+
+fn with_sd(name: &str, values: impl Iterator<Item = (f64, Spread)>) -> Series {
+    let (points, band) = values
+        .map(|(x, spread)| {
+            let sd = spread.sd.unwrap_or(0.0);
+            ((x, spread.mean), (spread.mean - sd, spread.mean + sd))
+        })
+        .unzip();
+    Series { name: name.to_owned(), points, band }
+}
+
+fn names(series: &[Series]) -> Vec<(String, plotters::style::RGBColor)> {
+    series.iter().enumerate().map(|(i, series)| (series.name.clone(), COLOURS[i % COLOURS.len()])).collect()
+}
+
+/// Panels below a legend, each with the same lines.
+struct Panels {
+    panels: Vec<(String, Vec<Series>)>,
+    x: Axis,
+    y: Axis,
+    right: i32,
+}
+
+impl Panels {
+    fn draw(&self, title: &str, extra: impl Fn(usize, &Panel, &mut Sheet<'_>)) -> Result<String> {
+        sheet(title, height(LEGEND, self.panels.len()), |sheet| {
+            if let Some((_, series)) = self.panels.first() {
+                sheet.legend((130, 8), &names(series));
+            }
+            for (n, (title, series)) in self.panels.iter().enumerate() {
+                let panel = panel(n, LEGEND, self.x.clone(), self.y.clone(), self.right);
+                panel.frame(sheet, title);
+                extra(n, &panel, sheet);
+                for (which, series) in series.iter().enumerate() {
+                    panel.series(sheet, which, series);
+                }
+            }
+        })
+    }
+}
+
+impl Material<'_> {
+    /// Mean and sd over splits of a metric at the sizes.
+    fn metric(&self, answer: &MethodAnswer, name: &str, value: impl Fn(&Metrics) -> f64) -> Series {
+        let spread = |&size: &usize| {
+            let values: Vec<f64> =
+                at_size(self.history, answer.method, size).map(|step| value(&step.tally.metrics())).collect();
+            Some((size as f64, Spread::of(&values)?))
+        };
+        with_sd(name, self.sizes(answer).iter().filter_map(spread))
+    }
+
+    fn title(&self, answer: &MethodAnswer) -> String {
+        answer.method.to_string()
+    }
+
+    /// Where a method's answer lies.
+    fn post(&self, n: usize, panel: &Panel, sheet: &mut Sheet<'_>) {
+        if let Some(size) = self.answer.methods[n].chosen.size {
+            panel.post(sheet, size as f64, &format!("chosen: {size}"));
+        }
+    }
+
+    fn all_sizes(&self) -> Axis {
+        let sizes: Vec<usize> = self.answer.methods.iter().flat_map(|answer| self.sizes(answer)).collect();
+        size_axis(sizes.iter())
+    }
+
+    fn each(&self, series: impl Fn(&MethodAnswer) -> Vec<Series>) -> Vec<(String, Vec<Series>)> {
+        self.answer.methods.iter().map(|answer| (self.title(answer), series(answer))).collect()
+    }
+}
+
+/// The five conformal metrics, one panel a method.
+pub fn conformal(material: &Material<'_>) -> Result<Figure> {
+    let classes = material.info.classes.len() as f64;
+    let series = |answer: &MethodAnswer| {
+        vec![
+            material.metric(answer, "coverage", |m| m.coverage),
+            // Drawn on the right axis, which ends at m where the left one ends at 1.
+            material.metric(answer, "inefficiency (right)", |m| m.inefficiency / classes),
+            material.metric(answer, "certainty", |m| m.certainty),
+            material.metric(answer, "uncertainty", |m| m.uncertainty),
+            material.metric(answer, "mistrust", |m| m.mistrust),
+        ]
+    };
+    let panels = Panels {
+        panels: material.each(series),
+        x: material.all_sizes(),
+        y: Axis::linear("share of test rows", 0.0, 1.0),
+        right: RIGHT_AXIS,
+    };
+    let target = material.answer.target_coverage;
+    let title = "Conformal metrics by number of features";
+    let svg = panels.draw(title, |n, panel, sheet| {
+        panel.right_axis(sheet, &Axis::linear("mean set size", 0.0, classes));
+        if let Some((lo, hi)) = material.answer.methods[n].achieved.as_ref().and_then(|a| a.coverage_band) {
+            let (left, right) = (panel.x.lo, panel.x.hi);
+            let corners = [(left, lo), (right, lo), (right, hi), (left, hi)];
+            sheet.veil(corners.map(|(x, y)| panel.at(x, y)).to_vec(), FAINT);
+        }
+        panel.level(sheet, target, INK);
+        material.post(n, panel, sheet);
+    })?;
+    let guarantee = if material.answer.guaranteed { "" } else { " Guarantee void." };
+    let caption = format!(
+        "Mean ± sd over {}. Dashed: target coverage {target}; grey: 95 % band of the coverage of one valid split.{guarantee} \
+         Certainty: the set is the true class alone; uncertainty: the set is all classes; mistrust: the set is empty.",
+        material.splits(&material.answer.methods[0])
+    );
+    Ok(Figure { name: "conformal".into(), title: title.into(), caption, method: None, svg })
+}
+
+/// Single predictions, one panel a method.
+pub fn accuracy(material: &Material<'_>) -> Result<Figure> {
+    let series = |answer: &MethodAnswer| {
+        vec![
+            material.metric(answer, "accuracy", |m| m.accuracy),
+            material.metric(answer, "precision (macro)", |m| m.precision_macro),
+            material.metric(answer, "recall (macro)", |m| m.recall_macro),
+        ]
+    };
+    let panels = Panels {
+        panels: material.each(series),
+        x: material.all_sizes(),
+        y: Axis::linear("score on test rows", 0.0, 1.0),
+        right: RIGHT,
+    };
+    let title = "Accuracy, precision and recall by number of features";
+    let svg = panels.draw(title, |n, panel, sheet| material.post(n, panel, sheet))?;
+    let caption =
+        format!("Single predictions, mean ± sd over {}.", material.splits(&material.answer.methods[0]));
+    Ok(Figure { name: "accuracy".into(), title: title.into(), caption, method: None, svg })
+}
+
+/// What each class gets from one method.
+pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
+    let info = material.info;
+    let mut classes: Vec<usize> = (0..info.classes.len()).collect();
+    classes.sort_by_key(|&class| std::cmp::Reverse(info.class_counts[class]));
+    classes.truncate(MOST_CLASSES);
+    classes.sort_unstable();
+    let sizes = material.sizes(answer);
+    // For each size, split and class what was counted.
+    let counted: Vec<Vec<Vec<ClassMetrics>>> = sizes
+        .iter()
+        .map(|&size| {
+            at_size(material.history, answer.method, size).map(|step| step.tally.per_class()).collect()
+        })
+        .collect();
+    let lines = |value: fn(&ClassMetrics) -> f64| -> Vec<Series> {
+        let of_class = |&class: &usize| {
+            let spread = |(&size, splits): (&usize, &Vec<Vec<ClassMetrics>>)| {
+                // A split without test rows of a class says nothing of it.
+                let own = splits.iter().map(|of_split| &of_split[class]).filter(|class| class.n > 0);
+                Some((size as f64, Spread::of(&own.map(value).collect::<Vec<f64>>())?))
+            };
+            let points =
+                sizes.iter().zip(&counted).filter_map(spread).map(|(size, spread)| (size, spread.mean));
+            Series::plain(label(&info.classes[class], 28), points.collect())
+        };
+        classes.iter().map(of_class).collect()
+    };
+    let m = info.classes.len() as f64;
+    let panels = [
+        ("coverage", lines(|c| c.coverage), 1.0),
+        ("mean set size", lines(|c| c.set_size), m),
+        ("precision", lines(|c| c.precision), 1.0),
+        ("recall", lines(|c| c.recall), 1.0),
+    ];
+    let title = format!("{}: each class by number of features", answer.method);
+    let legend_rows = 4;
+    let legend = LEGEND / 2 * legend_rows;
+    let svg = sheet(&title, height(legend, panels.len()), |sheet| {
+        sheet.legend((130, 8), &names(&panels[0].1));
+        for (n, (name, series, highest)) in panels.iter().enumerate() {
+            let (x, y) = (size_axis(sizes.iter()), Axis::linear(*name, 0.0, *highest));
+            let panel = panel(n, legend, x, y, RIGHT);
+            panel.frame(sheet, &format!("{}: {name}", answer.method));
+            if n == 0 {
+                panel.level(sheet, material.answer.target_coverage, INK);
+            }
+            if let Some(size) = answer.chosen.size {
+                panel.post(sheet, size as f64, &format!("chosen: {size}"));
+            }
+            for (which, series) in series.iter().enumerate() {
+                panel.series(sheet, which, series);
+            }
+        }
+    })?;
+    let cut = match info.classes.len() - classes.len() {
+        0 => String::new(),
+        left => format!(" The {left} rarest classes are left out; per_class.csv has them."),
+    };
+    let caption = format!("Mean over {} of each class's own test rows.{cut}", material.splits(answer));
+    Ok(Figure { name: of("per_class", answer.method), title, caption, method: Some(answer.method), svg })
+}
+
+/// How much splits agree, one panel a method.
+pub fn consistency(material: &Material<'_>) -> Result<Figure> {
+    let kept = material.info.kept();
+    let series = |answer: &MethodAnswer| {
+        let sizes = material.sizes(answer);
+        let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
+        let agreement = agreement_by_size(&material.ranks(answer.method), &removable);
+        let line = |value: fn(&crate::evaluate::Agreement) -> Option<f64>| -> Vec<(f64, f64)> {
+            let point = |(&size, agreement)| Some((size as f64, value(agreement)?));
+            sizes.iter().zip(&agreement).filter_map(point).collect()
+        };
+        let mut nogueira = Series::plain("Nogueira (95 %)", line(|a| a.nogueira));
+        nogueira.band = agreement
+            .iter()
+            .filter_map(|a| {
+                a.nogueira.map(|phi| (a.nogueira_lo.unwrap_or(phi), a.nogueira_hi.unwrap_or(phi)))
+            })
+            .collect();
+        vec![
+            Series::plain("Jaccard I_J", line(|a| Some(a.jaccard))),
+            Series::plain("I_W", line(|a| Some(a.i_w))),
+            Series::plain("Kuncheva", line(|a| a.kuncheva)),
+            nogueira,
+        ]
+    };
+    let panels = material.each(series);
+    let values = panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
+    let lowest = values.fold(0.0, f64::min);
+    let panels = Panels {
+        panels,
+        x: material.all_sizes(),
+        y: Axis::linear("agreement of splits", lowest, 1.0),
+        right: RIGHT,
+    };
+    let title = "Agreement of the splits by number of features";
+    let svg = panels.draw(title, |n, panel, sheet| material.post(n, panel, sheet))?;
+    let caption = format!(
+        "How alike the subsets of {} are: 1 is the same features everywhere; for Kuncheva and Nogueira (equal among subsets of one size) 0 is chance.",
+        material.splits(&material.answer.methods[0])
+    );
+    Ok(Figure { name: "consistency".into(), title: title.into(), caption, method: None, svg })
+}
+
+/// How much two methods agree, one panel a pair.
+pub fn similarity(material: &Material<'_>) -> Result<Option<Figure>> {
+    let kept = material.info.kept();
+    let mut all = Vec::new();
+    let panels: Vec<(String, Vec<Series>)> = Pair::all(material.history)
+        .iter()
+        .filter(|pair| !pair.both.is_empty())
+        .map(|pair| {
+            let sizes = thinned(pair.sizes(), None);
+            let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
+            let (a, b) = pair.ranks();
+            let similarity = similarity_by_size(&a, &b, &removable);
+            all.extend(sizes.iter().copied());
+            let at = || sizes.iter().map(|&size| size as f64).zip(&similarity);
+            let series = vec![
+                with_sd("Jaccard", at().map(|(x, s)| (x, s.jaccard))),
+                with_sd("Kuncheva", at().filter_map(|(x, s)| Some((x, s.kuncheva?)))),
+                Series::plain("I_W (pooled)", at().map(|(x, s)| (x, s.i_w)).collect()),
+            ];
+            (format!("{} and {}", pair.a, pair.b), series)
+        })
+        .collect();
+    if panels.is_empty() {
+        return Ok(None);
+    }
+    let lowest = panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
+    let y = Axis::linear("similarity of methods", lowest.fold(0.0, f64::min), 1.0);
+    let title = "Similarity of the methods by number of features";
+    let svg = Panels { panels, x: size_axis(all.iter()), y, right: RIGHT }.draw(title, |_, _, _| {})?;
+    let caption =
+        "Subsets of two methods on the same split and of the same size: mean ± sd over splits.".to_owned();
+    Ok(Some(Figure { name: "similarity".into(), title: title.into(), caption, method: None, svg }))
+}
+
+/// Paired differences of the first pair of methods, one panel a metric.
+pub fn differences(material: &Material<'_>) -> Result<Option<Figure>> {
+    let pairs = Pair::all(material.history);
+    let Some((pair, share)) =
+        pairs.iter().find_map(|pair| Some((pair, pair.test_share(material.info.rows)?)))
+    else {
+        return Ok(None);
+    };
+    let sizes = thinned(pair.sizes(), None);
+    let mut bootstrap = Bootstrap::new(material.info.spec.split.seed);
+    let shown = ["coverage", "inefficiency", "certainty", "accuracy"];
+    let mut lines: Vec<Vec<(f64, PairedDifference)>> = vec![Vec::new(); shown.len()];
+    for &size in &sizes {
+        for (metric, differences) in pair.differences(size) {
+            if let Some(at) = shown.iter().position(|name| *name == metric)
+                && let Some(paired) = bootstrap.paired(&differences, share)
+            {
+                lines[at].push((size as f64, paired));
+            }
+        }
+    }
+    let (a, b) = (pair.a, pair.b);
+    let title = format!("Paired differences, {a} − {b}");
+    let svg = sheet(&title, height(0, shown.len()), |sheet| {
+        for (n, (metric, line)) in shown.iter().zip(&lines).enumerate() {
+            let points = line.iter().map(|(x, d)| (*x, d.mean)).collect();
+            let band = line.iter().map(|(_, d)| (d.lo.unwrap_or(d.mean), d.hi.unwrap_or(d.mean))).collect();
+            let series = Series { name: (*metric).to_owned(), points, band };
+            let ends = series.band.iter().flat_map(|&(lo, hi)| [lo, hi]).chain([0.0]);
+            let y = Axis::around("difference", ends);
+            let panel = panel(n, 0, size_axis(sizes.iter()), y, RIGHT);
+            panel.frame(sheet, &format!("{metric}: {a} − {b}"));
+            panel.level(sheet, 0.0, INK);
+            panel.series(sheet, 0, &series);
+        }
+    })?;
+    let others = match pairs.len() {
+        1 => String::new(),
+        _ => " compare.csv has the other pairs.".to_owned(),
+    };
+    let caption = format!(
+        "Mean over the splits that both methods share, with 95 % bootstrap interval. Splits overlap, so the intervals are \
+         too narrow for a test: compare.csv has the corrected t.{others}"
+    );
+    Ok(Some(Figure { name: "differences".into(), title, caption, method: None, svg }))
+}

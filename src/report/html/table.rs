@@ -1,0 +1,329 @@
+//! Tables that a click sorts; long ones are cut, and say so.
+
+use super::{Material, text};
+use crate::evaluate::{Bootstrap, Metrics, Spread, agreement_by_size};
+use crate::report::answer::{MethodAnswer, at_size, common_sizes, sizes_by_split};
+use crate::report::figures::thinned;
+use crate::report::pairs::Pair;
+use crate::select::{Method, StopRule};
+
+/// Rows of a table for one method.
+const MOST_ROWS: usize = 200;
+
+/// What a cell holds.
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A whole number.
+    Int(usize),
+    /// A number with three digits after the point; nothing if absent.
+    Real(Option<f64>),
+}
+
+/// A table in the making.
+pub struct Table {
+    head: Vec<(&'static str, bool)>,
+    rows: String,
+}
+
+impl Table {
+    /// A table with these columns; a name that ends in `#` is of numbers.
+    pub fn new(head: &[&'static str]) -> Self {
+        let column = |name: &&'static str| (name.trim_end_matches('#'), name.ends_with('#'));
+        Self { head: head.iter().map(column).collect(), rows: String::new() }
+    }
+
+    /// Adds a row, of a method or of all.
+    pub fn row(&mut self, method: Option<Method>, cells: &[Cell]) {
+        match method {
+            Some(method) => self.rows.push_str(&format!("<tr data-method=\"{}\">", method.name())),
+            None => self.rows.push_str("<tr>"),
+        }
+        for cell in cells {
+            self.rows.push_str(&match cell {
+                Cell::Text(words) => format!("<td>{}</td>", text(words)),
+                Cell::Int(value) => format!("<td class=\"n\" data-v=\"{value}\">{value}</td>"),
+                Cell::Real(Some(value)) if value.is_finite() => {
+                    format!("<td class=\"n\" data-v=\"{value}\">{value:.3}</td>")
+                }
+                Cell::Real(_) => "<td class=\"n\"></td>".to_owned(),
+            });
+        }
+        self.rows.push_str("</tr>\n");
+    }
+
+    /// The element.
+    pub fn html(&self) -> String {
+        let heads: String = self
+            .head
+            .iter()
+            .map(|(name, number)| {
+                let class = if *number { " class=\"n\"" } else { "" };
+                format!("<th scope=\"col\"{class}><button type=\"button\">{name}</button></th>")
+            })
+            .collect();
+        format!(
+            "<div class=\"scroll\" tabindex=\"0\"><table class=\"sortable\">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n",
+            self.rows
+        )
+    }
+
+    /// The element below a title that folds it.
+    fn folded(&self, open: bool, title: &str, note: &str) -> String {
+        let open = if open { " open" } else { "" };
+        format!(
+            "<details{open}>\n<summary>{title}</summary>\n{}<p class=\"note\">{note}</p>\n</details>\n",
+            self.html()
+        )
+    }
+}
+
+/// All tables of the page.
+pub fn tables(material: &Material<'_>) -> String {
+    let mut html = "<p class=\"note\">A click on a column's name sorts. The CSV files beside this page hold every row.</p>\n".to_owned();
+    html.push_str(&features(material));
+    html.push_str(&metrics(material));
+    html.push_str(&classes(material));
+    html.push_str(&stopping(material));
+    html.push_str(&agreement(material));
+    html.push_str(&differences(material));
+    html
+}
+
+fn features(material: &Material<'_>) -> String {
+    let mut table =
+        Table::new(&["method", "feature", "mean rank#", "best#", "worst#", "in splits at the chosen size#"]);
+    let (info, mut cut) = (material.info, false);
+    for answer in &material.answer.methods {
+        let ranks: Vec<&[Option<u32>]> =
+            material.history.of_method(answer.method).map(|(_, trace)| trace.ranks()).collect();
+        let own = |unit: usize| ranks.iter().filter_map(move |ranks| ranks[unit]).map(|rank| rank as usize);
+        let mut order: Vec<(usize, usize)> = (0..info.units.len())
+            .filter(|&unit| !info.units[unit].kept)
+            .map(|unit| (own(unit).sum(), unit))
+            .collect();
+        order.sort_unstable();
+        cut |= order.len() > MOST_ROWS;
+        for &(sum, unit) in order.iter().take(MOST_ROWS) {
+            let held =
+                answer.chosen.size.map(|size| own(unit).filter(|rank| rank + info.kept() <= size).count());
+            table.row(
+                Some(answer.method),
+                &[
+                    Cell::Text(answer.method.to_string()),
+                    Cell::Text(info.units[unit].name.clone()),
+                    Cell::Real(Some(sum as f64 / ranks.len() as f64)),
+                    Cell::Int(own(unit).min().unwrap_or(0)),
+                    Cell::Int(own(unit).max().unwrap_or(0)),
+                    held.map_or(Cell::Real(None), Cell::Int),
+                ],
+            );
+        }
+    }
+    let left = if cut { format!(" The best {MOST_ROWS} of {}.", info.removable()) } else { String::new() };
+    table.folded(
+        true,
+        "Features",
+        &format!("Rank 1 is the last survivor. ranking.csv has the rank in every split.{left}"),
+    )
+}
+
+fn metrics(material: &Material<'_>) -> String {
+    let mut table = Table::new(&[
+        "method",
+        "features#",
+        "coverage#",
+        "± sd#",
+        "inefficiency#",
+        "± sd#",
+        "certainty#",
+        "uncertainty#",
+        "mistrust#",
+        "accuracy#",
+        "± sd#",
+        "precision#",
+        "recall#",
+        "F1#",
+    ]);
+    let mut cut = false;
+    for answer in &material.answer.methods {
+        let all = common_sizes(material.history, answer.method);
+        let visited = all.len();
+        let sizes = thinned(all, answer.chosen.size);
+        cut |= sizes.len() < visited;
+        for &size in &sizes {
+            let metrics: Vec<Metrics> =
+                at_size(material.history, answer.method, size).map(|step| step.tally.metrics()).collect();
+            let spread =
+                |value: fn(&Metrics) -> f64| Spread::of(&metrics.iter().map(value).collect::<Vec<f64>>());
+            let mean = |value: fn(&Metrics) -> f64| Cell::Real(spread(value).map(|spread| spread.mean));
+            let sd = |value: fn(&Metrics) -> f64| Cell::Real(spread(value).and_then(|spread| spread.sd));
+            table.row(
+                Some(answer.method),
+                &[
+                    Cell::Text(answer.method.to_string()),
+                    Cell::Int(size),
+                    mean(|m| m.coverage),
+                    sd(|m| m.coverage),
+                    mean(|m| m.inefficiency),
+                    sd(|m| m.inefficiency),
+                    mean(|m| m.certainty),
+                    mean(|m| m.uncertainty),
+                    mean(|m| m.mistrust),
+                    mean(|m| m.accuracy),
+                    sd(|m| m.accuracy),
+                    mean(|m| m.precision_macro),
+                    mean(|m| m.recall_macro),
+                    mean(|m| m.f1_macro),
+                ],
+            );
+        }
+    }
+    let left = if cut { " Only some sizes are shown." } else { "" };
+    table.folded(
+        false,
+        "Metrics by number of features",
+        &format!("Means over splits; metrics.csv has every split.{left}"),
+    )
+}
+
+fn classes(material: &Material<'_>) -> String {
+    let mut table = Table::new(&[
+        "method",
+        "class",
+        "rows in the file#",
+        "coverage#",
+        "mean set size#",
+        "precision#",
+        "recall#",
+        "F1#",
+    ]);
+    let info = material.info;
+    for answer in &material.answer.methods {
+        let Some(size) = answer.chosen.size else { continue };
+        let splits: Vec<_> =
+            at_size(material.history, answer.method, size).map(|step| step.tally.per_class()).collect();
+        for (class, name) in info.classes.iter().enumerate().take(MOST_ROWS) {
+            let mean = |value: fn(&crate::evaluate::ClassMetrics) -> f64| {
+                let own = splits.iter().map(|classes| &classes[class]).filter(|class| class.n > 0);
+                Cell::Real(Spread::of(&own.map(value).collect::<Vec<f64>>()).map(|spread| spread.mean))
+            };
+            table.row(
+                Some(answer.method),
+                &[
+                    Cell::Text(answer.method.to_string()),
+                    Cell::Text(name.clone()),
+                    Cell::Int(info.class_counts[class]),
+                    mean(|c| c.coverage),
+                    mean(|c| c.set_size),
+                    mean(|c| c.precision),
+                    mean(|c| c.recall),
+                    mean(|c| c.f1),
+                ],
+            );
+        }
+    }
+    let note = if info.spec.mondrian {
+        "At the chosen size, means over splits. Coverage is aimed at in every class (--mondrian)."
+    } else {
+        "At the chosen size, means over splits. Coverage is promised on average over classes, not in each: --mondrian aims at each."
+    };
+    table.folded(false, "Classes at the chosen size", note)
+}
+
+fn stopping(material: &Material<'_>) -> String {
+    let mut table = Table::new(&["method", "split#", "knee#", "β rule#"]);
+    for answer in &material.answer.methods {
+        let sizes = |rule| sizes_by_split(material.history, material.info, answer.method, rule);
+        let (knee, beta) = (sizes(StopRule::Knee), sizes(StopRule::Beta));
+        let splits = material.history.of_method(answer.method).map(|(split, _)| split);
+        for ((split, knee), beta) in splits.zip(knee).zip(beta).take(MOST_ROWS) {
+            let cell = |size: Option<usize>| size.map_or(Cell::Real(None), Cell::Int);
+            table.row(
+                Some(answer.method),
+                &[Cell::Text(answer.method.to_string()), Cell::Int(split), cell(knee), cell(beta)],
+            );
+        }
+    }
+    table.folded(
+        false,
+        "Where the rules stop",
+        "An empty cell: the rule never fired. stopping.csv names the features and has all rules and splits.",
+    )
+}
+
+fn agreement(material: &Material<'_>) -> String {
+    let mut table =
+        Table::new(&["method", "features#", "Jaccard#", "I_W#", "Kuncheva#", "Nogueira#", "from#", "to#"]);
+    let kept = material.info.kept();
+    let indices = |answer: &MethodAnswer| {
+        let sizes = thinned(common_sizes(material.history, answer.method), answer.chosen.size);
+        let ranks: Vec<_> =
+            material.history.of_method(answer.method).map(|(_, trace)| trace.ranks().to_vec()).collect();
+        let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
+        let agreement = agreement_by_size(&ranks, &removable);
+        sizes.into_iter().zip(agreement).collect::<Vec<_>>()
+    };
+    for answer in &material.answer.methods {
+        for (size, agreement) in indices(answer) {
+            table.row(
+                Some(answer.method),
+                &[
+                    Cell::Text(answer.method.to_string()),
+                    Cell::Int(size),
+                    Cell::Real(Some(agreement.jaccard)),
+                    Cell::Real(Some(agreement.i_w)),
+                    Cell::Real(agreement.kuncheva),
+                    Cell::Real(agreement.nogueira),
+                    Cell::Real(agreement.nogueira_lo),
+                    Cell::Real(agreement.nogueira_hi),
+                ],
+            );
+        }
+    }
+    table.folded(false, "Agreement of splits", "1 is the same features in every split; from and to bound Nogueira's stability with 95 % confidence. consistency.csv has every size.")
+}
+
+fn differences(material: &Material<'_>) -> String {
+    let pairs = Pair::all(material.history);
+    let mut table =
+        Table::new(&["methods", "features#", "metric", "mean difference#", "from#", "to#", "p (corrected)#"]);
+    let mut bootstrap = Bootstrap::new(material.info.spec.split.seed);
+    let mut any = false;
+    for pair in &pairs {
+        let Some(share) = pair.test_share(material.info.rows) else { continue };
+        let visited = pair.sizes();
+        let mut sizes: Vec<usize> = material
+            .answer
+            .methods
+            .iter()
+            .filter(|answer| answer.method == pair.a || answer.method == pair.b)
+            .filter_map(|answer| answer.chosen.size)
+            .filter(|size| visited.contains(size))
+            .collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        for size in sizes {
+            for (metric, differences) in pair.differences(size) {
+                let Some(paired) = bootstrap.paired(&differences, share) else { continue };
+                any = true;
+                table.row(
+                    None,
+                    &[
+                        Cell::Text(format!("{} − {}", pair.a, pair.b)),
+                        Cell::Int(size),
+                        Cell::Text(metric.replace('_', " ")),
+                        Cell::Real(Some(paired.mean)),
+                        Cell::Real(paired.lo),
+                        Cell::Real(paired.hi),
+                        Cell::Real(paired.p_corrected),
+                    ],
+                );
+            }
+        }
+    }
+    if !any {
+        return String::new();
+    }
+    table.folded(false, "Differences of methods at the chosen sizes", "Paired over splits, with 95 % bootstrap interval and the p-value of Nadeau and Bengio's corrected t. Nothing is corrected for looking at many metrics. compare.csv has every size.")
+}

@@ -1,0 +1,128 @@
+//! A scikit-learn script that repeats one split's path, so that nobody needs to take our word for it.
+
+use serde::Serialize;
+
+use crate::data::{DONOR_LIMIT, Impute};
+use crate::error::Result;
+use crate::history::History;
+use crate::run::{Plan, TaskId};
+use crate::svm::{ClassWeight, SolverKind};
+
+/// The file beside the page.
+pub const SCRIPT: &str = "reproduce.py";
+
+const TEMPLATE: &str = include_str!("reproduce.py");
+
+/// Eliminations that are repeated: LinearSVC starts from nothing at each, and wide tables would take it days.
+const MOST_STEPS: usize = 400;
+
+/// The script for the first split that a method has finished, or the reason why there is none.
+pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Result<String, &'static str>> {
+    let Some(plan) = plan else { return Ok(Err("the data were not at hand when this page was written")) };
+    let spec = &plan.info.spec;
+    if spec.solver != SolverKind::Newton {
+        return Ok(Err("linfa's plain hinge is not what LinearSVC solves"));
+    }
+    let Some(first) = history.finished_tasks().map(|(task, _)| task.split).min() else {
+        return Ok(Err("no split was finished"));
+    };
+    let split = plan.splits.split(&plan.data, first)?;
+    let donors_are_drawn = matches!(spec.impute, Impute::Knn(_))
+        && plan.data.missing_cells() > 0
+        && split.train.len() > DONOR_LIMIT;
+    if donors_are_drawn {
+        return Ok(Err("the donors of imputed values were drawn by our own seed"));
+    }
+    let rows = |positions: &[usize]| positions.iter().map(|&row| plan.data.rows[row]).collect::<Vec<usize>>();
+    let read = &spec.schema.read;
+    let weight = match spec.class_weight {
+        ClassWeight::Balanced => "\"balanced\"",
+        ClassWeight::None => "None",
+    };
+    let (mut batches, mut orders) = (serde_json::Map::new(), serde_json::Map::new());
+    for &method in &spec.methods {
+        if let Some(trace) = history.trace(TaskId { method, split: first }).filter(|trace| trace.finished()) {
+            let removed =
+                || trace.steps().iter().map(|step| &step.removed).filter(|removed| !removed.is_empty());
+            let counts: Vec<usize> = removed().map(Vec::len).take(MOST_STEPS).collect();
+            let order: Vec<usize> = removed().take(MOST_STEPS).flatten().copied().collect();
+            batches.insert(method.name().to_owned(), counts.into());
+            orders.insert(method.name().to_owned(), order.into());
+        }
+    }
+    let units: Vec<&[usize]> = plan.data.units.iter().map(|unit| unit.columns.as_slice()).collect();
+    let kept: Vec<usize> = (0..units.len()).filter(|&unit| plan.data.units[unit].kept).collect();
+    let values = [
+        ("@DATA@", literal(&plan.info.input)),
+        (
+            "@READ@",
+            format!(
+                "{}, {}, {}, {}",
+                read.delimiter.map_or_else(|| "None".to_owned(), |sign| literal(&sign)),
+                literal(&read.decimal.unwrap_or('.')),
+                if read.no_header { "False" } else { "True" },
+                literal(&read.missing)
+            ),
+        ),
+        ("@TARGET@", literal(&plan.info.target)),
+        ("@CLASSES@", literal(&plan.info.classes)),
+        (
+            "@SETTINGS@",
+            format!(
+                "{}, {}, {}, {weight}, {}",
+                literal(&spec.scale.to_string()),
+                literal(&spec.impute.to_string()),
+                literal(&spec.cost),
+                literal(&spec.lambda)
+            ),
+        ),
+        ("@SPLIT@", first.to_string()),
+        ("@TRAIN@", literal(&rows(&split.train))),
+        ("@SELECTION@", literal(&rows(&split.selection))),
+        ("@COLUMNS@", literal(&plan.info.columns)),
+        ("@UNITS@", literal(&units)),
+        ("@KEPT@", literal(&kept)),
+        ("@BATCHES@", literal(&batches)),
+        ("@ORDER@", literal(&orders)),
+    ];
+    Ok(Ok(filled(&values)))
+}
+
+/// Puts values into the template; what a value itself contains is never replaced.
+fn filled(values: &[(&str, String)]) -> String {
+    let mut text = String::new();
+    for piece in TEMPLATE.split_inclusive('@') {
+        // Pieces alternate between text that ends in @ and a name that ends in @.
+        let name = format!("@{piece}");
+        match values.iter().find(|(place, _)| *place == name) {
+            Some((_, value)) => {
+                text.pop();
+                text.push_str(value);
+            }
+            None => text.push_str(piece),
+        }
+    }
+    text
+}
+
+/// JSON of numbers, text, lists and maps is Python too.
+fn literal(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_filled_and_values_are_left_alone() {
+        let places =
+            ["@DATA@", "@READ@", "@TARGET@", "@CLASSES@", "@SETTINGS@", "@SPLIT@", "@TRAIN@", "@SELECTION@"];
+        let values: Vec<(&str, String)> =
+            places.iter().map(|place| (*place, "\"@ORDER@\"".to_owned())).collect();
+        let text = filled(&values);
+        assert!(text.contains("DATA = \"@ORDER@\"\n") && text.contains("TARGET = \"@ORDER@\"\n"));
+        assert!(text.contains("ORDER = @ORDER@\n"), "a place without a value stays");
+        assert_eq!(TEMPLATE.matches('@').count(), 26);
+    }
+}

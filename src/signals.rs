@@ -1,0 +1,46 @@
+//! SIGTERM, SIGINT and SIGHUP as messages: the first asks for an orderly end, a second one ends at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::{Receiver, bounded};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::error::{Error, Result};
+
+/// Signals, while someone listens.
+#[derive(Debug)]
+pub struct Signals {
+    received: Receiver<i32>,
+    listening: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Listens until dropped; afterwards a signal ends the program, as if nobody had ever listened.
+    pub fn listen() -> Result<Self> {
+        let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
+            .map_err(|error| Error::internal(format!("signals cannot be received: {error}")))?;
+        let (send, received) = bounded(1);
+        let listening = Arc::new(AtomicBool::new(true));
+        let still = listening.clone();
+        std::thread::spawn(move || {
+            for signal in &mut signals {
+                if !still.load(Ordering::Acquire) || send.try_send(signal).is_err() {
+                    std::process::exit(128 + signal);
+                }
+            }
+        });
+        Ok(Self { received, listening })
+    }
+
+    /// The number of the first signal.
+    pub fn received(&self) -> &Receiver<i32> {
+        &self.received
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.listening.store(false, Ordering::Release);
+    }
+}

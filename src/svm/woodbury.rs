@@ -1,0 +1,141 @@
+//! Exact Newton that holds w itself and solves in Gram space: the route for more columns than rows when K is too
+//! ill-conditioned to hold the model as w = Σ a_i x_i (columns of very different scale).
+//!
+//! H⁻¹ g = g − X_Sᵀ (K_SS + diag(1/2C_i))⁻¹ X_S g. The gradient is that of w, so rounding in K costs steps, not the answer.
+
+use super::inverse::Inverse;
+use super::lanes::{Square, axpy, dot};
+use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
+use super::newton::{against, decisions, feature, norm};
+use super::{Convergence, Problem};
+
+/// Warm-started Newton on w with solves in Gram space.
+pub struct Woodbury<'a> {
+    problem: Problem<'a>,
+    columns: Vec<usize>,
+    kernel: Square,
+    machines: Vec<Machine>,
+}
+
+/// One one-vs-all model. Position 0 is the bias, position 1 + i the i-th column present.
+struct Machine {
+    margin: Margin,
+    w: Vec<f64>,
+    inverse: Inverse,
+}
+
+impl<'a> Woodbury<'a> {
+    /// Starts from given models (bias first) on some of the columns.
+    pub fn warm(problem: Problem<'a>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
+        let machine = |(machine, w): (usize, Vec<f64>)| Machine {
+            margin: Margin::new(&problem, machine),
+            w,
+            inverse: Inverse::new(problem.y.len()),
+        };
+        let machines = models.into_iter().enumerate().map(machine).collect();
+        Self { problem, columns, kernel: Square::default(), machines }
+    }
+
+    /// Fits all machines. K is made afresh: downdates would carry the rounding of large columns over to small ones.
+    pub fn fit(&mut self) -> Convergence {
+        let rows = self.problem.y.len();
+        self.kernel = Square::ones(rows);
+        for &column in &self.columns {
+            self.kernel.add_outer_below(1.0, feature(&self.problem, column));
+        }
+        self.kernel.mirror();
+        let Self { problem, columns, kernel, machines } = self;
+        let fits = machines.iter_mut().map(|machine| machine.fit(problem, columns, kernel));
+        fits.fold(Convergence::NONE, Convergence::and)
+    }
+
+    /// The columns present, ascending.
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    /// The weight of a column; zero if it is gone.
+    pub fn weight(&self, machine: usize, column: usize) -> f64 {
+        self.columns.binary_search(&column).map_or(0.0, |position| self.machines[machine].w[position + 1])
+    }
+
+    /// The bias of a machine.
+    pub fn bias(&self, machine: usize) -> f64 {
+        self.machines[machine].w[0]
+    }
+
+    /// Lets columns go; the next fit starts from the other weights.
+    pub fn remove(&mut self, columns: &[usize]) {
+        for column in columns {
+            if let Ok(position) = self.columns.binary_search(column) {
+                self.columns.remove(position);
+                for machine in &mut self.machines {
+                    machine.w.remove(position + 1);
+                }
+            }
+        }
+    }
+
+    /// The models, bias first.
+    pub fn models(&self) -> Vec<Vec<f64>> {
+        self.machines.iter().map(|machine| machine.w.clone()).collect()
+    }
+}
+
+impl Machine {
+    /// Newton steps until the true gradient vanishes.
+    fn fit(&mut self, problem: &Problem<'_>, columns: &[usize], kernel: &Square) -> Convergence {
+        let start: Vec<f64> = self.margin.theta.iter().zip(&self.margin.cost).map(|(t, c)| t * c).collect();
+        let scale = norm(&against(problem, columns, &start)).max(f64::MIN_POSITIVE);
+        let mut residual = f64::INFINITY;
+        let mut stalls = 0;
+        let mut solved = vec![0.0; problem.y.len()];
+        for iterations in 0..MOST_STEPS {
+            // Decision values follow from w: steps that add up rounding would hide it.
+            self.margin.decision = decisions(problem, columns, &self.w);
+            self.inverse.follow(&self.margin, kernel, iterations == 0 || stalls == 2);
+            let mut gradient = against(problem, columns, &self.margin.pull());
+            axpy(1.0, &self.w, &mut gradient);
+            let now = norm(&gradient) / scale;
+            stalls = if now >= 0.5 * residual { stalls + 1 } else { 0 };
+            residual = now;
+            if now <= TOLERANCE || stalls > 8 {
+                return Convergence { converged: now <= ACCEPTABLE, residual, iterations };
+            }
+            self.inverse.times_into(&decisions(problem, columns, &gradient), &mut solved);
+            let mut direction = against(problem, columns, &solved);
+            direction.iter_mut().zip(&gradient).for_each(|(d, g)| *d = -(*d + g));
+            let change = decisions(problem, columns, &direction);
+            let step =
+                self.margin.line_search(&change, dot(&self.w, &direction), dot(&direction, &direction));
+            axpy(step, &direction, &mut self.w);
+        }
+        Convergence { converged: residual <= ACCEPTABLE, residual, iterations: MOST_STEPS }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::seed::{Purpose, Stream};
+    use crate::svm::{ClassWeight, Gram, Watched};
+    use ndarray::Array2;
+
+    #[test]
+    fn agrees_with_gram_space_where_both_converge() {
+        let mut stream = Stream::new(2, 0, Purpose::Split);
+        let x = Array2::from_shape_fn((60, 24), |_| stream.uniform() - 0.5);
+        let y: Vec<usize> = (0..24).map(|i| i % 3).collect();
+        let problem = Problem { x: x.view(), y: &y, classes: 3, cost: 1.0, weight: ClassWeight::Balanced };
+        let mut gram = Gram::new(problem);
+        let mut woodbury = Woodbury::warm(problem, (0..60).collect(), vec![vec![0.0; 61]; 3]);
+        for gone in [3, 40, 17, 0, 59] {
+            assert!(gram.fit(&Watched::default()).converged && woodbury.fit().converged);
+            for (ours, theirs) in gram.models().iter().flatten().zip(woodbury.models().iter().flatten()) {
+                assert!((ours - theirs).abs() < 1e-9, "{ours} {theirs}");
+            }
+            gram.remove(&[gone], &Watched::default());
+            woodbury.remove(&[gone]);
+        }
+    }
+}

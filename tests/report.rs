@@ -1,0 +1,225 @@
+//! What stays of a run: figures and the page. Well-formed, small, the same each time, true to the tables, deaf to names.
+
+mod program;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use program::{finish, program, run_into};
+use roxmltree::{Document, Node};
+
+/// The figures of a run, by name.
+fn figures(run: &Path) -> BTreeMap<String, String> {
+    std::fs::read_dir(run.join("figures"))
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            (path.file_stem().unwrap().to_str().unwrap().to_owned(), std::fs::read_to_string(path).unwrap())
+        })
+        .collect()
+}
+
+/// All are XML, small, and every label is text.
+fn well_formed(figures: &BTreeMap<String, String>) {
+    for (name, svg) in figures {
+        assert!(svg.len() < 200_000, "{name} has {} bytes", svg.len());
+        let document = Document::parse(svg).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(document.root_element().tag_name().name(), "svg", "{name}");
+        assert!(document.descendants().any(|node| node.has_tag_name("title")), "{name}");
+        assert!(texts(&document).count() > 5, "{name} has no labels");
+        assert!(!document.descendants().any(|node| node.has_tag_name("script")), "{name}");
+    }
+}
+
+fn texts<'a, 'b>(document: &'a Document<'b>) -> impl Iterator<Item = (Node<'a, 'b>, &'a str)> {
+    let elements = document.descendants().filter(|node| node.tag_name().name() == "text");
+    elements.filter_map(|node| Some((node, node.text()?.trim())))
+}
+
+#[test]
+fn two_runs_leave_the_same_figures_and_page() {
+    let desk = tempfile::tempdir().unwrap();
+    let (one, other) = (desk.path().join("one"), desk.path().join("other"));
+    run_into(&one, "data/dermatology.csv", "--quiet --splits 3 --method crfe,rfe,smfs --threads 1");
+    run_into(&other, "data/dermatology.csv", "--quiet --splits 3 --method crfe,rfe,smfs --threads 2");
+    let drawn = figures(&one);
+    assert_eq!(drawn.len(), 6 + 3 * 5, "{:?}", drawn.keys());
+    well_formed(&drawn);
+    assert_eq!(drawn, figures(&other));
+    let page = |run: &Path| std::fs::read_to_string(run.join("report.html")).unwrap();
+    assert_eq!(page(&one), page(&other));
+    assert!(page(&one).len() < 2_000_000);
+
+    // Made again from the journal alone, and of fewer methods: what no longer applies is gone.
+    std::fs::remove_dir_all(one.join("figures")).unwrap();
+    let again = finish(program().args(["report", "--quiet"]).arg(&one));
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(drawn, figures(&one));
+    let anew = "--quiet --splits 2 --method crfe --force";
+    run_into(&one, "data/dermatology.csv", anew);
+    let fewer = figures(&one);
+    assert!(!fewer.contains_key("similarity") && !fewer.contains_key("beta_rfe"), "{:?}", fewer.keys());
+}
+
+/// Reads the axes off their labels, then the points of the coverage line, and compares with the means of metrics.csv.
+#[test]
+fn the_coverage_line_lies_where_the_table_says() {
+    let desk = tempfile::tempdir().unwrap();
+    let run = desk.path().join("RUN");
+    run_into(&run, "data/heart.csv", "--quiet --splits 4 --method crfe");
+    let mut coverage = BTreeMap::<usize, Vec<f64>>::new();
+    let mut table = csv::Reader::from_path(run.join("metrics.csv")).unwrap();
+    let header = table.headers().unwrap().clone();
+    let column = |name: &str| header.iter().position(|own| own == name).unwrap();
+    for row in table.records() {
+        let row = row.unwrap();
+        let size = row[column("n_features")].parse().unwrap();
+        coverage.entry(size).or_default().push(row[column("coverage")].parse().unwrap());
+    }
+
+    let svg = std::fs::read_to_string(run.join("figures/conformal.svg")).unwrap();
+    let document = Document::parse(&svg).unwrap();
+    let at = |node: &Node<'_, '_>, name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+    // The labels of the left axis end where the panel begins; those below stand in the middle of their tick.
+    let labels = |anchor: &str, place: &str| -> Vec<(f64, f64)> {
+        texts(&document)
+            .filter(|(node, _)| node.attribute("text-anchor") == Some(anchor))
+            .filter_map(|(node, text)| Some((text.parse().ok()?, at(&node, place))))
+            .collect()
+    };
+    let line = |labels: Vec<(f64, f64)>| {
+        let ((v0, p0), (v1, p1)) = (labels[0], labels[labels.len() - 1]);
+        move |pixel: f64| (v0 + (pixel - p0) * (v1 - v0) / (p1 - p0), ((v1 - v0) / (p1 - p0)).abs())
+    };
+    let (across, up) = (line(labels("middle", "x")), line(labels("end", "y")));
+    let curve = document
+        .descendants()
+        .find(|node| {
+            node.has_tag_name(("http://www.w3.org/2000/svg", "polyline"))
+                && node.attribute("stroke") == Some("#0072B2")
+                && node.attribute("points").unwrap().split_whitespace().count() > 5
+        })
+        .expect("the coverage line");
+    let points: Vec<(f64, f64)> = curve
+        .attribute("points")
+        .unwrap()
+        .split_whitespace()
+        .map(|point| {
+            let (x, y) = point.split_once(',').unwrap();
+            (x.parse().unwrap(), y.parse().unwrap())
+        })
+        .collect();
+    assert_eq!(points.len(), coverage.len());
+    for ((x, y), (size, splits)) in points.into_iter().zip(coverage) {
+        let mean = splits.iter().sum::<f64>() / splits.len() as f64;
+        // A pixel for rounding the point, and one for rounding the labels.
+        let ((drawn_size, pixel_x), (drawn, pixel_y)) = (across(x), up(y));
+        assert!((drawn_size - size as f64).abs() <= 2.0 * pixel_x, "{drawn_size} {size}");
+        assert!((drawn - mean).abs() <= 2.0 * pixel_y, "at {size}: drawn {drawn}, in the table {mean}");
+    }
+}
+
+#[test]
+fn names_are_text_and_never_markup() {
+    let desk = tempfile::tempdir().unwrap();
+    let hostile = "<script>alert(1)</script>";
+    let rows: String = (0..120)
+        .map(|i| {
+            let class = i % 2;
+            let label = if class == 0 { "</pre><script>alert(2)</script>" } else { "a & \"b\" 'c'" };
+            format!(
+                "{},{},{},{},\"{}\"\n",
+                class * 3 + i % 5,
+                i * 7 % 11,
+                i * 5 % 13,
+                i * 3 % 17,
+                label.replace('"', "\"\"")
+            )
+        })
+        .collect();
+    let data = desk.path().join("<img src=x onerror=alert(3)>.csv");
+    std::fs::write(&data, format!("{hostile},\"]]><b>&amp;\",x\u{1b}[31m,@ORDER@,class\n{rows}")).unwrap();
+    let run = desk.path().join("RUN");
+    run_into(&run, data.to_str().unwrap(), "--quiet --splits 3");
+    well_formed(&figures(&run));
+    let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+    assert_eq!(page.matches("<script").count(), 1, "only our own");
+    assert_eq!(page.matches("</script").count(), 1);
+    for forbidden in ["<img", "<b>", "alert(1)</script>", "\u{1b}"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)"));
+    let heatmap = &figures(&run)["heatmap_sizes_crfe"];
+    let document = Document::parse(heatmap).unwrap();
+    assert!(texts(&document).any(|(_, text)| text == hostile), "the name is shown as it is");
+}
+
+#[test]
+fn wide_tables_have_small_figures_and_a_small_page() {
+    let desk = tempfile::tempdir().unwrap();
+    let features = 1500;
+    let mut table: String = (0..features).map(|j| format!("a_gene_with_quite_a_long_name_{j},")).collect();
+    table.push_str("class\n");
+    for i in 0..60_u64 {
+        for j in 0..features as u64 {
+            // A pattern without meaning, except in the first columns.
+            let noise = (i * 2_654_435_761 + j * 40_503 + i * j * 97) % 1009;
+            table.push_str(&format!("{},", noise + if j < 5 { (i % 2) * 900 } else { 0 }));
+        }
+        table.push_str(if i % 2 == 0 { "healthy\n" } else { "ill\n" });
+    }
+    let data = desk.path().join("wide.csv");
+    std::fs::write(&data, table).unwrap();
+    let run = desk.path().join("RUN");
+    run_into(&run, data.to_str().unwrap(), "--quiet --splits 5");
+    well_formed(&figures(&run));
+    let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.len() < 2_000_000, "{}", page.len());
+    assert!(page.contains("of 1500"), "what was cut is said");
+}
+
+#[test]
+fn a_short_and_narrow_run_has_figures_too() {
+    let desk = tempfile::tempdir().unwrap();
+    for (name, options) in [
+        ("one", "--splits 1 --method rfe"),
+        ("early", "--splits 2 --stop 6 --early --step half"),
+        ("kept", "--splits 2 --keep age,gender --stop none"),
+        ("void", "--splits 2 --paper --mondrian"),
+    ] {
+        let run = desk.path().join(name);
+        run_into(&run, "data/heart.csv", &format!("--quiet {options}"));
+        well_formed(&figures(&run));
+        let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+        assert_eq!(page.contains("guarantee void"), name == "void", "{name}");
+        assert!(!page.contains(">NaN") && !page.contains("\"NaN"), "{name}");
+    }
+}
+
+#[test]
+fn the_shell_gets_completions_pages_and_a_configuration() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = finish(program().args(["completions", shell]));
+        assert_eq!(
+            (ran.code, ran.stdout.contains("crfe-tui") && ran.stdout.contains("calibration")),
+            (0, true),
+            "{shell}"
+        );
+    }
+    let page = finish(program().args(["man", "run"]));
+    assert!(
+        page.code == 0 && page.stdout.contains(".TH") && page.stdout.contains("calibration"),
+        "{}",
+        page.stdout
+    );
+    assert_eq!(finish(program().arg("man")).code, 0);
+    assert_eq!(finish(program().args(["man", "nothing"])).code, 2);
+    let config = finish(program().arg("config"));
+    assert!(config.code == 0 && config.stdout.contains("# splits = 20"));
+    let version = finish(program().arg("--version"));
+    assert!(
+        version.stdout.starts_with(&format!("crfe-tui {}", env!("CARGO_PKG_VERSION"))),
+        "{}",
+        version.stdout
+    );
+}
