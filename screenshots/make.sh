@@ -31,7 +31,7 @@ export DISPLAY=:$(cat "$scratch/display") LIBGL_ALWAYS_SOFTWARE=1 COLORTERM=true
 unset NO_COLOR SSH_CONNECTION SSH_TTY
 
 open() {
-    env HOME="$scratch" alacritty --config-file "$scratch/alacritty.yml" --command "$program" data/dermatology.csv "$@" \
+    env HOME="$scratch" alacritty --config-file "$scratch/alacritty.yml" --command "$program" data/dermatology.csv --no-journal "$@" \
         >/dev/null 2>&1 &
     alacritty=$!
     window=$(timeout 60 xdotool search --sync --onlyvisible --pid $alacritty | tail -1)
@@ -78,17 +78,17 @@ shoot what-if
 press q
 wait $alacritty || true
 
-# Stepping: the play halted at the start, one elimination a picture.
+# Stepping: the play halted, one elimination a picture.
 open --speed 240
 still
-press Home
+press g 1 8 Return
 still
-for step in $(seq -w 0 17); do
+for step in $(seq -w 0 11); do
     import -window "$window" "$scratch/step-$step.png"
     press l
     still
 done
-convert -delay 55 "$scratch"/step-*.png +dither -colors 24 -layers Optimize \
+convert -delay 70 "$scratch"/step-*.png +dither -colors 16 -layers Optimize \
     "$here/stepping.gif"
 press q
 wait $alacritty || true

@@ -133,7 +133,7 @@ fn each_state(app: &mut App, mut look: impl FnMut(&mut App)) {
         Overlay::Prompt(Prompt::Find, "long ".repeat(40)),
         Overlay::Prompt(Prompt::GoTo, String::new()),
         options,
-        Overlay::Export(1),
+        Overlay::Export(2),
         Overlay::Quit,
     ];
     for overlay in overlays {
