@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 use terminal::Terminal;
 
-const HEART: [&str; 3] = ["data/heart.csv", "--splits", "3"];
+const HEART: [&str; 4] = ["data/heart.csv", "--splits", "3", "--no-journal"];
 /// A quick play, so that nobody waits for it.
 const FAST: [&str; 2] = ["--speed", "240"];
 
@@ -138,12 +138,12 @@ fn tables_and_views_are_written_where_it_says() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
     let out_text = out.to_str().unwrap();
-    let mut terminal = Terminal::start(120, 30, &[&HEART[..], &FAST, &["--out", out_text]].concat());
+    let mut terminal = Terminal::start(120, 30, &[&HEART[..3], &FAST, &["--out", out_text]].concat());
     terminal.until_text("DONE 6/6");
     terminal.press("x\r");
     terminal.until_text("all tables are in");
     assert!(std::fs::read_to_string(out.join("metrics.csv")).unwrap().starts_with("method,split,n_features"));
-    terminal.press("2xj\r");
+    terminal.press("2xjj\r");
     terminal.until_text("this view is in");
     assert!(std::fs::read_to_string(out.join("metrics.txt")).unwrap().contains("coverage, target 0.9"));
 }
@@ -166,7 +166,7 @@ fn any_size_and_back() {
 fn quitting_a_run_asks_first() {
     let directory = tempfile::tempdir().unwrap();
     let file = long_table(&directory);
-    let mut terminal = Terminal::start(80, 24, &[&file, "--paused"]);
+    let mut terminal = Terminal::start(80, 24, &[&file, "--paused", "--no-journal"]);
     terminal.until_text("PAUSED 0/40");
     terminal.press("q");
     terminal.until_text("The run is not finished");
@@ -281,8 +281,7 @@ fn idle_means_idle() {
 #[test]
 fn no_more_frames_than_asked_for() {
     let start = Instant::now();
-    let arguments =
-        ["data/dermatology.csv", "--splits", "6", "--fps", "5", "--speed", "20", "--colors", "256"];
+    let arguments = ["data/dermatology.csv", "--splits", "6", "--fps", "5", "--speed", "20", "--no-journal"];
     let terminal = Terminal::start(160, 48, &arguments);
     terminal.until_text("DONE 12/12");
     terminal.until_text("halted");
@@ -296,7 +295,16 @@ fn no_more_frames_than_asked_for() {
 fn bytes_of_a_frame() {
     for colours in ["true", "256", "16", "none"] {
         for (columns, rows) in [(80, 24), (160, 48)] {
-            let arguments = ["data/dermatology.csv", "--splits", "4", "--colors", colours, "--speed", "0.1"];
+            let arguments = [
+                "data/dermatology.csv",
+                "--splits",
+                "4",
+                "--colors",
+                colours,
+                "--speed",
+                "0.1",
+                "--no-journal",
+            ];
             let mut terminal = Terminal::start(columns, rows, &arguments);
             terminal.until_text("DONE 8/8");
             terminal.press("\x1b[H");

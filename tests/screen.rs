@@ -133,7 +133,7 @@ fn each_state(app: &mut App, mut look: impl FnMut(&mut App)) {
         Overlay::Prompt(Prompt::Find, "long ".repeat(40)),
         Overlay::Prompt(Prompt::GoTo, String::new()),
         options,
-        Overlay::Export(1),
+        Overlay::Export(2),
         Overlay::Quit,
     ];
     for overlay in overlays {
@@ -422,6 +422,23 @@ fn words_follow_the_keymap() {
     assert!(row(&picture(&mut app, 120, 24).0, 23).contains("Q quit"));
     app.zoom = Some(3);
     assert!(dump(&picture(&mut app, 120, 24).0).contains("D lets it go now"));
+}
+
+/// The table of the README, once it has one.
+#[test]
+fn the_key_table_is_the_keymap() {
+    let keymap = Keymap::default();
+    let mut chapter = "";
+    let mut table = String::from("| | key | what it does |\n| --- | --- | --- |\n");
+    for binding in keymap.bindings() {
+        let title =
+            if binding.chapter == chapter { String::new() } else { format!("**{}**", binding.chapter) };
+        chapter = binding.chapter;
+        let keys: Vec<String> = binding.keys.iter().map(|key| format!("`{}`", key.name())).collect();
+        table += &format!("| {title} | {} | {} |\n", keys.join(" "), binding.words);
+    }
+    let readme = std::fs::read_to_string("README.md").unwrap();
+    assert!(!readme.contains("### Keys\n") || readme.contains(&table), "write this into README.md:\n{table}");
 }
 
 #[test]

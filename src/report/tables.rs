@@ -335,7 +335,8 @@ impl Tables<'_> {
         for method in self.history.methods() {
             let sizes = common_sizes(self.history, method);
             // Kept units are left out of the indices.
-            let removable: Vec<usize> = sizes.iter().map(|size| size - self.info.kept()).collect();
+            let kept = self.info.kept();
+            let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
             for (size, agreement) in sizes.iter().zip(agreement_by_size(&self.ranks(method), &removable)) {
                 rows.row(&[
                     Cell::Text(method.name()),
@@ -365,7 +366,8 @@ impl Tables<'_> {
         ])?;
         for pair in Pair::all(self.history) {
             let sizes = pair.sizes();
-            let removable: Vec<usize> = sizes.iter().map(|size| size - self.info.kept()).collect();
+            let kept = self.info.kept();
+            let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
             let (a, b) = pair.ranks();
             for (size, similarity) in sizes.iter().zip(similarity_by_size(&a, &b, &removable)) {
                 rows.row(&[

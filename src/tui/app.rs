@@ -519,7 +519,8 @@ impl App {
     fn toggle_engine(&mut self) -> Vec<Effect> {
         match (self.pause, &self.phase) {
             _ if self.replay => {
-                self.status = Some("this run is computed elsewhere; space halts the play".into());
+                let key = self.keymap.key_of(Action::TogglePlay);
+                self.status = Some(format!("this run is computed elsewhere; {key} halts the play"));
                 Vec::new()
             }
             (_, Phase::Done | Phase::Failed(_)) => {
@@ -616,7 +617,7 @@ impl App {
             View::Metrics => 0,
             View::Consistency => info.units.len(),
             View::Stopping => self.history.of_method(self.focus.method).count(),
-            View::Data => super::view::data_length(info, self.history.failed().len()),
+            View::Data => super::view::data_length(self, info),
         };
         lines.saturating_sub(1)
     }

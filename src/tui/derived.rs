@@ -182,7 +182,9 @@ impl Derived {
             app.history.of_method(method).map(|(_, trace)| trace.ranks().to_vec()).collect::<Vec<_>>()
         };
         let sizes = common_sizes(&app.history, app.focus.method);
-        let removable: Vec<usize> = sizes.iter().map(|size| size - info.kept()).collect();
+        // Counted once: it looks at every unit.
+        let kept = info.kept();
+        let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
         self.agreement =
             sizes.iter().copied().zip(agreement_by_size(&ranks(app.focus.method), &removable)).collect();
         self.similarity.clear();
@@ -199,7 +201,7 @@ impl Derived {
             let first = common_sizes(&app.history, a);
             let shared = |size: &usize| first.binary_search_by(|other| size.cmp(other)).is_ok();
             let both: Vec<usize> = common_sizes(&app.history, b).into_iter().filter(shared).collect();
-            let removable: Vec<usize> = both.iter().map(|size| size - info.kept()).collect();
+            let removable: Vec<usize> = both.iter().map(|size| size - kept).collect();
             self.similarity =
                 both.iter().copied().zip(similarity_by_size(&pair(a), &pair(b), &removable)).collect();
         }
@@ -220,12 +222,12 @@ fn beta_size(trace: &Trace, app: &App, units: usize) -> Option<usize> {
 /// For each unit that any split chose: how many splits by the knee, how many by the β rule; the most frequent first.
 fn chosen(history: &History, stops: Option<&Stops>, info: &RunInfo) -> Vec<(usize, usize, usize)> {
     let Some(stops) = stops else { return Vec::new() };
-    let mut counts = vec![(0, 0); info.units.len()];
+    let (mut counts, kept) = (vec![(0, 0); info.units.len()], info.kept());
     for &(split, knee, beta) in &stops.splits {
         let Some(trace) = history.trace(TaskId { method: stops.method, split }) else { continue };
         for (unit, rank) in trace.ranks().iter().enumerate() {
             let within = |size: Option<usize>| {
-                size.is_some_and(|size| rank.is_none_or(|rank| rank as usize + info.kept() <= size))
+                size.is_some_and(|size| rank.is_none_or(|rank| rank as usize + kept <= size))
             };
             counts[unit].0 += usize::from(within(knee));
             counts[unit].1 += usize::from(within(beta));

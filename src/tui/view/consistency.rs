@@ -45,13 +45,12 @@ fn by_size(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     if ranks.is_empty() {
         return nothing(frame, app, inside);
     }
-    let (largest, smallest) = (info.units.len(), info.kept().max(1));
+    let (largest, kept) = (info.units.len(), info.kept());
+    let smallest = kept.max(1);
     let share = |unit: usize, column: usize, columns: usize| {
         let size = largest - column * (largest - smallest) / (columns - 1).max(1);
-        let held = ranks
-            .iter()
-            .filter(|ranks| ranks[unit].is_none_or(|rank| rank as usize + info.kept() <= size))
-            .count();
+        let held =
+            ranks.iter().filter(|ranks| ranks[unit].is_none_or(|rank| rank as usize + kept <= size)).count();
         held as f64 / ranks.len() as f64
     };
     let caption = format!("{largest} … {smallest}; {}", legend(app));

@@ -30,9 +30,10 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 }
 
 /// Lines of the longer panel, before long ones are wrapped.
-pub fn length(info: &RunInfo, failed: usize) -> usize {
+pub fn length(app: &App, info: &RunInfo) -> usize {
     let table = FACTS + info.classes.len();
-    table.max(info.audit.notes.len() + failed + info.dropped.len() + 2)
+    let run = app.shards.len() + app.history.failed().len();
+    table.max(info.audit.notes.len() + run + info.dropped.len() + 3)
 }
 
 /// Facts above the classes.

@@ -76,8 +76,8 @@ pub fn help_length(keymap: &Keymap) -> usize {
 }
 
 /// Lines of the longer panel of the data view, at least.
-pub fn data_length(info: &RunInfo, failed: usize) -> usize {
-    data::length(info, failed)
+pub fn data_length(app: &App, info: &RunInfo) -> usize {
+    data::length(app, info)
 }
 
 /// Draws everything.

@@ -12,8 +12,7 @@ use crate::tui::app::App;
 use crate::tui::theme::Role;
 
 /// In how many finished splits of the focused method a unit survives to this size, and of how many.
-fn survivors(app: &App, unit: usize, size: usize) -> (usize, usize) {
-    let kept = app.info().map_or(0, |info| info.kept());
+fn survivors(app: &App, unit: usize, size: usize, kept: usize) -> (usize, usize) {
     app.history.of_method(app.focus.method).fold((0, 0), |(count, splits), (_, trace)| {
         let survives = trace.ranks()[unit].is_none_or(|rank| rank as usize + kept <= size);
         (count + usize::from(survives), splits + 1)
@@ -29,7 +28,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     if inside.width < 20 || inside.height < 2 {
         return;
     }
-    let width = usize::from(inside.width);
+    let (width, kept) = (usize::from(inside.width), info.kept());
     let splits = app.history.of_method(app.focus.method).count();
     let (lead, tail) = (6, if splits > 0 { splits.to_string().len() * 2 + 2 } else { 7 });
     let value = 8;
@@ -63,7 +62,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
             None if info.units[unit].kept => ("kept".to_owned(), Role::Good),
             None => (String::new(), Role::Text),
         };
-        let (count, of) = survivors(app, unit, size);
+        let (count, of) = survivors(app, unit, size, kept);
         let mut style = if gone.is_some() { app.theme.style(Role::Dim) } else { Style::new() };
         if Some(unit) == selection && app.selected.is_some() {
             style = style.patch(app.theme.selected());

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Pictures of the dashboard, taken of a real terminal: one PNG a view, and a GIF of stepping.
+#
+#   cargo build --release && screenshots/make.sh [PROGRAM]
+#
+# Needs: xvfb xauth xdotool imagemagick alacritty libgl1-mesa-dri fonts-jetbrains-mono fonts-dejavu-core
+set -euo pipefail
+cd "$(dirname "$0")/.."
+program=$(realpath "${1:-target/release/crfe-tui}")
+here=$PWD/screenshots
+scratch=$(mktemp -d)
+trap 'kill $alacritty $xvfb 2>/dev/null || true; rm -rf "$scratch"' EXIT
+
+# Alacritty 0.11, as in Debian 12, reads YAML.
+cat >"$scratch/alacritty.yml" <<'YAML'
+window:
+  dimensions: { columns: 140, lines: 40 }
+  padding: { x: 6, y: 6 }
+  decorations: none
+font:
+  size: 8.5
+  normal: { family: JetBrains Mono }
+colors:
+  primary: { background: "#16181d", foreground: "#d8dce4" }
+YAML
+
+Xvfb -displayfd 3 -screen 0 1600x1200x24 3>"$scratch/display" >/dev/null 2>&1 &
+xvfb=$!
+until [ -s "$scratch/display" ]; do sleep 0.1; done
+export DISPLAY=:$(cat "$scratch/display") LIBGL_ALWAYS_SOFTWARE=1 COLORTERM=truecolor
+unset NO_COLOR SSH_CONNECTION SSH_TTY
+
+open() {
+    env HOME="$scratch" alacritty --config-file "$scratch/alacritty.yml" --command "$program" data/dermatology.csv --no-journal "$@" \
+        >/dev/null 2>&1 &
+    alacritty=$!
+    window=$(timeout 60 xdotool search --sync --onlyvisible --pid $alacritty | tail -1)
+}
+
+# Two captures in a row that are equal: nothing moves any more.
+still() {
+    local before= now
+    for _ in $(seq 120); do
+        import -window "$window" "$scratch/now.png"
+        now=$(identify -format '%#' "$scratch/now.png")
+        [ "$now" = "$before" ] && return
+        before=$now
+        sleep 0.4
+    done
+    echo "the screen does not come to rest" >&2
+    return 1
+}
+
+press() { xdotool key --window "$window" --delay 60 "$@" 2>/dev/null; }
+
+shoot() {
+    still
+    convert "$scratch/now.png" -strip -colors 255 -define png:compression-level=9 "$here/$1.png"
+}
+
+open --speed 240
+still
+# Ten features are left, which is where the knee is: the most there is to see.
+press g 1 0 Return
+shoot explore
+press 2
+shoot metrics
+press 3
+shoot consistency
+press 4
+shoot stopping
+press 5
+shoot data
+press 1 slash s a w Return Return
+shoot feature
+press Escape d
+shoot what-if
+press q
+wait $alacritty || true
+
+# Stepping: the play halted, one elimination a picture.
+open --speed 240
+still
+press g 1 8 Return
+still
+for step in $(seq -w 0 11); do
+    import -window "$window" "$scratch/step-$step.png"
+    press l
+    still
+done
+convert -delay 70 "$scratch"/step-*.png +dither -colors 16 -layers Optimize \
+    "$here/stepping.gif"
+press q
+wait $alacritty || true
+ls -l "$here"
