@@ -141,7 +141,7 @@ fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
     };
     let text = if args.output.json {
         serde_json::to_string_pretty(&answer)
-            .map(|text| text + "\n")
+            .map(|text| crate::error::printable_json(text) + "\n")
             .map_err(|error| Error::internal(error.to_string()))?
     } else {
         summary(&answer)
@@ -157,7 +157,7 @@ fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
 }
 
 /// Prints; a reader that has gone is not an error.
-fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
