@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config;
-use crate::data::{Calibration, Impute, ReadOptions, Scale, SchemaOptions, SplitOptions};
+use crate::data::{Calibration, Censored, Impute, ReadOptions, Scale, SchemaOptions, SplitOptions};
 use crate::error::{Error, Result};
 use crate::run::{RunOptions, RunSpec, Shard};
 use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
@@ -56,6 +56,26 @@ pub enum Command {
     /// Print a commented configuration file
     #[command(after_help = CONFIG_EXAMPLES)]
     Config,
+    /// Say what was understood of a file, what is wrong with it, and what a run would take
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Box<CheckArgs>),
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  crfe-tui check data.csv                    before anything is run
+  zcat big.csv.gz | crfe-tui check -         from standard input
+  crfe-tui check data.csv --json             for a script; the exit code is that of a run";
+
+/// `crfe-tui check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// What would be computed.
+    #[command(flatten)]
+    pub spec: SpecArgs,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `crfe-tui completions`.
@@ -278,7 +298,7 @@ pub struct OutputArgs {
 /// Everything that determines the result.
 #[derive(Debug, Args)]
 pub struct SpecArgs {
-    /// The table: CSV with a header, one row a patient
+    /// The table: CSV with a header, one row a patient; - for standard input
     #[arg(value_name = "DATA.CSV")]
     pub data: PathBuf,
 
@@ -310,7 +330,14 @@ pub struct SpecArgs {
     #[arg(long, value_name = "COLUMN", env = "CRFE_ID_COL", help_heading = "Data")]
     id_col: Option<String>,
     /// More words that mean "missing", besides the empty cell, NA, N/A, NaN, null, ? and "."
-    #[arg(long, value_name = "WORDS", env = "CRFE_NA", value_delimiter = ',', help_heading = "Data")]
+    #[arg(
+        long,
+        value_name = "WORDS",
+        env = "CRFE_NA",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        help_heading = "Data"
+    )]
     na: Vec<String>,
     /// Drop columns with a larger share of missing values
     #[arg(
@@ -330,12 +357,30 @@ pub struct SpecArgs {
     /// Field separator; "tab" for a tabulator [default: sniffed]
     #[arg(long, value_name = "CHAR", env = "CRFE_DELIMITER", value_parser = delimiter, help_heading = "Data")]
     delimiter: Option<char>,
-    /// Decimal sign, . or , [default: .]
+    /// Decimal sign, . or , [default: the comma if numbers have one and it does not separate fields, else the point]
     #[arg(long, value_name = "CHAR", env = "CRFE_DECIMAL", value_parser = decimal, help_heading = "Data")]
     decimal: Option<char>,
     /// The first line is data; columns are called c1, c2, …
     #[arg(long, env = "CRFE_NO_HEADER", help_heading = "Data")]
     no_header: bool,
+    /// Number columns of the same name (a, a.1, a.2) instead of refusing them
+    #[arg(long, env = "CRFE_DEDUP_NAMES", help_heading = "Data")]
+    dedup_names: bool,
+    /// Lines are features and columns are patients: put the table on its side
+    #[arg(long, env = "CRFE_TRANSPOSE", help_heading = "Data")]
+    transpose: bool,
+    /// Values such as <0.5 in a column of numbers: bound (0.5) or na (missing) [default: refused]
+    #[arg(long, value_name = "HOW", env = "CRFE_CENSORED", help_heading = "Data")]
+    censored: Option<Censored>,
+    /// Leave out the rows of classes with fewer rows than this
+    #[arg(long, value_name = "ROWS", env = "CRFE_MIN_CLASS_SIZE", help_heading = "Data")]
+    min_class_size: Option<usize>,
+    /// Merge classes with few rows (see --min-class-size; default 4) into one of this name, instead of leaving them out
+    #[arg(long, value_name = "NAME", env = "CRFE_MERGE_RARE", help_heading = "Data")]
+    merge_rare: Option<String>,
+    /// Megabytes of memory the table may take [default: what is free]
+    #[arg(long, value_name = "MB", env = "CRFE_MEMORY_LIMIT", help_heading = "Data")]
+    memory_limit: Option<u64>,
 
     /// Methods: crfe, rfe, smfs
     #[arg(
@@ -536,6 +581,10 @@ impl SpecArgs {
                     decimal: self.decimal,
                     missing: self.na.clone(),
                     no_header: self.no_header,
+                    dedup_names: self.dedup_names,
+                    censored: self.censored,
+                    transpose: self.transpose,
+                    memory_limit: self.memory_limit,
                 },
                 target: self.target.clone(),
                 drop: self.drop.clone(),
@@ -545,6 +594,8 @@ impl SpecArgs {
                 group_col: self.group_col.clone(),
                 id_col: self.id_col.clone(),
                 max_missing: self.max_missing,
+                min_class_size: self.min_class_size,
+                merge_rare: self.merge_rare.clone(),
             },
             scale: self.scale,
             impute: self.impute,
@@ -712,6 +763,7 @@ mod tests {
         match parse(args).unwrap() {
             Parsed::Command(Command::Run(run), _) => run.spec.spec().unwrap(),
             Parsed::Command(Command::Explore(explore), _) => explore.spec.spec().unwrap(),
+            Parsed::Command(Command::Check(check), _) => check.spec.spec().unwrap(),
             Parsed::Command(other, _) => panic!("{other:?}"),
             Parsed::Said(said) => panic!("{said}"),
         }

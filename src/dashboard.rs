@@ -20,7 +20,8 @@ pub fn explore(args: &ExploreArgs, keys: &Keys) -> Result<u8> {
         Some(out) => Record::In(out.clone()),
         None => Record::State,
     };
-    show(Order::Compute(Compute { data, spec, threads, paused: args.paused, record }), settings)
+    let compute = Compute { data, spec, threads, paused: args.paused, record };
+    show(Order::Compute(Box::new(compute)), settings)
 }
 
 /// Opens the dashboard on a recorded run; the exit code.

@@ -132,12 +132,26 @@ impl fmt::Display for Error {
     }
 }
 
+/// Whether a terminal would obey a character, or show others in another order because of it.
+fn hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// JSON, harmless on a terminal and the same to a program: hostile characters beyond ASCII, which can only be inside
+/// strings, become `\uXXXX`.
+pub fn printable_json(text: String) -> String {
+    let foreign = |c: char| !c.is_ascii() && hostile(c);
+    if !text.contains(foreign) {
+        return text;
+    }
+    text.chars()
+        .map(|c| if foreign(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() })
+        .collect()
+}
+
 /// Text from a file, harmless on a terminal: control characters and bidirectional overrides become `\u{…}`.
 pub fn printable(text: &str) -> String {
-    let hostile = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     if !text.contains(hostile) {
         return text.to_owned();
     }

@@ -161,7 +161,7 @@ fn tell_answer(history: &History, json: bool) -> Result<()> {
     };
     let text = if json {
         serde_json::to_string_pretty(&answer)
-            .map(|text| text + "\n")
+            .map(|text| crate::error::printable_json(text) + "\n")
             .map_err(|error| Error::internal(error.to_string()))?
     } else {
         summary(&answer)
@@ -203,7 +203,7 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
 }
 
 /// Prints; a reader that has gone is not an error.
-fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

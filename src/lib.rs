@@ -40,6 +40,7 @@
 //! # Ok::<(), crfe::Error>(())
 //! ```
 
+pub mod check;
 pub mod cli;
 pub mod config;
 pub mod dashboard;

@@ -11,6 +11,7 @@ fn main() -> ExitCode {
             let _ = said.print();
             return ExitCode::from(u8::try_from(said.exit_code()).unwrap_or(2));
         }
+        Ok(Parsed::Command(Command::Check(args), _)) => crfe::check::check(&args),
         Ok(Parsed::Command(Command::Explore(args), keys)) => crfe::dashboard::explore(&args, &keys),
         Ok(Parsed::Command(Command::Open(args), keys)) => crfe::dashboard::open(&args, &keys),
         Ok(Parsed::Command(Command::Run(args), _)) => crfe::headless::run(&args),

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// From left to right; the rim uses everything and nothing uses it.
 const ROOMS: [&str; 9] = ["error", "fault", "data", "svm", "select", "evaluate", "run", "history", "report"];
-const RIM: [&str; 10] =
-    ["config", "cli", "headless", "tui", "main", "lib", "dashboard", "shell", "slurm", "signals"];
+const RIM: [&str; 11] =
+    ["check", "config", "cli", "headless", "tui", "main", "lib", "dashboard", "shell", "slurm", "signals"];
 
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -1,15 +1,14 @@
 //! What a careful colleague would say about this table, in sentences.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::discriminant;
 
 use serde::{Deserialize, Serialize};
 
 use super::Dataset;
 use super::cells::short;
-use super::features::Reason;
+use super::features::{Features, Reason};
+use super::guess::is_mangled_gene;
 use super::names::listed;
 use super::target::Found;
 
@@ -87,7 +86,9 @@ impl Audit {
         for label in labels {
             if let Some(other) = seen.insert(label.to_lowercase(), label) {
                 let (column, other, label) = (short(column), short(other), short(label));
-                self.warn(format!("'{other}' and '{label}' are different values of '{column}'"));
+                self.warn(format!(
+                    "'{other}' and '{label}' are different values of '{column}': write them alike if they are one"
+                ));
             }
         }
     }
@@ -102,9 +103,16 @@ impl Audit {
                 Level::Notice,
                 "dropped, with too many missing values (see --max-missing)",
             ),
-            (Reason::Constant, Level::Notice, "dropped, the same in all rows"),
+            (Reason::Constant, Level::Warning, "dropped, the same in all rows"),
+            (Reason::Index, Level::Notice, "dropped, the index that a program wrote along"),
             (Reason::Counter, Level::Warning, "dropped, numbering the rows"),
-            (Reason::Identifier, Level::Warning, "dropped, with different text in every row, like an id"),
+            (Reason::Identifier, Level::Warning, "dropped, different in every row, like an id"),
+            (
+                Reason::Person,
+                Level::Warning,
+                "dropped, naming patients who come again: keep their rows together with --group-col",
+            ),
+            (Reason::Date, Level::Warning, "dropped, holding dates: make numbers of them, such as an age"),
         ];
         for (kind, level, end) in kinds {
             let of_kind = dropped.iter().filter(|(_, reason)| discriminant(reason) == discriminant(&kind));
@@ -116,6 +124,39 @@ impl Audit {
                     text: format!("{n} {} {end}: {}", word(n, "column"), listed(names)),
                 });
             }
+        }
+    }
+
+    /// Says which numbers may be codes.
+    pub(super) fn codes(&mut self, features: &Features) {
+        for (name, code, n) in features.missing_codes.iter().take(5) {
+            let name = short(name);
+            self.warn(format!(
+                "'{name}' is {code} in {}, far from its other values: if that means missing, add --na {code}",
+                rows(*n)
+            ));
+        }
+        let n = features.codes.len();
+        if n > 0 {
+            let names = listed(features.codes.iter().map(String::as_str));
+            let (hold, are) = if n == 1 { ("holds", "it is") } else { ("hold", "they are") };
+            self.warn(format!(
+                "{n} {} {hold} few different whole numbers: if {are} codes and not amounts, use --categorical: {names}",
+                word(n, "column")
+            ));
+        }
+    }
+
+    /// Says which names a spreadsheet has spoilt.
+    pub(super) fn mangled(&mut self, names: &[String]) {
+        let names: Vec<_> = names.iter().map(String::as_str).filter(|name| is_mangled_gene(name)).collect();
+        if !names.is_empty() {
+            self.warn(format!(
+                "{} {} like genes that a spreadsheet turned into dates or numbers (MARCH1, SEPT2): {}",
+                names.len(),
+                if names.len() == 1 { "name looks" } else { "names look" },
+                listed(names.iter().copied())
+            ));
         }
     }
 
@@ -156,41 +197,11 @@ impl Dataset {
                 if cells == 1 { "is" } else { "are" }
             ));
         }
-        let pairs: Vec<_> = self.duplicates();
-        if !pairs.is_empty() {
-            let shown: Vec<_> = pairs
-                .iter()
-                .take(5)
-                .map(|&(a, b)| format!("'{}' repeats '{}'", short(&self.columns[b]), short(&self.columns[a])))
-                .collect();
-            let more = if pairs.len() > 5 { format!(" and {} more", pairs.len() - 5) } else { String::new() };
-            self.audit.warn(format!("some columns are copies of others: {}{more}", shown.join(", ")));
-        }
-    }
-
-    /// Columns with the same values as an earlier one: (earlier, later).
-    fn duplicates(&self) -> Vec<(usize, usize)> {
-        let bits = |column: usize| self.x.row(column).into_iter().map(|value| value.to_bits());
-        let mut first = HashMap::new();
-        let mut pairs = Vec::new();
-        for column in 0..self.columns.len() {
-            let mut hasher = DefaultHasher::new();
-            bits(column).for_each(|bits| bits.hash(&mut hasher));
-            match first.entry(hasher.finish()) {
-                Entry::Vacant(entry) => {
-                    entry.insert(column);
-                }
-                Entry::Occupied(entry) if bits(*entry.get()).eq(bits(column)) => {
-                    pairs.push((*entry.get(), column))
-                }
-                Entry::Occupied(_) => {}
-            }
-        }
-        pairs
+        self.doubt();
     }
 }
 
-fn rows(n: usize) -> String {
+pub(super) fn rows(n: usize) -> String {
     format!("{n} {}", word(n, "row"))
 }
 
@@ -229,7 +240,10 @@ mod tests {
         audit.alike("sick", &["No", "no", "yes"].map(String::from));
         assert_eq!(
             texts(&audit),
-            ["2 rows without a class left out: lines 2, 5", "'No' and 'no' are different values of 'sick'"]
+            [
+                "2 rows without a class left out: lines 2, 5",
+                "'No' and 'no' are different values of 'sick': write them alike if they are one"
+            ]
         );
     }
 
@@ -243,7 +257,7 @@ mod tests {
             texts(&audit),
             [
                 "12 columns dropped, the same in all rows: x0, x1, x2, x3, x4, x5, x6, x7, x8, x9 and 2 more",
-                "1 column dropped, with different text in every row, like an id: id"
+                "1 column dropped, different in every row, like an id: id"
             ]
         );
         assert_eq!(audit.notes[1].level, Level::Warning);

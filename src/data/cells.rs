@@ -1,17 +1,53 @@
 //! The text of a cell as a number, a word or nothing, and the column that grows from such cells.
 
 use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
+use super::sniff::{has_decimal_comma, has_thousands};
 use super::table::Column;
 use crate::error::{Error, Result};
 
 /// How many offending values an error lists.
 const LISTED: usize = 5;
 
+/// What a value beyond the range of a measurement, as `<0.5`, stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Censored {
+    /// The bound itself.
+    Bound,
+    /// Nothing: it is missing.
+    Na,
+}
+
+impl FromStr for Censored {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "bound" => Ok(Self::Bound),
+            "na" => Ok(Self::Na),
+            _ => Err("write bound or na".into()),
+        }
+    }
+}
+
+impl fmt::Display for Censored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bound => "bound",
+            Self::Na => "na",
+        })
+    }
+}
+
 /// What text means in this file.
 pub(super) struct Cells {
     pub(super) decimal: char,
     pub(super) missing: Vec<String>,
+    pub(super) censored: Option<Censored>,
 }
 
 impl Cells {
@@ -46,15 +82,48 @@ impl Cells {
         plain.then(|| cell.parse().ok())?.filter(|number: &f64| number.is_finite())
     }
 
-    fn finite(&self, cell: &str) -> bool {
+    pub(super) fn finite(&self, cell: &str) -> bool {
         self.number(cell).is_some_and(f64::is_finite)
     }
+
+    /// The bound of a censored value.
+    fn bound(&self, cell: &str) -> Option<f64> {
+        let number = cell.strip_prefix(['<', '>', '≤', '≥'])?;
+        let number = number.strip_prefix('=').unwrap_or(number).trim_start();
+        self.number(number).filter(|number| number.is_finite())
+    }
+
+    /// Why a word is not a number, if it nearly is one.
+    fn fault(&self, word: &str) -> Fault {
+        match () {
+            () if self.number(word).is_some() => Fault::Infinite,
+            () if self.bound(word).is_some() => Fault::Censored,
+            () if has_thousands(word, self.decimal) => Fault::Thousands,
+            () if self.decimal == '.' && has_decimal_comma(word) => Fault::DecimalComma,
+            () if word.strip_suffix('%').is_some_and(|number| self.finite(number.trim_end())) => {
+                Fault::Percent
+            }
+            () => Fault::Word,
+        }
+    }
+}
+
+/// What keeps a word from being a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Infinite,
+    Censored,
+    Thousands,
+    DecimalComma,
+    Percent,
+    Word,
 }
 
 /// A column while it is read.
 pub(super) struct Growing {
     declared_text: bool,
     numbers: usize,
+    censored: usize,
     /// Text met by a column of numbers: the first few with their row, and how many in all.
     strays: Vec<(usize, String)>,
     stray_count: usize,
@@ -74,7 +143,26 @@ impl Growing {
         } else {
             Values::Numbers(Vec::new())
         };
-        Self { declared_text, numbers: 0, strays: Vec::new(), stray_count: 0, values }
+        Self { declared_text, numbers: 0, censored: 0, strays: Vec::new(), stray_count: 0, values }
+    }
+
+    /// How many censored values were taken for their bound or for missing.
+    pub(super) fn censored(&self) -> usize {
+        self.censored
+    }
+
+    /// The row of the only word among numbers.
+    pub(super) fn lone_word(&self, cells: &Cells) -> Option<usize> {
+        match &self.values {
+            Values::Numbers(_) => self.strays.first().filter(|_| self.stray_count == 1).map(|(row, _)| *row),
+            Values::Text { codes, known } => {
+                // The first value is a word, or the column would be one of numbers.
+                let words = known.keys().filter(|word| !cells.finite(word)).count();
+                let first = codes.iter().filter(|&&code| code == Some(0)).count();
+                let alone = !self.declared_text && words == 1 && first == 1 && known.len() > 1;
+                codes.iter().position(Option::is_some).filter(|_| alone)
+            }
+        }
     }
 
     /// Adds a cell.
@@ -98,20 +186,29 @@ impl Growing {
                     self.numbers += 1;
                     values.push(number);
                 }
-                Some(_) => return Err(Error::data(format!("'{}' is not a finite number", short(cell)))),
-                None if self.numbers == 0 => {
-                    let (mut codes, mut known) = (vec![None; values.len()], HashMap::new());
-                    codes.push(Some(intern(&mut known, cell)?));
-                    self.values = Values::Text { codes, known };
-                }
-                None => {
-                    if self.strays.len() < LISTED {
-                        self.strays.push((values.len(), cell.to_owned()));
-                    }
-                    self.stray_count += 1;
-                    values.push(f64::NAN);
-                }
+                _ => return self.push_word(cell, cells),
             },
+        }
+        Ok(())
+    }
+
+    /// Adds a word to a column that has no words yet.
+    fn push_word(&mut self, cell: &str, cells: &Cells) -> Result<()> {
+        let Values::Numbers(values) = &mut self.values else { return Ok(()) };
+        if let (Some(censored), Some(bound)) = (cells.censored, cells.bound(cell)) {
+            self.censored += 1;
+            self.numbers += 1;
+            values.push(if censored == Censored::Bound { bound } else { f64::NAN });
+        } else if self.numbers == 0 {
+            let (mut codes, mut known) = (vec![None; values.len()], HashMap::new());
+            codes.push(Some(intern(&mut known, cell)?));
+            self.values = Values::Text { codes, known };
+        } else {
+            if self.strays.len() < LISTED {
+                self.strays.push((values.len(), cell.to_owned()));
+            }
+            self.stray_count += 1;
+            values.push(f64::NAN);
         }
         Ok(())
     }
@@ -120,7 +217,8 @@ impl Growing {
     pub(super) fn finish(self, name: &str, lines: &[u64], cells: &Cells) -> Result<Column> {
         let (codes, known) = match self.values {
             Values::Numbers(_) if self.stray_count > 0 => {
-                return Err(mixed(name, self.numbers, self.stray_count, &self.strays, lines));
+                let strays = Strays { numbers: self.numbers, words: self.stray_count, listed: self.strays };
+                return Err(strays.refuse(name, lines, cells));
             }
             Values::Numbers(values) => return Ok(Column::Numbers(values)),
             Values::Text { codes, known } => (codes, known),
@@ -146,6 +244,7 @@ fn intern(known: &mut HashMap<String, u32>, cell: &str) -> Result<u32> {
     Ok(code)
 }
 
+/// Refuses words among numbers, and words that all but are numbers.
 fn check_text(
     name: &str,
     levels: &[String],
@@ -154,50 +253,96 @@ fn check_text(
     cells: &Cells,
 ) -> Result<()> {
     let is_number: Vec<bool> = levels.iter().map(|level| cells.finite(level)).collect();
-    let rows = || codes.iter().enumerate().filter_map(|(row, code)| code.map(|code| (row, code as usize)));
-    if is_number.contains(&true) {
-        let numbers = rows().filter(|&(_, code)| is_number[code]).count();
-        let words = rows().filter(|&(_, code)| !is_number[code]);
-        let listed: Vec<_> =
-            words.clone().take(LISTED).map(|(row, code)| (row, levels[code].clone())).collect();
-        return Err(mixed(name, numbers, words.count(), &listed, lines));
-    }
-    if let Some(first) = levels.first()
-        && levels.iter().all(|level| has_decimal_comma(level))
-    {
-        return Err(Error::data(format!("the values look like numbers with a decimal comma, as '{first}'"))
-            .column(name)
-            .remedy(format!(
-                "add --decimal ',', or read the column as text with --categorical {}",
-                quoted(name)
-            )));
-    }
-    Ok(())
-}
-
-fn has_decimal_comma(cell: &str) -> bool {
-    cell.contains(',') && cell.replacen(',', ".", 1).parse::<f64>().is_ok()
-}
-
-fn mixed(name: &str, numbers: usize, words: usize, listed: &[(usize, String)], lines: &[u64]) -> Error {
-    let mut places: Vec<_> =
-        listed.iter().map(|(row, word)| format!("line {} has '{}'", lines[*row], short(word))).collect();
-    if words > places.len() {
-        places.push(format!("{} more are not", words - places.len()));
-    }
-    let last = places.pop().unwrap_or_default();
-    let places = if places.is_empty() { last } else { format!("{} and {last}", places.join(", ")) };
-    let remedy = if listed.iter().all(|(_, word)| has_decimal_comma(word)) {
-        "add --decimal ',' if the comma is the decimal sign".to_owned()
-    } else {
-        let name = quoted(name);
-        format!(
-            "correct them, declare them missing with --na, or read the column as text with --categorical {name}"
+    let numeric = |level: &String| {
+        matches!(
+            cells.fault(level),
+            Fault::Thousands | Fault::DecimalComma | Fault::Percent | Fault::Infinite
         )
     };
-    Error::data(format!("{numbers} of {} values are numbers, but {places}", numbers + words))
-        .column(name)
-        .remedy(remedy)
+    let meant_as_numbers = !levels.is_empty() && levels.iter().all(numeric);
+    if !is_number.contains(&true) && !meant_as_numbers {
+        return Ok(());
+    }
+    let rows = || codes.iter().enumerate().filter_map(|(row, code)| code.map(|code| (row, code as usize)));
+    let numbers = rows().filter(|&(_, code)| is_number[code]).count();
+    let words = rows().filter(|&(_, code)| !is_number[code]);
+    let listed = words.clone().take(LISTED).map(|(row, code)| (row, levels[code].clone())).collect();
+    Err(Strays { numbers, words: words.count(), listed }.refuse(name, lines, cells))
+}
+
+/// Words in a column that has numbers too.
+struct Strays {
+    numbers: usize,
+    words: usize,
+    /// The first few, with their rows.
+    listed: Vec<(usize, String)>,
+}
+
+impl Strays {
+    fn refuse(&self, name: &str, lines: &[u64], cells: &Cells) -> Error {
+        let (row, word) = match self.listed.first() {
+            Some((row, word)) => (*row, short(word)),
+            None => (0, String::new()),
+        };
+        let faults: Vec<Fault> = self.listed.iter().map(|(_, word)| cells.fault(word)).collect();
+        let fault = match faults.first() {
+            Some(&Fault::Infinite) => Fault::Infinite,
+            _ if faults.contains(&Fault::DecimalComma)
+                && faults.iter().all(|fault| matches!(fault, Fault::DecimalComma | Fault::Thousands)) =>
+            {
+                Fault::DecimalComma
+            }
+            Some(&first) if faults.iter().all(|&fault| fault == first) => first,
+            _ => Fault::Word,
+        };
+        let quoted = quoted(name);
+        let text = format!("or read the column as text with --categorical {quoted}");
+        let (what, remedy) = match fault {
+            Fault::Infinite => (
+                format!("'{word}' is not a finite number"),
+                format!("correct it, declare it missing with --na, {text}"),
+            ),
+            Fault::Censored => (
+                format!("'{word}' is a censored value"),
+                format!("take the bound with --censored bound, make it missing with --censored na, {text}"),
+            ),
+            Fault::Thousands if cells.decimal == '.' => (
+                format!("'{word}' looks like a number with separated thousands"),
+                "write it without separators, or add --decimal ',' if the comma is the decimal sign"
+                    .to_owned(),
+            ),
+            Fault::Thousands => (
+                format!("'{word}' looks like a number with separated thousands"),
+                "write it without separators".to_owned(),
+            ),
+            Fault::DecimalComma => (
+                format!("the values look like numbers with a decimal comma, as '{word}'"),
+                format!("add --decimal ',' if the comma is the decimal sign, {text}"),
+            ),
+            Fault::Percent => {
+                (format!("'{word}' is a percentage"), format!("write the number without its sign, {text}"))
+            }
+            Fault::Word => return self.mixed(name, lines),
+        };
+        Error::data(what).line(lines[row]).column(name).remedy(remedy)
+    }
+
+    fn mixed(&self, name: &str, lines: &[u64]) -> Error {
+        let Self { numbers, words, listed } = self;
+        let mut places: Vec<_> =
+            listed.iter().map(|(row, word)| format!("line {} has '{}'", lines[*row], short(word))).collect();
+        if *words > places.len() {
+            places.push(format!("{} more are not", words - places.len()));
+        }
+        let last = places.pop().unwrap_or_default();
+        let places = if places.is_empty() { last } else { format!("{} and {last}", places.join(", ")) };
+        let name_of = quoted(name);
+        Error::data(format!("{numbers} of {} values are numbers, but {places}", numbers + words))
+            .column(name)
+            .remedy(format!(
+                "correct them, declare them missing with --na, or read the column as text with --categorical {name_of}"
+            ))
+    }
 }
 
 /// A name as one word of a command line.

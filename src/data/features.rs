@@ -1,17 +1,17 @@
 //! Columns of the file to columns of numbers: what is dropped and why, and one column for each level of a category.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
 use super::cells::quoted;
+use super::guess;
 use super::table::Column;
 use super::target::sort_levels;
 use crate::error::{Error, Result};
 
 /// A category has at most so many levels.
 const MOST_LEVELS: usize = 50;
-/// In a shorter table a column may count or differ in every row by chance.
-const FEWEST_IDS: usize = 20;
 
 /// Why a column is no feature; displayed as the end of the sentence "dropped: …".
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,10 +24,16 @@ pub(super) enum Reason {
     Missing(f64),
     /// All values are the same.
     Constant,
+    /// The row numbers or names that a program wrote along.
+    Index,
     /// It numbers the rows.
     Counter,
-    /// Text that differs in every row.
+    /// Text that differs in every row, or numbers that do and are called an id.
     Identifier,
+    /// It names people, some of them in several rows.
+    Person,
+    /// Dates.
+    Date,
 }
 
 impl fmt::Display for Reason {
@@ -37,8 +43,11 @@ impl fmt::Display for Reason {
             Self::Empty => f.write_str("it has no values"),
             Self::Missing(share) => write!(f, "{:.0} % of its values are missing", 100.0 * share),
             Self::Constant => f.write_str("all its values are the same"),
+            Self::Index => f.write_str("it is the index of the rows"),
             Self::Counter => f.write_str("it numbers the rows"),
-            Self::Identifier => f.write_str("its text differs in every row, like an id"),
+            Self::Identifier => f.write_str("it differs in every row, like an id"),
+            Self::Person => f.write_str("it names patients, some of them in several rows"),
+            Self::Date => f.write_str("it holds dates"),
         }
     }
 }
@@ -50,6 +59,14 @@ pub(super) struct Variable {
     pub(super) columns: Range<usize>,
 }
 
+/// A column that may become a feature.
+pub(super) struct Offered<'a> {
+    pub(super) name: &'a str,
+    pub(super) column: &'a Column,
+    /// The first column, without a name or with one that programs give to row numbers.
+    pub(super) may_be_index: bool,
+}
+
 /// The features so far, and what was dropped.
 #[derive(Debug, Default)]
 pub(super) struct Features {
@@ -59,21 +76,25 @@ pub(super) struct Features {
     pub(super) values: Vec<f64>,
     pub(super) variables: Vec<Variable>,
     pub(super) dropped: Vec<(String, Reason)>,
+    /// Numbers that may be codes of categories.
+    pub(super) codes: Vec<String>,
+    /// Numbers among which one may mean "missing", and in how many rows.
+    pub(super) missing_codes: Vec<(String, f64, usize)>,
 }
 
 impl Features {
     /// Encodes the given rows of a column, or drops it.
-    pub(super) fn add(
-        &mut self,
-        name: &str,
-        column: &Column,
-        rows: &[usize],
-        max_missing: f64,
-    ) -> Result<()> {
-        let start = self.columns.len();
-        let reason = match column {
-            Column::Numbers(values) => self.add_numbers(name, values, rows, max_missing),
-            Column::Text { levels, codes } => self.add_category(name, levels, codes, rows, max_missing)?,
+    pub(super) fn add(&mut self, offered: &Offered<'_>, rows: &[usize], max_missing: f64) -> Result<()> {
+        let (start, name) = (self.columns.len(), offered.name);
+        let reason = match offered.column {
+            Column::Numbers(values) => self.add_numbers(offered, values, rows, max_missing),
+            Column::Text { levels, codes } => {
+                let category = Category::new(levels, codes, rows);
+                match category.reason(offered, rows.len(), max_missing) {
+                    None => self.encode(name, &category)?,
+                    reason => reason,
+                }
+            }
         };
         match reason {
             Some(reason) => self.dropped.push((name.to_owned(), reason)),
@@ -84,57 +105,60 @@ impl Features {
         Ok(())
     }
 
-    fn add_numbers(&mut self, name: &str, all: &[f64], rows: &[usize], max_missing: f64) -> Option<Reason> {
+    fn add_numbers(
+        &mut self,
+        offered: &Offered<'_>,
+        all: &[f64],
+        rows: &[usize],
+        max_missing: f64,
+    ) -> Option<Reason> {
         let values = || rows.iter().map(|&row| all[row]);
         let present = || values().filter(|value| !value.is_nan());
-        if let Some(reason) = too_empty(present().count(), rows.len(), max_missing) {
+        let count = present().count();
+        if let Some(reason) = too_empty(count, rows.len(), max_missing) {
             return Some(reason);
         }
         let first = present().next();
         if present().all(|value| Some(value) == first) {
             return Some(Reason::Constant);
         }
-        if counts(all) {
+        let name = offered.name;
+        let many = count > guess::FEWEST_IDS;
+        if offered.may_be_index && guess::counts(all) {
+            return Some(Reason::Index);
+        }
+        if many && (guess::counts(all) || guess::numbers_rows(all)) {
             return Some(Reason::Counter);
+        }
+        if guess::are_dates(values()) {
+            return Some(Reason::Date);
+        }
+        if offered.may_be_index || guess::is_id_name(name) || guess::is_person_name(name) {
+            let different = guess::different_integers(values()).unwrap_or_default();
+            if offered.may_be_index && different == count && name.starts_with("Unnamed:") {
+                return Some(Reason::Index);
+            }
+            if many && guess::is_person_name(name) && recur(different, count) {
+                return Some(Reason::Person);
+            }
+            if many && guess::is_id_name(name) && 10 * different >= 9 * count {
+                return Some(Reason::Identifier);
+            }
+        }
+        if many {
+            if let Some((code, rows)) = guess::missing_code(values()) {
+                self.missing_codes.push((name.to_owned(), code, rows));
+            } else if guess::are_codes(values()) {
+                self.codes.push(name.to_owned());
+            }
         }
         self.columns.push(name.to_owned());
         self.values.extend(values());
         None
     }
 
-    fn add_category(
-        &mut self,
-        name: &str,
-        levels: &[String],
-        codes: &[Option<u32>],
-        rows: &[usize],
-        max_missing: f64,
-    ) -> Result<Option<Reason>> {
-        // Levels seen only in rows without a class have no column.
-        let mut renumbered = vec![None; levels.len()];
-        let mut used = Vec::new();
-        let mut present = 0;
-        let codes: Vec<Option<usize>> = rows
-            .iter()
-            .map(|&row| {
-                let level = codes[row]? as usize;
-                present += 1;
-                Some(*renumbered[level].get_or_insert_with(|| {
-                    used.push(levels[level].clone());
-                    used.len() - 1
-                }))
-            })
-            .collect();
-        if let Some(reason) = too_empty(present, rows.len(), max_missing) {
-            return Ok(Some(reason));
-        }
-        let count = used.len();
-        if count == 1 {
-            return Ok(Some(Reason::Constant));
-        }
-        if count == present && count > FEWEST_IDS {
-            return Ok(Some(Reason::Identifier));
-        }
+    fn encode(&mut self, name: &str, category: &Category) -> Result<Option<Reason>> {
+        let count = category.levels.len();
         if count > MOST_LEVELS {
             return Err(Error::data(format!(
                 "the text has {count} different values, too many for a category"
@@ -142,15 +166,75 @@ impl Features {
             .column(name)
             .remedy(format!("leave it out with --drop {}, or merge rare values", quoted(name))));
         }
-        let (sorted, place) = sort_levels(&used);
+        let (sorted, place) = sort_levels(&category.levels);
         let first = if count == 2 { 1 } else { 0 };
         for (level, label) in sorted.iter().enumerate().skip(first) {
             self.columns.push(format!("{name}={label}"));
             let value = |code: &Option<usize>| code.map_or(f64::NAN, |code| f64::from(place[code] == level));
-            self.values.extend(codes.iter().map(value));
+            self.values.extend(category.codes.iter().map(value));
         }
         Ok(None)
     }
+}
+
+/// The text of some rows, as levels in order of appearance. Levels seen only in other rows are gone.
+struct Category {
+    levels: Vec<String>,
+    codes: Vec<Option<usize>>,
+    present: usize,
+}
+
+impl Category {
+    fn new(levels: &[String], codes: &[Option<u32>], rows: &[usize]) -> Self {
+        let fold = are_answers(levels);
+        let (mut known, mut used, mut present) = (HashMap::new(), Vec::new(), 0);
+        // Each level is spelled once only, so that rows are numbers.
+        let mut renumbered = vec![None; levels.len()];
+        let codes = rows.iter().map(|&row| {
+            let level = codes[row]? as usize;
+            present += 1;
+            Some(*renumbered[level].get_or_insert_with(|| {
+                let label = if fold { levels[level].to_lowercase() } else { levels[level].clone() };
+                *known.entry(label).or_insert_with_key(|label| {
+                    used.push(label.clone());
+                    used.len() - 1
+                })
+            }))
+        });
+        let codes = codes.collect();
+        Self { levels: used, codes, present }
+    }
+
+    fn reason(&self, offered: &Offered<'_>, rows: usize, max_missing: f64) -> Option<Reason> {
+        let (count, present) = (self.levels.len(), self.present);
+        let many = present > guess::FEWEST_IDS;
+        match () {
+            () if too_empty(present, rows, max_missing).is_some() => too_empty(present, rows, max_missing),
+            () if count == 1 => Some(Reason::Constant),
+            () if self.levels.iter().all(|level| guess::is_date(level)) => Some(Reason::Date),
+            () if offered.may_be_index && count == present => Some(Reason::Index),
+            () if many && count == present => Some(Reason::Identifier),
+            () if many && guess::is_person_name(offered.name) && recur(count, present) => {
+                Some(Reason::Person)
+            }
+            () => None,
+        }
+    }
+}
+
+/// Whether so many different names of people in so many rows are people who come again.
+fn recur(different: usize, rows: usize) -> bool {
+    different < rows && different > 10 && 20 * different > rows
+}
+
+/// Whether all levels are yes and no, or true and false, in more than one spelling.
+fn are_answers(levels: &[String]) -> bool {
+    const PAIRS: [[&str; 2]; 4] = [["yes", "no"], ["true", "false"], ["y", "n"], ["t", "f"]];
+    let of = |pair: &[&str; 2]| {
+        levels.iter().all(|level| pair.iter().any(|answer| level.eq_ignore_ascii_case(answer)))
+    };
+    let twice = |answer: &str| levels.iter().filter(|level| level.eq_ignore_ascii_case(answer)).count() > 1;
+    PAIRS.iter().any(|pair| of(pair) && pair.iter().any(|answer| twice(answer)))
 }
 
 fn too_empty(present: usize, rows: usize, max_missing: f64) -> Option<Reason> {
@@ -160,13 +244,6 @@ fn too_empty(present: usize, rows: usize, max_missing: f64) -> Option<Reason> {
         _ if share > max_missing => Some(Reason::Missing(share)),
         _ => None,
     }
-}
-
-/// Whether the values are 0, 1, 2, … or 1, 2, 3, ….
-fn counts(values: &[f64]) -> bool {
-    values.len() > FEWEST_IDS
-        && matches!(values.first(), Some(&first) if first == 0.0 || first == 1.0)
-        && values.windows(2).all(|pair| pair[1] == pair[0] + 1.0)
 }
 
 #[cfg(test)]
@@ -189,9 +266,13 @@ mod tests {
         Column::Text { levels, codes }
     }
 
+    fn offered<'a>(name: &'a str, column: &'a Column) -> Offered<'a> {
+        Offered { name, column, may_be_index: false }
+    }
+
     fn encode(column: &Column, rows: usize) -> Result<Features> {
         let mut features = Features::default();
-        features.add("v", column, &(0..rows).collect::<Vec<_>>(), 0.25)?;
+        features.add(&offered("v", column), &(0..rows).collect::<Vec<_>>(), 0.25)?;
         Ok(features)
     }
 
@@ -223,8 +304,8 @@ mod tests {
     #[test]
     fn only_the_given_rows_count() {
         let mut features = Features::default();
-        features.add("v", &text(&["a", "b", "c"]), &[0, 2], 0.25).unwrap();
-        features.add("w", &Column::Numbers(vec![1.0, 2.0, 1.0]), &[0, 2], 0.25).unwrap();
+        features.add(&offered("v", &text(&["a", "b", "c"])), &[0, 2], 0.25).unwrap();
+        features.add(&offered("w", &Column::Numbers(vec![1.0, 2.0, 1.0])), &[0, 2], 0.25).unwrap();
         assert_eq!(features.columns, ["v=c"]);
         assert_eq!(features.dropped, [("w".to_owned(), Reason::Constant)]);
     }
@@ -245,11 +326,44 @@ mod tests {
         let count = |from: i32, rows: i32| Column::Numbers((from..from + rows).map(f64::from).collect());
         assert_eq!(reason(&count(1, 30), 30), Some(Reason::Counter));
         assert_eq!(reason(&count(0, 30), 30), Some(Reason::Counter));
-        assert_eq!(reason(&count(5, 30), 30), None);
+        assert_eq!(reason(&count(5, 30), 30), Some(Reason::Counter));
         assert_eq!(reason(&count(1, 10), 10), None);
         let names: Vec<_> = (0..60).map(|i| format!("p{i}")).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         assert_eq!(reason(&text(&names), 60), Some(Reason::Identifier));
+    }
+
+    #[test]
+    fn answers_in_many_spellings_are_two_levels() {
+        assert_eq!(encode(&text(&["yes", "No", "YES", "no"]), 4).unwrap().columns, ["v=yes"]);
+        assert_eq!(encode(&text(&["Yes", "No"]), 2).unwrap().columns, ["v=Yes"]);
+        assert_eq!(encode(&text(&["yes", "No", "YES", "maybe"]), 4).unwrap().columns.len(), 4);
+    }
+
+    #[test]
+    fn drops_dates_indices_and_people() {
+        assert_eq!(reason(&text(&["2019-01-02", "", "2019-03-04", "2019-01-02"]), 4), Some(Reason::Date));
+        let drop = |name: &str, column: &Column, may_be_index| {
+            let mut features = Features::default();
+            let rows: Vec<_> = (0..match column {
+                Column::Numbers(v) => v.len(),
+                Column::Text { codes, .. } => codes.len(),
+            })
+                .collect();
+            features.add(&Offered { name, column, may_be_index }, &rows, 0.25).unwrap();
+            features.dropped.first().map(|(_, reason)| *reason)
+        };
+        let few = Column::Numbers(vec![0.0, 1.0, 2.0]);
+        assert_eq!(drop("Unnamed: 0", &few, true), Some(Reason::Index));
+        assert_eq!(drop("stage", &few, false), None);
+        let visits = Column::Numbers((0..60).map(|i| f64::from(i / 3)).collect());
+        assert_eq!(drop("patient", &visits, false), Some(Reason::Person));
+        assert_eq!(drop("weight", &visits, false), None);
+        let random = Column::Numbers((0..60).map(|i| f64::from(i * 7919 % 1009)).collect());
+        assert_eq!(
+            (drop("id", &random, false), drop("weight", &random, false)),
+            (Some(Reason::Identifier), None)
+        );
     }
 
     #[test]

@@ -6,11 +6,17 @@
 mod arrays;
 mod audit;
 mod cells;
+mod doubts;
 mod features;
+mod guess;
+mod header;
+mod kinds;
+mod memory;
 mod names;
 mod prepare;
 mod schema;
 pub mod seed;
+mod sniff;
 mod source;
 mod split;
 mod table;
@@ -18,6 +24,8 @@ mod target;
 mod units;
 
 pub use audit::{Audit, Level, Note};
+pub use cells::Censored;
+pub use header::Header;
 pub use prepare::{DONOR_LIMIT, Impute, Part, Prepared, Scale, prepare, refuse_missing};
 pub use schema::{Dataset, DroppedColumn, SchemaOptions, Unit};
 pub use split::{Calibration, Split, SplitOptions, Splits};

@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::features::{Features, Reason};
+use super::features::{Features, Offered, Reason};
+use super::guess::is_index_name;
+use super::header::Header;
 use super::names::find;
 use super::table::{Column, Table};
-use super::target::{Classes, Found, choose};
+use super::target::{Classes, Found, Rare, choose, is_usual};
 use super::units::{keep, merge, read_groups};
 use super::{Audit, ReadOptions};
 use crate::error::{Error, Result};
 
 /// What the user says about the columns, by their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SchemaOptions {
     /// How to read the file.
     pub read: ReadOptions,
@@ -35,6 +38,10 @@ pub struct SchemaOptions {
     pub id_col: Option<String>,
     /// A column with a larger share of missing values is dropped.
     pub max_missing: f64,
+    /// Rows of classes with fewer rows are left out, or merged.
+    pub min_class_size: Option<usize>,
+    /// The class that classes with few rows become.
+    pub merge_rare: Option<String>,
 }
 
 impl Default for SchemaOptions {
@@ -49,6 +56,8 @@ impl Default for SchemaOptions {
             group_col: None,
             id_col: None,
             max_missing: 0.25,
+            min_class_size: None,
+            merge_rare: None,
         }
     }
 }
@@ -114,9 +123,10 @@ pub struct Dataset {
 impl Dataset {
     /// Reads and understands a file; `progress` is told bytes read and bytes in all.
     pub fn load(path: &Path, options: &SchemaOptions, progress: impl FnMut(u64, u64)) -> Result<Self> {
-        let as_text = |header: &[String]| Ok(Roles::new(header, options)?.as_text());
+        let as_text = |header: &Header| Ok(Roles::new(header, options)?.as_text());
         let table = Table::read(path, &options.read, as_text, progress)?;
-        let header = table.header.clone();
+        let header = table.header.names.clone();
+        let path = &PathBuf::from(&table.name);
         let (mut data, features) = Self::understand(table, options).map_err(|error| error.file(path))?;
         let groups = options.groups.as_deref();
         let members = groups.map(read_groups).transpose()?.unwrap_or_default();
@@ -131,30 +141,51 @@ impl Dataset {
 
     /// All but the units.
     fn understand(table: Table, options: &SchemaOptions) -> Result<(Self, Features)> {
-        let Table { name, sha256, header, columns, lines, .. } = table;
+        let Table { name, sha256, header, columns, lines, notes, .. } = table;
         let roles = Roles::new(&header, options)?;
         let mut audit = Audit::default();
-        if !options.read.no_header && header.iter().all(|name| name.parse::<f64>().is_ok()) {
-            audit.warn("the header holds only numbers: if it is a row of data, add --no-header");
-        }
-        let target = header[roles.target].clone();
+        notes.into_iter().for_each(|note| audit.notice(note));
+        audit.mangled(&header.names);
+        let target = header.names[roles.target].clone();
         audit.target(&target, roles.found);
+        let turned = looks_transposed(&columns, roles.target, roles.found);
         let (levels, codes) = text(&columns[roles.target])?;
-        let Classes { labels: classes, rows, y } =
-            Classes::new(levels, codes).map_err(|error| error.column(&target))?;
         audit.without_class(&lines, codes);
+        let rare = Rare::new(options.min_class_size, options.merge_rare.as_deref());
+        let settled = rare.settle(levels, codes);
+        let (levels, codes) = match &settled {
+            Some((levels, codes, done)) => {
+                audit.warn(done.clone());
+                (&levels[..], &codes[..])
+            }
+            None => (levels, codes),
+        };
+        let Classes { labels: classes, rows, y } = Classes::new(levels, codes).map_err(|error| {
+            let error = error.column(&target);
+            if turned {
+                error.remedy("if columns are patients and lines are features, add --transpose")
+            } else {
+                error
+            }
+        })?;
+        if turned {
+            audit.warn("the first column names its rows and all others are numbers: if columns are patients and lines are features, add --transpose");
+        }
         audit.alike(&target, &classes);
         let ids = roles.id.map(|id| names_of(&columns[id], &rows)).transpose()?;
         let groups = roles.group.map(|group| groups_of(&columns[group], &rows)).transpose()?;
 
         let mut features = Features::default();
-        for (position, (name, column)) in header.iter().zip(columns).enumerate() {
+        for (position, (name, column)) in header.names.iter().zip(columns).enumerate() {
             if roles.dropped.contains(&position) {
                 features.dropped.push((name.clone(), Reason::Asked));
             } else if roles.is_feature(position) {
-                features.add(name, &column, &rows, options.max_missing)?;
+                let may_be_index = position == 0 && (header.unnamed[0] || is_index_name(name));
+                let offered = Offered { name, column: &column, may_be_index };
+                features.add(&offered, &rows, options.max_missing)?;
             }
         }
+        audit.codes(&features);
         audit.dropped(&features.dropped);
         if features.columns.is_empty() {
             return Err(Error::data("no feature is left")
@@ -220,7 +251,8 @@ struct Roles {
 }
 
 impl Roles {
-    fn new(header: &[String], options: &SchemaOptions) -> Result<Self> {
+    fn new(header: &Header, options: &SchemaOptions) -> Result<Self> {
+        let (header, named) = (&header.names, header.named());
         let all = |names: &[String], option| {
             names.iter().map(|name| find(header, name, option)).collect::<Result<Vec<_>>>()
         };
@@ -231,7 +263,7 @@ impl Roles {
         let group = one(&options.group_col, "--group-col")?;
         let id = one(&options.id_col, "--id-col")?;
         let taken: Vec<_> = dropped.iter().copied().chain(group).chain(id).collect();
-        let (target, found) = choose(header, options.target.as_deref(), &taken)?;
+        let (target, found) = choose(header, named, options.target.as_deref(), &taken)?;
         let roles = Self { target, found, dropped: dropped.into_iter().collect(), categorical, group, id };
         let clash = [
             (roles.dropped.contains(&target), "--drop"),
@@ -255,6 +287,26 @@ impl Roles {
     fn as_text(&self) -> Vec<usize> {
         let some = self.group.iter().chain(&self.id).chain(&self.categorical).chain(&self.dropped);
         some.copied().chain([self.target]).collect()
+    }
+}
+
+/// Whether each line has a different name in front and numbers behind it, without a class column in sight; or one of
+/// these names is the name of a class column.
+fn looks_transposed(columns: &[Column], target: usize, found: Found) -> bool {
+    let Some((Column::Text { levels, codes }, others)) = columns.split_first() else { return false };
+    let named = target != 0 && levels.len() == codes.len() && codes.len() > 2;
+    let numbers = |(i, column): (usize, &Column)| i + 1 == target || matches!(column, Column::Numbers(_));
+    let class_inside = levels.iter().any(|level| is_usual(level));
+    named
+        && found == Found::Last
+        && others.iter().enumerate().all(numbers)
+        && (class_inside || all_numbers_in(&columns[target]) && columns.len() > 3)
+}
+
+fn all_numbers_in(column: &Column) -> bool {
+    match column {
+        Column::Numbers(_) => true,
+        Column::Text { levels, .. } => levels.iter().all(|level| level.parse::<f64>().is_ok()),
     }
 }
 

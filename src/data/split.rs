@@ -190,7 +190,10 @@ fn check_class_sizes(data: &Dataset, calibration: Calibration) -> Result<()> {
     if small.len() > named.len() {
         named.push(format!("{} more classes are as small", small.len() - named.len()));
     }
-    let remedy = "merge the class with another or leave its rows out";
+    let remedy = format!(
+        "leave small classes out with --min-class-size {}, or merge them with --merge-rare NAME",
+        parts.len()
+    );
     let shared = Calibration::Shared.parts().len();
     let helps = calibration == Calibration::Strict && smallest >= shared;
     let what = format!(
@@ -202,7 +205,7 @@ fn check_class_sizes(data: &Dataset, calibration: Calibration) -> Result<()> {
     Err(Error::data(what).file(&data.name).column(&data.target).remedy(if helps {
         format!("{remedy}, or use --calibration shared, which needs {shared} and voids the guarantee")
     } else {
-        remedy.into()
+        remedy
     }))
 }
 
@@ -423,8 +426,8 @@ mod tests {
         assert_eq!(
             message(&[30, 3], Calibration::Strict),
             "toy.csv, column 'class': class 'c1' has 3 rows, and at least 4 are needed: one in each of training, \
-             selection, conformal and test; merge the class with another or leave its rows out, or use --calibration \
-             shared, which needs 3 and voids the guarantee"
+             selection, conformal and test; leave small classes out with --min-class-size 4, or merge them with \
+             --merge-rare NAME, or use --calibration shared, which needs 3 and voids the guarantee"
         );
         let shared = message(&[30, 1, 2], Calibration::Shared);
         assert!(shared.contains("'c1' has 1 row, 'c2' has 2 rows, and at least 3"), "{shared}");

@@ -1,25 +1,36 @@
 //! CSV to typed columns: delimiter, missing markers, line numbers kept for errors. Knows nothing of features or classes.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::cells::{Cells, Growing, quoted, short};
-use super::source::{Source, unreadable};
+use super::cells::{Cells, Censored, Growing};
+use super::header::{self, Header};
+use super::memory;
+use super::source::{Source, name, unreadable};
 use crate::error::{Error, Result};
 
 /// How to read the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ReadOptions {
     /// The field separator; sniffed among `,` `;` tab `|` when absent.
     pub delimiter: Option<char>,
-    /// The decimal sign, `.` unless told.
+    /// The decimal sign; when absent `.`, or `,` if the numbers say so and it does not separate.
     pub decimal: Option<char>,
     /// More words that mean "missing", besides the usual ones.
     pub missing: Vec<String>,
     /// The first line is data; columns are called `c1`, `c2`, ….
     pub no_header: bool,
+    /// Columns of the same name are numbered instead of refused.
+    pub dedup_names: bool,
+    /// What `<0.5` stands for; refused when absent.
+    pub censored: Option<Censored>,
+    /// Lines are columns and columns are rows.
+    pub transpose: bool,
+    /// Megabytes the table may take; what is free when absent. Changes no result.
+    #[serde(skip)]
+    pub memory_limit: Option<u64>,
 }
 
 /// The values of one column, in row order.
@@ -36,52 +47,117 @@ pub enum Column {
     },
 }
 
+impl Column {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Numbers(values) => values.iter().all(|value| value.is_nan()),
+            Self::Text { levels, .. } => levels.is_empty(),
+        }
+    }
+}
+
 /// A file as typed columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// The file's name as the user gave it.
     pub name: String,
-    /// SHA-256 of its bytes, hexadecimal.
+    /// SHA-256 of its bytes as they are (compressed, if they are), hexadecimal.
     pub sha256: String,
     /// The field separator in use.
     pub delimiter: char,
     /// Column names, unique, in file order.
-    pub header: Vec<String>,
+    pub header: Header,
     /// Columns, in file order.
     pub columns: Vec<Column>,
     /// The line of the file (from 1) on which each row starts.
     pub lines: Vec<u64>,
+    /// What was mended, in sentences.
+    pub notes: Vec<String>,
 }
 
 impl Table {
-    /// Reads a file. `as_text` looks at the header and names (by position) the columns that are text whatever they look
-    /// like; `progress` is told bytes read and bytes in all.
+    /// Reads a file, or standard input if it is called `-`. `as_text` looks at the header and names (by position) the
+    /// columns that are text whatever they look like; `progress` is told bytes read and bytes in all.
     pub fn read(
         path: &Path,
         options: &ReadOptions,
-        as_text: impl FnOnce(&[String]) -> Result<Vec<usize>>,
-        progress: impl FnMut(u64, u64),
+        as_text: impl Fn(&Header) -> Result<Vec<usize>>,
+        mut progress: impl FnMut(u64, u64),
     ) -> Result<Self> {
-        let decimal = ascii("decimal", options.decimal.unwrap_or('.'))?;
-        let source = Source::open(path, progress)?;
+        let named = || {
+            let name = name(path);
+            PathBuf::from(if options.transpose { format!("{name} (transposed)") } else { name })
+        };
+        match Attempt::new(path, options, false, &mut progress)?.read(options, &as_text) {
+            // Bytes that are not UTF-8 may come late in a file: then it is read again.
+            Err(Failure { may_be_legacy: true, .. }) => {
+                Attempt::new(path, options, true, &mut progress)?.read(options, &as_text)
+            }
+            other => other,
+        }
+        .map(|table| Self { name: name(path), ..table })
+        .map_err(|failure| failure.error.file(named()))
+    }
+}
+
+/// An error, and whether another encoding may help.
+struct Failure {
+    error: Error,
+    may_be_legacy: bool,
+}
+
+/// The file opened, its signs known.
+struct Attempt<P> {
+    source: Source<P>,
+    delimiter: u8,
+    cells: Cells,
+    limit: u64,
+}
+
+impl<P: FnMut(u64, u64)> Attempt<P> {
+    fn new(path: &Path, options: &ReadOptions, legacy: bool, progress: P) -> Result<Self> {
+        let told = options.decimal.map(|sign| ascii("decimal", sign)).transpose()?;
+        let source = Source::open(path, legacy, progress).map_err(|error| error.file(name(path)))?;
         let delimiter = match options.delimiter {
             Some(delimiter) => ascii("delimiter", delimiter)?,
-            None => source.sniff(decimal),
+            None => source.separator(told),
         };
+        let decimal = told.unwrap_or_else(|| source.decimal(delimiter));
         if delimiter == decimal {
             return Err(Error::usage(format!(
                 "'{}' cannot be both --delimiter and --decimal",
                 char::from(decimal)
             )));
         }
-        let mut records = Records::new(source, delimiter);
-        read(&mut records, options, char::from(decimal), as_text)
-            .map(|(header, columns, lines)| {
-                let name = path.to_string_lossy().into_owned();
-                let (sha256, delimiter) = (records.finish(), char::from(delimiter));
-                Self { name, sha256, delimiter, header, columns, lines }
-            })
-            .map_err(|error| error.file(path))
+        let missing = options.missing.iter().map(|word| word.trim().to_owned()).collect();
+        let cells = Cells { decimal: char::from(decimal), missing, censored: options.censored };
+        Ok(Self { source, delimiter, cells, limit: memory::limit(options.memory_limit) })
+    }
+
+    fn read(
+        self,
+        options: &ReadOptions,
+        as_text: &impl Fn(&Header) -> Result<Vec<usize>>,
+    ) -> std::result::Result<Table, Failure> {
+        let Self { source, delimiter, cells, limit } = self;
+        let mut records = Records::new(source, delimiter, limit);
+        if options.transpose {
+            match records.turn(limit) {
+                Ok(text) => records = records.restart(text),
+                Err(error) => return Err(records.failure(error)),
+            }
+        }
+        let mut table = match read(&mut records, options, &cells, limit, as_text) {
+            Ok(table) => table,
+            Err(error) => return Err(records.failure(error)),
+        };
+        let plain = |error| Failure { error, may_be_legacy: false };
+        let (mut notes, sha256) = records.reader.into_inner().finish().map_err(plain)?;
+        if options.decimal.is_none() && cells.decimal != '.' {
+            notes.push("numbers have a decimal comma".to_owned());
+        }
+        notes.append(&mut table.notes);
+        Ok(Table { sha256, delimiter: char::from(delimiter), notes, ..table })
     }
 }
 
@@ -94,66 +170,119 @@ fn ascii(option: &str, sign: char) -> Result<u8> {
         })
 }
 
+/// All but the name, the hash and the separator.
 fn read<P: FnMut(u64, u64)>(
     records: &mut Records<P>,
     options: &ReadOptions,
-    decimal: char,
-    as_text: impl FnOnce(&[String]) -> Result<Vec<usize>>,
-) -> Result<(Vec<String>, Vec<Column>, Vec<u64>)> {
-    let cells =
-        Cells { decimal, missing: options.missing.iter().map(|word| word.trim().to_owned()).collect() };
+    cells: &Cells,
+    limit: u64,
+    as_text: &impl Fn(&Header) -> Result<Vec<usize>>,
+) -> Result<Table> {
     let mut more = records.advance()?;
-    let header = header(&records.record, options.no_header)?;
-    let mut columns: Vec<_> = header.iter().map(|_| Growing::new(false)).collect();
+    let first = records.record.clone();
+    let (mut header, mut notes) = header::read(&first, options)?;
+    let width = header.len();
+    let room = Room { limit, width };
+    room.check(0)?;
+    let mut columns: Vec<_> = header.names.iter().map(|_| Growing::new(false)).collect();
     for position in as_text(&header)? {
         columns[position] = Growing::new(true);
     }
     if !options.no_header {
         more = records.advance()?;
     }
-    let mut lines = Vec::new();
+    let (mut lines, mut longer) = (Vec::new(), 0_usize);
     while more {
         let (record, line) = (&records.record, records.line);
-        if record.len() != header.len() {
-            let first = if options.no_header { "the first line" } else { "the header" };
-            return Err(ragged(record.len(), header.len(), first, lines.is_empty()).line(line));
+        if record.len() != width {
+            if record.len() < width || record.iter().skip(width).any(|cell| !cell.trim().is_empty()) {
+                let first = if options.no_header { "the first line" } else { "the header" };
+                return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
+            }
+            longer += 1;
         }
-        for ((cell, column), name) in record.iter().zip(&mut columns).zip(&header) {
-            column.push(cell, &cells).map_err(|error| {
-                error.line(line).column(name).remedy(format!(
-                    "correct it, declare it missing with --na, or read the column as text with --categorical {}",
-                    quoted(name)
-                ))
-            })?;
+        for ((cell, column), name) in record.iter().zip(&mut columns).zip(&header.names) {
+            column.push(cell, cells).map_err(|error| error.line(line).column(name))?;
         }
         lines.push(line);
+        if lines.len() % 1024 == 0 {
+            room.check(lines.len())?;
+        }
         more = records.advance()?;
     }
     if lines.is_empty() {
         return Err(Error::data("the file has a header but no rows").remedy("add rows below the header"));
     }
-    let columns = header.iter().zip(columns).map(|(name, column)| column.finish(name, &lines, &cells));
-    Ok((header.clone(), columns.collect::<Result<_>>()?, lines))
+    refuse_turned(&columns, &lines, cells)?;
+    let censored: usize = columns.iter().map(Growing::censored).sum();
+    let columns = header.names.iter().zip(columns).map(|(name, column)| column.finish(name, &lines, cells));
+    let mut columns: Vec<Column> = columns.collect::<Result<_>>()?;
+    if !options.no_header {
+        header::refuse_data(&header, &columns, cells)?;
+    }
+    let empty = columns.iter().rev().zip(header.unnamed.iter().rev());
+    let empty = empty.take_while(|(column, unnamed)| **unnamed && column.is_empty()).count();
+    columns.truncate(width - empty);
+    header.truncate(width - empty);
+    notes.extend(
+        (empty > 0).then(|| {
+            counted(empty, "empty column at the end was", "empty columns at the end were", "left out")
+        }),
+    );
+    notes.extend(
+        (longer > 0)
+            .then(|| counted(longer, "line ends", "lines end", "with empty fields beyond the last column")),
+    );
+    notes.extend((censored > 0).then(|| match cells.censored {
+        Some(Censored::Na) => counted(censored, "censored value is", "censored values are", "missing"),
+        _ => counted(censored, "censored value stands for its", "censored values stand for their", "bound"),
+    }));
+    let (name, sha256, delimiter) = (String::new(), String::new(), ',');
+    Ok(Table { name, sha256, delimiter, header, columns, lines, notes })
 }
 
-fn header(record: &csv::StringRecord, no_header: bool) -> Result<Vec<String>> {
-    let name = |(i, cell): (usize, &str)| match cell.trim() {
-        cell if no_header || cell.is_empty() => format!("c{}", i + 1),
-        cell => cell.to_owned(),
-    };
-    let header: Vec<_> = record.iter().enumerate().map(name).collect();
-    let mut seen = HashMap::new();
-    for (i, name) in header.iter().enumerate() {
-        if let Some(first) = seen.insert(name, i + 1) {
-            let again = i + 1;
-            return Err(Error::data(format!(
-                "columns {first} and {again} are both called '{}'",
-                short(name)
-            ))
-            .remedy("rename one of them"));
-        }
+fn counted(n: usize, one: &str, many: &str, end: &str) -> String {
+    format!("{n} {} {end}", if n == 1 { one } else { many })
+}
+
+/// Refuses a table in which one line has words where all others have numbers: a line of classes.
+fn refuse_turned(columns: &[Growing], lines: &[u64], cells: &Cells) -> Result<()> {
+    let mut rows = columns.iter().filter_map(|column| column.lone_word(cells));
+    let Some(row) = rows.next() else { return Ok(()) };
+    let others = rows.filter(|&other| other == row).count();
+    if others < 2 || 2 * (others + 1) < columns.len() {
+        return Ok(());
     }
-    Ok(header)
+    Err(Error::data(format!("the line has words in {} columns that have numbers elsewhere", others + 1))
+        .line(lines[row])
+        .remedy(
+            "if columns are patients and lines are features, add --transpose; otherwise correct the line",
+        ))
+}
+
+/// The memory for a table of this width.
+struct Room {
+    limit: u64,
+    width: usize,
+}
+
+impl Room {
+    fn check(&self, rows: usize) -> Result<()> {
+        /// Of a column before its first value.
+        const COLUMN: u64 = 256;
+        let needed = self.width as u64 * (COLUMN + 8 * rows as u64);
+        if needed <= self.limit {
+            return Ok(());
+        }
+        let so_far = if rows == 0 { String::new() } else { format!(" and the first {rows} rows") };
+        Err(Error::data(format!(
+            "{} columns{so_far} need {} of memory, and {} are allowed",
+            self.width,
+            memory::spoken(needed),
+            memory::spoken(self.limit)
+        ))
+        .remedy("leave columns or rows out of the file, or allow more with --memory-limit"))
+    }
 }
 
 fn ragged(found: usize, expected: usize, first: &str, at_once: bool) -> Error {
@@ -171,18 +300,71 @@ struct Records<P> {
     reader: csv::Reader<Source<P>>,
     record: csv::StringRecord,
     line: u64,
+    /// A record failed because it is not UTF-8.
+    not_utf8: bool,
+    longest: u64,
+    delimiter: u8,
+}
+
+fn parser(delimiter: u8) -> csv::ReaderBuilder {
+    let mut builder = csv::ReaderBuilder::new();
+    builder.delimiter(delimiter).has_headers(false).flexible(true).buffer_capacity(1 << 16);
+    builder
 }
 
 impl<P: FnMut(u64, u64)> Records<P> {
-    fn new(source: Source<P>, delimiter: u8) -> Self {
-        let mut builder = csv::ReaderBuilder::new();
-        builder.delimiter(delimiter).has_headers(false).flexible(true).buffer_capacity(1 << 16);
-        Self { reader: builder.from_reader(source), record: csv::StringRecord::new(), line: 1 }
+    fn new(source: Source<P>, delimiter: u8, limit: u64) -> Self {
+        let reader = parser(delimiter).from_reader(source);
+        // A record is kept several times over while it is taken apart.
+        let longest = (limit / 16).clamp(1 << 20, 1 << 28);
+        Self { reader, record: csv::StringRecord::new(), line: 1, not_utf8: false, longest, delimiter }
+    }
+
+    /// The table on its side: its columns as lines.
+    fn turn(&mut self, limit: u64) -> Result<Vec<u8>> {
+        let (mut cells, mut ends, mut width) = (String::new(), vec![0], 0);
+        while self.advance()? {
+            if ends.len() == 1 {
+                width = self.record.len();
+            } else if self.record.len() != width {
+                return Err(ragged(self.record.len(), width, "the first line", false).line(self.line));
+            }
+            for cell in &self.record {
+                cells.push_str(cell);
+                ends.push(cells.len());
+            }
+            if (3 * cells.len() + 16 * ends.len()) as u64 > limit {
+                let limit = memory::spoken(limit);
+                return Err(Error::data(format!("the table is too large to transpose in {limit}"))
+                    .remedy("transpose the file beforehand, or allow more with --memory-limit"));
+            }
+        }
+        let lines = (ends.len() - 1) / width.max(1);
+        let mut writer = csv::WriterBuilder::new().delimiter(self.delimiter).from_writer(Vec::new());
+        let fault = |error: csv::Error| Error::internal(format!("the table cannot be transposed ({error})"));
+        for column in 0..width {
+            let cell = |line: usize| &cells[ends[line * width + column]..ends[line * width + column + 1]];
+            writer.write_record((0..lines).map(cell)).map_err(fault)?;
+        }
+        writer.into_inner().map_err(|error| fault(error.into_error().into()))
+    }
+
+    /// Reads other text in place of the file's.
+    fn restart(self, text: Vec<u8>) -> Self {
+        let mut source = self.reader.into_inner();
+        source.replace(text);
+        let reader = parser(self.delimiter).from_reader(source);
+        Self { reader, line: 1, ..self }
+    }
+
+    fn failure(&self, error: Error) -> Failure {
+        Failure { error, may_be_legacy: self.not_utf8 && self.reader.get_ref().may_be_legacy() }
     }
 
     /// Reads the next record; false at the end of the file.
     fn advance(&mut self) -> Result<bool> {
         loop {
+            self.reader.get_mut().allow(self.longest);
             let result = self.reader.read_record(&mut self.record);
             self.line = self.last_line();
             if !result.map_err(|error| self.explain(&error))? {
@@ -223,18 +405,17 @@ impl<P: FnMut(u64, u64)> Records<P> {
         self.record.as_byte_record().as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64
     }
 
-    fn explain(&self, error: &csv::Error) -> Error {
+    fn explain(&mut self, error: &csv::Error) -> Error {
         match error.kind() {
             csv::ErrorKind::Io(error) => unreadable(error),
-            csv::ErrorKind::Utf8 { .. } => Error::data("the text is not UTF-8")
-                .line(self.line)
-                .remedy("convert the file with iconv -f WINDOWS-1252 -t UTF-8"),
+            csv::ErrorKind::Utf8 { .. } => {
+                self.not_utf8 = true;
+                Error::data("some of the text is UTF-8, but this line is not")
+                    .line(self.line)
+                    .remedy("save the table as CSV (UTF-8)")
+            }
             _ => Error::data(format!("the line cannot be read ({error})")).line(self.line),
         }
-    }
-
-    fn finish(self) -> String {
-        self.reader.into_inner().finish()
     }
 }
 

@@ -19,15 +19,25 @@ pub(super) enum Found {
     Last,
 }
 
+/// Whether a class column is often called so.
+pub(super) fn is_usual(name: &str) -> bool {
+    USUAL_NAMES.iter().any(|usual| name.eq_ignore_ascii_case(usual))
+}
+
 /// The position of the class column: as told by name or 1-based position, else by a usual name, else the last that is
-/// not taken for something else.
-pub(super) fn choose(header: &[String], told: Option<&str>, taken: &[usize]) -> Result<(usize, Found)> {
+/// not taken for something else; `named` leaves out columns at the end that have no name.
+pub(super) fn choose(
+    header: &[String],
+    named: usize,
+    told: Option<&str>,
+    taken: &[usize],
+) -> Result<(usize, Found)> {
     if let Some(told) = told {
         let by_name = names::find(header, told, "--target");
         let by_position = told.trim().parse().ok().filter(|n| (1..=header.len()).contains(n)).map(|n| n - 1);
         return by_name.or_else(|unknown| by_position.ok_or(unknown)).map(|position| (position, Found::Told));
     }
-    let free: Vec<_> = (0..header.len()).filter(|position| !taken.contains(position)).collect();
+    let free: Vec<_> = (0..named).filter(|position| !taken.contains(position)).collect();
     let called =
         |name: &str| free.iter().copied().find(|&position| header[position].eq_ignore_ascii_case(name));
     if let Some(position) = USUAL_NAMES.iter().find_map(|name| called(name)) {
@@ -48,6 +58,64 @@ pub(super) struct Classes {
     pub(super) rows: Vec<usize>,
     /// For each of these rows the index of its class.
     pub(super) y: Vec<usize>,
+}
+
+/// What becomes of classes with few rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rare<'a> {
+    /// Classes with fewer rows are rare.
+    pub(super) fewest: usize,
+    /// The class they become; without it their rows are left out.
+    pub(super) merged: Option<&'a str>,
+}
+
+/// Without `--min-class-size`, `--merge-rare` takes classes that cannot be in every part of a split.
+const FEWEST_ROWS: usize = 4;
+
+impl<'a> Rare<'a> {
+    pub(super) fn new(fewest: Option<usize>, merged: Option<&'a str>) -> Self {
+        let fewest = fewest.unwrap_or(if merged.is_some() { FEWEST_ROWS } else { 0 });
+        Self { fewest, merged: merged.map(str::trim) }
+    }
+
+    /// The classes as they will be, and in words what was done.
+    pub(super) fn settle(
+        self,
+        levels: &[String],
+        codes: &[Option<u32>],
+    ) -> Option<(Vec<String>, Vec<Option<u32>>, String)> {
+        let mut counts = vec![0; levels.len()];
+        codes.iter().flatten().for_each(|&code| counts[code as usize] += 1);
+        let rare = |code: usize| counts[code] < self.fewest;
+        if !(0..levels.len()).any(rare) {
+            return None;
+        }
+        let mut labels: Vec<String> = Vec::new();
+        let place: Vec<Option<u32>> = levels
+            .iter()
+            .enumerate()
+            .map(|(code, level)| {
+                let label = if rare(code) { self.merged? } else { level };
+                let known = labels.iter().position(|known| known == label);
+                let place = known.unwrap_or_else(|| {
+                    labels.push(label.to_owned());
+                    labels.len() - 1
+                });
+                u32::try_from(place).ok()
+            })
+            .collect();
+        let names = (0..levels.len()).filter(|&code| rare(code)).map(|code| levels[code].as_str());
+        let names = names::listed(names);
+        let rows: usize = counts.iter().filter(|&&count| count < self.fewest).sum();
+        let done = match self.merged {
+            Some(merged) => format!(
+                "{rows} rows of classes with fewer than {} rows are now '{merged}': {names}",
+                self.fewest
+            ),
+            None => format!("{rows} rows of classes with fewer than {} rows left out: {names}", self.fewest),
+        };
+        Some((labels, codes.iter().map(|code| code.and_then(|code| place[code as usize])).collect(), done))
+    }
 }
 
 impl Classes {
@@ -117,20 +185,20 @@ mod tests {
     #[test]
     fn the_class_column_is_told_or_usual_or_last() {
         let header = strings(["Diagnosis", "a", "Class", "b"]);
-        assert_eq!(choose(&header, Some("a"), &[]).unwrap(), (1, Found::Told));
-        assert_eq!(choose(&header, Some("4"), &[]).unwrap(), (3, Found::Told));
-        assert_eq!(choose(&header, None, &[]).unwrap(), (2, Found::ByName));
-        assert_eq!(choose(&header, None, &[0, 2, 3]).unwrap(), (1, Found::Last));
-        assert_eq!(choose(&header[..2], None, &[]).unwrap(), (0, Found::ByName));
-        assert_eq!(choose(&strings(["u", "v"]), None, &[]).unwrap(), (1, Found::Last));
+        assert_eq!(choose(&header, 4, Some("a"), &[]).unwrap(), (1, Found::Told));
+        assert_eq!(choose(&header, 4, Some("4"), &[]).unwrap(), (3, Found::Told));
+        assert_eq!(choose(&header, 4, None, &[]).unwrap(), (2, Found::ByName));
+        assert_eq!(choose(&header, 4, None, &[0, 2, 3]).unwrap(), (1, Found::Last));
+        assert_eq!(choose(&header[..2], 2, None, &[]).unwrap(), (0, Found::ByName));
+        assert_eq!(choose(&strings(["u", "v"]), 2, None, &[]).unwrap(), (1, Found::Last));
         for wrong in ["0", "5", "zzz"] {
-            assert_eq!(choose(&header, Some(wrong), &[]).unwrap_err().exit_code(), 2);
+            assert_eq!(choose(&header, 4, Some(wrong), &[]).unwrap_err().exit_code(), 2);
         }
     }
 
     #[test]
     fn a_name_that_is_a_number_comes_before_a_position() {
-        assert_eq!(choose(&strings(["3", "2", "1"]), Some("1"), &[]).unwrap().0, 2);
+        assert_eq!(choose(&strings(["3", "2", "1"]), 3, Some("1"), &[]).unwrap().0, 2);
     }
 
     #[test]
@@ -158,6 +226,21 @@ mod tests {
         assert!(say(&strings((0..30).map(|i| f64::from(i) + 0.5)), 900).ends_with(continuous));
         assert!(say(&strings(0..30), 100).ends_with(continuous));
         assert_eq!(Classes::new(&[], &[None]).unwrap_err().exit_code(), 3);
+    }
+
+    #[test]
+    fn rare_classes_are_left_out_or_merged() {
+        let levels = strings(["a", "b", "c", "d"]);
+        let codes: Vec<_> = [0, 0, 0, 1, 1, 1, 2, 3, 3].map(Some).to_vec();
+        let settle = |fewest, merged| Rare::new(fewest, merged).settle(&levels, &codes);
+        assert!(settle(None, None).is_none() && settle(Some(1), None).is_none());
+        let (labels, codes_left, said) = settle(Some(3), None).unwrap();
+        assert_eq!((labels, codes_left[6..].to_vec()), (strings(["a", "b"]), vec![None; 3]));
+        assert_eq!(said, "3 rows of classes with fewer than 3 rows left out: c, d");
+        let (labels, merged, said) = settle(Some(3), Some("other")).unwrap();
+        assert_eq!((labels, merged[6..].to_vec()), (strings(["a", "b", "other"]), vec![Some(2); 3]));
+        assert_eq!(said, "3 rows of classes with fewer than 3 rows are now 'other': c, d");
+        assert_eq!(settle(None, Some("a")).unwrap().0, ["a"]);
     }
 
     #[test]

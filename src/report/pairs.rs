@@ -1,5 +1,6 @@
 //! Two methods side by side on the splits that both have finished.
 
+use crate::evaluate::Ranks;
 use crate::history::{History, Trace};
 use crate::select::Method;
 
@@ -45,7 +46,7 @@ impl<'a> Pair<'a> {
     }
 
     /// The ranks of both, split by split.
-    pub fn ranks(&self) -> (Vec<Vec<Option<u32>>>, Vec<Vec<Option<u32>>>) {
+    pub fn ranks(&self) -> (Vec<Ranks>, Vec<Ranks>) {
         self.both.iter().map(|(a, b)| (a.ranks().to_vec(), b.ranks().to_vec())).unzip()
     }
 

@@ -153,7 +153,8 @@ impl Spreads {
         // More than rounding can have added, for the sums reach back to the start.
         let doubt = 1e-9 * (high.1 + squares) + f64::MIN_POSITIVE;
         // Not a number is in doubt.
-        !(statistic >= -sigma * (variance - doubt).max(0.0).sqrt())
+        let threshold = -sigma * (variance - doubt).max(0.0).sqrt();
+        statistic < threshold || statistic.is_nan() || threshold.is_nan()
     }
 }
 

@@ -93,7 +93,7 @@ pub enum Overlay {
     /// A line of text is being typed.
     Prompt(Prompt, String),
     /// The settings are being edited.
-    Options(Form),
+    Options(Box<Form>),
     /// What to write; the chosen line.
     Export(usize),
     /// Really quit?
@@ -488,7 +488,7 @@ impl App {
                 self.status =
                     Some("a recorded run has its settings; crfe-tui DATA.CSV runs with others".into());
             }
-            Action::Options => self.overlay = Overlay::Options(Form::new(&self.spec)),
+            Action::Options => self.overlay = Overlay::Options(Box::new(Form::new(&self.spec))),
             Action::Export => self.overlay = Overlay::Export(0),
             Action::Copy => return self.copy(),
             Action::WhatIfRemoved | Action::WhatIfKept => {

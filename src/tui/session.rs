@@ -56,7 +56,7 @@ impl Message {
 #[derive(Debug, Clone)]
 pub enum Order {
     /// Compute it.
-    Compute(Compute),
+    Compute(Box<Compute>),
     /// Replay or follow what a directory holds; the data where the user says they are now.
     Open(PathBuf, Option<PathBuf>),
 }

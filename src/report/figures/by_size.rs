@@ -1,7 +1,7 @@
 //! Figures with the number of features across: metrics, agreement of splits, and methods against each other.
 
 use super::axis::Axis;
-use super::canvas::{COLOURS, FAINT, INK, Panel, Series, Sheet, label, sheet};
+use super::canvas::{COLOURS, FAINT, INK, LEFT, Panel, Series, Sheet, label, sheet};
 use super::{Figure, Material, height, of, panel, size_axis, thinned};
 use crate::error::Result;
 use crate::evaluate::{
@@ -44,7 +44,7 @@ impl Panels {
     fn draw(&self, title: &str, extra: impl Fn(usize, &Panel, &mut Sheet<'_>)) -> Result<String> {
         sheet(title, height(LEGEND, self.panels.len()), |sheet| {
             if let Some((_, series)) = self.panels.first() {
-                sheet.legend((130, 8), &names(series));
+                sheet.legend((LEFT, 8), &names(series));
             }
             for (n, (title, series)) in self.panels.iter().enumerate() {
                 let panel = panel(n, LEGEND, self.x.clone(), self.y.clone(), self.right);
@@ -191,7 +191,7 @@ pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figur
     let legend_rows = 4;
     let legend = LEGEND / 2 * legend_rows;
     let svg = sheet(&title, height(legend, panels.len()), |sheet| {
-        sheet.legend((130, 8), &names(&panels[0].1));
+        sheet.legend((LEFT, 8), &names(&panels[0].1));
         for (n, (name, series, highest)) in panels.iter().enumerate() {
             let (x, y) = (size_axis(sizes.iter()), Axis::linear(*name, 0.0, *highest));
             let panel = panel(n, legend, x, y, RIGHT);

@@ -14,6 +14,8 @@ use crate::error::{Error, Result, printable};
 
 /// The width of every sheet.
 pub const WIDTH: i32 = 1050;
+/// Where panels begin; what names the vertical axis and its ticks stands before.
+pub const LEFT: i32 = 150;
 /// Height of ordinary and of small text.
 pub const TEXT: i32 = 30;
 /// Height of tick labels and legends.
@@ -250,7 +252,7 @@ impl Panel {
         sheet.line(vec![(left, top), (left, bottom), (right, bottom)], INK, 2);
         sheet.words(title, (left, top - 22), TEXT, HPos::Left, INK);
         sheet.words(&self.x.name, ((left + right) / 2, bottom + 62), TEXT, HPos::Center, INK);
-        sheet.upwards(&self.y.name, (28, (top + bottom) / 2), TEXT);
+        sheet.upwards(&self.y.name, (22, (top + bottom) / 2), TEXT);
     }
 
     /// A second axis on the right for the same height.

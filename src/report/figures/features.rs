@@ -19,10 +19,10 @@ const SHADES: f64 = 20.0;
 
 const ROW: i32 = 34;
 /// Left end of bars and cells.
-const LEFT: i32 = 400;
+const LEFT: i32 = 412;
 const RIGHT: i32 = WIDTH - 30;
 /// Letters of a name.
-const NAME: usize = 26;
+const NAME: usize = 24;
 const ABOVE: i32 = 118;
 const BELOW: i32 = 92;
 

@@ -152,7 +152,7 @@ fn height(legend: i32, panels: usize) -> i32 {
 /// The n-th panel below a legend.
 fn panel(n: usize, legend: i32, x: Axis, y: Axis, right: i32) -> Panel {
     let top = legend + n as i32 * (ABOVE + PANEL + BELOW) + ABOVE;
-    Panel { inside: ((130, top), (canvas::WIDTH - right, top + PANEL)), x, y }
+    Panel { inside: ((canvas::LEFT, top), (canvas::WIDTH - right, top + PANEL)), x, y }
 }
 
 /// The axis of all sizes that are drawn in a figure.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::axis::Axis;
-use super::canvas::{COLOURS, INK, Series, sheet};
+use super::canvas::{COLOURS, INK, LEFT, Series, sheet};
 use super::{Figure, Material, height, of, panel, size_axis};
 use crate::error::Result;
 use crate::evaluate::Spread;
@@ -54,10 +54,11 @@ pub fn sizes(material: &Material<'_>) -> Result<Figure> {
     let svg = sheet(title, height(LEGEND, chosen.len()), |sheet| {
         let legend: Vec<_> =
             rules.iter().zip(COLOURS).map(|(&rule, colour)| (rule_name(rule), colour)).collect();
-        sheet.legend((130, 8), &legend);
+        sheet.legend((LEFT, 8), &legend);
         for (n, (answer, by_rule)) in material.answer.methods.iter().zip(&chosen).enumerate() {
-            let (start, end) = (lo as f64 - 0.5, hi as f64 + 0.5);
-            let x = Axis::linear("number of features chosen", start, end.max(start + bin as f64));
+            let start = lo as f64 - 0.5;
+            let bins = (hi + 1 - lo).div_ceil(bin);
+            let x = Axis::linear("number of features chosen", start, start + (bins * bin) as f64);
             let panel = panel(n, LEGEND, x, Axis::linear("splits", 0.0, most.max(5) as f64), RIGHT);
             let silent: Vec<String> = rules
                 .iter()
@@ -140,7 +141,7 @@ pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
     let svg = sheet(&title, height(LEGEND, panels.len()), |sheet| {
         let legend: Vec<_> =
             panels[2].1.iter().zip(COLOURS).map(|(series, colour)| (series.name.clone(), colour)).collect();
-        sheet.legend((130, 8), &legend);
+        sheet.legend((LEFT, 8), &legend);
         for (n, (name, series)) in panels.iter().enumerate() {
             let ends = series.iter().flat_map(|s| &s.band).flat_map(|&(lo, hi)| [lo, hi]);
             let y = Axis::signed(*name, ends.collect::<Vec<f64>>().into_iter());

@@ -82,7 +82,7 @@ pub fn page(material: &Material<'_>) -> String {
          content=\"{POLICY}\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" \
          content=\"crfe-tui {}\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <header>\n{}<nav aria-label=\"sections\">\n{links}{switch}\n</nav>\n</header>\n<main>\n{body}</main>\n<footer class=\"faint\">Made by crfe-tui {}. \
-         This page holds no times and no paths of its maker: the same run gives the same bytes.</footer>\n<script>\n{BEHAVIOUR}</script>\n</body>\n</html>\n",
+         This page holds no times: the same run gives the same bytes.</footer>\n<script>\n{BEHAVIOUR}</script>\n</body>\n</html>\n",
         crate::report::VERSION,
         sections::header(material),
         crate::report::VERSION,

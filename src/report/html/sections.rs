@@ -50,10 +50,10 @@ fn card(material: &Material<'_>, answer: &MethodAnswer) -> String {
     };
     let beside: String =
         answer.beside.iter().map(|rule| format!("; {}", rule_size(rule, answer.splits))).collect();
-    let mut table = Table::new(&["#", "feature", "mean rank#", "splits#"]);
+    let mut table = Table::new(&["no.#", "feature", "mean rank#", "splits#"]);
     for (i, feature) in answer.features.iter().take(LISTED).enumerate() {
         let rank = match feature.mean_rank {
-            Some(rank) => Cell::Real(Some(rank)),
+            Some(rank) => Cell::Rank(rank),
             None => Cell::Text("kept".to_owned()),
         };
         table

@@ -18,6 +18,8 @@ pub enum Cell {
     Int(usize),
     /// A number with three digits after the point; nothing if absent.
     Real(Option<f64>),
+    /// A mean of ranks.
+    Rank(f64),
 }
 
 /// A table in the making.
@@ -46,6 +48,7 @@ impl Table {
                 Cell::Real(Some(value)) if value.is_finite() => {
                     format!("<td class=\"n\" data-v=\"{value}\">{value:.3}</td>")
                 }
+                Cell::Rank(value) => format!("<td class=\"n\" data-v=\"{value}\">{value:.1}</td>"),
                 Cell::Real(_) => "<td class=\"n\"></td>".to_owned(),
             });
         }
@@ -112,7 +115,7 @@ fn features(material: &Material<'_>) -> String {
                 &[
                     Cell::Text(answer.method.to_string()),
                     Cell::Text(info.units[unit].name.clone()),
-                    Cell::Real(Some(sum as f64 / ranks.len() as f64)),
+                    Cell::Rank(sum as f64 / ranks.len() as f64),
                     Cell::Int(own(unit).min().unwrap_or(0)),
                     Cell::Int(own(unit).max().unwrap_or(0)),
                     held.map_or(Cell::Real(None), Cell::Int),

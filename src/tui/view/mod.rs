@@ -197,9 +197,9 @@ fn loading(frame: &mut Frame<'_>, app: &App, area: Rect, bytes: u64, of: u64) {
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let mut lines =
         vec![Line::from(""), Line::from(format!("  Reading {}", text::clean(&app.data.to_string_lossy())))];
-    if of > 0 {
-        let width = usize::from(area.width.saturating_sub(4)).min(60);
-        let full = (width as u64 * bytes.min(of) / of) as usize;
+    let width = usize::from(area.width.saturating_sub(4)).min(60);
+    if let Some(full) = (width as u64 * bytes.min(of)).checked_div(of) {
+        let full = full as usize;
         let bar: String =
             app.theme.glyph("█", "#").repeat(full) + &app.theme.glyph("░", ".").repeat(width - full);
         lines.push(Line::styled(format!("  {bar}"), app.theme.style(Role::Accent)));

@@ -85,7 +85,7 @@ pub fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
         "0".into()
-    } else if size >= 1e5 || size < 1e-3 {
+    } else if !(1e-3..1e5).contains(&size) {
         format!("{value:.1e}")
     } else if size >= 100.0 {
         format!("{value:.0}")
