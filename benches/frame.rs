@@ -112,14 +112,26 @@ fn redraw(bencher: Bencher<'_, '_>, view: &str) {
     bencher.bench_local(|| terminal.draw(|frame| drop(draw(frame, &app))).map(drop));
 }
 
-/// Everything is stale, as when a split has finished or ψ was slid.
+/// Everything is stale: a split has finished.
 #[divan::bench(args = View::ALL.map(View::name), sample_count = 10)]
 fn stale(bencher: Bencher<'_, '_>, view: &str) {
     let mut app = shown(view);
     bencher.bench_local(|| {
         app.finished += 1;
-        app.update(Action::WindowDown);
-        app.update(Action::WindowUp);
+        app.refresh();
+    });
+}
+
+/// k, or ψ, of the β rule is slid.
+#[divan::bench(args = [false, true], sample_count = 10)]
+fn slide(bencher: Bencher<'_, '_>, window: bool) {
+    let mut app = shown(View::Stopping.name());
+    let (down, up) =
+        if window { (Action::WindowDown, Action::WindowUp) } else { (Action::SigmaDown, Action::SigmaUp) };
+    let mut turn = 0;
+    bencher.bench_local(|| {
+        turn += 1;
+        app.update(if turn % 4 < 2 { down } else { up });
         app.refresh();
     });
 }

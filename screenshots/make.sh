@@ -83,12 +83,12 @@ open --speed 240
 still
 press g 1 8 Return
 still
-for step in $(seq -w 0 11); do
+for step in $(seq -w 0 9); do
     import -window "$window" "$scratch/step-$step.png"
     press l
     still
 done
-convert -delay 70 "$scratch"/step-*.png +dither -colors 16 -layers Optimize \
+convert -delay 70 "$scratch"/step-*.png +dither -colors 32 -layers Optimize \
     "$here/stepping.gif"
 press q
 wait $alacritty || true

@@ -34,6 +34,7 @@ pub struct Derived {
     ranking_for: Option<(TaskId, Option<usize>, u64, Sort, bool)>,
     ranks_for: Option<(Method, u64)>,
     stops_for: Option<(Method, u64, BetaRule)>,
+    rules_for: Option<u64>,
     agreement_for: Option<(Method, u64)>,
 }
 
@@ -152,22 +153,24 @@ impl Derived {
         }
         self.stops_for = Some(key);
         let units = info.units.len();
-        self.stops = app
-            .history
-            .methods()
-            .into_iter()
-            .map(|method| Stops {
+        if self.rules_for != Some(app.finished) {
+            self.rules_for = Some(app.finished);
+            let knee =
+                |(split, trace): (usize, &Trace)| (split, trace.stop(StopRule::Knee, &app.rule, units), None);
+            let of_method = |method| Stops {
                 method,
-                splits: app
-                    .history
-                    .of_method(method)
-                    .map(|(split, trace)| {
-                        (split, trace.stop(StopRule::Knee, &app.rule, units), beta_size(trace, app, units))
-                    })
-                    .collect(),
+                splits: app.history.of_method(method).map(knee).collect(),
                 one_se: one_se(&app.history, method),
-            })
-            .collect();
+            };
+            self.stops = app.history.methods().into_iter().map(of_method).collect();
+        }
+        // Only the β rule has something to slide.
+        for stops in &mut self.stops {
+            for ((_, _, beta), (_, trace)) in stops.splits.iter_mut().zip(app.history.of_method(stops.method))
+            {
+                *beta = beta_size(trace, app, units);
+            }
+        }
         self.chosen =
             chosen(&app.history, self.stops.iter().find(|stops| stops.method == app.focus.method), info);
     }
