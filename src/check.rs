@@ -51,23 +51,22 @@ struct Cost {
 impl Cost {
     /// Rough constants, measured on one core of an ordinary server; a run may take half or twice of it.
     fn new(plan: &Plan) -> Self {
-        const PER_PRODUCT: f64 = 1.2e-9;
-        const PER_ROW: f64 = 1.5e-7;
+        const PER_PRODUCT: f64 = 1e-10;
+        const PER_CRITERION: f64 = 8e-9;
         const PER_DISTANCE: f64 = 1e-9;
         const PER_STEP_BYTES: f64 = 600.0;
-        const PROGRAM_BYTES: f64 = 1e7;
+        const PROGRAM_BYTES: f64 = 5e6;
         let info = &plan.info;
         let (tasks, threads) = (plan.tasks().len(), default_threads());
         let (rows, columns, units) = (info.rows as f64, info.columns.len() as f64, info.units.len() as f64);
-        let classes = info.classes.len() as f64;
-        let machines = if info.classes.len() == 2 { 1.0 } else { classes };
+        let machines = if info.classes.len() == 2 { 1.0 } else { info.classes.len() as f64 };
         let split = &info.spec.split;
         let training = rows * (1.0 - split.test_size) * (1.0 - split.cal_size);
-        // A model of s columns costs about s·min(s, rows) products a training row, and every size is visited.
+        // A model of s columns costs training · min(s, training)² products; s goes from all columns to one.
         let narrow = columns.min(training);
-        let products =
-            training * (narrow.powi(3) / 3.0 / columns.max(1.0) * columns + (columns - narrow) * training);
-        let path = machines * (PER_PRODUCT * products / 10.0 + PER_ROW * units * rows * classes.sqrt());
+        let squares = narrow.powi(3) / 3.0 + (columns - narrow) * training.powi(2);
+        let products = training * squares * units / columns;
+        let path = machines * (PER_PRODUCT * products + PER_CRITERION * units.powi(2) / 2.0);
         let gaps = if plan.data.missing_cells() > 0 { PER_DISTANCE * rows * training * columns } else { 0.0 };
         let workers = tasks.min(threads).max(1) as f64;
         let matrix = 8.0 * rows * columns;
