@@ -253,7 +253,10 @@ fn an_output_that_cannot_be_is_refused_before_anything_is_computed() {
 /// Every file of a directory with its bytes.
 fn snapshot(directory: &Path) -> BTreeSet<(PathBuf, Vec<u8>)> {
     let read = |path: PathBuf| (path.clone(), std::fs::read(path).unwrap());
-    std::fs::read_dir(directory).unwrap().map(|entry| read(entry.unwrap().path())).collect()
+    let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    // The lock says which process holds it; it is no result.
+    let lock = |path: &PathBuf| path.to_string_lossy().contains("/.lock-");
+    files.filter(|path| path.is_file() && !lock(path)).map(read).collect()
 }
 
 #[test]
@@ -458,12 +461,13 @@ fn the_tables_have_the_columns_they_promise() {
         assert_eq!(header(&run, table), expected, "{table}");
     }
     let known: BTreeSet<String> = columns.iter().map(|(table, _)| (*table).to_owned()).collect();
-    let others = ["manifest.json", "summary.json", "summary.txt", "selected.txt"].map(str::to_owned);
+    let others = ["manifest.json", "summary.json", "summary.txt", "selected.txt"];
+    let others = others.into_iter().chain(["figures", "report.html", "reproduce.py"]).map(str::to_owned);
     let expected: BTreeSet<String> = known.into_iter().chain(others).collect();
     let found: BTreeSet<String> = std::fs::read_dir(&run)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| !name.ends_with(".jsonl"))
+        .filter(|name| !name.ends_with(".jsonl") && !name.starts_with(".lock-"))
         .collect();
     assert_eq!(found, expected);
     let manifest = json(&std::fs::read_to_string(run.join("manifest.json")).unwrap());

@@ -217,7 +217,8 @@ fn tables(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
     files(run)
         .into_iter()
-        .filter(|path| path.extension().is_none_or(|extension| extension != "jsonl"))
+        .filter(|path| path.is_file() && path.extension().is_none_or(|extension| extension != "jsonl"))
+        .filter(|path| !name(path).starts_with(".lock-"))
         .map(|path| (name(&path), std::fs::read(&path).unwrap()))
         .collect()
 }
@@ -255,7 +256,7 @@ fn threads_change_no_byte() {
 
 /// How many tasks the journals of a run say were begun.
 fn begun(journals: &[PathBuf]) -> usize {
-    let started = |path: &PathBuf| std::fs::read_to_string(path).unwrap().matches("\"task_started\"").count();
+    let started = |path: &PathBuf| std::fs::read_to_string(path).unwrap().matches("\"start\":{").count();
     journals.iter().map(started).sum()
 }
 

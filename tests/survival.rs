@@ -362,7 +362,8 @@ fn a_report_without_the_data_says_what_it_leaves_out() {
     let (code, words) = report(&[]);
     assert_eq!(code, Some(0), "{words}");
     assert!(
-        words.contains("predictions.csv is left out") && !out.join("predictions.csv").exists(),
+        words.contains("predictions.csv and reproduce.py are left out")
+            && !out.join("predictions.csv").exists(),
         "{words}"
     );
     let synthetic = data().replace("heart", "synthetic");

@@ -107,7 +107,17 @@ fn filled(values: &[(&str, String)]) -> String {
 
 /// JSON of numbers, text, lists and maps is Python too.
 fn literal(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+    let text = serde_json::to_string(value).unwrap_or_default();
+    // JSON leaves C1 controls and bidirectional overrides as they are; an editor or a page would obey them.
+    text.chars().fold(String::with_capacity(text.len()), |mut safe, c| {
+        if c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c)
+        {
+            safe.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            safe.push(c);
+        }
+        safe
+    })
 }
 
 #[cfg(test)]

@@ -68,6 +68,13 @@ impl RunDirectory {
 
     /// What the directory already holds of this run; refused if it is another run, or not a run at all.
     pub fn resume(&self, plan: &Plan, tables: &[&str]) -> Result<Option<Records>> {
+        self.look(plan, tables).inspect_err(|_| {
+            // A directory that is not ours keeps nothing of us; that the lock may stay is not worth a second error.
+            let _ = std::fs::remove_file(self.path.join(lock_name(self.shard)));
+        })
+    }
+
+    fn look(&self, plan: &Plan, tables: &[&str]) -> Result<Option<Records>> {
         let found = Records::open(&self.path)?;
         if let Some(records) = &found {
             if records.info().fingerprint != plan.info.fingerprint {
