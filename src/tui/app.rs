@@ -548,11 +548,6 @@ impl App {
         if self.pause == Pause::No || self.phase == Phase::Done {
             return Vec::new();
         }
-        if self.trace().is_none() {
-            let key = self.keymap.key_of(Action::ToggleEngine);
-            self.status =
-                Some(format!("this path waits for a free worker; {key} lets the engine go on until then"));
-        }
         self.live = true;
         vec![Effect::StepEngine(self.focus)]
     }
