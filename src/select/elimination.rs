@@ -9,7 +9,7 @@ use super::front::Front;
 use super::{ClassSums, Method, Nonconformity};
 use crate::data::Unit;
 use crate::error::Result;
-use crate::svm::{ClassWeight, Convergence, PathSolver, Problem, SolverKind, solver};
+use crate::svm::{ClassWeight, Convergence, Drift, MARKS, PathSolver, Problem, SolverKind, solver};
 
 /// Criteria closer than this, relatively, are tied: the lowest unit goes first.
 pub(super) const TIE: f64 = 1e-9;
@@ -125,8 +125,11 @@ pub struct Elimination<'a> {
     settings: Settings,
     units: &'a [Unit],
     solver: Box<dyn PathSolver<'a> + 'a>,
-    /// −∂β_j/∂w_kj: classes × columns.
-    leverage: Array2<f64>,
+    /// −∂β_j/∂w_kj, class by class, column by column.
+    leverage: Vec<f64>,
+    /// The columns of unit u are those at starts[u]..starts[u + 1], one after the other: units themselves lie far apart.
+    columns: Vec<usize>,
+    starts: Vec<usize>,
     /// Units without variation in the training rows, ascending: they go first.
     constant: Vec<usize>,
     /// The other units that may go.
@@ -178,6 +181,10 @@ impl<'a> Elimination<'a> {
         let (still, moving): (Vec<usize>, Vec<usize>) =
             may_go.partition(|&unit| units[unit].columns.iter().all(|&j| constant[j]));
         let slope = |&unit: &usize| slope(settings.method, &problem, &leverage, &units[unit]);
+        let ends = units.iter().scan(0, |end, unit| {
+            *end += unit.columns.len();
+            Some(*end)
+        });
         Ok(Self {
             front: Front::new(&moving, moving.iter().map(slope).collect(), units.len()),
             constant: still,
@@ -190,7 +197,9 @@ impl<'a> Elimination<'a> {
             settings,
             units,
             solver,
-            leverage,
+            leverage: leverage.t().iter().copied().collect(),
+            columns: units.iter().flat_map(|unit| unit.columns.iter().copied()).collect(),
+            starts: std::iter::once(0).chain(ends).collect(),
         })
     }
 
@@ -230,9 +239,12 @@ impl<'a> Elimination<'a> {
 
     /// β of a unit under the last item's model.
     pub fn beta(&self, unit: usize) -> f64 {
-        self.over_columns(unit, |j, weights| {
-            weights.iter().zip(self.leverage.column(j)).fold(0.0, |beta, (w, leverage)| beta - w * leverage)
-        })
+        self.over_columns(unit, |j, weights| self.beta_of_column(j, weights))
+    }
+
+    fn beta_of_column(&self, j: usize, weights: &[f64]) -> f64 {
+        let leverage = &self.leverage[j * weights.len()..(j + 1) * weights.len()];
+        weights.iter().zip(leverage).fold(0.0, |beta, (w, leverage)| beta - w * leverage)
     }
 
     /// The removable units of the last model in the order in which they would go at once: the survivors of a path.
@@ -242,11 +254,6 @@ impl<'a> Elimination<'a> {
             constant.chain(self.front.units().map(|unit| self.candidate(unit, false))).collect();
         let count = all.len();
         first_to_go(all, count).into_iter().map(|candidate| candidate.unit).collect()
-    }
-
-    /// Σ_k w_kj² over the columns of a unit.
-    fn squared_weights(&self, unit: usize) -> f64 {
-        self.over_columns(unit, |_, weights| weights.iter().map(|w| w * w).sum())
     }
 
     /// Sums a quantity of columns and their weights by class over the columns of a unit.
@@ -261,17 +268,45 @@ impl<'a> Elimination<'a> {
             &mut many[..]
         };
         let mut sum = 0.0;
-        for &j in &self.units[unit].columns {
+        for &j in self.columns_of(unit) {
             self.solver.weights_of(j, weights);
             sum += of_column(j, weights);
         }
         sum
     }
 
+    fn columns_of(&self, unit: usize) -> &[usize] {
+        &self.columns[self.starts[unit]..self.starts[unit + 1]]
+    }
+
+    /// What orders units as their urgency does, and moves in proportion to the models: of −Σ w², that is the root.
+    fn rank(&self, urgency: f64) -> f64 {
+        if self.settings.method == Method::Rfe { -(-urgency).sqrt() } else { urgency }
+    }
+
+    /// The ranks of many units, as [`Elimination::candidate`] has the urgency of one.
+    fn ranks(&self, units: &[usize]) -> Vec<f64> {
+        if let Some(frozen) = &self.frozen {
+            return units.iter().map(|&unit| frozen[unit]).collect();
+        }
+        let columns: Vec<usize> = units.iter().flat_map(|&unit| self.columns_of(unit)).copied().collect();
+        let weights = self.solver.weights_of_each(&columns);
+        let mut by_column = columns.iter().zip(weights.chunks_exact(self.settings.measure.classes));
+        let urgency = |&unit: &usize| {
+            let own = by_column.by_ref().take(self.columns_of(unit).len());
+            match self.settings.method {
+                Method::Rfe => -own.map(|(_, weights)| square(weights)).sum::<f64>(),
+                _ => own.map(|(&j, weights)| self.beta_of_column(j, weights)).sum(),
+            }
+        };
+        let urgencies: Vec<f64> = units.iter().map(urgency).collect();
+        urgencies.into_iter().map(|urgency| self.rank(urgency)).collect()
+    }
+
     fn candidate(&self, unit: usize, constant: bool) -> Candidate {
         let (criterion, urgency) = match (self.settings.method, &self.frozen) {
             (Method::Rfe, _) => {
-                let squares = self.squared_weights(unit);
+                let squares = self.over_columns(unit, |_, weights| square(weights));
                 (squares, -squares)
             }
             (_, Some(frozen)) => (frozen[unit], frozen[unit]),
@@ -291,38 +326,32 @@ impl<'a> Elimination<'a> {
             return candidates;
         }
         let count = count - candidates.len();
-        let reach = match self.settings.method {
-            // What does not change has not moved.
-            Method::Smfs => Some(0.0),
-            Method::Crfe | Method::Rfe => self.solver.travelled(),
-        };
-        let Some(reach) = reach else {
-            candidates.extend(self.front.units().map(|unit| self.candidate(unit, false)));
-            return candidates;
-        };
         let mut front = std::mem::take(&mut self.front);
-        front.nearest(
-            count,
-            reach,
-            |unit| {
-                let candidate = self.candidate(unit, false);
-                // Of Σ w² it is the root that moves by at most the length of the way.
-                let rank = if self.settings.method == Method::Rfe {
-                    -candidate.criterion.sqrt()
-                } else {
-                    candidate.urgency
-                };
-                (rank, candidate)
-            },
-            &mut candidates,
-        );
+        self.solver.mark(front.begin_pass());
+        if front.is_worn() {
+            self.solver.mark(0);
+            front.know_all(|units| self.ranks(units));
+        }
+        let drifts = match self.settings.method {
+            // What is frozen does not move.
+            Method::Smfs => Some([Drift::NONE; MARKS]),
+            Method::Crfe | Method::Rfe => self.solver.drifts(),
+        };
+        let look = |unit| {
+            let candidate = self.candidate(unit, false);
+            (self.rank(candidate.urgency), candidate)
+        };
+        match drifts {
+            Some(drifts) => front.nearest(count, &drifts, look, &mut candidates),
+            None => candidates.extend(front.units().map(|unit| look(unit).1)),
+        }
         self.front = front;
         candidates
     }
 
     /// Mean β over the units present.
     fn mean_beta(&self) -> f64 {
-        let sum: f64 = if self.solver.travelled().is_some() {
+        let sum: f64 = if self.solver.is_lazy() {
             let decisions = self.solver.decisions(0);
             -(0..self.settings.measure.classes).map(|k| decisions[[k, k]] - self.solver.bias(k)).sum::<f64>()
         } else {
@@ -344,10 +373,15 @@ impl<'a> Elimination<'a> {
     }
 }
 
+/// Σ w².
+fn square(weights: &[f64]) -> f64 {
+    weights.iter().map(|w| w * w).sum()
+}
+
 /// Classes up to which the weights of a column need no allocation.
 const FEW_CLASSES: usize = 16;
 
-/// By how much a unit's rank (β, or √Σw² for RFE) can move for each step that the models travel: Cauchy–Schwarz over the
+/// By how much a unit's rank (β, or √Σw² for RFE) can move for each step that the models move: Cauchy–Schwarz over the
 /// machines, the triangle inequality over the columns.
 fn slope(method: Method, problem: &Problem<'_>, leverage: &Array2<f64>, unit: &Unit) -> f64 {
     let lengths = unit.columns.iter().map(|&j| {

@@ -1,24 +1,43 @@
 //! Which units could go next, without computing the criterion of all of them.
 //!
-//! The rank of a unit (the highest goes first) moves by at most its slope times the way T that the models have travelled
-//! ([`crate::svm::PathSolver::travelled`]). So what was known of it once bounds it for ever: rank ≤ offset + slope · T. One
-//! pass over the bounds computes only the ranks that could still be among the best, and finds exactly those.
+//! What the rank of a unit was at a mark bounds it from then on: it is at most `scale` times that, plus the unit's slope times
+//! `reach` ([`crate::svm::Drift`]). Most units are known from mark 0, when all were computed; those that had to be looked at
+//! since, the near ones, from the mark of the step when that was. Only ranks that could be among the best by these bounds
+//! are computed, and the best are found exactly.
 
 use super::elimination::TIE;
+use crate::svm::{Drift, MARKS};
 
-/// Bounds looked at together.
+/// Bounds of far units that are looked at together.
 const BLOCK: usize = 16;
+/// All units are computed anew when one of this many has become near.
+const NEAR_SHARE: usize = 8;
+/// So many of the near units, the best, are looked at first, so that the bar is high from the start.
+const LEADERS: usize = 16;
 
-/// Upper bounds of the ranks of the units that may go.
+/// Upper bounds of the ranks of the units that may go (the highest goes first).
 #[derive(Debug, Clone, Default)]
 pub struct Front {
     units: Vec<usize>,
-    offset: Vec<f64>,
+    /// The ranks at mark 0; of near units, −∞.
+    rank: Vec<f64>,
     slope: Vec<f64>,
     /// Where each unit is among `units`.
     place: Vec<Option<usize>>,
-    /// The best units of the last pass: they are looked at first, so that the bar is high from the start.
-    leaders: Vec<usize>,
+    near: Vec<Near>,
+    /// Whether there is a mark 0.
+    known: bool,
+    /// The mark of the last pass.
+    mark: usize,
+}
+
+/// A unit that was looked at since mark 0.
+#[derive(Debug, Clone, Copy)]
+struct Near {
+    unit: usize,
+    rank: f64,
+    slope: f64,
+    mark: usize,
 }
 
 impl Front {
@@ -26,8 +45,8 @@ impl Front {
     pub fn new(units: &[usize], slopes: Vec<f64>, count: usize) -> Self {
         let mut place = vec![None; count];
         units.iter().enumerate().for_each(|(at, &unit)| place[unit] = Some(at));
-        let offset = vec![f64::INFINITY; units.len()];
-        Self { units: units.to_vec(), offset, slope: slopes, place, leaders: Vec::new() }
+        let rank = vec![f64::INFINITY; units.len()];
+        Self { units: units.to_vec(), rank, slope: slopes, place, ..Self::default() }
     }
 
     /// How many units there are.
@@ -44,64 +63,100 @@ impl Front {
     pub fn remove(&mut self, unit: usize) {
         let Some(at) = self.place.get_mut(unit).and_then(Option::take) else { return };
         self.units.swap_remove(at);
-        self.offset.swap_remove(at);
+        self.rank.swap_remove(at);
         self.slope.swap_remove(at);
         if let Some(&moved) = self.units.get(at) {
             self.place[moved] = Some(at);
         }
+        if let Some(at) = self.near.iter().position(|near| near.unit == unit) {
+            self.near.swap_remove(at);
+        }
+    }
+
+    /// Begins a pass; gives the number under which the models of now are to be marked.
+    pub fn begin_pass(&mut self) -> usize {
+        self.mark = self.mark % (MARKS - 1) + 1;
+        self.mark
+    }
+
+    /// Whether all ranks should be computed, and the models marked as number 0.
+    pub fn is_worn(&self) -> bool {
+        !self.known || NEAR_SHARE * self.near.len() > self.units.len()
+    }
+
+    /// Takes the ranks of all units, for mark 0.
+    pub fn know_all(&mut self, ranks: impl FnOnce(&[usize]) -> Vec<f64>) {
+        self.near.clear();
+        self.known = true;
+        self.rank = ranks(&self.units);
+        self.rank.iter_mut().for_each(|rank| *rank = known(*rank));
     }
 
     /// Adds to `found` what `look` (which gives the rank, too) says of a set of units that holds the `count` of highest rank
-    /// and all that are tied with the last of them.
+    /// and all that are tied with the last of them. The models have drifted since the marks.
     pub fn nearest<C>(
         &mut self,
         count: usize,
-        travelled: f64,
+        drifts: &[Drift; MARKS],
         look: impl Fn(usize) -> (f64, C),
         found: &mut Vec<C>,
     ) {
-        let mut bar = Bar::new(count);
-        let mut seen: Vec<(f64, usize, C)> = Vec::new();
-        for unit in std::mem::take(&mut self.leaders) {
-            if let Some(at) = self.place[unit] {
-                self.see(at, travelled, &look, &mut bar, &mut seen);
+        let mut pass = Pass { bar: Bar::new(count), seen: Vec::new(), look };
+        let leaders = LEADERS + count;
+        if self.near.len() > leaders {
+            self.near.select_nth_unstable_by(leaders, |a, b| b.rank.total_cmp(&a.rank));
+        }
+        for near in &mut self.near {
+            if near.mark == self.mark || !pass.excludes(near.rank, near.slope, drifts[near.mark]) {
+                (near.rank, near.mark) = (pass.see(near.unit), self.mark);
             }
         }
-        let looked_at = seen.len();
         for start in (0..self.units.len()).step_by(BLOCK) {
-            let end = (start + BLOCK).min(self.units.len());
-            let bounds = self.offset[start..end].iter().zip(&self.slope[start..end]);
-            let height = bar.height;
-            if !bounds.fold(false, |any, (offset, slope)| any | (offset + slope * travelled >= height)) {
+            let block = start..(start + BLOCK).min(self.units.len());
+            let mut bounds = self.rank[block.clone()].iter().zip(&self.slope[block.clone()]);
+            if bounds.fold(true, |all, (&rank, &slope)| all & pass.excludes(rank, slope, drifts[0])) {
                 continue;
             }
-            for at in start..end {
-                let unit = self.units[at];
-                if self.offset[at] + self.slope[at] * travelled >= bar.height
-                    && !seen[..looked_at].iter().any(|&(_, leader, _)| leader == unit)
-                {
-                    self.see(at, travelled, &look, &mut bar, &mut seen);
+            for at in block {
+                let (unit, slope) = (self.units[at], self.slope[at]);
+                let is_near = self.rank[at] == f64::NEG_INFINITY;
+                if !is_near && !pass.excludes(self.rank[at], slope, drifts[0]) {
+                    self.near.push(Near { unit, rank: pass.see(unit), slope, mark: self.mark });
+                    self.rank[at] = f64::NEG_INFINITY;
                 }
             }
         }
+        let Pass { bar, mut seen, .. } = pass;
         // A NaN ranks below all that are numbers, but is not lost if there are too few of those.
-        seen.retain(|&(rank, ..)| rank.is_nan() || rank >= bar.height);
-        self.leaders.extend(seen.iter().map(|&(_, unit, _)| unit).take(4 * count.max(4)));
-        found.extend(seen.into_iter().map(|(.., candidate)| candidate));
+        seen.retain(|&(rank, _)| rank.is_nan() || rank >= bar.height);
+        found.extend(seen.into_iter().map(|(_, candidate)| candidate));
+    }
+}
+
+/// What is not a number could be anything.
+fn known(rank: f64) -> f64 {
+    if rank.is_nan() { f64::INFINITY } else { rank }
+}
+
+/// One pass over the bounds.
+struct Pass<C, L> {
+    bar: Bar,
+    seen: Vec<(f64, C)>,
+    look: L,
+}
+
+impl<C, L: Fn(usize) -> (f64, C)> Pass<C, L> {
+    /// Whether a unit cannot be among the best.
+    fn excludes(&self, rank: f64, slope: f64, drift: Drift) -> bool {
+        drift.scale * rank + slope * drift.reach < self.bar.height
     }
 
-    fn see<C>(
-        &mut self,
-        at: usize,
-        travelled: f64,
-        look: &impl Fn(usize) -> (f64, C),
-        bar: &mut Bar,
-        seen: &mut Vec<(f64, usize, C)>,
-    ) {
-        let (rank, candidate) = look(self.units[at]);
-        self.offset[at] = if rank.is_nan() { f64::INFINITY } else { rank - self.slope[at] * travelled };
-        bar.raise(rank);
-        seen.push((rank, self.units[at], candidate));
+    /// Computes the rank of a unit.
+    fn see(&mut self, unit: usize) -> f64 {
+        let (rank, candidate) = (self.look)(unit);
+        self.bar.raise(rank);
+        self.seen.push((rank, candidate));
+        known(rank)
     }
 }
 

@@ -5,8 +5,8 @@
 
 use ndarray::{Array2, CowArray, Ix2};
 
-use super::solver::{by_row, decisions};
-use super::{Convergence, Gram, Newton, PathSolver, Problem, Watched, Woodbury};
+use super::solver::{MARKS, by_row, decisions};
+use super::{Convergence, Drift, Gram, Newton, PathSolver, Problem, Watched, Woodbury};
 
 /// Exact Newton along a path.
 pub struct Exact<'a> {
@@ -100,6 +100,15 @@ impl<'a> PathSolver<'a> for Exact<'a> {
         }
     }
 
+    fn weights_of_each(&self, columns: &[usize]) -> Vec<f64> {
+        let of_machine = |machine: usize| match &self.route {
+            Route::Gram(route) => route.weights(machine, columns),
+            _ => columns.iter().map(|&column| self.of_machine(machine, column)).collect(),
+        };
+        let by_machine: Vec<Vec<f64>> = (0..self.problem.machines()).map(of_machine).collect();
+        by_row(&by_machine, self.problem.classes).into_raw_vec_and_offset().0
+    }
+
     fn bias(&self, class: usize) -> f64 {
         let of_machine = |machine| match &self.route {
             Route::Gram(route) => route.bias(machine),
@@ -120,9 +129,19 @@ impl<'a> PathSolver<'a> for Exact<'a> {
         by_row(&by_machine, self.problem.classes)
     }
 
-    fn travelled(&self) -> Option<f64> {
+    fn mark(&mut self, mark: usize) {
+        if let Route::Gram(gram) = &mut self.route {
+            gram.mark(mark);
+        }
+    }
+
+    fn is_lazy(&self) -> bool {
+        matches!(self.route, Route::Gram(_))
+    }
+
+    fn drifts(&self) -> Option<[Drift; MARKS]> {
         match &self.route {
-            Route::Gram(gram) => Some(gram.travelled()),
+            Route::Gram(gram) => Some(gram.drifts()),
             Route::Woodbury(_) | Route::Primal(_) => None,
         }
     }

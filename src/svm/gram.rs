@@ -4,10 +4,11 @@
 //! rows only the kernel between them and the training rows. Removing a column is a rank-1 downdate of both.
 
 use super::inverse::Inverse;
-use super::lanes::{Square, axpy, dot, matrix_add_outer, rows_times};
+use super::lanes::{Square, axpy, columns_times, dot, matrix_add_outer, matrix_times, rows_times};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
-use super::newton::feature;
-use super::{Convergence, Problem, Watched};
+use super::newton::{cells, feature};
+use super::solver::MARKS;
+use super::{Convergence, Drift, Problem, Watched};
 
 /// Warm-started Newton in Gram space.
 pub struct Gram<'a> {
@@ -17,7 +18,6 @@ pub struct Gram<'a> {
     /// Columns at the last computation of the kernels from the data: downdates drift, so they are renewed at half of them.
     fresh_at: usize,
     machines: Vec<Machine>,
-    travelled: f64,
 }
 
 /// What fits and decision values are made of.
@@ -35,8 +35,9 @@ struct Kernels {
 struct Machine {
     margin: Margin,
     a: Vec<f64>,
-    /// The coefficients of the fit before.
-    before: Vec<f64>,
+    /// The coefficients at the marks, one after the other, and the square of their length.
+    marks: Vec<f64>,
+    squares: [f64; MARKS],
     inverse: Inverse,
     /// 2C_i θ_i: the gradient at the zero model is −Σ of these times x_i.
     start: Vec<f64>,
@@ -51,7 +52,7 @@ impl<'a> Gram<'a> {
     pub fn new(problem: Problem<'a>) -> Self {
         let columns: Vec<usize> = (0..problem.x.nrows()).collect();
         let machines = (0..problem.machines()).map(|machine| Machine::new(&problem, machine)).collect();
-        Self { problem, columns, kernels: Kernels::default(), fresh_at: 0, machines, travelled: 0.0 }
+        Self { problem, columns, kernels: Kernels::default(), fresh_at: 0, machines }
     }
 
     /// Fits all machines.
@@ -64,7 +65,6 @@ impl<'a> Gram<'a> {
             self.refresh(watched);
             total = self.fit_machines();
         }
-        self.travel();
         total
     }
 
@@ -78,30 +78,51 @@ impl<'a> Gram<'a> {
         &self.columns
     }
 
-    /// How far the models have come: between two fits the weights of column j, over the machines, and as computed, move by at
-    /// most ‖x_j‖ times the difference, by Cauchy–Schwarz for w_j = a·x_j.
-    pub fn travelled(&self) -> f64 {
-        self.travelled
+    /// Remembers the models as they are, under a number below [`MARKS`].
+    pub fn mark(&mut self, mark: usize) {
+        let rows = self.problem.y.len();
+        for machine in &mut self.machines {
+            machine.marks[mark * rows..(mark + 1) * rows].copy_from_slice(&machine.a);
+            machine.squares[mark] = dot(&machine.a, &machine.a);
+        }
     }
 
-    /// The length of the last step in coefficient space, and what rounding can add when a weight or a criterion made of the
-    /// weights is computed: each is a sum of at most rows + classes + columns products.
-    fn travel(&mut self) {
+    /// How the models have moved since each mark: w_j = a·x_j, so what of a is not a multiple of the coefficients at the mark
+    /// moves the weight by at most ‖x_j‖ times its length, by Cauchy–Schwarz.
+    pub fn drifts(&self) -> [Drift; MARKS] {
+        let (mut square, mut then, mut common) = (0.0, [0.0; MARKS], [0.0; MARKS]);
+        let mut products = [0.0; MARKS];
+        for machine in &self.machines {
+            matrix_times(&machine.marks, &machine.a, &mut products);
+            square += dot(&machine.a, &machine.a);
+            for mark in 0..MARKS {
+                common[mark] += products[mark];
+                then[mark] += machine.squares[mark];
+            }
+        }
+        // What rounding can add when a weight, or a criterion made of weights, is computed, now and at the mark: each is a
+        // sum of at most rows + classes + columns products.
         let terms = self.problem.y.len() + self.problem.classes + self.problem.x.nrows();
         let rounding = 16.0 * terms as f64 * f64::EPSILON;
-        let (mut step, mut before, mut now) = (0.0, 0.0, 0.0);
-        for machine in &mut self.machines {
-            step += machine.a.iter().zip(&machine.before).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-            before += dot(&machine.before, &machine.before);
-            now += dot(&machine.a, &machine.a);
-            machine.before.copy_from_slice(&machine.a);
-        }
-        self.travelled += step.sqrt() * (1.0 + rounding) + rounding * (before.sqrt() + now.sqrt());
+        std::array::from_fn(|mark| {
+            // Never zero: it multiplies what may be infinite.
+            let scale = if then[mark] > 0.0 { common[mark] / then[mark] } else { 0.0 }.max(f64::MIN_POSITIVE);
+            let apart = square - 2.0 * scale * common[mark] + scale * scale * then[mark];
+            let slack = rounding * (square.sqrt() + scale * then[mark].sqrt()).powi(2);
+            Drift { scale, reach: (apart.max(0.0) + slack).sqrt() }
+        })
     }
 
     /// The weights of a column by machine.
     pub fn weight(&self, machine: usize, column: usize) -> f64 {
         dot(feature(&self.problem, column), &self.machines[machine].a)
+    }
+
+    /// The weights of some columns.
+    pub fn weights(&self, machine: usize, columns: &[usize]) -> Vec<f64> {
+        let mut weights = vec![0.0; columns.len()];
+        columns_times(cells(&self.problem), columns, &self.machines[machine].a, &mut weights);
+        weights
     }
 
     /// The bias of a machine.
@@ -152,7 +173,7 @@ impl<'a> Gram<'a> {
 
     /// The models, bias first: from where another route can go on.
     pub fn models(&self) -> Vec<Vec<f64>> {
-        let weights = |machine| self.columns.iter().map(move |&column| self.weight(machine, column));
+        let weights = |machine| self.weights(machine, &self.columns);
         let model = |machine| std::iter::once(self.bias(machine)).chain(weights(machine)).collect();
         (0..self.machines.len()).map(model).collect()
     }
@@ -193,7 +214,8 @@ impl Machine {
         Self {
             margin,
             a: zeros(),
-            before: zeros(),
+            marks: vec![0.0; MARKS * rows],
+            squares: [0.0; MARKS],
             inverse: Inverse::new(rows),
             start,
             scale: 0.0,

@@ -4,28 +4,98 @@
 const LANES: usize = 8;
 
 /// Makes a function of its body twice, the second time for the 256-bit vectors of AVX2 (without FMA), and calls the one that
-/// the processor can run.
+/// the processor can run. `dots` in the body is the one that goes with it.
 macro_rules! wide {
     ($(#[$about:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block) => {
         $(#[$about])*
         pub fn $name($($argument: $type),*) $(-> $result)? {
-            #[inline(always)]
-            fn plain($($argument: $type),*) $(-> $result)? $body
-
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2")]
                 fn avx2($($argument: $type),*) $(-> $result)? {
-                    plain($($argument),*)
+                    #[allow(unused_imports, reason = "not every body needs it")]
+                    use avx2::dots;
+                    $body
                 }
                 if std::arch::is_x86_feature_detected!("avx2") {
                     #[expect(unsafe_code, reason = "the processor was asked whether it has AVX2")]
                     return unsafe { avx2($($argument),*) };
                 }
             }
-            plain($($argument),*)
+            #[allow(unused_imports, reason = "not every body needs it")]
+            use plain::dots;
+            $body
         }
     };
+}
+
+mod plain {
+    use super::LANES;
+
+    /// R sums Σ a_i b_i with one b: each has the bits of [`super::dot`], and they do not wait for one another.
+    #[inline(always)]
+    pub fn dots<const R: usize>(a: [&[f64]; R], b: &[f64]) -> [f64; R] {
+        let (b, b_tail) = b.as_chunks::<LANES>();
+        let mut lanes = [[0.0; LANES]; R];
+        let whole = a.map(|a| &a.as_chunks::<LANES>().0[..b.len()]);
+        for (start, y) in b.iter().enumerate() {
+            for r in 0..R {
+                let x = &whole[r][start];
+                for lane in 0..LANES {
+                    lanes[r][lane] += x[lane] * y[lane];
+                }
+            }
+        }
+        std::array::from_fn(|r| super::sum(lanes[r]) + super::tail(a[r], b_tail))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{
+        __m256d, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd, _mm256_castpd256_pd128,
+        _mm256_extractf128_pd, _mm256_hadd_pd, _mm256_mul_pd, _mm256_setr_pd, _mm256_setzero_pd,
+    };
+
+    use super::LANES;
+
+    /// The same as the plain one, to the bit. Written out, for the compiler makes vectors across the R sums and shuffles.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub fn dots<const R: usize>(a: [&[f64]; R], b: &[f64]) -> [f64; R] {
+        let (b, b_tail) = b.as_chunks::<LANES>();
+        let mut lanes = [[_mm256_setzero_pd(); 2]; R];
+        let whole = a.map(|a| &a.as_chunks::<LANES>().0[..b.len()]);
+        for (start, y) in b.iter().enumerate() {
+            let y = halves(y);
+            for r in 0..R {
+                let x = halves(&whole[r][start]);
+                for half in 0..2 {
+                    lanes[r][half] = _mm256_add_pd(lanes[r][half], _mm256_mul_pd(x[half], y[half]));
+                }
+            }
+        }
+        let mut sums = [0.0; R];
+        for r in 0..R {
+            sums[r] = sum(lanes[r]) + super::tail(a[r], b_tail);
+        }
+        sums
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn halves(x: &[f64; LANES]) -> [__m256d; 2] {
+        [_mm256_setr_pd(x[0], x[1], x[2], x[3]), _mm256_setr_pd(x[4], x[5], x[6], x[7])]
+    }
+
+    /// In the order of [`super::sum`].
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn sum(lanes: [__m256d; 2]) -> f64 {
+        let pairs = _mm256_hadd_pd(lanes[0], lanes[1]);
+        let fours = _mm_add_pd(_mm256_castpd256_pd128(pairs), _mm256_extractf128_pd::<1>(pairs));
+        _mm_cvtsd_f64(_mm_add_sd(fours, _mm_unpackhi_pd(fours, fours)))
+    }
 }
 
 #[inline(always)]
@@ -34,26 +104,10 @@ fn sum(lanes: [f64; LANES]) -> f64 {
     ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
-/// R sums Σ a_i b_i with one b: each has the bits of [`dot`], and they do not wait for one another.
+/// What is left of a sum when the lanes are full.
 #[inline(always)]
-fn dots<const R: usize>(a: [&[f64]; R], b: &[f64]) -> [f64; R] {
-    let whole = b.len() / LANES * LANES;
-    let mut lanes = [[0.0; LANES]; R];
-    for start in (0..whole).step_by(LANES) {
-        let y = &b[start..start + LANES];
-        for r in 0..R {
-            let x = &a[r][start..start + LANES];
-            for lane in 0..LANES {
-                lanes[r][lane] += x[lane] * y[lane];
-            }
-        }
-    }
-    let mut sums = [0.0; R];
-    for r in 0..R {
-        let tail: f64 = a[r][whole..].iter().zip(&b[whole..]).map(|(x, y)| x * y).sum();
-        sums[r] = sum(lanes[r]) + tail;
-    }
-    sums
+fn tail(a: &[f64], b_tail: &[f64]) -> f64 {
+    a[a.len() - b_tail.len()..].iter().zip(b_tail).map(|(x, y)| x * y).sum()
 }
 
 #[inline(always)]

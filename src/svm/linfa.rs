@@ -185,10 +185,6 @@ impl<'a> PathSolver<'a> for Linfa<'a> {
         decisions(self, self.watched.part(part))
     }
 
-    fn travelled(&self) -> Option<f64> {
-        None
-    }
-
     fn bias(&self, class: usize) -> f64 {
         self.biases[class]
     }

@@ -209,7 +209,8 @@ pub(super) fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> 
     decisions
 }
 
-fn cells<'b>(problem: &'b Problem<'_>) -> &'b [f64] {
+/// All columns, one after the other.
+pub(super) fn cells<'b>(problem: &'b Problem<'_>) -> &'b [f64] {
     problem.x.as_slice().expect("Problem::x is feature-major and contiguous, as solver() checks")
 }
 

@@ -113,6 +113,24 @@ impl Convergence {
     }
 }
 
+/// How many models of the past a solver remembers at once.
+pub const MARKS: usize = 64;
+
+/// How models have moved since a mark: the weights of column j, as a vector over the machines, are `scale` times those of before, and off
+/// that by at most ‖x_j‖ times `reach`, rounding included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drift {
+    /// Positive.
+    pub scale: f64,
+    /// At least zero.
+    pub reach: f64,
+}
+
+impl Drift {
+    /// Models that do not move.
+    pub const NONE: Self = Self { scale: 1.0, reach: 0.0 };
+}
+
 /// Feature-major parts whose decision values are read after every fit.
 #[derive(Debug, Default)]
 pub struct Watched<'a> {
@@ -165,15 +183,34 @@ pub trait PathSolver<'a>: Send {
     /// The weights of a column that is present, by class.
     fn weights_of(&self, column: usize, by_class: &mut [f64]);
 
+    /// The weights of some columns that are present, class by class, column by column.
+    fn weights_of_each(&self, columns: &[usize]) -> Vec<f64> {
+        let classes = self.problem().classes;
+        let mut weights = vec![0.0; classes * columns.len()];
+        for (by_class, &column) in weights.chunks_exact_mut(classes).zip(columns) {
+            self.weights_of(column, by_class);
+        }
+        weights
+    }
+
     /// The bias of a class.
     fn bias(&self, class: usize) -> f64;
 
     /// f_r(x) = w_r·x + b_r on the rows that were given to the n-th `watch`: rows × classes.
     fn decisions(&self, part: usize) -> Array2<f64>;
 
-    /// A number T that only grows, if the solver can promise this: between two fits the weights of column j, as a vector over
-    /// the machines, move by at most ‖x_j‖ times the growth of T, rounding included.
-    fn travelled(&self) -> Option<f64>;
+    /// Remembers the models of the last fit under a number below [`MARKS`], for [`PathSolver::drifts`].
+    fn mark(&mut self, _mark: usize) {}
+
+    /// Whether single weights cost less than all, and decision values less than either.
+    fn is_lazy(&self) -> bool {
+        false
+    }
+
+    /// How the models have moved since each mark, if the solver can tell.
+    fn drifts(&self) -> Option<[Drift; MARKS]> {
+        None
+    }
 
     /// Lets columns go; `fit` must follow before weights are read.
     fn remove(&mut self, columns: &[usize]);
