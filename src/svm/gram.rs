@@ -4,7 +4,7 @@
 //! rows only the kernel between them and the training rows. Removing a column is a rank-1 downdate of both.
 
 use super::inverse::Inverse;
-use super::lanes::{Square, axpy, columns_times, dot, matrix_add_outer, matrix_times, rows_times};
+use super::lanes::{Square, axpy, dot, matrix_add_outer, matrix_times, rows_times, some_rows_times};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
 use super::newton::{cells, feature};
 use super::solver::MARKS;
@@ -121,7 +121,7 @@ impl<'a> Gram<'a> {
     /// The weights of some columns.
     pub fn weights(&self, machine: usize, columns: &[usize]) -> Vec<f64> {
         let mut weights = vec![0.0; columns.len()];
-        columns_times(cells(&self.problem), columns, &self.machines[machine].a, &mut weights);
+        some_rows_times(cells(&self.problem), columns, &self.machines[machine].a, &mut weights);
         weights
     }
 

@@ -53,8 +53,9 @@ mod plain {
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
-        __m256d, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd, _mm256_castpd256_pd128,
-        _mm256_extractf128_pd, _mm256_hadd_pd, _mm256_mul_pd, _mm256_setr_pd, _mm256_setzero_pd,
+        __m256d, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd,
+        _mm256_castpd256_pd128, _mm256_extractf128_pd, _mm256_hadd_pd, _mm256_mul_pd, _mm256_setr_pd,
+        _mm256_setzero_pd,
     };
 
     use super::LANES;
@@ -65,7 +66,11 @@ mod avx2 {
     pub fn dots<const R: usize>(a: [&[f64]; R], b: &[f64]) -> [f64; R] {
         let (b, b_tail) = b.as_chunks::<LANES>();
         let mut lanes = [[_mm256_setzero_pd(); 2]; R];
-        let whole = a.map(|a| &a.as_chunks::<LANES>().0[..b.len()]);
+        // Loops, not closures: these would not be compiled for AVX2.
+        let mut whole = [&[][..]; R];
+        for r in 0..R {
+            whole[r] = &a[r].as_chunks::<LANES>().0[..b.len()];
+        }
         for (start, y) in b.iter().enumerate() {
             let y = halves(y);
             for r in 0..R {
@@ -107,14 +112,40 @@ fn sum(lanes: [f64; LANES]) -> f64 {
 /// What is left of a sum when the lanes are full.
 #[inline(always)]
 fn tail(a: &[f64], b_tail: &[f64]) -> f64 {
-    a[a.len() - b_tail.len()..].iter().zip(b_tail).map(|(x, y)| x * y).sum()
+    let mut sum = 0.0;
+    for (x, y) in a[a.len() - b_tail.len()..].iter().zip(b_tail) {
+        sum += x * y;
+    }
+    sum
+}
+
+/// y += Σ_r u_r · a_r, in this order.
+#[inline(always)]
+fn combine<const R: usize>(u: [f64; R], a: [&[f64]; R], y: &mut [f64]) {
+    let mut whole = [&[][..]; R];
+    let mut rest = [&[][..]; R];
+    for r in 0..R {
+        (whole[r], rest[r]) = a[r][..y.len()].as_chunks::<4>();
+    }
+    let (y_whole, y_rest) = y.as_chunks_mut::<4>();
+    for (at, y) in y_whole.iter_mut().enumerate() {
+        for r in 0..R {
+            let x = &whole[r][at];
+            for lane in 0..4 {
+                y[lane] += u[r] * x[lane];
+            }
+        }
+    }
+    for (at, y) in y_rest.iter_mut().enumerate() {
+        for r in 0..R {
+            *y += u[r] * rest[r][at];
+        }
+    }
 }
 
 #[inline(always)]
 fn add_scaled(factor: f64, x: &[f64], y: &mut [f64]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y += factor * x;
-    }
+    combine([factor], [x], y);
 }
 
 wide! {
@@ -151,6 +182,38 @@ wide! {
 }
 
 wide! {
+    /// product = Σ_i x_i · row_i over the rows of a square matrix: its product with x, if it is symmetric.
+    symmetric_times(cells: &[f64], x: &[f64], product: &mut [f64]) {
+        let size = x.len().max(1);
+        product.fill(0.0);
+        let (mut fours, mut x_fours) = (cells.chunks_exact(4 * size), x.chunks_exact(4));
+        for (four, x) in (&mut fours).zip(&mut x_fours) {
+            let (a, b) = four.split_at(2 * size);
+            let ((a, b), (c, d)) = (a.split_at(size), b.split_at(size));
+            combine([x[0], x[1], x[2], x[3]], [a, b, c, d], product);
+        }
+        for (row, &x) in fours.remainder().chunks_exact(size).zip(x_fours.remainder()) {
+            add_scaled(x, row, product);
+        }
+    }
+}
+
+wide! {
+    /// products_i = row_i · x over some rows of a matrix of x.len() columns.
+    some_rows_times(cells: &[f64], rows: &[usize], x: &[f64], products: &mut [f64]) {
+        let row = |i: usize| &cells[i * x.len()..(i + 1) * x.len()];
+        let mut four = rows.chunks_exact(4);
+        let mut sums = products.chunks_exact_mut(4);
+        for (four, sums) in (&mut four).zip(&mut sums) {
+            sums.copy_from_slice(&dots([row(four[0]), row(four[1]), row(four[2]), row(four[3])], x));
+        }
+        for (&i, sum) in four.remainder().iter().zip(sums.into_remainder()) {
+            *sum = dots([row(i)], x)[0];
+        }
+    }
+}
+
+wide! {
     /// cells += factor · u vᵀ, row by row.
     matrix_add_outer(cells: &mut [f64], factor: f64, u: &[f64], v: &[f64]) {
         for (row, &u) in cells.chunks_exact_mut(v.len().max(1)).zip(u) {
@@ -162,50 +225,98 @@ wide! {
 }
 
 wide! {
-    /// product += Σ_i u_i · row_i over the rows of a matrix, a range of each.
+    /// cells += Σ_l factor_l · u_l u_lᵀ of a square matrix, the u_l one after the other.
+    matrix_add_outers(cells: &mut [f64], factors: &[f64], u: &[f64]) {
+        let size = u.len() / factors.len().max(1);
+        let (mut fours, mut vectors) = (factors.chunks_exact(4), u.chunks_exact((4 * size).max(1)));
+        for (f, four) in (&mut fours).zip(&mut vectors) {
+            let (a, b) = four.split_at(2 * size);
+            let ((a, b), (c, d)) = (a.split_at(size), b.split_at(size));
+            for (i, row) in cells.chunks_exact_mut(size).enumerate() {
+                combine([f[0] * a[i], f[1] * b[i], f[2] * c[i], f[3] * d[i]], [a, b, c, d], row);
+            }
+        }
+        for (factor, u) in fours.remainder().iter().zip(vectors.remainder().chunks_exact(size.max(1))) {
+            for (row, u_i) in cells.chunks_exact_mut(size).zip(u) {
+                add_scaled(factor * u_i, u, row);
+            }
+        }
+    }
+}
+
+wide! {
+    /// product += Σ_i u_i · row_i over the rows of a matrix, a range of each; rows whose u is zero are not touched.
     rows_times(cells: &[f64], width: usize, range: std::ops::Range<usize>, u: &[f64], product: &mut [f64]) {
-        for (row, &u) in cells.chunks_exact(width.max(1)).zip(u) {
-            add_scaled(u, &row[range.clone()], product);
+        let part = |i: usize| &cells[i * width + range.start..i * width + range.end];
+        let mut four = [0; 4];
+        let mut waiting = 0;
+        for i in (0..u.len()).filter(|&i| u[i] != 0.0) {
+            four[waiting] = i;
+            waiting += 1;
+            if waiting == 4 {
+                waiting = 0;
+                let [a, b, c, d] = four;
+                combine([u[a], u[b], u[c], u[d]], [part(a), part(b), part(c), part(d)], product);
+            }
+        }
+        for &i in &four[..waiting] {
+            add_scaled(u[i], part(i), product);
         }
     }
 }
 
 wide! {
-    /// products_c = column_c · v for some columns of a matrix that lies column by column.
-    columns_times(cells: &[f64], columns: &[usize], v: &[f64], products: &mut [f64]) {
-        let column = |j: usize| &cells[j * v.len()..(j + 1) * v.len()];
-        let mut four = columns.chunks_exact(4);
-        let mut sums = products.chunks_exact_mut(4);
-        for (four, sums) in (&mut four).zip(&mut sums) {
-            let a = [column(four[0]), column(four[1]), column(four[2]), column(four[3])];
-            sums.copy_from_slice(&dots(a, v));
-        }
-        for (&j, sum) in four.remainder().iter().zip(sums.into_remainder()) {
-            *sum = dots([column(j)], v)[0];
-        }
-    }
-}
-
-wide! {
-    /// sum += Σ_c w_c · column_c over some columns of a matrix that lies column by column.
-    add_columns(cells: &[f64], columns: &[usize], w: &[f64], sum: &mut [f64]) {
-        let length = sum.len();
+    /// sum += Σ_c w_c · column_c over some columns of a matrix that lies column by column, a range of each.
+    add_columns(matrix: Columns<'_>, range: std::ops::Range<usize>, w: &[f64], sum: &mut [f64]) {
         // A block of the sum stays in the nearest cache while the columns pass by.
-        for start in (0..length).step_by(1024) {
-            let block = start..(start + 1024).min(length);
-            let part = |j: usize| &cells[j * length + block.start..j * length + block.end];
-            let sum = &mut sum[block.clone()];
-            let (mut four, mut weights) = (columns.chunks_exact(4), w.chunks_exact(4));
+        for (block, sum) in sum.chunks_mut(1024).enumerate() {
+            let start = range.start + 1024 * block;
+            let end = start + sum.len();
+            let part = |j: usize| &matrix.column(j)[start..end];
+            let (mut four, mut weights) = (matrix.which.chunks_exact(4), w.chunks_exact(4));
             for (j, w) in (&mut four).zip(&mut weights) {
-                let parts = part(j[0]).iter().zip(part(j[1])).zip(part(j[2])).zip(part(j[3]));
-                for (sum, (((a, b), c), d)) in sum.iter_mut().zip(parts) {
-                    *sum = *sum + w[0] * a + w[1] * b + w[2] * c + w[3] * d;
-                }
+                combine([w[0], w[1], w[2], w[3]], [part(j[0]), part(j[1]), part(j[2]), part(j[3])], sum);
             }
             for (&j, &w) in four.remainder().iter().zip(weights.remainder()) {
                 add_scaled(w, part(j), sum);
             }
         }
+    }
+}
+
+wide! {
+    /// products_c += column_c · v for some columns of a matrix that lies column by column, a range of each.
+    add_columns_times(matrix: Columns<'_>, range: std::ops::Range<usize>, v: &[f64], products: &mut [f64]) {
+        let part = |j: usize| &matrix.column(j)[range.clone()];
+        let mut four = matrix.which.chunks_exact(4);
+        let mut sums = products.chunks_exact_mut(4);
+        for (four, sums) in (&mut four).zip(&mut sums) {
+            let products = dots([part(four[0]), part(four[1]), part(four[2]), part(four[3])], v);
+            for (sum, product) in sums.iter_mut().zip(products) {
+                *sum += product;
+            }
+        }
+        for (&j, sum) in four.remainder().iter().zip(sums.into_remainder()) {
+            *sum += dots([part(j)], v)[0];
+        }
+    }
+}
+
+/// Some columns of a matrix that lies column by column.
+#[derive(Clone, Copy)]
+pub struct Columns<'a> {
+    /// The whole matrix.
+    pub cells: &'a [f64],
+    /// The length of a column.
+    pub length: usize,
+    /// Which.
+    pub which: &'a [usize],
+}
+
+impl<'a> Columns<'a> {
+    #[inline(always)]
+    fn column(self, j: usize) -> &'a [f64] {
+        &self.cells[j * self.length..(j + 1) * self.length]
     }
 }
 
@@ -293,7 +404,12 @@ impl Square {
         matrix_add_outer(&mut self.cells, factor, u, u);
     }
 
-    /// The same on and below the diagonal only.
+    /// self += Σ_l factor_l · u_l u_lᵀ, the u_l one after the other.
+    pub fn add_outers(&mut self, factors: &[f64], u: &[f64]) {
+        matrix_add_outers(&mut self.cells, factors, u);
+    }
+
+    /// As [`Square::add_outer`], on and below the diagonal only.
     pub fn add_outer_below(&mut self, factor: f64, u: &[f64]) {
         for (i, (row, &u_i)) in self.cells.chunks_exact_mut(self.size).zip(u).enumerate() {
             axpy(factor * u_i, &u[..=i], &mut row[..=i]);
@@ -315,19 +431,19 @@ impl Square {
         self.cells.chunks_exact_mut(self.size).for_each(|row| row[j] = 0.0);
     }
 
-    /// self · x.
+    /// self · x of a symmetric matrix.
     pub fn times(&self, x: &[f64]) -> Vec<f64> {
         let mut product = vec![0.0; self.size];
         self.times_into(x, &mut product);
         product
     }
 
-    /// self · x, into a vector that is there.
+    /// self · x of a symmetric matrix, into a vector that is there.
     pub fn times_into(&self, x: &[f64], product: &mut [f64]) {
-        matrix_times(&self.cells, x, product);
+        symmetric_times(&self.cells, x, product);
     }
 
-    /// xᵀ · self · x.
+    /// xᵀ · self · x of a symmetric matrix.
     pub fn form(&self, x: &[f64]) -> f64 {
         dot(x, &self.times(x))
     }
@@ -353,21 +469,7 @@ impl Square {
 
     /// The lower Cholesky factor, in place (what is above the diagonal is left over). `None` if not positive definite.
     pub fn cholesky(mut self) -> Option<Factor> {
-        let size = self.size;
-        for i in 0..size {
-            let (above, rest) = self.cells.split_at_mut(i * size);
-            let row = &mut rest[..size];
-            for j in 0..i {
-                let pivot = &above[j * size..j * size + j + 1];
-                row[j] = (row[j] - dot(&row[..j], &pivot[..j])) / pivot[j];
-            }
-            let square = row[i] - dot(&row[..i], &row[..i]);
-            if square.is_nan() || square <= 0.0 {
-                return None;
-            }
-            row[i] = square.sqrt();
-        }
-        Some(Factor(self))
+        factorise(&mut self).then_some(Factor(self))
     }
 }
 
@@ -377,28 +479,64 @@ pub struct Factor(Square);
 impl Factor {
     /// (L Lᵀ)⁻¹.
     pub fn inverse(self) -> Square {
-        let size = self.0.size;
         let mut inverted = self.0;
+        invert_lower(&mut inverted);
+        let mut product = Square::zeros(inverted.size);
+        add_square_of_lower(&inverted, &mut product);
+        product.mirror();
+        product
+    }
+}
+
+wide! {
+    /// L⁻¹ in the place of L.
+    invert_lower(lower: &mut Square) {
+        let size = lower.size;
+        let mut coefficients = vec![0.0; size];
         for i in 0..size {
-            let (above, rest) = inverted.cells.split_at_mut(i * size);
+            let (above, rest) = lower.cells.split_at_mut(i * size);
             let row = &mut rest[..size];
             let pivot = row[i].recip();
-            let coefficients = row[..i].to_vec();
+            coefficients[..i].copy_from_slice(&row[..i]);
             row.fill(0.0);
-            for (k, coefficient) in coefficients.iter().enumerate() {
-                axpy(-coefficient * pivot, &above[k * size..=k * size + k], &mut row[..=k]);
+            for k in 0..i {
+                add_scaled(-coefficients[k] * pivot, &above[k * size..=k * size + k], &mut row[..=k]);
             }
             row[i] = pivot;
         }
-        let mut product = Square::zeros(size);
-        for i in 0..size {
-            let row = &inverted.row(i)[..=i];
+    }
+}
+
+wide! {
+    /// product += Lᵀ L, on and below the diagonal.
+    add_square_of_lower(lower: &Square, product: &mut Square) {
+        for i in 0..lower.size {
+            let row = &lower.row(i)[..=i];
             for j in 0..=i {
-                axpy(row[j], &row[..=j], &mut product.row_mut(j)[..=j]);
+                add_scaled(row[j], &row[..=j], &mut product.row_mut(j)[..=j]);
             }
         }
-        product.mirror();
-        product
+    }
+}
+
+wide! {
+    /// The lower Cholesky factor in the place of the lower half; false if the matrix is not positive definite.
+    factorise(matrix: &mut Square) -> bool {
+        let size = matrix.size;
+        for i in 0..size {
+            let (above, rest) = matrix.cells.split_at_mut(i * size);
+            let row = &mut rest[..size];
+            for j in 0..i {
+                let pivot = &above[j * size..j * size + j + 1];
+                row[j] = (row[j] - dots([&row[..j]], &pivot[..j])[0]) / pivot[j];
+            }
+            let square = row[i] - dots([&row[..i]], &row[..i])[0];
+            if square.is_nan() || square <= 0.0 {
+                return false;
+            }
+            row[i] = square.sqrt();
+        }
+        true
     }
 }
 

@@ -14,5 +14,7 @@ use exact::Exact;
 use gram::Gram;
 use linfa::Linfa;
 use newton::Newton;
-pub use solver::{ClassWeight, Convergence, Drift, MARKS, PathSolver, Problem, SolverKind, Watched, decisions, solver};
+pub use solver::{
+    ClassWeight, Convergence, Drift, MARKS, PathSolver, Problem, SolverKind, Watched, decisions, solver,
+};
 use woodbury::Woodbury;

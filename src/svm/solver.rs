@@ -5,7 +5,7 @@ use std::str::FromStr;
 use ndarray::{Array2, ArrayView2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
-use super::lanes::add_columns;
+use super::lanes::{Columns, add_columns};
 use super::{Exact, Linfa};
 use crate::error::{Error, Result};
 
@@ -257,7 +257,8 @@ pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) 
         weights.iter_mut().zip(&of_column[own.clone()]).for_each(|(of_class, &weight)| of_class.push(weight));
     }
     for (decisions, weights) in by_class.iter_mut().zip(&weights) {
-        add_columns(cells, columns, weights, decisions);
+        let columns = Columns { cells, length: rows, which: columns };
+        add_columns(columns, 0..rows, weights, decisions);
     }
     by_row(&by_class, classes)
 }

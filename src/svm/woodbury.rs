@@ -4,9 +4,9 @@
 //! H⁻¹ g = g − X_Sᵀ (K_SS + diag(1/2C_i))⁻¹ X_S g. The gradient is that of w, so rounding in K costs steps, not the answer.
 
 use super::inverse::Inverse;
-use super::lanes::{Square, axpy, dot};
+use super::lanes::{Square, add_columns, add_columns_times, axpy, dot};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
-use super::newton::{against, decisions, feature, norm};
+use super::newton::{feature, norm, some_columns};
 use super::{Convergence, Problem};
 
 /// Warm-started Newton on w with solves in Gram space.
@@ -112,6 +112,23 @@ impl Machine {
         }
         Convergence { converged: residual <= ACCEPTABLE, residual, iterations: MOST_STEPS }
     }
+}
+
+/// −Σ_i v_i x_i, bias first.
+fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; columns.len() + 1];
+    sums[0] = v.iter().sum();
+    add_columns_times(some_columns(problem, columns), 0..v.len(), v, &mut sums[1..]);
+    sums.iter_mut().for_each(|sum| *sum = -*sum);
+    sums
+}
+
+/// w·x_i + b for every row, bias first in w.
+fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
+    let mut decisions = vec![w[0]; problem.y.len()];
+    let rows = 0..decisions.len();
+    add_columns(some_columns(problem, columns), rows, &w[1..], &mut decisions);
+    decisions
 }
 
 #[cfg(test)]
