@@ -9,7 +9,7 @@ use crate::cli::{ReportArgs, RunArgs};
 use crate::data::{Dataset, Level};
 use crate::error::{Error, Result, printable};
 use crate::history::History;
-use crate::report::{Answer, Progress, TABLES, summary, write_report};
+use crate::report::{Answer, Progress, outputs, summary, write_report};
 use crate::run::{
     EventKind, Gate, Live, Plan, Records, RunDirectory, RunEvent, Shard, Source, TaskId, default_threads,
 };
@@ -33,9 +33,9 @@ pub fn run(args: &RunArgs) -> Result<u8> {
     history.apply(&RunEvent { seq: 0, task: None, kind: EventKind::RunStarted(plan.info.clone()) });
     if let Some(directory) = &directory {
         if args.output.force {
-            directory.start_anew(&TABLES)?;
+            directory.start_anew(&outputs())?;
         }
-        if let Some(mut records) = directory.resume(&plan, &TABLES)? {
+        if let Some(mut records) = directory.resume(&plan, &outputs())? {
             // A shard makes no tables: it must know what is finished, not remember it.
             take_up(&mut records, &plan, &share, &mut history)?;
             tell_notes(&records.notes());
@@ -51,6 +51,9 @@ pub fn run(args: &RunArgs) -> Result<u8> {
             say(format_args!("crfe-tui: ended by signal {signal}{remedy}"));
         }
         return Ok(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)));
+    }
+    if let Some(directory) = &directory {
+        directory.pack();
     }
     match &directory {
         Some(directory) if !shard.is_whole() => {

@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::cli::SlurmArgs;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::report::TABLES;
-use crate::run::{Plan, RunDirectory, SUBMITTED, Shard};
+use crate::report::outputs;
+use crate::run::{Plan, REPORT_JOB, RunDirectory, SUBMITTED, Shard};
 use crate::say::{print, say};
-
-const REPORT: &str = "report.sbatch";
 
 /// Checks that the run can be run, writes the scripts, and says how to submit and how to watch; the exit code.
 pub fn slurm(args: &SlurmArgs) -> Result<u8> {
@@ -24,9 +22,9 @@ pub fn slurm(args: &SlurmArgs) -> Result<u8> {
     let plan = Plan::new(spec, data)?;
     let directory = RunDirectory::claim(&args.out, Shard::WHOLE)?;
     if args.force {
-        directory.start_anew(&TABLES)?;
+        directory.start_anew(&outputs())?;
     }
-    directory.resume(&plan, &TABLES)?;
+    directory.resume(&plan, &outputs())?;
     let place = Place::new(&args.out)?;
     let tasks = usize::from(args.tasks);
     if tasks > plan.tasks().len() {
@@ -36,13 +34,13 @@ pub fn slurm(args: &SlurmArgs) -> Result<u8> {
         ));
     }
     place.write(SUBMITTED, &place.shards(args))?;
-    place.write(REPORT, &place.report(args))?;
+    place.write(REPORT_JOB, &place.report(args))?;
     let name = |file: &str| String::from_utf8_lossy(&quoted(place.out.join(file).as_os_str())).into_owned();
     let (program, out) = (quoted(place.program.as_os_str()), quoted(place.out.as_os_str()));
     let told = format!(
         "Submit:\n  sbatch --dependency=afterany:$(sbatch --parsable {} | cut -d';' -f1) {}\nWatch:\n  {} open {}\n",
         name(SUBMITTED),
-        name(REPORT),
+        name(REPORT_JOB),
         String::from_utf8_lossy(&program),
         String::from_utf8_lossy(&out),
     );
