@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::cli::CheckArgs;
 use crate::data::{Dataset, Level};
 use crate::error::{Error, Result, printable, printable_json};
-use crate::headless::print;
 use crate::run::{Plan, RunInfo, default_threads};
+use crate::say::print;
 
 /// Looks at a file and prints what a run would say and take; the exit code.
 pub fn check(args: &CheckArgs) -> Result<u8> {
@@ -17,12 +17,13 @@ pub fn check(args: &CheckArgs) -> Result<u8> {
             let cost = Cost::new(&plan);
             let text =
                 if args.json { pretty(&as_json(&plan.info, &cost))? } else { as_text(&plan.info, &cost) };
-            print(&text)?;
+            print(text.as_bytes())?;
             Ok(0)
         }
         Err(error) if args.json => {
             let code = error.exit_code();
-            print(&pretty(&json!({ "usable": false, "error": error.to_string(), "exit_code": code }))?)?;
+            let refusal = json!({ "usable": false, "error": error.to_string(), "exit_code": code });
+            print(pretty(&refusal)?.as_bytes())?;
             Ok(code)
         }
         Err(error) => Err(error),

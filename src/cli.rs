@@ -1,8 +1,10 @@
 //! The command line: what can be asked for. Precedence: flags, `CRFE_*` environment, configuration file, defaults.
 
 use std::ffi::OsString;
+use std::num::{ParseFloatError, ParseIntError};
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -59,6 +61,19 @@ pub enum Command {
     /// Say what was understood of a file, what is wrong with it, and what a run would take
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Box<CheckArgs>),
+}
+
+impl Command {
+    /// What it would compute, if it computes.
+    fn spec(&self) -> Option<&SpecArgs> {
+        match self {
+            Self::Explore(args) => Some(&args.spec),
+            Self::Run(args) => Some(&args.spec),
+            Self::Slurm(args) => Some(&args.spec),
+            Self::Check(args) => Some(&args.spec),
+            _ => None,
+        }
+    }
 }
 
 const CHECK_EXAMPLES: &str = "\
@@ -135,10 +150,10 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
     pub threads: Option<u16>,
     /// Wait before the first elimination
-    #[arg(long, env = "CRFE_PAUSED", help_heading = "Running")]
+    #[arg(long, env = "CRFE_PAUSED", value_parser = yes_or_no(), help_heading = "Running")]
     pub paused: bool,
     /// Do not record the run
-    #[arg(long, env = "CRFE_NO_JOURNAL", help_heading = "Running")]
+    #[arg(long, env = "CRFE_NO_JOURNAL", value_parser = yes_or_no(), help_heading = "Running")]
     pub no_journal: bool,
     /// How it is shown.
     #[command(flatten)]
@@ -173,16 +188,16 @@ pub struct ScreenArgs {
     #[arg(long, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
     pub fps: Option<f64>,
     /// Leave the mouse to the terminal
-    #[arg(long, env = "CRFE_NO_MOUSE")]
+    #[arg(long, env = "CRFE_NO_MOUSE", value_parser = yes_or_no())]
     pub no_mouse: bool,
     /// Colours: auto, true, 256, 16 or none
     #[arg(long, value_name = "HOW", env = "CRFE_COLORS", default_value = "auto", value_parser = ["auto", "true", "256", "16", "none"])]
     pub colors: String,
     /// For a light background
-    #[arg(long, env = "CRFE_LIGHT")]
+    #[arg(long, env = "CRFE_LIGHT", value_parser = yes_or_no())]
     pub light: bool,
     /// Only ASCII characters
-    #[arg(long, env = "CRFE_ASCII")]
+    #[arg(long, env = "CRFE_ASCII", value_parser = yes_or_no())]
     pub ascii: bool,
 }
 
@@ -295,6 +310,16 @@ pub struct OutputArgs {
     pub quiet: bool,
 }
 
+const STOP_HELP: &str = "\
+How the size of the answer is chosen:
+- knee: on each split where total conformity, which falls as features go, bends most; looks at no test row
+- beta: the β rule, the paper's: before the mean β first drops by more than --sigma standard deviations
+- 1se: the smallest size whose mean set size is within one standard error of the best; looks at test rows
+- cv: the size with the best 5-fold cross-validated accuracy of RFE, as scikit-learn's RFECV; slower
+- none: no size is chosen; ranking.csv has the order
+- a number: that many features
+Of knee, beta and cv the answer has the median over the splits.";
+
 /// Everything that determines the result.
 #[derive(Debug, Args)]
 pub struct SpecArgs {
@@ -361,13 +386,13 @@ pub struct SpecArgs {
     #[arg(long, value_name = "CHAR", env = "CRFE_DECIMAL", value_parser = decimal, help_heading = "Data")]
     decimal: Option<char>,
     /// The first line is data; columns are called c1, c2, …
-    #[arg(long, env = "CRFE_NO_HEADER", help_heading = "Data")]
+    #[arg(long, env = "CRFE_NO_HEADER", value_parser = yes_or_no(), help_heading = "Data")]
     no_header: bool,
     /// Number columns of the same name (a, a.1, a.2) instead of refusing them
-    #[arg(long, env = "CRFE_DEDUP_NAMES", help_heading = "Data")]
+    #[arg(long, env = "CRFE_DEDUP_NAMES", value_parser = yes_or_no(), help_heading = "Data")]
     dedup_names: bool,
     /// Lines are features and columns are patients: put the table on its side
-    #[arg(long, env = "CRFE_TRANSPOSE", help_heading = "Data")]
+    #[arg(long, env = "CRFE_TRANSPOSE", value_parser = yes_or_no(), help_heading = "Data")]
     transpose: bool,
     /// Values such as <0.5 in a column of numbers: bound (0.5) or na (missing) [default: refused]
     #[arg(long, value_name = "HOW", env = "CRFE_CENSORED", help_heading = "Data")]
@@ -428,10 +453,17 @@ pub struct SpecArgs {
     #[arg(long, value_name = "STEP", env = "CRFE_STEP", default_value = "1", help_heading = "Method")]
     step: StepSize,
     /// How the size of the answer is chosen: knee, beta, 1se, cv, none or a number
-    #[arg(long, value_name = "RULE", env = "CRFE_STOP", default_value = "knee", help_heading = "Method")]
+    #[arg(
+        long,
+        value_name = "RULE",
+        env = "CRFE_STOP",
+        default_value = "knee",
+        long_help = STOP_HELP,
+        help_heading = "Method"
+    )]
     stop: StopRule,
     /// End each path where --stop beta or --stop N says, instead of at one feature
-    #[arg(long, env = "CRFE_EARLY", help_heading = "Method")]
+    #[arg(long, env = "CRFE_EARLY", value_parser = yes_or_no(), help_heading = "Method")]
     early: bool,
     /// k of the β rule: standard deviations
     #[arg(
@@ -454,7 +486,7 @@ pub struct SpecArgs {
     )]
     window: f64,
     /// The paper's protocol: shared calibration, squared hinge, C = 1, λ = 0.5, ε = 0.1, β rule with k = 5, 20 splits
-    #[arg(long, env = "CRFE_PAPER", help_heading = "Method")]
+    #[arg(long, env = "CRFE_PAPER", value_parser = yes_or_no(), help_heading = "Method")]
     paper: bool,
 
     /// How many random splits
@@ -518,10 +550,10 @@ pub struct SpecArgs {
     )]
     epsilon: f64,
     /// p-values by class: coverage is aimed at in every class
-    #[arg(long, env = "CRFE_MONDRIAN", help_heading = "Splits and coverage")]
+    #[arg(long, env = "CRFE_MONDRIAN", value_parser = yes_or_no(), help_heading = "Splits and coverage")]
     mondrian: bool,
     /// Randomised p-values: coverage is exact instead of at least
-    #[arg(long, env = "CRFE_SMOOTHED", help_heading = "Splits and coverage")]
+    #[arg(long, env = "CRFE_SMOOTHED", value_parser = yes_or_no(), help_heading = "Splits and coverage")]
     smoothed: bool,
     /// weighted, or published: the score behind the paper's published curves (guarantee void)
     #[arg(
@@ -532,6 +564,11 @@ pub struct SpecArgs {
         help_heading = "Splits and coverage"
     )]
     score: Score,
+}
+
+/// Of a flag in the environment: true, yes, on, 1 and their opposites.
+fn yes_or_no() -> clap::builder::BoolishValueParser {
+    clap::builder::BoolishValueParser::new()
 }
 
 fn delimiter(text: &str) -> std::result::Result<char, String> {
@@ -636,8 +673,8 @@ pub enum Parsed {
 /// Reads the command line, the environment and the configuration file.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
     let args = with_command(args.into_iter().collect());
-    let defaults = config::load()?;
-    let command = with_defaults(Cli::command(), &defaults, false)?;
+    let defaults = checked(config::load()?)?;
+    let command = with_defaults(Cli::command(), &defaults);
     let matches = match command.clone().try_get_matches_from(&args) {
         Ok(matches) => matches,
         Err(said) => return Ok(Parsed::Said(said)),
@@ -665,6 +702,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
     };
     Ok(match Cli::from_arg_matches(&matches) {
         Ok(mut cli) => {
+            if let (Some(spec), Some((_, sub))) = (cli.command.spec(), matches.subcommand()) {
+                blame_the_file(spec, sub, &defaults)?;
+            }
             if let (Command::Slurm(slurm), Some((_, sub))) = (&mut cli.command, matches.subcommand()) {
                 slurm.run_options = as_flags(sub, &defaults);
             }
@@ -719,23 +759,70 @@ fn wants_paper(matches: &ArgMatches) -> bool {
     matches!(matches.try_get_one::<bool>("paper"), Ok(Some(true)))
 }
 
-/// Puts the values of the configuration file in place of the built-in defaults, in every command that has the option.
-fn with_defaults(command: clap::Command, defaults: &config::Defaults, nested: bool) -> Result<clap::Command> {
-    let options = |command: &clap::Command| -> Vec<String> {
-        command.get_arguments().map(|arg| arg.get_id().to_string()).collect()
-    };
-    let mut command = command;
-    if !nested {
-        let known: Vec<String> = command.get_subcommands().flat_map(options).collect();
-        if let Some((name, _)) =
-            defaults.values.iter().find(|(name, _)| !known.contains(&name.replace('-', "_")))
-        {
+/// Refuses what the configuration file cannot mean, by its name there; what is not set in it is left out.
+fn checked(mut defaults: config::Defaults) -> Result<config::Defaults> {
+    let command = Cli::command();
+    for (name, value) in &defaults.values {
+        let id = name.replace('-', "_");
+        let holds = |sub: &&clap::Command| sub.get_arguments().any(|arg| *arg.get_id() == id);
+        let Some(sub) = command.get_subcommands().find(holds) else {
             return Err(Error::usage(format!("there is no option '{name}'"))
                 .file(&defaults.file)
                 .remedy("see crfe-tui run --help for the options"));
+        };
+        if let Some(remedy) = fault_of_value(sub, &id, value).filter(|_| !value.is_empty()) {
+            return Err(Error::usage(format!("{name} cannot be '{value}'"))
+                .file(&defaults.file)
+                .remedy(remedy));
         }
     }
-    let own = options(&command);
+    defaults.values.retain(|(_, value)| !value.is_empty());
+    Ok(defaults)
+}
+
+/// What is wrong with a value, if the command would refuse it.
+fn fault_of_value(sub: &clap::Command, id: &str, value: &str) -> Option<String> {
+    let option = sub.get_arguments().find(|arg| *arg.get_id() == id)?;
+    let long = option.get_long()?;
+    if !option.get_action().takes_values() {
+        return (!["true", "false"].contains(&value)).then(|| "write true or false".to_owned());
+    }
+    // Values are looked at before what else is missing.
+    let said = sub.clone().try_get_matches_from([sub.get_name(), &format!("--{long}={value}")]).err()?;
+    let flag = format!("--{long} ");
+    match said.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) if option.starts_with(&flag) => {}
+        _ => return None,
+    }
+    Some(match (said.get(ContextKind::ValidValue), std::error::Error::source(&said)) {
+        (Some(ContextValue::Strings(values)), _) => format!("write one of {}", values.join(", ")),
+        (_, Some(source)) if source.is::<ParseIntError>() || source.is::<ParseFloatError>() => {
+            "write a number".to_owned()
+        }
+        (_, Some(source)) => source.to_string(),
+        (_, None) => "correct it".to_owned(),
+    })
+}
+
+/// A setting that is out of range is the file's fault if it comes from there.
+fn blame_the_file(spec: &SpecArgs, matches: &ArgMatches, defaults: &config::Defaults) -> Result<()> {
+    let Err(error) = spec.spec() else { return Ok(()) };
+    let sentence = error.to_string();
+    let of_file = |(name, _): &&(String, String)| {
+        let id = name.replace('-', "_");
+        sentence.starts_with(&format!("--{name} "))
+            && matches.try_get_raw(&id).is_ok()
+            && matches.value_source(&id) == Some(ValueSource::DefaultValue)
+    };
+    match defaults.values.iter().find(of_file) {
+        Some(_) => Err(Error::usage(sentence.trim_start_matches('-')).file(&defaults.file)),
+        None => Ok(()),
+    }
+}
+
+/// Puts the values of the configuration file in place of the built-in defaults, in every command that has the option.
+fn with_defaults(mut command: clap::Command, defaults: &config::Defaults) -> clap::Command {
+    let own: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
     for (name, value) in &defaults.values {
         let id = name.replace('-', "_");
         if own.contains(&id) {
@@ -745,13 +832,9 @@ fn with_defaults(command: clap::Command, defaults: &config::Defaults, nested: bo
     }
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     for name in names {
-        let sub = command.find_subcommand(&name).cloned();
-        if let Some(sub) = sub {
-            let changed = with_defaults(sub, defaults, true)?;
-            command = command.mut_subcommand(name, |_| changed);
-        }
+        command = command.mut_subcommand(name, |sub| with_defaults(sub, defaults));
     }
-    Ok(command)
+    command
 }
 
 #[cfg(test)]
@@ -807,24 +890,57 @@ mod tests {
         }
     }
 
+    /// The configuration file that is printed, with every setting taken in.
+    fn uncommented() -> config::Defaults {
+        let printed = crate::shell::configuration_file();
+        let as_printed = config::parse("printed.toml".into(), &printed).unwrap();
+        assert!(as_printed.values.is_empty() && as_printed.keys.bindings.is_empty());
+        let setting = |line: &&str| line.starts_with('#') && !line.starts_with("# ");
+        let settings: String =
+            printed.lines().filter(setting).map(|line| format!("{}\n", &line[1..])).collect();
+        config::parse("printed.toml".into(), &settings).unwrap()
+    }
+
     #[test]
-    fn the_example_configuration_shows_every_default() {
-        let uncommented: String = crate::shell::CONFIGURATION
-            .lines()
-            .filter_map(|line| line.strip_prefix("# "))
-            .filter(|line| line.contains(" = ") || line.starts_with('['))
-            .map(|line| format!("{line}\n"))
-            .collect();
-        let defaults = config::parse("example.toml".into(), &uncommented).unwrap();
-        assert!(defaults.values.len() > 15 && defaults.keys.bindings.len() == 1);
-        let command = with_defaults(Cli::command(), &defaults, false).unwrap();
-        let matches = command.try_get_matches_from(["crfe-tui", "run", "data.csv"]).unwrap();
-        let Command::Run(args) = Cli::from_arg_matches(&matches).unwrap().command else { panic!("not run") };
-        assert_eq!(args.spec.spec().unwrap(), RunOptions::default().check().unwrap());
-        assert_eq!(
-            config::parse("example.toml".into(), crate::shell::CONFIGURATION).unwrap().values.len(),
-            0
-        );
+    fn the_printed_configuration_holds_every_option_and_changes_nothing() {
+        let all = uncommented();
+        let command = Cli::command();
+        for sub in ["run", "explore"].map(|name| command.find_subcommand(name).unwrap()) {
+            for option in sub.get_arguments().filter_map(clap::Arg::get_long) {
+                let of_one_run = ["shard", "force"].contains(&option);
+                assert_eq!(all.values.iter().any(|(name, _)| name == option), !of_one_run, "{option}");
+            }
+        }
+        let defaults = checked(all).unwrap();
+        for line in ["run data.csv", "explore data.csv", "explore data.csv --fps 7 --paper"] {
+            let words = || std::iter::once("crfe-tui").chain(line.split(' '));
+            let parsed = |command: clap::Command| {
+                Cli::from_arg_matches(&command.try_get_matches_from(words()).unwrap()).unwrap()
+            };
+            let (usual, configured) =
+                (parsed(Cli::command()), parsed(with_defaults(Cli::command(), &defaults)));
+            assert_eq!(format!("{usual:?}"), format!("{configured:?}"));
+        }
+        let mut keymap = crate::tui::Keymap::default();
+        let usual = format!("{keymap:?}");
+        assert_eq!(defaults.keys.bindings.len(), keymap.bindings().len());
+        keymap.rebind(&defaults.keys.bindings).unwrap();
+        assert_eq!(format!("{keymap:?}"), usual);
+    }
+
+    #[test]
+    fn a_bad_value_in_the_file_is_named_as_the_file_names_it() {
+        for (text, sentence) in [
+            ("fps = 'x'", "c.toml: fps cannot be 'x'; write a number from 0.1 to 240"),
+            ("colors = 'red'", "c.toml: colors cannot be 'red'; write one of auto, true, 256, 16, none"),
+            ("threads = 0", "c.toml: threads cannot be '0'; 0 is not in 1..=65535"),
+            ("mondrian = 'perhaps'", "c.toml: mondrian cannot be 'perhaps'; write true or false"),
+            ("method = ['crfe', 'ridge']", "c.toml: method cannot be 'crfe,ridge'; write crfe, rfe or smfs"),
+            ("frames = 3", "c.toml: there is no option 'frames'; see crfe-tui run --help for the options"),
+        ] {
+            let error = checked(config::parse("c.toml".into(), text).unwrap()).unwrap_err();
+            assert_eq!(error.to_string(), sentence);
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! `crfe-tui run` and `crfe-tui report`: no screen; progress on standard error, the answer on standard output, files in the
 //! run's directory.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use crossbeam_channel::select;
@@ -10,10 +9,11 @@ use crate::cli::{ReportArgs, RunArgs};
 use crate::data::{Dataset, Level};
 use crate::error::{Error, Result, printable};
 use crate::history::History;
-use crate::report::{Answer, Progress, TABLES, summary, write_report};
+use crate::report::{Answer, Progress, outputs, summary, write_report};
 use crate::run::{
     EventKind, Gate, Live, Plan, Records, RunDirectory, RunEvent, Shard, Source, TaskId, default_threads,
 };
+use crate::say::{print, say};
 use crate::signals::Signals;
 
 /// Runs to the end; the exit code.
@@ -33,9 +33,9 @@ pub fn run(args: &RunArgs) -> Result<u8> {
     history.apply(&RunEvent { seq: 0, task: None, kind: EventKind::RunStarted(plan.info.clone()) });
     if let Some(directory) = &directory {
         if args.output.force {
-            directory.start_anew(&TABLES)?;
+            directory.start_anew(&outputs())?;
         }
-        if let Some(mut records) = directory.resume(&plan, &TABLES)? {
+        if let Some(mut records) = directory.resume(&plan, &outputs())? {
             // A shard makes no tables: it must know what is finished, not remember it.
             take_up(&mut records, &plan, &share, &mut history)?;
             tell_notes(&records.notes());
@@ -43,21 +43,27 @@ pub fn run(args: &RunArgs) -> Result<u8> {
     }
     let tasks: Vec<TaskId> = share.iter().copied().filter(|&task| history.trace(task).is_none()).collect();
     if tasks.len() < share.len() && !quiet {
-        eprintln!("{} of {} tasks were finished before", share.len() - tasks.len(), share.len());
+        say(format_args!("{} of {} tasks were finished before", share.len() - tasks.len(), share.len()));
     }
     if let Some(signal) = compute(&plan, tasks, args, &mut history, directory.clone())? {
         if !quiet {
             let remedy = if directory.is_some() { "; the same command goes on from here" } else { "" };
-            eprintln!("crfe-tui: ended by signal {signal}{remedy}");
+            say(format_args!("crfe-tui: ended by signal {signal}{remedy}"));
         }
         return Ok(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)));
+    }
+    if let Some(directory) = &directory {
+        directory.pack();
     }
     match &directory {
         Some(directory) if !shard.is_whole() => {
             if !quiet {
                 let (done, out) = (share.len() - history.failed().len(), directory.path().to_string_lossy());
-                eprintln!("shard {shard}: {done} of {} tasks are finished", share.len());
-                eprintln!("when all shards are, crfe-tui report {} makes the tables", printable(&out));
+                say(format_args!("shard {shard}: {done} of {} tasks are finished", share.len()));
+                say(format_args!(
+                    "when all shards are, crfe-tui report {} makes tables, figures and report.html",
+                    printable(&out)
+                ));
             }
             Ok(exit_code(&history))
         }
@@ -68,7 +74,7 @@ pub fn run(args: &RunArgs) -> Result<u8> {
 fn say_what_was_understood(plan: &Plan) {
     for note in &plan.info.audit.notes {
         let mark = if note.level == Level::Warning { "warning: " } else { "" };
-        eprintln!("{mark}{}", crate::error::printable(&note.text));
+        say(format_args!("{mark}{}", crate::error::printable(&note.text)));
     }
 }
 
@@ -88,7 +94,7 @@ fn take_up(records: &mut Records, plan: &Plan, share: &[TaskId], history: &mut H
 
 fn tell_notes(notes: &[String]) {
     for note in notes {
-        eprintln!("warning: {}", printable(note));
+        say(format_args!("warning: {}", printable(note)));
     }
 }
 
@@ -116,7 +122,7 @@ fn compute(
         history.apply(&event);
         progress.event(&event);
         if let (EventKind::TaskFailed { message }, Some(task)) = (&event.kind, event.task) {
-            eprintln!("crfe-tui: {task} failed: {}", printable(message));
+            say(format_args!("crfe-tui: {task} failed: {}", printable(message)));
         }
     };
     progress.finish();
@@ -142,10 +148,11 @@ fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
     tell_answer(history, args.output.json)?;
     if !args.output.quiet && !args.output.json {
         match &args.output.out {
-            Some(out) => {
-                eprintln!("\nTables, figures and report.html are in {}", printable(&out.to_string_lossy()))
-            }
-            None => eprintln!("\nNo files were written; add --out RUN for tables, figures and a report"),
+            Some(out) => say(format_args!(
+                "\nTables, figures and report.html are in {}",
+                printable(&out.to_string_lossy())
+            )),
+            None => say("\nNo files were written; add --out RUN for tables, figures and a report"),
         }
     }
     Ok(exit_code(history))
@@ -166,7 +173,7 @@ fn tell_answer(history: &History, json: bool) -> Result<()> {
     } else {
         summary(&answer)
     };
-    print(&text)
+    print(text.as_bytes())
 }
 
 /// Makes tables, figures and the page from journals alone; the exit code.
@@ -182,33 +189,25 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     let missing = records.tasks() - history.finished_tasks().count();
     if missing > 0 {
         let failed = history.failed().len();
-        eprintln!(
+        say(format_args!(
             "warning: {missing} of {} tasks are not finished ({failed} failed); the tables are of the others",
             records.tasks()
-        );
+        ));
     }
     let plan = match Plan::find(records.info(), args.data.as_deref()) {
         Ok(plan) => Some(plan),
         Err(why) => {
-            eprintln!("predictions.csv and reproduce.py are left out: {why}");
+            say(format_args!("predictions.csv and reproduce.py are left out: {why}"));
             None
         }
     };
     write_report(&args.run, &history, plan.as_ref())?;
     tell_answer(&history, args.json)?;
     if !args.quiet && !args.json {
-        eprintln!("\nTables, figures and report.html are in {}", printable(&args.run.to_string_lossy()));
+        say(format_args!(
+            "\nTables, figures and report.html are in {}",
+            printable(&args.run.to_string_lossy())
+        ));
     }
     Ok(if missing > 0 { 4 } else { 0 })
-}
-
-/// Prints; a reader that has gone is not an error.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Error::output(format!("standard output cannot be written: {error}")))
-        }
-        _ => Ok(()),
-    }
 }

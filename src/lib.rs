@@ -40,6 +40,9 @@
 //! # Ok::<(), crfe::Error>(())
 //! ```
 
+// Standard error is for `say`, standard output for `headless::print`: neither may panic.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 pub mod check;
 pub mod cli;
 pub mod config;
@@ -52,6 +55,7 @@ pub mod headless;
 pub mod history;
 pub mod report;
 pub mod run;
+pub mod say;
 pub mod select;
 pub mod shell;
 mod signals;

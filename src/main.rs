@@ -1,8 +1,11 @@
 //! Parse, dispatch, exit code.
 
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 use std::process::ExitCode;
 
 use crfe::cli::{Command, Parsed, parse};
+use crfe::say::say;
 
 fn main() -> ExitCode {
     let outcome = match parse(std::env::args_os()) {
@@ -25,7 +28,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("crfe-tui: {error}");
+            say(format_args!("crfe-tui: {error}"));
             ExitCode::from(error.exit_code())
         }
     }

@@ -1,20 +1,33 @@
 //! What a shell wants from the program: completions, man pages, a commented configuration file.
 
-use std::io::Write;
+use std::fmt::Write;
 
-use clap::CommandFactory;
+use clap::{Arg, CommandFactory};
+use clap_complete::Shell;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::error::{Error, Result};
+use crate::say::print;
+use crate::tui::Keymap;
 
-/// The configuration file with every option at its default, commented out.
-pub const CONFIGURATION: &str = include_str!("config.example.toml");
+/// Options of one run: in a file that holds for all runs they would do harm.
+const OF_ONE_RUN: [&str; 4] = ["shard", "force", "help", "version"];
 
 /// Prints the completions of a shell; the exit code.
 pub fn completions(args: &CompletionsArgs) -> Result<u8> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "crfe-tui", &mut script);
-    print(&script)
+    if args.shell == Shell::Bash {
+        script = with_labels_that_match(script);
+    }
+    print(&script).map(|()| 0)
+}
+
+/// clap_complete 4.6 writes the dash of the program's name as `__` where it sets `cmd`, and as `__subcmd__` in the labels
+/// that are to match it, so that no option of a command would ever be completed.
+fn with_labels_that_match(script: Vec<u8>) -> Vec<u8> {
+    let script = String::from_utf8_lossy(&script);
+    script.replace("crfe__subcmd__tui__subcmd__", "crfe__tui__subcmd__").into_bytes()
 }
 
 /// Prints a man page; the exit code.
@@ -33,21 +46,70 @@ pub fn man(args: &ManArgs) -> Result<u8> {
     clap_mangen::Man::new(command)
         .render(&mut page)
         .map_err(|error| Error::internal(format!("the man page could not be put together: {error}")))?;
-    print(&page)
+    print(&page).map(|()| 0)
 }
 
 /// Prints the commented configuration file; the exit code.
 pub fn configuration() -> Result<u8> {
-    print(CONFIGURATION.as_bytes())
+    print(configuration_file().as_bytes()).map(|()| 0)
 }
 
-/// Prints; a reader that has gone is not an error.
-fn print(bytes: &[u8]) -> Result<u8> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Error::output(format!("standard output cannot be written: {error}")))
+/// The configuration file with every option and every key at its default, commented out: explanations begin with `# `,
+/// settings with `#`.
+pub(crate) fn configuration_file() -> String {
+    let mut text = "\
+# crfe-tui: settings for every run. Put this file at ~/.config/crfe-tui/config.toml, or name it in CRFE_CONFIG.
+# Every setting shows its default; take the # before its name away to change it. \"\" and [] mean: not set.
+# Flags and CRFE_* variables are stronger than this file.
+"
+    .to_owned();
+    let command = Cli::command();
+    let commands = ["run", "explore"].into_iter().filter_map(|name| command.find_subcommand(name));
+    let (mut known, mut chapters) = (Vec::new(), Vec::<(&str, Vec<&Arg>)>::new());
+    for option in commands.flat_map(clap::Command::get_arguments) {
+        let Some(name) = option.get_long().filter(|name| !OF_ONE_RUN.contains(name)) else { continue };
+        if known.contains(&name) {
+            continue;
         }
-        _ => Ok(0),
+        known.push(name);
+        let chapter = option.get_help_heading().unwrap_or("Other");
+        match chapters.iter_mut().find(|(title, _)| *title == chapter) {
+            Some((_, options)) => options.push(option),
+            None => chapters.push((chapter, vec![option])),
+        }
     }
+    // Writing to a String cannot fail.
+    for (title, options) in chapters {
+        let _ = writeln!(text, "\n# --- {title}");
+        for option in options {
+            let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+            let name = option.get_long().unwrap_or_default();
+            let _ = writeln!(text, "# {help}\n#{name} = {}", default_of(option));
+        }
+    }
+    let _ = writeln!(text, "\n# --- Keys of the dashboard: an action and its keys\n#[keys]");
+    for binding in Keymap::default().bindings() {
+        let keys: Vec<String> = binding.keys.iter().map(|key| quoted(&key.name())).collect();
+        let _ = writeln!(text, "# {}\n#{} = [{}]", binding.words, binding.name, keys.join(", "));
+    }
+    text
+}
+
+/// The default of an option, as TOML.
+fn default_of(option: &Arg) -> String {
+    if !option.get_action().takes_values() {
+        return "false".to_owned();
+    }
+    let defaults = option.get_default_values().iter().map(|value| value.to_string_lossy());
+    let value = defaults.collect::<Vec<_>>().join(",");
+    if option.get_value_delimiter().is_some() {
+        let words: Vec<String> = value.split(',').filter(|word| !word.is_empty()).map(quoted).collect();
+        return format!("[{}]", words.join(", "));
+    }
+    if value.parse::<f64>().is_ok() { value } else { quoted(&value) }
+}
+
+/// A word of TOML.
+fn quoted(word: &str) -> String {
+    toml::Value::String(word.to_owned()).to_string()
 }

@@ -7,39 +7,44 @@ use std::path::{Path, PathBuf};
 use crate::cli::SlurmArgs;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::report::TABLES;
-use crate::run::{Plan, RunDirectory, SUBMITTED, Shard};
-
-const REPORT: &str = "report.sbatch";
+use crate::report::outputs;
+use crate::run::{Plan, REPORT_JOB, RunDirectory, SUBMITTED, Shard};
+use crate::say::{print, say};
 
 /// Checks that the run can be run, writes the scripts, and says how to submit and how to watch; the exit code.
 pub fn slurm(args: &SlurmArgs) -> Result<u8> {
     let spec = args.spec.spec()?;
+    if args.spec.data.as_os_str() == "-" {
+        return Err(Error::usage("the nodes of a cluster cannot read this standard input")
+            .remedy("write the table to a file on a disk that all nodes see"));
+    }
     let data = Dataset::load(&args.spec.data, &spec.schema, |_, _| {})?;
     let plan = Plan::new(spec, data)?;
     let directory = RunDirectory::claim(&args.out, Shard::WHOLE)?;
     if args.force {
-        directory.start_anew(&TABLES)?;
+        directory.start_anew(&outputs())?;
     }
-    directory.resume(&plan, &TABLES)?;
+    directory.resume(&plan, &outputs())?;
     let place = Place::new(&args.out)?;
     let tasks = usize::from(args.tasks);
     if tasks > plan.tasks().len() {
-        eprintln!("warning: {tasks} shards for {} tasks: some have nothing to do", plan.tasks().len());
+        say(format_args!(
+            "warning: {tasks} shards for {} tasks: some have nothing to do",
+            plan.tasks().len()
+        ));
     }
     place.write(SUBMITTED, &place.shards(args))?;
-    place.write(REPORT, &place.report(args))?;
+    place.write(REPORT_JOB, &place.report(args))?;
     let name = |file: &str| String::from_utf8_lossy(&quoted(place.out.join(file).as_os_str())).into_owned();
     let (program, out) = (quoted(place.program.as_os_str()), quoted(place.out.as_os_str()));
-    println!("Submit:");
-    println!(
-        "  sbatch --dependency=afterany:$(sbatch --parsable {} | cut -d';' -f1) {}",
+    let told = format!(
+        "Submit:\n  sbatch --dependency=afterany:$(sbatch --parsable {} | cut -d';' -f1) {}\nWatch:\n  {} open {}\n",
         name(SUBMITTED),
-        name(REPORT)
+        name(REPORT_JOB),
+        String::from_utf8_lossy(&program),
+        String::from_utf8_lossy(&out),
     );
-    println!("Watch:");
-    println!("  {} open {}", String::from_utf8_lossy(&program), String::from_utf8_lossy(&out));
-    Ok(0)
+    print(told.as_bytes()).map(|()| 0)
 }
 
 /// Where everything is, in absolute names: a node knows no other.
@@ -123,7 +128,7 @@ impl Place {
     fn report(&self, args: &SlurmArgs) -> Vec<u8> {
         let mut script = self.head(args, "slurm-report-%j.log");
         script.extend_from_slice(
-            b"#SBATCH --requeue\n\n# All tables, from the journals of the shards; run it again at any time.\n",
+            b"#SBATCH --requeue\n\n# Tables, figures and report.html, from the journals of the shards; run it again at any time.\n",
         );
         self.begin(&mut script);
         script.extend_from_slice(b" report -- ");

@@ -411,12 +411,7 @@ fn a_bad_configuration_is_named() {
         ran.stderr
     );
     let file = desk.file("config.toml", "splits = 'many'\n");
-    let ran = run(&file);
-    assert!(
-        ran.code == 2 && ran.stderr.contains("'many'") && ran.stderr.contains("--splits"),
-        "{}",
-        ran.stderr
-    );
+    refused(&run(&file), 2, &format!("{file}: splits cannot be 'many'; write a number"));
     let ran = run(desk.path("absent.toml").to_str().unwrap());
     assert!(ran.code == 2 && ran.stderr.contains("the configuration cannot be read"), "{}", ran.stderr);
 }
@@ -643,7 +638,7 @@ fn every_rule_gives_an_answer_or_says_why_not() {
     assert!(run.rows("predictions.csv").is_empty());
     // The rule rarely fires on these data; the splits on which it does not are counted and said.
     let run = Finished::new("data/synthetic.csv", &["--stop", "beta", "--sigma", "50"]);
-    assert!(run.cautions().contains("the beta rule never fired on 3 of 3 splits"), "{}", run.cautions());
+    assert!(run.cautions().contains("the β rule never fired on 3 of 3 splits"), "{}", run.cautions());
 }
 
 #[test]
@@ -719,4 +714,160 @@ fn wide_data_take_the_other_route() {
     assert_eq!(run.sizes(), (1..=60).collect());
     assert_eq!(run.values("trace.csv", 12), ["true".to_owned()].into(), "all models converged");
     assert_eq!(run.answer["methods"][0]["features"][0]["name"], "g0");
+}
+
+/// Standard error that takes nothing: a full device, and a pipe that nobody reads any more.
+#[test]
+fn a_run_goes_on_when_nobody_hears_it() {
+    let desk = Desk::new();
+    let heart = ["run", "data/heart.csv", "--splits", "2", "--out"];
+    let full = || Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        Stdio::from(writer)
+    };
+    run_into(&desk.path("HEARD"), "data/heart.csv", "--splits 2");
+    for (name, stderr) in [("FULL", full()), ("CLOSED", closed())] {
+        let run = desk.path(name);
+        let status = program().args(heart).arg(&run).stdout(Stdio::null()).stderr(stderr).status().unwrap();
+        assert_eq!(status.code(), Some(0), "{name}");
+        for table in ["summary.txt", "metrics.csv", "ranking.csv", "report.html"] {
+            let read = |run: &str| std::fs::read(desk.path(run).join(table)).unwrap();
+            assert_eq!(read(name), read("HEARD"), "{name}: {table}");
+        }
+    }
+    for stderr in [full(), closed()] {
+        let status = program().args(["check", "absent.csv"]).stderr(stderr).status().unwrap();
+        assert_eq!(status.code(), Some(3));
+    }
+}
+
+#[test]
+fn one_feature_is_the_answer_when_there_is_nothing_to_eliminate() {
+    let desk = Desk::new();
+    let rows: String = (0..60).map(|i| format!("{},{}\n", i * 7 % 13 + 9 * (i % 2), i % 2)).collect();
+    let one = desk.file("one.csv", &format!("a,class\n{rows}"));
+    for (name, options) in [("KNEE", ""), ("BETA", " --stop beta"), ("KEPT", " --keep a")] {
+        let ran = run_into(&desk.path(name), &one, &format!("--splits 3{options}"));
+        for words in
+            ["1 feature, 2 classes", "CRFE  1 feature  (", "nothing to eliminate", "    1  a ", "coverage"]
+        {
+            assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
+        }
+        assert!(!ran.stdout.contains("never fired"), "{}", ran.stdout);
+        assert_eq!(std::fs::read_to_string(desk.path(name).join("selected.txt")).unwrap(), "a\n");
+    }
+}
+
+#[test]
+fn one_split_says_nothing_of_stability() {
+    let desk = Desk::new();
+    let ran = run_into(&desk.path("RUN"), "data/heart.csv", "--splits 1");
+    assert!(
+        ran.stdout.contains("Caution: one split cannot show how stable the selection is"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_cluster_cannot_read_standard_input() {
+    let desk = Desk::new();
+    let ran = finish(program().args(["slurm", "-", "--tasks", "2", "--out"]).arg(desk.path("RUN")));
+    refused(
+        &ran,
+        2,
+        "the nodes of a cluster cannot read this standard input; write the table to a file on a disk that all nodes see",
+    );
+    assert!(desk.contents().is_empty());
+}
+
+#[test]
+fn starting_anew_deletes_all_of_the_old_run_and_nothing_else() {
+    let desk = Desk::new();
+    let run = desk.path("RUN");
+    run_into(&run, "data/heart.csv", "--splits 2 --quiet");
+    std::fs::write(run.join("notes.txt"), "mine").unwrap();
+    std::fs::write(run.join("figures/mine.svg"), "mine").unwrap();
+    // A shard makes no tables: what there is afterwards is of the old run.
+    let force = ["slurm", "data/heart.csv", "--lambda", "0.3", "--tasks", "2", "--force", "--out"];
+    let ran = finish(program().args(force).arg(&run));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let names = |directory: &Path| -> BTreeSet<String> {
+        let entries = std::fs::read_dir(directory).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let mut left = names(&run);
+    left.retain(|name| !name.starts_with(".lock-"));
+    assert_eq!(left, ["figures", "notes.txt", "report.sbatch", "shards.sbatch"].map(String::from).into());
+    assert_eq!(names(&run.join("figures")), ["mine.svg".to_owned()].into());
+}
+
+#[test]
+fn flags_in_the_environment_may_be_numbers_or_words() {
+    for (value, flag) in [("1", true), ("yes", true), ("true", true), ("0", false), ("no", false)] {
+        let ran = finish(program().env("CRFE_MONDRIAN", value).args([
+            "run",
+            "data/heart.csv",
+            "--splits",
+            "1",
+            "--quiet",
+            "--json",
+        ]));
+        assert_eq!(ran.code, 0, "{value}: {}", ran.stderr);
+        assert_eq!(json(&ran.stdout)["methods"][0]["achieved"]["coverage_band"].is_null(), flag, "{value}");
+    }
+}
+
+#[test]
+fn a_setting_out_of_range_is_blamed_on_the_file_that_holds_it() {
+    let desk = Desk::new();
+    let file = desk.file("c.toml", "lambda = 2\n");
+    let run = |options: &[&str]| {
+        finish(program().env("CRFE_CONFIG", &file).args(["check", "data/heart.csv"]).args(options))
+    };
+    refused(&run(&[]), 2, &format!("{file}: lambda 2 is out of range; give a number from 0 to 1"));
+    assert_eq!(run(&["--lambda", "0.5"]).code, 0, "a flag is stronger");
+    refused(&run(&["--lambda", "3"]), 2, "--lambda 3 is out of range; give a number from 0 to 1");
+}
+
+/// What a shell does with a script on its standard input; `None` where there is no such shell.
+fn shell(name: &str, options: &[&str], script: &str) -> Option<Ran> {
+    use std::io::Write;
+    let mut command = std::process::Command::new(name);
+    command.args(options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().ok()?;
+    child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Some(Ran {
+        code: output.status.code().unwrap(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    })
+}
+
+#[test]
+fn shells_complete_the_options_of_every_command() {
+    let completions = |shell: &str| finish(program().args(["completions", shell])).stdout;
+    let bash = completions("bash");
+    for (line, expected) in [
+        ("crfe-tui run --lam", "--lambda"),
+        ("crfe-tui explore --fp", "--fps"),
+        ("crfe-tui slurm --sba", "--sbatch"),
+        ("crfe-tui rep", "report"),
+    ] {
+        let ask =
+            "COMP_WORDS=($line); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_LINE=$line; COMP_POINT=${#line}
+            _crfe__tui crfe-tui \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"
+            printf '%s\\n' \"${COMPREPLY[@]}\"";
+        let Some(ran) = shell("bash", &["-s"], &format!("{bash}\nline='{line}'\n{ask}\n")) else { return };
+        assert_eq!((ran.code, ran.stdout.trim()), (0, expected), "{line}: {}", ran.stderr);
+    }
+    for name in ["zsh", "fish"] {
+        if let Some(ran) = shell(name, &["-n"], &completions(name)) {
+            assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name}");
+        }
+    }
 }

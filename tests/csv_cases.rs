@@ -73,7 +73,7 @@ const WARNED: [Case; 17] = [
         "duplicate_rows.csv",
         "",
         0,
-        "2 rows repeat an earlier row in everything: if they are the same patient, leave them out or use --group-col",
+        "2 rows repeat an earlier row in all columns used: if they are the same patient, leave them out or use --group-col",
     ),
     (
         "repeated_patients.csv",

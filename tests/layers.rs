@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 /// From left to right; the rim uses everything and nothing uses it.
-const ROOMS: [&str; 9] = ["error", "fault", "data", "svm", "select", "evaluate", "run", "history", "report"];
+const ROOMS: [&str; 10] =
+    ["error", "fault", "say", "data", "svm", "select", "evaluate", "run", "history", "report"];
 const RIM: [&str; 11] =
     ["check", "config", "cli", "headless", "tui", "main", "lib", "dashboard", "shell", "slurm", "signals"];
 

@@ -215,7 +215,7 @@ fn the_shell_gets_completions_pages_and_a_configuration() {
     assert_eq!(finish(program().arg("man")).code, 0);
     assert_eq!(finish(program().args(["man", "nothing"])).code, 2);
     let config = finish(program().arg("config"));
-    assert!(config.code == 0 && config.stdout.contains("# splits = 20"));
+    assert!(config.code == 0 && config.stdout.contains("\n#splits = 20\n"));
     let version = finish(program().arg("--version"));
     assert!(
         version.stdout.starts_with(&format!("crfe-tui {}", env!("CARGO_PKG_VERSION"))),

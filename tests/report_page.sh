@@ -6,6 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(realpath "$1")
 shots=${2:-}
+[ -z "$shots" ] || mkdir -p "$shots"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

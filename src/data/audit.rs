@@ -9,7 +9,7 @@ use super::Dataset;
 use super::cells::short;
 use super::features::{Features, Reason};
 use super::guess::is_mangled_gene;
-use super::names::listed;
+use super::names::{elided, listed, listed_whole};
 use super::target::Found;
 
 /// How much a note matters.
@@ -100,7 +100,7 @@ impl Audit {
             (Reason::Empty, Level::Notice, "dropped, without any value"),
             (
                 Reason::Missing(0.0),
-                Level::Notice,
+                Level::Warning,
                 "dropped, with too many missing values (see --max-missing)",
             ),
             (Reason::Constant, Level::Warning, "dropped, the same in all rows"),
@@ -176,7 +176,7 @@ impl Dataset {
             .classes
             .iter()
             .zip(self.class_counts())
-            .map(|(class, n)| format!("{} {n}", short(class)))
+            .map(|(class, n)| format!("{} {n}", elided(class)))
             .collect();
         let (units, columns) = (self.units.len(), self.columns.len());
         let encoded = if units == columns { String::new() } else { format!(" in {columns} columns") };
@@ -185,7 +185,7 @@ impl Dataset {
             rows(self.y.len()),
             word(units, "feature"),
             classes.len(),
-            listed(classes.iter().map(String::as_str))
+            listed_whole(classes.iter().cloned())
         ));
         let missing: Vec<_> = self.missing_by_variable().filter(|&missing| missing > 0).collect();
         if !missing.is_empty() {
@@ -261,6 +261,18 @@ mod tests {
             ]
         );
         assert_eq!(audit.notes[1].level, Level::Warning);
+    }
+
+    #[test]
+    fn long_labels_keep_their_ends_and_their_counts() {
+        let x = ndarray::array![[1.0], [2.0], [3.5]];
+        let long = |end: &str| format!("{} {end}", "a very long description of a diagnosis".repeat(3));
+        let data =
+            Dataset::from_arrays(x.view(), &[long("acute"), long("chronic"), long("acute")], None).unwrap();
+        assert_eq!(
+            data.audit.notes[0].text,
+            "3 rows, 1 feature, 2 classes: a very long des…diagnosis acute 2, a very long des…agnosis chronic 1"
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ use ndarray::ArrayView1;
 use super::Dataset;
 use super::audit::rows;
 use super::cells::short;
+use super::features::Reason;
 use super::names::listed;
 
 /// Fewer rows agree by chance.
@@ -31,14 +32,7 @@ impl Dataset {
             let said = self.pairs(&twins, "follows");
             self.audit.warn(format!("some columns are perfectly correlated with others: {said}"));
         }
-        let again = self.repeated_rows();
-        if again > 0 {
-            let repeat = if again == 1 { "repeats" } else { "repeat" };
-            self.audit.warn(format!(
-                "{} {repeat} an earlier row in everything: if they are the same patient, leave them out or use --group-col",
-                rows(again)
-            ));
-        }
+        self.doubt_repeated_rows();
         let leaks = self.leaks();
         if !leaks.is_empty() {
             let names = listed(leaks.iter().map(|&unit| self.units[unit].name.as_str()));
@@ -101,13 +95,45 @@ impl Dataset {
         pairs
     }
 
-    /// How many rows are equal to an earlier one, their class included.
-    fn repeated_rows(&self) -> usize {
+    /// Rows that come again. Where an id tells them apart they are hardly the same patient.
+    fn doubt_repeated_rows(&mut self) {
+        let again = self.repeated_rows(false);
+        let ids = [Reason::Index, Reason::Counter, Reason::Identifier].map(|reason| reason.to_string());
+        let id = self.dropped.iter().find(|column| ids.contains(&column.reason));
+        let entirely = match (id, &self.ids) {
+            (Some(_), _) => 0,
+            (None, Some(_)) => self.repeated_rows(true),
+            (None, None) => again,
+        };
+        let repeat = |n: usize| format!("{} {}", rows(n), if n == 1 { "repeats" } else { "repeat" });
+        if again > entirely {
+            let id = id.map_or_else(|| "the id".to_owned(), |column| format!("'{}'", short(&column.name)));
+            let words = format!(
+                "{} an earlier row in all columns used, but not in {id}: the same values, or entered twice?",
+                repeat(again - entirely)
+            );
+            self.audit.notice(words);
+        }
+        if entirely > 0 {
+            self.audit.warn(format!(
+                "{} an earlier row in all columns used: if they are the same patient, leave them out or use --group-col",
+                repeat(entirely)
+            ));
+        }
+    }
+
+    /// How many rows are equal to an earlier one, their class included, and their id if it is to be.
+    fn repeated_rows(&self, with_ids: bool) -> usize {
         let mut hashes: Vec<u64> = self.y.iter().map(|&class| mix(class as u64)).collect();
         for column in self.x.rows() {
             for (hash, value) in hashes.iter_mut().zip(column) {
                 *hash = mix(*hash ^ value.to_bits());
             }
+        }
+        for (hash, id) in hashes.iter_mut().zip(self.ids.iter().flatten()).filter(|_| with_ids) {
+            let mut hasher = DefaultHasher::new();
+            id.hash(&mut hasher);
+            *hash = mix(*hash ^ hasher.finish());
         }
         hashes.sort_unstable();
         hashes.windows(2).filter(|pair| pair[0] == pair[1]).count()
@@ -192,6 +218,7 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
+    use crate::data::DroppedColumn;
 
     fn warnings(x: &Array2<f64>, classes: usize) -> Vec<String> {
         let labels: Vec<String> = (0..x.nrows()).map(|i| format!("k{}", i % classes)).collect();
@@ -231,7 +258,35 @@ mod tests {
         x.row_mut(8).assign(&row);
         x.row_mut(9).assign(&row);
         assert_eq!(warnings(&x, 2).len(), 1, "row 9 has another class");
-        assert!(warnings(&x, 2)[0].starts_with("1 row repeats an earlier row in everything"));
+        assert!(warnings(&x, 2)[0].starts_with("1 row repeats an earlier row in all columns used"));
+    }
+
+    #[test]
+    fn rows_that_an_id_tells_apart_are_not_called_the_same_patient() {
+        let mut x = noise(40, 5);
+        let row = x.row(2).to_owned();
+        x.row_mut(8).assign(&row);
+        let labels: Vec<&str> = (0..40).map(|i| if i % 2 == 0 { "a" } else { "b" }).collect();
+        let said = |change: fn(&mut Dataset)| {
+            let mut data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
+            data.audit.notes.clear();
+            change(&mut data);
+            data.doubt_repeated_rows();
+            data.audit.notes.into_iter().map(|note| note.text).collect::<Vec<_>>()
+        };
+        let apart = |id: &str| {
+            format!(
+                "1 row repeats an earlier row in all columns used, but not in {id}: the same values, or entered twice?"
+            )
+        };
+        let dropped = |data: &mut Dataset| {
+            let (name, reason) = ("code".to_owned(), Reason::Identifier.to_string());
+            data.dropped.push(DroppedColumn { name, reason });
+        };
+        assert_eq!(said(dropped), [apart("'code'")]);
+        assert_eq!(said(|data| data.ids = Some((0..40).map(|i| i.to_string()).collect())), [apart("the id")]);
+        let same = said(|data| data.ids = Some(vec!["one".to_owned(); 40]));
+        assert!(same.len() == 1 && same[0].contains("if they are the same patient"), "{same:?}");
     }
 
     #[test]

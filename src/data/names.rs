@@ -20,10 +20,26 @@ pub(super) fn unknown<S: AsRef<str>>(what: &str, name: &str, option: &str, known
     Error::usage(format!("{option} names the {what} '{}', which does not exist", short(name))).remedy(remedy)
 }
 
-/// Up to ten names, and how many more.
+/// Up to ten names, each cut where it is long, and how many more.
 pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    listed_whole(names.into_iter().map(short))
+}
+
+/// A label that says something at both ends, its middle left out where it is long.
+pub(super) fn elided(label: &str) -> String {
+    const LONGEST: usize = 32;
+    let length = label.chars().count();
+    if length <= LONGEST {
+        return label.to_owned();
+    }
+    let half = (LONGEST - 1) / 2;
+    label.chars().take(half).chain(['…']).chain(label.chars().skip(length - half)).collect()
+}
+
+/// Up to ten words as they are, and how many more.
+pub(super) fn listed_whole(words: impl IntoIterator<Item = String>) -> String {
     const SHOWN: usize = 10;
-    let mut names = names.into_iter().map(short);
+    let mut names = words.into_iter();
     let shown: Vec<_> = names.by_ref().take(SHOWN).collect();
     match names.count() {
         0 => shown.join(", "),

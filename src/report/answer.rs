@@ -149,6 +149,12 @@ fn run_cautions(history: &History, info: &RunInfo) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if info.splits == 1 {
+        cautions.push(
+            "one split cannot show how stable the selection is: another may choose other features; use more --splits"
+                .to_owned(),
+        );
+    }
     cautions.extend(info.audit.at(Level::Warning).map(str::to_owned));
     let failed = history.failed();
     if let Some((task, message)) = failed.first_key_value() {
@@ -227,6 +233,26 @@ impl RuleSize {
             fired: fired.len(),
         }
     }
+
+    /// All features, although no rule said so.
+    fn of_all(self, units: usize) -> Self {
+        Self { size: Some(units), smallest: Some(units), largest: Some(units), sd: None, ..self }
+    }
+
+    /// Whether it gives all features because there was nothing to eliminate.
+    pub fn is_of_all(&self) -> bool {
+        self.fired == 0 && self.size.is_some()
+    }
+
+    /// The rule's name in a sentence.
+    pub fn in_words(&self) -> &str {
+        if self.rule == "beta" { "β" } else { &self.rule }
+    }
+}
+
+/// Whether a path is one model: rules compare models, so that none can fire, and the answer is all there is.
+fn nothing_to_eliminate(info: &RunInfo) -> bool {
+    info.units.len() <= info.kept().max(1)
 }
 
 /// The median of sorted sizes; between two, the smaller rounding.
@@ -245,7 +271,14 @@ impl MethodAnswer {
     fn new(history: &History, info: &RunInfo, method: Method) -> Self {
         let traces: Vec<&Trace> = history.of_method(method).map(|(_, trace)| trace).collect();
         let visited = visited_sizes(history, method);
-        let size_of = |rule| RuleSize::new(rule, &sizes_by_split(history, info, method, rule), &visited);
+        let size_of = |rule| {
+            let size = RuleSize::new(rule, &sizes_by_split(history, info, method, rule), &visited);
+            if nothing_to_eliminate(info) && rule != StopRule::None {
+                size.of_all(info.units.len())
+            } else {
+                size
+            }
+        };
         let rule = info.spec.stop;
         let chosen = size_of(rule);
         let beside = [StopRule::Knee, StopRule::Beta]
@@ -302,6 +335,16 @@ fn features(traces: &[&Trace], info: &RunInfo, subsets: &[Vec<usize>], size: usi
     order.into_iter().chain(kept).map(chosen).collect()
 }
 
+impl MethodAnswer {
+    /// Why a feature is in the list although it is in no split's own subset; nothing if there is none such.
+    pub fn of_no_split(&self) -> Option<String> {
+        let size = self.chosen.size.filter(|_| self.features.iter().any(|feature| feature.count == 0))?;
+        Some(format!(
+            "In 0 splits: of all features it has one of the {size} best mean ranks, but no split by itself ranks it so high."
+        ))
+    }
+}
+
 impl Achieved {
     fn new(history: &History, info: &RunInfo, method: Method, size: usize) -> Option<Self> {
         let metrics: Vec<_> = at_size(history, method, size).map(|step| step.tally.metrics()).collect();
@@ -334,10 +377,10 @@ pub fn has_band(info: &RunInfo) -> bool {
 fn cautions(traces: &[&Trace], chosen: &RuleSize, rule: StopRule, stability: Option<f64>) -> Vec<String> {
     let mut cautions = Vec::new();
     let silent = traces.len() - chosen.fired;
-    if rule != StopRule::None && silent > 0 {
+    if rule != StopRule::None && silent > 0 && !chosen.is_of_all() {
         cautions.push(format!(
             "the {} rule never fired on {silent} of {} splits; they are left out of the size",
-            chosen.rule,
+            chosen.in_words(),
             traces.len()
         ));
     }

@@ -6,11 +6,11 @@ use std::path::Path;
 use crate::error::{Error, Result};
 
 /// Writes beside, then renames: a reader sees the old file or the new one.
-pub fn write_whole(directory: &Path, name: &str, text: &str) -> Result<()> {
+pub fn write_whole(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let (path, beside) = (directory.join(name), directory.join(format!(".{name}.part")));
     let write = || {
         let mut file = std::fs::File::create(&beside)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(bytes)?;
         file.sync_data()?;
         std::fs::rename(&beside, &path)
     };

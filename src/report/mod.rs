@@ -29,6 +29,14 @@ use crate::run::Plan;
 /// The version of the program, with the commit it was built from where that is known.
 pub const VERSION: &str = env!("CRFE_VERSION");
 
+/// Every file that [`write_report`] may make, by its name inside the directory of the run.
+pub fn outputs() -> Vec<String> {
+    let figures = figures::every_name().into_iter().map(|name| format!("{FIGURES}/{name}.svg"));
+    let packed = TABLES.iter().filter(|name| name.ends_with(".csv")).map(|name| format!("{name}.gz"));
+    let plain = TABLES.iter().chain(&[PAGE, SCRIPT]).map(|name| (*name).to_owned());
+    plain.chain(packed).chain(figures).collect()
+}
+
 /// Writes everything that stays of a run into its directory: tables, figures and the page. Without a plan (the data are
 /// not at hand) what needs the rows is left out.
 pub fn write_report(directory: &Path, history: &History, plan: Option<&Plan>) -> Result<()> {
@@ -38,13 +46,13 @@ pub fn write_report(directory: &Path, history: &History, plan: Option<&Plan>) ->
     write_figures(directory, &figures)?;
     let script = reproduce::script(history, plan)?;
     match &script {
-        Ok(script) => files::write_whole(directory, SCRIPT, script)?,
+        Ok(script) => files::write_whole(directory, SCRIPT, script.as_bytes())?,
         // One of an earlier run would not belong to this page; that there is none is as good.
         Err(_) => drop(std::fs::remove_file(directory.join(SCRIPT))),
     }
     let script = script.as_deref().map_err(|reason| *reason);
     let page = html::page(&html::Material { history, info, answer: &answer, figures: &figures, script });
-    files::write_whole(directory, PAGE, &page)
+    files::write_whole(directory, PAGE, page.as_bytes())
 }
 
 /// Text as it may stand in XML and HTML.

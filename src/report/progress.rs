@@ -6,6 +6,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::run::{EventKind, RunEvent};
+use crate::say::say;
 
 /// Shows progress on standard error.
 pub struct Progress {
@@ -71,7 +72,7 @@ impl Progress {
                     let seconds = self.started.elapsed().as_secs_f64().max(1e-9);
                     let rate = done as f64 / seconds;
                     let left = (tasks - done) as f64 / rate;
-                    eprintln!("{done} of {tasks} tasks, {rate:.1} a second, {left:.0} s left");
+                    say(format_args!("{done} of {tasks} tasks, {rate:.1} a second, {left:.0} s left"));
                 }
             }
         }

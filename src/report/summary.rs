@@ -16,10 +16,11 @@ pub fn summary(answer: &Answer) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "{}: {} rows, {} features, {class_count} classes in '{}'\n{} {}, {} calibration, target coverage {} ({guarantee})",
+        "{}: {} rows, {} {}, {class_count} classes in '{}'\n{} {}, {} calibration, target coverage {} ({guarantee})",
         printable(&answer.input),
         answer.rows,
         answer.features,
+        if answer.features == 1 { "feature" } else { "features" },
         printable(&answer.target),
         answer.splits,
         if answer.splits == 1 { "split" } else { "splits" },
@@ -65,6 +66,9 @@ fn of_method(answer: &MethodAnswer, classes: usize) -> String {
             answer.splits
         );
     }
+    if let Some(why) = answer.of_no_split() {
+        let _ = writeln!(text, "  {why}");
+    }
     if let (Some(achieved), Some(size)) = (&answer.achieved, chosen.size) {
         text.push_str(&of_achieved(achieved, size, classes));
     }
@@ -101,6 +105,9 @@ fn rule_size(rule: &RuleSize, splits: usize) -> String {
         "cv" => "cv",
         _ => return "fixed size".to_owned(),
     };
+    if rule.is_of_all() {
+        return format!("{name}: nothing to eliminate");
+    }
     match (rule.size, rule.smallest, rule.largest) {
         (Some(size), Some(lo), Some(hi)) => {
             let fired = if rule.fired < splits {

@@ -3,6 +3,7 @@
 //! Rows are sorted by method and split, numbers are the shortest text that reads back equal, and nothing depends on time
 //! or threads: the same tasks give the same bytes.
 
+use std::io::Write;
 use std::path::Path;
 
 use super::answer::{Answer, common_sizes, has_band, sizes_by_split};
@@ -31,6 +32,9 @@ pub const TABLES: [&str; 14] = [
     "selected.txt",
     "summary.txt",
 ];
+
+/// Tables of more bytes are packed with gzip, which pandas, R and DuckDB read as they are.
+const LARGE: usize = 16 << 20;
 
 /// selection.csv holds these sizes, and the chosen ones.
 const SELECTION_SIZES: usize = 100;
@@ -65,6 +69,14 @@ fn pretty(value: &impl serde::Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
     text
+}
+
+fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed
+        .write_all(bytes)
+        .and_then(|()| packed.finish())
+        .map_err(|error| Error::internal(format!("a table could not be packed: {error}")))
 }
 
 /// One row of a CSV file, cell by cell.
@@ -114,7 +126,7 @@ struct Tables<'a> {
 
 impl Tables<'_> {
     fn text(&self, name: &str, text: &str) -> Result<()> {
-        write_whole(self.directory, name, text)
+        write_whole(self.directory, name, text.as_bytes())
     }
 
     fn csv(&self, name: &str, fill: impl FnOnce(&Self, &mut Rows<'_>) -> Result<()>) -> Result<()> {
@@ -122,7 +134,17 @@ impl Tables<'_> {
         let mut rows = Rows(csv::Writer::from_writer(&mut bytes));
         fill(self, &mut rows)?;
         drop(rows);
-        self.text(name, &String::from_utf8_lossy(&bytes))
+        let packed = format!("{name}.gz");
+        let (made, other) =
+            if bytes.len() > LARGE { (packed.as_str(), name) } else { (name, packed.as_str()) };
+        if made == name {
+            write_whole(self.directory, made, &bytes)?;
+        } else {
+            write_whole(self.directory, made, &gzip(&bytes)?)?;
+        }
+        // The table of an earlier report, in the form that it no longer has; that there is none is as good.
+        let _ = std::fs::remove_file(self.directory.join(other));
+        Ok(())
     }
 
     /// What was run on what, without times or places.

@@ -1,7 +1,8 @@
 //! A run as a file: claim a directory, append and flush each event. Reading is `records.rs`, lines are `line.rs`.
 //!
 //! `RUN/journal-<i>of<N>-<unique>.jsonl`, one per process, never edited: what a process that died left unfinished is
-//! superseded by a later journal. `RUN/timing-<unique>.jsonl` holds times and hosts, and nothing else does.
+//! superseded by a later journal. A large one is packed (`packed.rs`) by its own process at its end.
+//! `RUN/timing-<unique>.jsonl` holds times and hosts, and nothing else does.
 //! `RUN/.lock-<i>of<N>-<host>` is locked by the process that writes shard i on that host; the kernel frees it whenever the
 //! process ends. It is there to catch a second start by mistake: correctness needs no locks.
 
@@ -9,16 +10,19 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use super::line::{self, task_name};
+use super::packed::{pack, packed_name};
 use super::records::Records;
-use super::{EventKind, Plan, RunEvent, RunInfo, Shard, TaskId, journals};
+use super::{EventKind, Plan, REPORT_JOB, RunEvent, RunInfo, SUBMITTED, Shard, TaskId, journals};
 use crate::error::{Error, Result};
 
+/// Journals of more bytes are packed when they are done.
+const LARGE: u64 = 16 << 20;
 /// Written at least this often to the disk itself.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
@@ -27,6 +31,8 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 pub struct RunDirectory {
     path: PathBuf,
     shard: Shard,
+    /// The journals that this process began.
+    begun: Mutex<Vec<PathBuf>>,
     /// Held until dropped.
     _lock: Option<File>,
 }
@@ -40,7 +46,7 @@ impl RunDirectory {
                 .remedy("choose another with --out")
         })?;
         let lock = lock(path, shard)?;
-        Ok(Self { path: path.to_path_buf(), shard, _lock: lock })
+        Ok(Self { path: path.to_path_buf(), shard, begun: Mutex::default(), _lock: lock })
     }
 
     /// Its path.
@@ -48,8 +54,9 @@ impl RunDirectory {
         &self.path
     }
 
-    /// Deletes the files of the run that the directory holds, and nothing else; `tables` are the names of other files of ours.
-    pub fn start_anew(&self, tables: &[&str]) -> Result<()> {
+    /// Deletes the files of the run that the directory holds, and nothing else; `outputs` are the names of other files of
+    /// ours. Directories that are left empty go too.
+    pub fn start_anew(&self, outputs: &[impl AsRef<str>]) -> Result<()> {
         for path in files(&self.path, ".lock-", "")? {
             if !path.ends_with(lock_name(self.shard)) && is_locked(&path) {
                 return Err(Error::resume("another shard of the run in this directory is being written")
@@ -57,24 +64,33 @@ impl RunDirectory {
                     .remedy("end it first, or choose another --out"));
             }
         }
-        let tables = tables.iter().map(|name| self.path.join(name)).filter(|path| path.exists());
+        let outputs = outputs.iter().map(AsRef::as_ref).chain([SUBMITTED, REPORT_JOB]);
+        let outputs = outputs.map(|name| self.path.join(name)).filter(|path| path.is_file());
         let timing = files(&self.path, "timing-", ".jsonl")?;
-        for path in journals(&self.path)?.into_iter().chain(timing).chain(tables) {
+        let half_packed = files(&self.path, "journal-", ".jsonl.gz.part")?;
+        let plain_or_packed = |path: PathBuf| [packed_name(&path), path];
+        let journals =
+            journals(&self.path)?.into_iter().flat_map(plain_or_packed).filter(|path| path.exists());
+        for path in journals.chain(half_packed).chain(timing).chain(outputs) {
             std::fs::remove_file(&path)
                 .map_err(|error| Error::output(format!("cannot be deleted: {error}")).file(&path))?;
+            if let Some(parent) = path.parent().filter(|&parent| parent != self.path) {
+                // Only if it is empty; what else is in it is not ours.
+                let _ = std::fs::remove_dir(parent);
+            }
         }
         Ok(())
     }
 
     /// What the directory already holds of this run; refused if it is another run, or not a run at all.
-    pub fn resume(&self, plan: &Plan, tables: &[&str]) -> Result<Option<Records>> {
-        self.look(plan, tables).inspect_err(|_| {
+    pub fn resume(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<Option<Records>> {
+        self.look(plan, outputs).inspect_err(|_| {
             // A directory that is not ours keeps nothing of us; that the lock may stay is not worth a second error.
             let _ = std::fs::remove_file(self.path.join(lock_name(self.shard)));
         })
     }
 
-    fn look(&self, plan: &Plan, tables: &[&str]) -> Result<Option<Records>> {
+    fn look(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<Option<Records>> {
         let found = Records::open(&self.path)?;
         if let Some(records) = &found {
             if records.info().fingerprint != plan.info.fingerprint {
@@ -85,12 +101,23 @@ impl RunDirectory {
                 .file(&self.path)
                 .remedy("choose another --out, or start anew with --force"));
             }
-        } else if let Some(name) = tables.iter().find(|name| self.path.join(name).exists()) {
+        } else if let Some(name) =
+            outputs.iter().map(AsRef::as_ref).find(|name| self.path.join(name).exists())
+        {
             return Err(Error::resume(format!("this directory holds a {name} that is not of a run of ours"))
                 .file(&self.path)
                 .remedy("choose another --out, or overwrite it with --force"));
         }
         Ok(found)
+    }
+
+    /// Packs the large journals of this process, which it writes no more; one that cannot be packed stays as it is.
+    pub fn pack(&self) {
+        for path in self.begun.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            if std::fs::metadata(&path).is_ok_and(|data| data.len() > LARGE) {
+                let _ = pack(&path);
+            }
+        }
     }
 
     /// Begins a journal.
@@ -101,6 +128,7 @@ impl RunDirectory {
         let path = self.path.join(format!("journal-{}-{unique}.jsonl", self.shard.in_file_name()));
         let file = new_file(&path).map_err(|error| failed(&path, &error))?;
         let timing = Timing::create(&self.path, &unique, self.shard)?;
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
         Ok(Journal { path, file, whole: 0, buffer: Vec::new(), info: None, synced: Instant::now(), timing })
     }
 }

@@ -8,6 +8,7 @@ mod gate;
 mod inspect;
 mod journal;
 mod line;
+mod packed;
 mod plan;
 mod records;
 mod shard;
@@ -23,6 +24,6 @@ pub use journal::{Journal, RunDirectory, Writer, differences, host, state_direct
 pub use plan::Plan;
 pub use records::{Records, journals};
 pub use shard::Shard;
-pub use source::{Live, SUBMITTED, ShardStatus, Source};
+pub use source::{Live, REPORT_JOB, SUBMITTED, ShardStatus, Source};
 pub use spec::{RunOptions, RunSpec};
 pub use task::{Prediction, predictions};

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::check;
 use super::line::{self, About, Line};
+use super::packed::{Unpacked, packed_name};
 use super::{EventKind, FORMAT, RunEvent, RunInfo, RunOptions, RunSpec, Shard, TaskId, differences};
 use crate::error::{Error, Result};
 use crate::select::{BetaRule, StopRule};
@@ -23,7 +24,7 @@ const LONGEST_MESSAGE: usize = 1000;
 
 /// The whole lines of a file from an offset on; an unfinished last line is not one.
 pub(super) struct Lines {
-    file: BufReader<File>,
+    file: Box<dyn BufRead>,
     /// After the last whole line.
     pub(super) offset: u64,
     /// The last line that was read; empty if it was too long to keep.
@@ -32,9 +33,18 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn open(path: &Path, offset: u64) -> io::Result<Self> {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(offset))?;
-        Ok(Self { file: BufReader::with_capacity(1 << 18, file), offset, line: Vec::new() })
+        let file: Box<dyn BufRead> = match File::open(path) {
+            Ok(mut file) => {
+                file.seek(SeekFrom::Start(offset))?;
+                Box::new(BufReader::with_capacity(1 << 18, file))
+            }
+            // Offsets are the same when it has been packed, perhaps since it was looked at last.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Box::new(Unpacked::open(&packed_name(path), offset)?)
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Self { file, offset, line: Vec::new() })
     }
 
     /// Reads a line, and says where it began.
@@ -503,7 +513,7 @@ fn merged<'a>(infos: impl Iterator<Item = (&'a String, &'a Arc<RunInfo>)>) -> Ar
     }
 }
 
-/// The journals of a directory, sorted by name; none if it does not exist.
+/// The journals of a directory by their plain names, also those that are packed, sorted; none if it does not exist.
 pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
     let unreadable =
         |error: io::Error| Error::data(format!("cannot read the directory: {error}")).file(directory);
@@ -511,7 +521,10 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
     match std::fs::read_dir(directory) {
         Ok(entries) => {
             for entry in entries {
-                let path = entry.map_err(unreadable)?.path();
+                let mut path = entry.map_err(unreadable)?.path();
+                if path.extension().is_some_and(|extension| extension == "gz") {
+                    path.set_extension("");
+                }
                 if name_parts(&path).is_some() {
                     paths.push(path);
                 }
@@ -522,6 +535,7 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
         Err(error) => return Err(unreadable(error)),
     }
     paths.sort();
+    paths.dedup();
     Ok(paths)
 }
 

@@ -52,6 +52,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::journal::{Writer, is_being_written};
+use super::packed::packed_name;
 use super::records::{Lines, Marker, Records, Retold, unreadable, without_cv};
 use super::{Engine, EventKind, Gate, Journal, Plan, RunDirectory, RunEvent, Shard, TaskId};
 use crate::error::{Error, Result};
@@ -67,6 +68,8 @@ const FOLLOWED_UNITS: usize = 1 << 28;
 
 /// A directory with this file holds a run that a cluster will begin: it is waited for.
 pub const SUBMITTED: &str = "shards.sbatch";
+/// The script of the report that waits for it.
+pub const REPORT_JOB: &str = "report.sbatch";
 
 /// What an engine shall run.
 #[derive(Debug)]
@@ -500,6 +503,7 @@ impl Follower {
         for (index, file) in self.records.files.iter().enumerate() {
             if index == self.writers.len() {
                 let age = std::fs::metadata(&file.path)
+                    .or_else(|_| std::fs::metadata(packed_name(&file.path)))
                     .and_then(|data| data.modified())
                     .ok()
                     .and_then(|time| time.elapsed().ok())

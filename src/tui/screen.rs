@@ -24,6 +24,7 @@ use crate::fault;
 use crate::history::History;
 use crate::report::{write_report, write_tables};
 use crate::run::{Plan, RunOptions, RunSpec};
+use crate::say::say;
 
 /// While the engine is asked to pause, how often it is asked whether it has.
 const PAUSE_POLL: Duration = Duration::from_millis(50);
@@ -282,11 +283,13 @@ impl Desk {
         match &self.app.directory {
             Some(directory) => {
                 let directory = printable(&directory.to_string_lossy());
-                eprintln!("The run is in {directory}; crfe-tui open {directory} shows it again");
+                say(format_args!("The run is in {directory}; crfe-tui open {directory} shows it again"));
             }
-            None => eprintln!(
-                "Nothing was written; crfe-tui run DATA.CSV --out RUN writes tables, figures and a report"
-            ),
+            None => {
+                say(
+                    "Nothing was written; crfe-tui run DATA.CSV --out RUN writes tables, figures and a report",
+                );
+            }
         }
     }
 }

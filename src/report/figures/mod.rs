@@ -45,7 +45,7 @@ pub fn write_figures(directory: &Path, figures: &[Figure]) -> Result<()> {
     std::fs::create_dir_all(&directory)
         .map_err(|error| Error::output(format!("the directory cannot be made: {error}")).file(&directory))?;
     for figure in figures {
-        write_whole(&directory, &format!("{}.svg", figure.name), &figure.svg)?;
+        write_whole(&directory, &format!("{}.svg", figure.name), figure.svg.as_bytes())?;
     }
     let current: BTreeSet<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
     for name in every_name().iter().filter(|name| !current.contains(name.as_str())) {
@@ -60,7 +60,7 @@ const OF_ALL: [&str; 6] =
 const OF_ONE: [&str; 5] = ["per_class", "frequency", "beta", "heatmap_sizes", "heatmap_splits"];
 
 /// The names that a figure of ours may have.
-fn every_name() -> Vec<String> {
+pub(super) fn every_name() -> Vec<String> {
     let methods = [Method::Crfe, Method::Rfe, Method::Smfs];
     let of_one = OF_ONE.iter().flat_map(|name| methods.map(|method| of(name, method)));
     OF_ALL.iter().map(|name| (*name).to_owned()).chain(of_one).collect()

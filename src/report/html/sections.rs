@@ -16,10 +16,11 @@ pub fn header(material: &Material<'_>) -> String {
     let answer = material.answer;
     let guarantee = if answer.guaranteed { "guaranteed" } else { "<strong>guarantee void</strong>" };
     format!(
-        "<h1>{}</h1>\n<p class=\"faint\">{} rows, {} features, {} classes in “{}” · {} {}, {} calibration · target coverage {} ({guarantee})</p>\n",
+        "<h1>{}</h1>\n<p class=\"faint\">{} rows, {} {}, {} classes in “{}” · {} {}, {} calibration · target coverage {} ({guarantee})</p>\n",
         text(&answer.input),
         answer.rows,
         answer.features,
+        if answer.features == 1 { "feature" } else { "features" },
         answer.classes.len(),
         text(&answer.target),
         answer.splits,
@@ -66,6 +67,10 @@ fn card(material: &Material<'_>, answer: &MethodAnswer) -> String {
             format!("<p class=\"note\">and {more} more: selected.txt and summary.json have them all.</p>\n")
         }
     };
+    let more = match answer.of_no_split() {
+        Some(why) => format!("{more}<p class=\"note\">{}</p>\n", text(&why)),
+        None => more,
+    };
     let cautions: String = answer.cautions.iter().map(|words| caution(words)).collect();
     format!(
         "<div class=\"card\" data-method=\"{}\">\n<h3>{}</h3>\n<p class=\"big\">{headline}</p>\n<p class=\"faint\">{}{beside}</p>\n{}{cautions}{list}{more}</div>\n",
@@ -109,6 +114,9 @@ fn rule_size(rule: &RuleSize, splits: usize) -> String {
         "knee" | "1se" | "cv" => rule.rule.as_str(),
         _ => return "fixed size".to_owned(),
     };
+    if rule.is_of_all() {
+        return format!("{name}: nothing to eliminate");
+    }
     match (rule.size, rule.smallest, rule.largest) {
         (Some(size), Some(lo), Some(hi)) => {
             let fired = if rule.fired < splits {

@@ -66,7 +66,11 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
         lines.push(fact(
             app,
             "gaps",
-            &format!("{} missing cells, imputed by {}", plan.data.missing_cells(), info.spec.impute),
+            &match plan.data.missing_cells() {
+                0 => "none".to_owned(),
+                1 => format!("1 missing cell, imputed by {}", info.spec.impute),
+                cells => format!("{cells} missing cells, imputed by {}", info.spec.impute),
+            },
             width,
         ));
     }
@@ -133,7 +137,10 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
     if !info.dropped.is_empty() {
         lines.push(Line::from(""));
         lines.push(Line::styled(
-            format!("{} columns left out", info.dropped.len()),
+            match info.dropped.len() {
+                1 => "1 column left out".to_owned(),
+                columns => format!("{columns} columns left out"),
+            },
             app.theme.style(Role::Accent),
         ));
     }
