@@ -258,7 +258,11 @@ fn finish(header: &Header, growing: Vec<Growing>, lines: &[u64], cells: &Cells) 
         Some((_, error)) if others == 0 => Err(error),
         Some((_, error)) => Err(error.also(format!(
             "{} be read either: {names}",
-            if others == 1 { "1 more column cannot".to_owned() } else { format!("{others} more columns cannot") }
+            if others == 1 {
+                "1 more column cannot".to_owned()
+            } else {
+                format!("{others} more columns cannot")
+            }
         ))),
     }
 }
