@@ -185,10 +185,9 @@ fn read<P: FnMut(u64, u64)>(
     let width = header.len();
     let room = Room { limit, width };
     room.check(0)?;
-    let mut columns: Vec<_> = header.names.iter().map(|_| Growing::new(false)).collect();
-    for position in as_text(&header)? {
-        columns[position] = Growing::new(true);
-    }
+    let mut told = vec![false; width];
+    as_text(&header)?.into_iter().for_each(|position| told[position] = true);
+    let mut columns: Vec<_> = told.iter().map(|&text| Growing::new(text)).collect();
     if !options.no_header {
         more = records.advance()?;
     }
@@ -221,8 +220,9 @@ fn read<P: FnMut(u64, u64)>(
     if !options.no_header {
         header::refuse_data(&header, &columns, cells)?;
     }
-    let empty = columns.iter().rev().zip(header.unnamed.iter().rev());
-    let empty = empty.take_while(|(column, unnamed)| **unnamed && column.is_empty()).count();
+    // A column that someone asked for stays, or another would take its part.
+    let is_waste = |&i: &usize| header.unnamed[i] && columns[i].is_empty() && !told[i];
+    let empty = (0..width).rev().take_while(is_waste).count();
     columns.truncate(width - empty);
     header.truncate(width - empty);
     notes.extend(
