@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::cli::CheckArgs;
-use crate::data::{Dataset, Level};
+use crate::data::Level;
 use crate::error::{Error, Result, printable, printable_json};
+use crate::headless::load;
 use crate::run::{Plan, RunInfo, default_threads};
 use crate::say::print;
 
@@ -32,7 +33,7 @@ pub fn check(args: &CheckArgs) -> Result<u8> {
 
 fn look(args: &CheckArgs) -> Result<Plan> {
     let spec = args.spec.spec()?;
-    let data = Dataset::load(&args.spec.data, &spec.schema, |_, _| {})?;
+    let data = load(&args.spec.data, &spec, false)?;
     Plan::new(spec, data)
 }
 

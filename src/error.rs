@@ -97,6 +97,14 @@ impl Error {
         self
     }
 
+    /// Adds what else there is to mend, after the remedy.
+    #[must_use]
+    pub fn also(mut self, more: impl AsRef<str>) -> Self {
+        let remedy = self.remedy.take().map_or(String::new(), |remedy| format!("{remedy}; "));
+        self.remedy = Some(remedy + more.as_ref());
+        self
+    }
+
     /// The kind of mistake.
     pub fn kind(&self) -> Kind {
         self.kind

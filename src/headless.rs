@@ -1,6 +1,7 @@
 //! `crfe-tui run` and `crfe-tui report`: no screen; progress on standard error, the answer on standard output, files in the
 //! run's directory.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crossbeam_channel::select;
@@ -9,9 +10,10 @@ use crate::cli::{ReportArgs, RunArgs};
 use crate::data::{Dataset, Level};
 use crate::error::{Error, Result, printable};
 use crate::history::History;
-use crate::report::{Answer, Progress, outputs, summary, write_report};
+use crate::report::{Answer, Progress, Reading, outputs, summary, write_report};
 use crate::run::{
-    EventKind, Gate, Live, Plan, Records, RunDirectory, RunEvent, Shard, Source, TaskId, default_threads,
+    EventKind, Gate, Live, Plan, Records, RunDirectory, RunEvent, RunSpec, Shard, Source, TaskId,
+    default_threads,
 };
 use crate::say::{print, say};
 use crate::signals::Signals;
@@ -19,9 +21,9 @@ use crate::signals::Signals;
 /// Runs to the end; the exit code.
 pub fn run(args: &RunArgs) -> Result<u8> {
     let spec = args.spec.spec()?;
-    let data = Dataset::load(&args.spec.data, &spec.schema, |_, _| {})?;
-    let plan = Arc::new(Plan::new(spec, data)?);
     let quiet = args.output.quiet;
+    let data = load(&args.spec.data, &spec, quiet)?;
+    let plan = Arc::new(Plan::new(spec, data)?);
     if !quiet {
         say_what_was_understood(&plan);
     }
@@ -69,6 +71,12 @@ pub fn run(args: &RunArgs) -> Result<u8> {
         }
         _ => finish(&plan, &history, args),
     }
+}
+
+/// Reads and understands a file, and says how far it has come if that takes long.
+pub(crate) fn load(file: &Path, spec: &RunSpec, quiet: bool) -> Result<Dataset> {
+    let mut reading = Reading::new(quiet);
+    Dataset::load(file, &spec.schema, |bytes, of| reading.tell(bytes, of))
 }
 
 fn say_what_was_understood(plan: &Plan) {

@@ -79,7 +79,8 @@ impl Cells {
     /// The short way for most cells of most files: a finite number as it stands, where no number can mean "missing".
     fn plain_number(&self, cell: &str) -> Option<f64> {
         let plain = self.decimal == '.' && self.missing.is_empty();
-        plain.then(|| cell.parse().ok())?.filter(|number: &f64| number.is_finite())
+        let parse = || short_decimal(cell.as_bytes()).or_else(|| cell.parse().ok());
+        plain.then(parse)?.filter(|number: &f64| number.is_finite())
     }
 
     pub(super) fn finite(&self, cell: &str) -> bool {
@@ -106,6 +107,32 @@ impl Cells {
             () => Fault::Word,
         }
     }
+}
+
+/// A number such as `-12.375`, bit for bit what `parse` makes of it: up to 15 digits and the power of ten that divides
+/// them are exact, so that the quotient is rounded once.
+fn short_decimal(text: &[u8]) -> Option<f64> {
+    const DIGITS: usize = 15;
+    const POWERS: [f64; DIGITS + 1] =
+        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+    let (negative, text) = text.strip_prefix(b"-").map_or((false, text), |text| (true, text));
+    if text.len() > DIGITS + 1 {
+        return None;
+    }
+    let (mut whole, mut point) = (0_u64, None);
+    for (place, &byte) in text.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => whole = 10 * whole + u64::from(byte - b'0'),
+            b'.' if point.is_none() => point = Some(place),
+            _ => return None,
+        }
+    }
+    let digits = text.len() - usize::from(point.is_some());
+    if !(1..=DIGITS).contains(&digits) {
+        return None;
+    }
+    let number = whole as f64 / POWERS[point.map_or(0, |point| digits - point)];
+    Some(if negative { -number } else { number })
 }
 
 /// What keeps a word from being a number.
@@ -356,5 +383,34 @@ pub(super) fn short(value: &str) -> String {
     match value.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &value[..end]),
         None => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_short_way_gives_the_same_bits(text in "-?[0-9]{0,17}(\\.[0-9]{0,17})?[e.x]?") {
+            if let Some(number) = short_decimal(text.as_bytes()) {
+                prop_assert_eq!(number.to_bits(), text.parse::<f64>().unwrap().to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn most_numbers_are_short() {
+        for text in ["0", "-0", "5.", ".5", "-12.375", "123456789012345", "0.00000000000001"] {
+            assert_eq!(
+                short_decimal(text.as_bytes()).unwrap().to_bits(),
+                text.parse::<f64>().unwrap().to_bits()
+            );
+        }
+        for text in ["", "-", ".", "-.", "+1", "1e5", "1234567890123456", "1.2.3", "--1", "nan", " 1"] {
+            assert_eq!(short_decimal(text.as_bytes()), None, "{text}");
+        }
     }
 }

@@ -53,19 +53,24 @@ pub(super) fn read(record: &csv::StringRecord, options: &ReadOptions) -> Result<
 
 /// `a`, `a` becomes `a`, `a.1`, as pandas has it.
 fn number_twins(names: &mut [String]) -> Vec<String> {
-    let taken: HashSet<String> = names.iter().cloned().collect();
-    let (mut seen, mut made) = (HashSet::new(), taken.clone());
+    let mut taken: HashSet<String> = names.iter().cloned().collect();
+    // For each name met the next number to try: a file may have one name a million times.
+    let mut next: HashMap<String, usize> = HashMap::new();
     let mut notes = Vec::new();
     for name in names {
-        if seen.insert(name.clone()) {
+        let Some(number) = next.get_mut(name) else {
+            next.insert(name.clone(), 1);
             continue;
-        }
-        let fresh = (1..).map(|i| format!("{name}.{i}")).find(|fresh| !made.contains(fresh));
-        if let Some(fresh) = fresh {
-            notes.push(format!("another column '{}' is called '{}'", short(name), short(&fresh)));
-            made.insert(fresh.clone());
-            *name = fresh;
-        }
+        };
+        let fresh = loop {
+            let fresh = format!("{name}.{number}");
+            *number += 1;
+            if taken.insert(fresh.clone()) {
+                break fresh;
+            }
+        };
+        notes.push(format!("another column '{}' is called '{}'", short(name), short(&fresh)));
+        *name = fresh;
     }
     const SHOWN: usize = 5;
     if notes.len() > SHOWN {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cells::{Cells, Censored, Growing};
 use super::header::{self, Header};
 use super::memory;
+use super::names::listed;
 use super::source::{Source, name, unreadable};
 use crate::error::{Error, Result};
 
@@ -184,14 +185,13 @@ fn read<P: FnMut(u64, u64)>(
     let width = header.len();
     let room = Room { limit, width };
     room.check(0)?;
-    let mut columns: Vec<_> = header.names.iter().map(|_| Growing::new(false)).collect();
-    for position in as_text(&header)? {
-        columns[position] = Growing::new(true);
-    }
+    let mut told = vec![false; width];
+    as_text(&header)?.into_iter().for_each(|position| told[position] = true);
+    let mut columns: Vec<_> = told.iter().map(|&text| Growing::new(text)).collect();
     if !options.no_header {
         more = records.advance()?;
     }
-    let (mut lines, mut longer) = (Vec::new(), 0_usize);
+    let (mut lines, mut longer, mut batch) = (Vec::new(), 0_usize, Batch::default());
     while more {
         let (record, line) = (&records.record, records.line);
         if record.len() != width {
@@ -201,27 +201,28 @@ fn read<P: FnMut(u64, u64)>(
             }
             longer += 1;
         }
-        for ((cell, column), name) in record.iter().zip(&mut columns).zip(&header.names) {
-            column.push(cell, cells).map_err(|error| error.line(line).column(name))?;
-        }
         lines.push(line);
         if lines.len() % 1024 == 0 {
             room.check(lines.len())?;
         }
+        batch.take(&mut records.record);
         more = records.advance()?;
+        if !more || batch.is_full() {
+            batch.pour(&mut columns, cells).map_err(|(column, error)| error.column(&header.names[column]))?;
+        }
     }
     if lines.is_empty() {
         return Err(Error::data("the file has a header but no rows").remedy("add rows below the header"));
     }
     refuse_turned(&columns, &lines, cells)?;
     let censored: usize = columns.iter().map(Growing::censored).sum();
-    let columns = header.names.iter().zip(columns).map(|(name, column)| column.finish(name, &lines, cells));
-    let mut columns: Vec<Column> = columns.collect::<Result<_>>()?;
+    let mut columns = finish(&header, columns, &lines, cells)?;
     if !options.no_header {
         header::refuse_data(&header, &columns, cells)?;
     }
-    let empty = columns.iter().rev().zip(header.unnamed.iter().rev());
-    let empty = empty.take_while(|(column, unnamed)| **unnamed && column.is_empty()).count();
+    // A column that someone asked for stays, or another would take its part.
+    let is_waste = |&i: &usize| header.unnamed[i] && columns[i].is_empty() && !told[i];
+    let empty = (0..width).rev().take_while(is_waste).count();
     columns.truncate(width - empty);
     header.truncate(width - empty);
     notes.extend(
@@ -241,6 +242,31 @@ fn read<P: FnMut(u64, u64)>(
     Ok(Table { name, sha256, delimiter, header, columns, lines, notes })
 }
 
+/// The columns, or what is wrong with the first that is at fault and which others are.
+fn finish(header: &Header, growing: Vec<Growing>, lines: &[u64], cells: &Cells) -> Result<Vec<Column>> {
+    let (mut columns, mut faults) = (Vec::new(), Vec::new());
+    for (name, column) in header.names.iter().zip(growing) {
+        match column.finish(name, lines, cells) {
+            Ok(column) => columns.push(column),
+            Err(error) => faults.push((name.as_str(), error)),
+        }
+    }
+    let others = faults.len().saturating_sub(1);
+    let names = listed(faults.iter().skip(1).map(|(name, _)| *name));
+    match faults.into_iter().next() {
+        None => Ok(columns),
+        Some((_, error)) if others == 0 => Err(error),
+        Some((_, error)) => Err(error.also(format!(
+            "{} be read either: {names}",
+            if others == 1 {
+                "1 more column cannot".to_owned()
+            } else {
+                format!("{others} more columns cannot")
+            }
+        ))),
+    }
+}
+
 fn counted(n: usize, one: &str, many: &str, end: &str) -> String {
     format!("{n} {} {end}", if n == 1 { one } else { many })
 }
@@ -258,6 +284,45 @@ fn refuse_turned(columns: &[Growing], lines: &[u64], cells: &Cells) -> Result<()
         .remedy(
             "if columns are patients and lines are features, add --transpose; otherwise correct the line",
         ))
+}
+
+/// Some records on their way to the columns. Cell by cell, a wide table would have the processor wait for each column's
+/// end in turn; a column takes several cells in the time of one.
+#[derive(Default)]
+struct Batch {
+    records: Vec<csv::StringRecord>,
+    /// How many of the records wait; the others are there to be used again.
+    waiting: usize,
+    bytes: usize,
+}
+
+impl Batch {
+    /// Takes a record and leaves an old one.
+    fn take(&mut self, record: &mut csv::StringRecord) {
+        if self.waiting == self.records.len() {
+            self.records.push(csv::StringRecord::new());
+        }
+        self.bytes += record.as_slice().len();
+        std::mem::swap(&mut self.records[self.waiting], record);
+        self.waiting += 1;
+    }
+
+    fn is_full(&self) -> bool {
+        const ROWS: usize = 32;
+        const BYTES: usize = 4 << 20;
+        self.waiting >= ROWS || self.bytes >= BYTES
+    }
+
+    /// Gives each column its cells; an error comes with the column it is about.
+    fn pour(&mut self, columns: &mut [Growing], cells: &Cells) -> std::result::Result<(), (usize, Error)> {
+        for (place, column) in columns.iter_mut().enumerate() {
+            for record in &self.records[..self.waiting] {
+                column.push(&record[place], cells).map_err(|error| (place, error))?;
+            }
+        }
+        (self.waiting, self.bytes) = (0, 0);
+        Ok(())
+    }
 }
 
 /// The memory for a table of this width.

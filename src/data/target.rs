@@ -1,6 +1,7 @@
 //! Which column holds the classes, and whether it can.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use super::names;
 use crate::error::{Error, Result};
@@ -90,14 +91,13 @@ impl<'a> Rare<'a> {
         if !(0..levels.len()).any(rare) {
             return None;
         }
-        let mut labels: Vec<String> = Vec::new();
+        let (mut labels, mut known) = (Vec::new(), HashMap::new());
         let place: Vec<Option<u32>> = levels
             .iter()
             .enumerate()
             .map(|(code, level)| {
                 let label = if rare(code) { self.merged? } else { level };
-                let known = labels.iter().position(|known| known == label);
-                let place = known.unwrap_or_else(|| {
+                let place = *known.entry(label).or_insert_with(|| {
                     labels.push(label.to_owned());
                     labels.len() - 1
                 });

@@ -20,7 +20,7 @@ pub(super) struct Member {
 /// Reads a file of two columns, `feature,group`.
 pub(super) fn read_groups(path: &Path) -> Result<Vec<Member>> {
     let table =
-        Table::read(path, &ReadOptions::default(), |header| Ok((0..header.len()).collect()), |_, _| ())?;
+        Table::read(path, &ReadOptions::default(), |header| Ok((0..header.named()).collect()), |_, _| ())?;
     let [Column::Text { levels, codes }, Column::Text { levels: groups, codes: group_codes }] =
         &table.columns[..]
     else {

@@ -15,7 +15,7 @@ pub use answer::{Achieved, Answer, ChosenFeature, MethodAnswer, RuleSize, common
 pub use command::{command_line, for_a_shell};
 pub use figures::{FIGURES, Figure, figures, write_figures};
 pub use html::PAGE;
-pub use progress::Progress;
+pub use progress::{Progress, Reading};
 pub use reproduce::SCRIPT;
 pub use summary::summary;
 pub use tables::{TABLES, write_tables};

@@ -227,3 +227,24 @@ fn dermatology_and_synthetic_are_understood() {
     assert_eq!((data.x.dim(), data.units.len(), data.classes.len()), ((35, 350), 35, 4));
     assert!(data.dropped.is_empty() && data.missing_cells() == 0);
 }
+
+#[test]
+fn a_class_column_without_name_and_values_is_not_exchanged_for_another() {
+    assert_eq!(
+        complaint(load(",\n41,\n")),
+        "t.csv, column 'c2': no row has a class; name the class column with --target"
+    );
+    let dropped = SchemaOptions { drop: vec!["c3".to_owned()], ..SchemaOptions::default() };
+    let text = "a,class,\n1,x,\n2,y,\n";
+    assert_eq!(load_with(text, &dropped).unwrap().dropped[0].name, "c3");
+    assert!(load(text).unwrap().dropped.is_empty(), "it is left out in any case");
+}
+
+#[test]
+fn a_groups_file_may_end_in_an_empty_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let groups = Some(write(&folder, "groups.csv", "feature,group,\na,g,\nb,g,\n"));
+    let options = SchemaOptions { groups, ..SchemaOptions::default() };
+    let data = load_with("a,b,class\n1,4,x\n2,3,y\n5,9,x\n", &options).unwrap();
+    assert_eq!(data.units.len(), 1);
+}

@@ -141,6 +141,13 @@ fn refuses_numbers_mixed_with_text() {
 }
 
 #[test]
+fn a_refusal_names_the_other_columns_at_fault() {
+    let also = |text: &str| complaint(read(text)).split("; ").last().unwrap_or_default().to_owned();
+    assert_eq!(also("a,b,c\n1,2,3\nx,y,4\n5,6,7\n"), "1 more column cannot be read either: b");
+    assert_eq!(also("a,b,c\n1,2,3\n<4,5,6\n7,inf,8\n9,10,x\n"), "2 more columns cannot be read either: b, c");
+}
+
+#[test]
 fn a_column_declared_text_may_hold_anything() {
     let table = read_with("a,b\n1,1\nx,inf\n2,1e400\n", &ReadOptions::default(), &[0, 1]).unwrap();
     assert_eq!(words(&table, 0), [Some("1"), Some("x"), Some("2")]);

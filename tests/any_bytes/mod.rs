@@ -1,0 +1,150 @@
+//! Any bytes as each kind of file the program reads: understood, or refused in one printable sentence. What the fuzzer
+//! feeds, and what `tests/fuzzed.rs` feeds of what it found.
+//!
+//! The last byte of an input is not part of the file: its bits are options, so that magic numbers stay in front.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crfe::data::{
+    Calibration, Censored, Dataset, ReadOptions, SchemaOptions, Split, SplitOptions, Splits, Table,
+};
+use crfe::history::History;
+use crfe::report::Answer;
+use crfe::run::{
+    EventKind, Gate, Live, Plan, Records, RunDirectory, RunEvent, RunOptions, Shard, Source, journals,
+};
+use crfe::{Error, Result};
+
+/// A table without faults.
+const GOOD: &str = "a,b,k,class\n1,2,x,u\n2,1,y,v\n3,5,z,u\n4,4,x,v\n5,1,y,u\n6,3,z,v\n7,2,x,u\n8,9,y,v\n";
+
+/// The options, and the bytes of the file.
+fn opened(input: &[u8]) -> (impl Fn(u8) -> bool, &[u8]) {
+    let (&switches, bytes) = input.split_last().unwrap_or((&0, input));
+    (move |bit| switches & (1 << bit) != 0, bytes)
+}
+
+fn file(desk: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = desk.join(name);
+    std::fs::write(&path, bytes).expect("the desk can be written");
+    path
+}
+
+fn must_be_one_printable_sentence(error: &Error) {
+    assert!(matches!(error.exit_code(), 2 | 3 | 5), "{error}");
+    assert!(!error.to_string().contains(char::is_control), "{error:?}");
+}
+
+/// A table, under any options; and its cells as text, by the reader alone.
+pub fn table(desk: &Path, input: &[u8]) -> (Result<Dataset>, Result<Table>) {
+    let (on, bytes) = opened(input);
+    let path = file(desk, "any.csv", bytes);
+    let read = ReadOptions {
+        delimiter: on(0).then_some(';'),
+        decimal: on(1).then_some(if on(0) { ',' } else { '.' }),
+        no_header: on(2),
+        dedup_names: on(3),
+        censored: on(4).then_some(if on(5) { Censored::Na } else { Censored::Bound }),
+        transpose: on(6),
+        memory_limit: Some(64),
+        ..ReadOptions::default()
+    };
+    let text = Table::read(&path, &read, |header| Ok((0..header.len()).collect()), |_, _| {});
+    let schema = SchemaOptions {
+        read,
+        min_class_size: on(7).then_some(3),
+        merge_rare: on(5).then(|| "other".to_owned()),
+        ..SchemaOptions::default()
+    };
+    let data = Dataset::load(&path, &schema, |_, _| {});
+    if let Ok(data) = &data {
+        assert_eq!(data.x.dim(), (data.columns.len(), data.y.len()));
+        assert!(data.x.iter().all(|value| !value.is_infinite()));
+        assert!(data.y.iter().all(|&class| class < data.classes.len()));
+    }
+    data.as_ref().err().into_iter().chain(text.as_ref().err()).for_each(must_be_one_printable_sentence);
+    (data, text)
+}
+
+/// A groups file and a file of splits, over a good table.
+pub fn groups_and_splits(desk: &Path, input: &[u8]) -> (Result<Dataset>, Result<Vec<Split>>) {
+    let (on, bytes) = opened(input);
+    let table = file(desk, "good.csv", GOOD.as_bytes());
+    let given = file(desk, "any", bytes);
+    let grouped = SchemaOptions { groups: Some(given.clone()), ..SchemaOptions::default() };
+    let grouped = Dataset::load(&table, &grouped, |_, _| {});
+    match &grouped {
+        Ok(data) => {
+            let mut columns: Vec<usize> = data.units.iter().flat_map(|unit| unit.columns.clone()).collect();
+            columns.sort_unstable();
+            assert!(columns.into_iter().eq(0..data.columns.len()), "every column is in one unit");
+        }
+        Err(error) => must_be_one_printable_sentence(error),
+    }
+    let data = Dataset::load(&table, &SchemaOptions::default(), |_, _| {}).expect("the table is good");
+    let calibration = if on(0) { Calibration::Strict } else { Calibration::Shared };
+    let options = SplitOptions { splits_from: Some(given), calibration, ..SplitOptions::default() };
+    let splits = Splits::new(&data, &options).and_then(|splits| {
+        (0..splits.count()).map(|index| splits.split(&data, index)).collect::<Result<Vec<Split>>>()
+    });
+    match &splits {
+        Ok(splits) => {
+            for split in splits {
+                for part in [&split.train, &split.selection, &split.conformal, &split.test] {
+                    assert!(!part.is_empty() && part.iter().all(|&row| row < data.y.len()));
+                }
+            }
+        }
+        Err(error) => must_be_one_printable_sentence(error),
+    }
+    (grouped, splits)
+}
+
+/// A journal: finished tasks are taken, all else is said or refused. Half of the inputs follow a good first line.
+pub fn journal(desk: &Path, input: &[u8]) -> Result<(History, Vec<String>)> {
+    let (on, bytes) = opened(input);
+    let first = good_journal().split_inclusive(|&byte| byte == b'\n').next().expect("a journal has lines");
+    let whole = if on(0) { [first, bytes].concat() } else { bytes.to_vec() };
+    file(desk, "journal-1of1-any.jsonl", &whole);
+    let read = || {
+        let mut history = History::default();
+        let Some(mut records) = Records::open(desk)? else { return Ok((history, Vec::new())) };
+        records.tell(|event| history.apply(&event))?;
+        Ok((history, records.notes()))
+    };
+    let read = read();
+    match &read {
+        Ok((history, _)) => drop(Answer::new(history)),
+        Err(error) => must_be_one_printable_sentence(error),
+    }
+    read
+}
+
+/// The journal of a small run that nothing happened to.
+pub fn good_journal() -> &'static [u8] {
+    static JOURNAL: OnceLock<Vec<u8>> = OnceLock::new();
+    JOURNAL.get_or_init(|| {
+        let desk = std::env::temp_dir().join(format!("crfe-good-journal-{}", std::process::id()));
+        std::fs::create_dir_all(&desk).expect("the temporary directory can be written");
+        let journal = write_good_journal(&desk).expect("a good table is run to its end");
+        let _ = std::fs::remove_dir_all(&desk);
+        journal
+    })
+}
+
+fn write_good_journal(desk: &Path) -> Result<Vec<u8>> {
+    let table = file(desk, "good.csv", GOOD.as_bytes());
+    let mut options = RunOptions::default();
+    options.split.splits = 1;
+    let data = Dataset::load(&table, &options.schema, |_, _| {})?;
+    let plan = Arc::new(Plan::new(options.check()?, data)?);
+    let run = desk.join("run");
+    let directory = Some(Arc::new(RunDirectory::claim(&run, Shard::WHOLE)?));
+    let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
+    let source = Source::engine(Live { plan, gate, tasks, threads: 1, directory, records: None });
+    let failed = |event: RunEvent| matches!(event.kind, EventKind::TaskFailed { .. });
+    assert!(!source.events().iter().any(failed), "no task fails");
+    source.close()?;
+    Ok(std::fs::read(&journals(&run)?[0]).expect("the journal was just written"))
+}

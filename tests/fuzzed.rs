@@ -1,0 +1,111 @@
+//! Small inputs that led the fuzzer somewhere, and tables that are written and read again: any bytes end in a table or a
+//! sentence, the same each time.
+
+mod any_bytes;
+
+use std::fmt::Debug;
+use std::fs;
+use std::path::Path;
+
+use crfe::data::{Column, ReadOptions, Table};
+use proptest::prelude::*;
+
+/// Feeds every fixture of a target twice.
+fn feed<T: Debug>(target: &str, function: impl Fn(&Path, &[u8]) -> T) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fuzzed").join(target);
+    let desk = tempfile::tempdir().unwrap();
+    let mut fed = 0;
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let input = fs::read(&path).unwrap();
+        let outcome = || format!("{:?}", function(desk.path(), &input));
+        assert_eq!(outcome(), outcome(), "{}", path.display());
+        fed += 1;
+    }
+    assert!(fed > 20, "only {fed} fixtures of {target} were found");
+}
+
+#[test]
+fn tables_are_understood_or_refused_the_same_each_time() {
+    feed("table", any_bytes::table);
+}
+
+#[test]
+fn journals_are_read_or_refused_the_same_each_time() {
+    feed("journal", any_bytes::journal);
+}
+
+#[test]
+fn groups_and_splits_are_taken_or_refused_the_same_each_time() {
+    feed("groups_and_splits", any_bytes::groups_and_splits);
+}
+
+/// Lines of equally many cells of any text. What cannot be in a file of text is left out.
+fn lines() -> impl Strategy<Value = Vec<Vec<String>>> {
+    let awkward = "[ ,;\t|\"\r\n'#=a1]{0,6}";
+    let any = "[^\u{0}]{0,6}";
+    let cell = prop_oneof![awkward, any, "[a-c]{1,2}", "-?[0-9]{1,3}"];
+    (2..6_usize, 2..8_usize)
+        .prop_flat_map(move |(width, height)| {
+            prop::collection::vec(prop::collection::vec(cell.clone(), width), height)
+        })
+        // A file may begin with the mark of another kind of file.
+        .prop_map(|mut lines| {
+            lines[0][0] = "corner".to_owned();
+            lines
+        })
+}
+
+fn write(path: &Path, lines: &[Vec<String>], delimiter: u8) {
+    let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_path(path).unwrap();
+    lines.iter().for_each(|line| writer.write_record(line).unwrap());
+    writer.flush().unwrap();
+}
+
+/// The lines of a file, without a header, all cells as text; a missing cell is empty.
+fn read(path: &Path, delimiter: u8, transpose: bool) -> Vec<Vec<String>> {
+    let delimiter = Some(delimiter.into());
+    let options = ReadOptions { delimiter, no_header: true, transpose, ..ReadOptions::default() };
+    let table = Table::read(path, &options, |header| Ok((0..header.len()).collect()), |_, _| {}).unwrap();
+    let cell = |column: &Column, row: usize| match column {
+        Column::Text { levels, codes } => {
+            codes[row].map_or(String::new(), |code| levels[code as usize].clone())
+        }
+        Column::Numbers(_) => panic!("all columns are text"),
+    };
+    let line = |row| table.columns.iter().map(|column| cell(column, row)).collect();
+    (0..table.lines.len()).map(line).collect()
+}
+
+/// What is kept of a cell: no spaces around it, and nothing of the words for "missing".
+fn kept(cell: &str) -> String {
+    let cell = cell.trim();
+    let missing = ["?", ".", "na", "n/a", "nan", "null"];
+    if missing.iter().any(|word| cell.eq_ignore_ascii_case(word)) { String::new() } else { cell.to_owned() }
+}
+
+fn turned(lines: &[Vec<String>]) -> Vec<Vec<String>> {
+    (0..lines[0].len()).map(|column| lines.iter().map(|line| line[column].clone()).collect()).collect()
+}
+
+proptest! {
+    #[test]
+    fn any_cells_that_are_written_are_read(lines in lines(), delimiter in prop::sample::select(b",;\t|".to_vec())) {
+        let desk = tempfile::tempdir().unwrap();
+        let path = desk.path().join("t.csv");
+        write(&path, &lines, delimiter);
+        let expected: Vec<Vec<String>> =
+            lines.iter().map(|line| line.iter().map(|cell| kept(cell)).collect()).collect();
+        prop_assert_eq!(&read(&path, delimiter, false), &expected);
+        prop_assert_eq!(read(&path, delimiter, true), turned(&expected));
+    }
+
+    #[test]
+    fn transposed_twice_a_table_is_itself(lines in lines(), delimiter in prop::sample::select(b",;\t|".to_vec())) {
+        let desk = tempfile::tempdir().unwrap();
+        let (path, other) = (desk.path().join("t.csv"), desk.path().join("turned.csv"));
+        write(&path, &lines, delimiter);
+        write(&other, &read(&path, delimiter, true), delimiter);
+        prop_assert_eq!(read(&other, delimiter, true), read(&path, delimiter, false));
+    }
+}
