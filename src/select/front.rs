@@ -113,7 +113,7 @@ impl Front {
         }
         for start in (0..self.units.len()).step_by(BLOCK) {
             let block = start..(start + BLOCK).min(self.units.len());
-            let mut bounds = self.rank[block.clone()].iter().zip(&self.slope[block.clone()]);
+            let bounds = self.rank[block.clone()].iter().zip(&self.slope[block.clone()]);
             if bounds.fold(true, |all, (&rank, &slope)| all & pass.excludes(rank, slope, drifts[0])) {
                 continue;
             }
