@@ -58,11 +58,12 @@ fn of_method(answer: &MethodAnswer, classes: usize) -> String {
         let pad = width - name.chars().count();
         let _ = writeln!(
             text,
-            "{:>5}  {name}{:pad$}  {rank}  in {} of {} splits",
+            "{:>5}  {name}{:pad$}  {rank}  in {} of {} {}",
             i + 1,
             "",
             feature.count,
-            answer.splits
+            answer.splits,
+            if answer.splits == 1 { "split" } else { "splits" },
         );
     }
     if let (Some(achieved), Some(size)) = (&answer.achieved, chosen.size) {
