@@ -6,7 +6,7 @@ use super::action::View;
 use super::app::{App, Sort};
 use crate::evaluate::{Agreement, Similarity, agreement_by_size, similarity_by_size};
 use crate::history::{History, Trace};
-use crate::report::{common_sizes, one_se};
+use crate::report::{MethodAnswer, common_sizes, one_se};
 use crate::run::{Betas, RunInfo, TaskId};
 use crate::select::{BetaRule, Method, StopRule};
 
@@ -27,6 +27,8 @@ pub struct Derived {
     pub stops: Vec<Stops>,
     /// How often each unit is in the subset that the knee and the β rule choose, for the focused method.
     pub chosen: Vec<(usize, usize, usize)>,
+    /// The answer of the focused method, with k and ψ as they are slid.
+    pub answer: Option<MethodAnswer>,
     /// Agreement of the splits of the focused method, by falling size.
     pub agreement: Vec<(usize, Agreement)>,
     /// Similarity of the first two methods, by falling size.
@@ -35,6 +37,7 @@ pub struct Derived {
     ranks_for: Option<(Method, u64)>,
     stops_for: Option<(Method, u64, BetaRule)>,
     rules_for: Option<u64>,
+    answer_for: Option<(Method, u64, BetaRule)>,
     agreement_for: Option<(Method, u64)>,
 }
 
@@ -57,6 +60,9 @@ impl Derived {
         self.refresh_ranking(app, info);
         if matches!(app.view, View::Stopping | View::Explore) {
             self.refresh_stops(app, info);
+        }
+        if app.view == View::Stopping {
+            self.refresh_answer(app, info);
         }
         if app.view == View::Consistency {
             self.refresh_agreement(app, info);
@@ -173,6 +179,16 @@ impl Derived {
         }
         self.chosen =
             chosen(&app.history, self.stops.iter().find(|stops| stops.method == app.focus.method), info);
+    }
+
+    fn refresh_answer(&mut self, app: &App, info: &RunInfo) {
+        let key = (app.focus.method, app.finished, app.rule);
+        if self.answer_for == Some(key) {
+            return;
+        }
+        self.answer_for = Some(key);
+        let begun = app.history.of_method(app.focus.method).next().is_some();
+        self.answer = begun.then(|| MethodAnswer::new(&app.history, info, app.focus.method, &app.rule));
     }
 
     fn refresh_agreement(&mut self, app: &App, info: &RunInfo) {
