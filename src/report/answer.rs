@@ -211,7 +211,7 @@ pub fn common_sizes(history: &History, method: Method) -> Vec<usize> {
 }
 
 /// The sizes that some finished split of a method has visited; with `--early` not all paths go equally far.
-fn visited_sizes(history: &History, method: Method) -> BTreeSet<usize> {
+pub fn visited_sizes(history: &History, method: Method) -> BTreeSet<usize> {
     history.of_method(method).flat_map(|(_, trace)| trace.steps()).map(|step| step.size).collect()
 }
 
@@ -221,7 +221,8 @@ pub fn at_size(history: &History, method: Method, size: usize) -> impl Iterator<
 }
 
 impl RuleSize {
-    fn new(rule: StopRule, sizes: &[Option<usize>], visited: &BTreeSet<usize>) -> Self {
+    /// Of the sizes that a rule gives split by split; the median is one of the visited sizes.
+    pub fn new(rule: StopRule, sizes: &[Option<usize>], visited: &BTreeSet<usize>) -> Self {
         let mut fired: Vec<usize> = sizes.iter().flatten().copied().collect();
         fired.sort_unstable();
         let values: Vec<f64> = fired.iter().map(|&size| size as f64).collect();

@@ -11,7 +11,9 @@ mod reproduce;
 mod summary;
 mod tables;
 
-pub use answer::{Achieved, Answer, ChosenFeature, MethodAnswer, RuleSize, common_sizes, one_se};
+pub use answer::{
+    Achieved, Answer, ChosenFeature, MethodAnswer, RuleSize, common_sizes, one_se, visited_sizes,
+};
 pub use command::{command_line, for_a_shell};
 pub use figures::{FIGURES, Figure, figures, write_figures};
 pub use html::PAGE;

@@ -68,12 +68,10 @@ fn slide(frame: &mut Frame<'_>, app: &App, area: Rect) {
         None => Line::styled(" no split has finished yet", app.theme.style(Role::Dim)),
         Some((stops, answer)) => {
             // As in the summary: the median over the splits on which a rule fires.
-            let size = |rule: StopRule| {
-                let all = std::iter::once(&answer.chosen).chain(&answer.beside);
-                let size = all.filter(|size| size.rule == rule.name()).find_map(|size| size.size);
-                size.map_or_else(|| "never".to_owned(), |size| size.to_string())
-            };
-            let (knee, beta) = (size(StopRule::Knee), size(StopRule::Beta));
+            let say = |size: Option<usize>| size.map_or_else(|| "never".to_owned(), |size| size.to_string());
+            let mut rules = std::iter::once(&answer.chosen).chain(&answer.beside);
+            let knee = say(rules.find(|size| size.rule == StopRule::Knee.name()).and_then(|size| size.size));
+            let beta = say(app.derived.beta_sizes.as_ref().and_then(|sizes| sizes.size));
             let splits = stops.splits.len();
             let silent = stops.splits.iter().filter(|(_, _, beta)| beta.is_none()).count();
             let one_se = stops.one_se.map_or_else(|| "–".to_owned(), |size| size.to_string());
