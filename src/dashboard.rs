@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use crate::cli::{ExploreArgs, OpenArgs, ScreenArgs};
 use crate::config::Keys;
 use crate::error::{Error, Result};
-use crate::run::default_threads;
+use crate::run::{RunDirectory, Shard, default_threads};
 use crate::tui::{Compute, Depth, Keymap, Order, Record, Settings, Theme, explore as show};
 
 /// Opens the dashboard on a file; the exit code.
@@ -14,6 +14,10 @@ pub fn explore(args: &ExploreArgs, keys: &Keys) -> Result<u8> {
     let data = args.spec.data.clone();
     need_a_terminal(&format!("run {} --out RUN", data.display()))?;
     let settings = settings(&args.screen, keys)?;
+    if let Some(out) = args.screen.out.as_deref().filter(|out| !args.no_journal && out.exists()) {
+        // That somebody else writes there is known before there is a screen.
+        RunDirectory::claim(out, Shard::WHOLE)?;
+    }
     let threads = args.threads.map_or_else(default_threads, usize::from);
     let record = match &args.screen.out {
         _ if args.no_journal => Record::No,

@@ -266,7 +266,7 @@ fn a_directory_of_another_run_is_left_alone() {
     let out = run.to_str().unwrap();
     run_into(&run, "data/heart.csv", "--splits 2 --quiet");
     let before = snapshot(&run);
-    let end = "; choose another --out, or start anew with --force";
+    let end = "; choose another --out, or start anew with crfe-tui run --force";
     let other = |data: &str, options: &[&str]| {
         finish(program().args(["run", data, "-q", "--out", out]).args(options))
     };
@@ -290,7 +290,7 @@ fn a_file_of_somebody_else_is_not_overwritten() {
     let out = desk.0.path().to_str().unwrap();
     let ran = finish(program().args(["run", "data/heart.csv", "-q", "--out", out]));
     let sentence = "this directory holds a metrics.csv that is not of a run of ours; choose another --out, or overwrite \
-                    it with --force";
+                    it with crfe-tui run --force";
     refused(&ran, 5, &format!("{out}: {sentence}"));
     assert_eq!(std::fs::read_to_string(file).unwrap(), "mine");
     assert_eq!(desk.contents().len(), 1);

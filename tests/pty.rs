@@ -68,12 +68,12 @@ fn every_view_in_a_small_and_a_large_terminal() {
 fn the_engine_waits_steps_and_goes_on() {
     let mut terminal = Terminal::start(100, 30, &[&HEART[..], &["--paused", "--threads", "1"]].concat());
     terminal.until_text("PAUSED 0/6");
-    for left in ["step 1/1, 13 left", "step 2/2, 12 left", "step 3/3, 11 left"] {
+    for left in ["step 1/13, 13 left", "step 2/13, 12 left", "step 3/13, 11 left"] {
         terminal.press("n");
         terminal.until_text(left);
     }
     terminal.press("h");
-    terminal.until_text("step 2/3, 12 left");
+    terminal.until_text("step 2/13, 12 left");
     terminal.press("P");
     terminal.until_text("DONE 6/6");
     let scrubbing = [
@@ -107,6 +107,10 @@ fn what_if_find_zoom_and_a_feature() {
     terminal.until_text("Which splits keep it");
     terminal.press("p");
     terminal.until_text("cholesterol is kept from 13 features on");
+    terminal.press("\x1b");
+    terminal.until_text("Which splits keep it");
+    terminal.press("\x1bd");
+    terminal.until_text("it goes here anyway");
     terminal.press("\x1b\r");
     terminal.until_text("correlated twins");
     terminal.until_text("rank in each finished split");
@@ -217,7 +221,32 @@ fn ctrl_z_gives_the_shell_its_terminal_and_fg_comes_back() {
 #[test]
 fn a_closed_terminal_ends_it() {
     let terminal = heart(80, 24);
-    terminal.hang_up();
+    println!("ended {:?} after the terminal was closed", terminal.hang_up());
+    // Also when the last key came with a resize.
+    let mut terminal = heart(80, 24);
+    terminal.press("2");
+    terminal.until_text("inefficiency");
+    terminal.resize(100, 30);
+    println!("ended {:?} after the terminal was closed", terminal.hang_up());
+}
+
+#[test]
+fn the_key_after_a_resize_is_a_key() {
+    let mut terminal = heart(80, 24);
+    let landmarks =
+        [("2", "inefficiency"), ("3", "Agreement at"), ("5", "Notes, warnings"), ("1", "Ranking at")];
+    for round in 0..3 {
+        for (key, landmark) in landmarks {
+            terminal.press(key);
+            terminal.until_text(landmark);
+            terminal.resize(90 + round, 30);
+            terminal.press("4");
+            terminal.until_text("Where each rule stops");
+            terminal.resize(80, 24 + round);
+        }
+    }
+    terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
 }
 
 #[test]
@@ -228,7 +257,8 @@ fn a_panic_in_a_worker_is_a_failed_task() {
     terminal.press("5");
     terminal.until_text("CRFE on split 2 failed: internal fault: a fault on purpose");
     terminal.press("q");
-    terminal.ended();
+    assert_eq!(terminal.ended(), 4);
+    terminal.until_text("crfe-tui: CRFE on split 2 failed: internal fault: a fault on purpose");
 }
 
 #[test]
@@ -236,12 +266,16 @@ fn a_panic_behind_the_screen_is_words() {
     let mut terminal =
         Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "crfe-inspect")]);
     terminal.until_text("DONE 6/6");
-    terminal.press("\x1b[Hd");
+    terminal.press("\x1b[Hjd");
     terminal.until_text("internal fault: a fault on purpose");
     terminal.press("2");
     terminal.until_text("inefficiency");
-    let terminal = Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "crfe-run")]);
+    let mut terminal =
+        Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "crfe-run")]);
     terminal.until_text("internal fault: a fault on purpose");
+    terminal.press("q");
+    assert_eq!(terminal.ended(), 1);
+    terminal.until_text("crfe-tui: internal fault: a fault on purpose");
 }
 
 #[test]
@@ -256,7 +290,111 @@ fn a_bad_file_is_a_sentence_on_the_screen() {
     let mut terminal = Terminal::start(80, 24, &["data/absent.csv"]);
     terminal.until_text("data/absent.csv: there is no such file");
     terminal.press("q");
-    terminal.ended();
+    assert_eq!(terminal.ended(), 3);
+    terminal.until_text("crfe-tui: data/absent.csv: there is no such file");
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_no_screen() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let out = out.to_str().unwrap();
+    let wide = |arguments: &[&str]| Terminal::start(200, 24, arguments);
+    // Its own run holds the lock.
+    let mut first = wide(&[&HEART[..3], &["--out", out, "--paused"]].concat());
+    first.until_text("PAUSED 0/6");
+    let mut second = wide(&[&HEART[..3], &["--out", out]].concat());
+    assert_eq!(second.ended(), 5);
+    second.until_text("crfe-tui: ");
+    first.press("P");
+    first.until_text("DONE 6/6");
+    first.press("q");
+    assert_eq!(first.ended(), 0);
+    // Another table has another run.
+    let mut other = wide(&["data/dermatology.csv", "--splits", "1", "--out", out]);
+    assert_eq!(other.ended(), 5);
+    other.until_text("crfe-tui: ");
+    // Other settings that are refused keep the screen, which has others still.
+    let mut again = wide(&[&HEART[..3], &["--out", out]].concat());
+    again.until_text("DONE 6/6");
+    again.press("o");
+    again.until_text("enter runs again");
+    again.press("\x7f\x7f\x7f0.3\r");
+    again.until_text("FAILED");
+    again.press("q");
+    assert_eq!(again.ended(), 5);
+    // No run at all.
+    let mut absent = wide(&["open", directory.path().to_str().unwrap()]);
+    assert_eq!(absent.ended(), 3);
+    absent.until_text("there is no run in this directory");
+}
+
+#[test]
+fn one_path_to_its_end_and_the_others_wait() {
+    let mut terminal = Terminal::start(100, 30, &[&HEART[..], &["--paused", "--threads", "2"]].concat());
+    terminal.until_text("PAUSED 0/6");
+    terminal.press("n");
+    terminal.until_text("step 1/13, 13 left");
+    terminal.press("N");
+    terminal.until_text("step 13/13, 1 left");
+    terminal.until_text("PAUSED 1/6");
+    terminal.settle();
+    terminal.until_text("PAUSED 1/6");
+    // Also one that nobody has begun.
+    terminal.press("]]N");
+    terminal.until_text("PAUSED 2/6");
+    terminal.press("P");
+    terminal.until_text("DONE 6/6");
+}
+
+#[test]
+fn exports_are_as_shown_and_never_mixed() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = std::fs::canonicalize("data").unwrap();
+    let script = format!("cd {} && exec \"$0\" \"$@\"", directory.path().display());
+    let start = |table: &str, more: &[&str]| {
+        let table = data.join(table);
+        let own = [
+            "-c",
+            script.as_str(),
+            terminal::PROGRAM,
+            table.to_str().unwrap(),
+            "--splits",
+            "2",
+            "--no-journal",
+        ];
+        Terminal::start_with(140, 30, "sh", &[&own, more, &FAST].concat(), &[])
+    };
+    let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap_or_default();
+    let mut terminal = start("heart.csv", &[]);
+    terminal.until_text("DONE 4/4");
+    terminal.press("xj\r");
+    terminal.until_text("tables, figures and report.html are in crfe-export-heart");
+    let own = read("crfe-export-heart/manifest.json");
+    assert!(own.contains("\"sigma\": 5.0"), "{own}");
+    // k is slid; the page of the first export must not stay as it is.
+    let page = read("crfe-export-heart/report.html");
+    terminal.press("4<<<<");
+    terminal.until_text("k = 3 ");
+    terminal.press("x");
+    terminal.until_text("with k = 3, window = 0.4, as slid");
+    terminal.press("\r");
+    terminal.until_text("report.html are in crfe-export-heart");
+    assert!(read("crfe-export-heart/manifest.json").contains("\"sigma\": 3.0"));
+    assert_ne!(read("crfe-export-heart/report.html"), page);
+    terminal.press("3xjj\r");
+    terminal.until_text("this view is in crfe-export-heart/consistency.txt");
+    let text = read("crfe-export-heart/consistency.txt");
+    assert!(text.contains('░') || text.contains('▒') || text.contains('▓'), "{text}");
+    // Another run goes to the same directory: what is of the first one goes.
+    let mut terminal = start("dermatology.csv", &["--out", "crfe-export-heart"]);
+    terminal.until_text("DONE 4/4");
+    terminal.press("x\r");
+    terminal.until_text("all tables are in crfe-export-heart; files of another run there were deleted");
+    assert!(read("crfe-export-heart/manifest.json").contains("dermatology"));
+    for gone in ["report.html", "consistency.txt", "figures"] {
+        assert!(!directory.path().join("crfe-export-heart").join(gone).exists(), "{gone}");
+    }
 }
 
 #[test]

@@ -129,7 +129,8 @@ fn each_state(app: &mut App, mut look: impl FnMut(&mut App)) {
     let overlays = [
         Overlay::Help(0),
         Overlay::Help(1000),
-        Overlay::Feature(0),
+        Overlay::Feature(0, 0),
+        Overlay::Feature(0, 1000),
         Overlay::Prompt(Prompt::Find, "long ".repeat(40)),
         Overlay::Prompt(Prompt::GoTo, String::new()),
         options,
@@ -409,6 +410,172 @@ fn beta_of_a_step_is_asked_for_once() {
     assert!(app.inspected_here());
     let effects = app.update(Action::Later);
     assert!(effects.is_empty() && app.wanted().is_some());
+}
+
+#[test]
+fn a_feature_can_be_read_to_its_end_on_any_screen() {
+    let (run, mut app) = heart();
+    for (width, height) in [(80, 20), (50, 16)] {
+        picture(&mut app, width, height);
+        act(&mut app, &run, &[Action::First, Action::Open]);
+        let top = dump(&picture(&mut app, width, height).0);
+        assert!(top.contains("pagedown more") && !top.contains("values by class"), "{top}");
+        act(&mut app, &run, &[Action::PageDown; 4]);
+        let bottom = dump(&picture(&mut app, width, height).0);
+        assert!(bottom.contains("values by class") && bottom.contains("mean "), "{bottom}");
+        assert!(bottom.contains("pageup more"), "{bottom}");
+        act(&mut app, &run, &[Action::PageUp; 4]);
+        assert_eq!(dump(&picture(&mut app, width, height).0), top);
+        act(&mut app, &run, &[Action::Back]);
+    }
+}
+
+#[test]
+fn a_selected_feature_that_goes_is_let_go_of() {
+    let (run, mut app) = heart();
+    app.scrub(0);
+    let now = |app: &mut App| dump(&picture(app, 80, 24).0).contains("▶ now");
+    // The one that goes next is chosen by hand.
+    act(&mut app, &run, &[Action::Down]);
+    let chosen = app.selected.unwrap();
+    let gone = app.trace().unwrap().removed_at(chosen).unwrap();
+    app.scrub(gone);
+    assert_eq!(app.selected, Some(chosen), "it is still there");
+    app.scrub(gone + 1);
+    assert_eq!(app.selected, None);
+    assert!(now(&mut app));
+    // One that has gone can be looked at while time stands still.
+    act(&mut app, &run, &[Action::PageDown, Action::PageDown]);
+    assert!(app.selected.is_some());
+    app.go_to_size(3);
+    assert!(now(&mut app));
+    // A survivor stays selected.
+    let survivor = *app.trace().unwrap().order().last().unwrap();
+    app.selected = Some(survivor);
+    app.scrub(usize::MAX);
+    assert_eq!(app.selected, Some(survivor));
+}
+
+#[test]
+fn what_cannot_be_done_says_why() {
+    let (run, mut app) = heart();
+    app.scrub(usize::MAX);
+    for action in [Action::Open, Action::WhatIfRemoved, Action::WhatIfKept] {
+        act(&mut app, &run, &[action]);
+        let why = app.status.clone().unwrap_or_default();
+        assert!(why.starts_with("nothing goes at the last step"), "{action:?}: {why}");
+    }
+    app.scrub(0);
+    act(&mut app, &run, &[Action::WhatIfRemoved]);
+    assert!(
+        app.status.as_deref().is_some_and(|why| why.starts_with("it goes here anyway")),
+        "{:?}",
+        app.status
+    );
+    assert_eq!(app.branch, None);
+    app.submit(Prompt::GoTo, "99");
+    assert_eq!(app.status.as_deref(), Some("the path begins with 13 features"));
+    app.submit(Prompt::GoTo, "0");
+    assert_eq!(app.status.as_deref(), Some("the path ends with 1 feature"));
+}
+
+#[test]
+fn the_answer_follows_the_rule_and_can_be_copied() {
+    let options = RunOptions { stop: "beta".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
+    let run = Run::of_file("dermatology.csv", options);
+    let mut app = run.watched(DARK);
+    app.update(Action::Show(View::Stopping));
+    let copied = |app: &mut App| match app.update(Action::Copy).as_slice() {
+        [Effect::Copy(text)] => text.lines().map(str::to_owned).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let mut lengths = Vec::new();
+    for _ in 0..9 {
+        app.update(Action::SigmaDown);
+        picture(&mut app, 160, 48);
+        let Some(size) = app.derived.answer.as_ref().unwrap().chosen.size else { continue };
+        let names = copied(&mut app);
+        assert_eq!(names.len(), size);
+        lengths.push(size);
+        let status = app.status.clone().unwrap();
+        assert!(status.starts_with(&format!("copied {size} feature")), "{status}");
+        let text = dump(&picture(&mut app, 160, 48).0);
+        assert!(
+            text.contains(&format!("Answer by β rule, {size} feature")) && text.contains(&names[0]),
+            "{text}"
+        );
+        // What is written is the same answer.
+        let history = app.history.under(app.rule).unwrap();
+        let answer = crfe::report::Answer::new(&history).unwrap();
+        assert_eq!(answer.selected().iter().map(|feature| feature.name.clone()).collect::<Vec<_>>(), names);
+        // And the trace is as if the run had been told so from the start.
+        let options = RunOptions { beta_rule: app.rule, ..run.plan.info.spec.clone().into() };
+        let own = Run::of(run.plan.data.clone(), options.check().unwrap()).watched(DARK);
+        assert_eq!(history.trace(app.focus), own.history.trace(app.focus));
+    }
+    lengths.dedup();
+    assert!(lengths.len() > 1, "the answer follows k: {lengths:?}");
+}
+
+#[test]
+fn unknown_betas_say_why() {
+    let names: Vec<String> = (0..1000).map(|i| format!("f{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let options = RunOptions { step: "0.3".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
+    let run = Run::of_names(&names, &["x", "y"], 40, options);
+    let mut app = run.watched(DARK);
+    app.tick();
+    let title = |app: &mut App| row(&picture(app, 80, 24).0, 2);
+    assert!(title(&mut app).contains("; · when halted"), "{}", title(&mut app));
+    app.update(Action::TogglePlay);
+    assert!(title(&mut app).contains("; · computing …"), "{}", title(&mut app));
+    let wanted = app.wanted();
+    carry_out(&mut app, &run, wanted.into_iter().collect());
+    assert!(title(&mut app).contains("Ranking at 700 features, by β"), "{}", title(&mut app));
+    app.plan = None;
+    app.scrub(2);
+    assert!(title(&mut app).contains("; · not recorded"), "{}", title(&mut app));
+}
+
+#[test]
+fn every_split_is_shown_or_counted() {
+    let run = Run::of_file("heart.csv", RunOptions { methods: vec![Method::Crfe], ..splits(40) });
+    let mut app = run.watched(DARK);
+    app.scrub(0);
+    let text = dump(&picture(&mut app, 80, 24).0);
+    let line = text.lines().find(|line| line.contains('■')).unwrap();
+    let (shown, rest) = (line.matches('■').count(), line.split("…+").last().unwrap());
+    let unseen: usize = rest.trim_end_matches('│').parse().unwrap();
+    assert_eq!(shown + unseen, 40, "{line}");
+    assert!(!dump(&picture(&mut app, 160, 48).0).contains("…+"));
+}
+
+#[test]
+fn curves_differ_without_colours_as_the_legend_says() {
+    let (_, mut app) = heart();
+    app.update(Action::Show(View::Consistency));
+    for (ascii, sample) in [(false, ["─j─", "─w─", "─n─"]), (true, ["jjj", "www", "nnn"])] {
+        app.theme = Theme { depth: Depth::None, light: false, ascii };
+        app.zoom = Some(2);
+        let text = dump(&picture(&mut app, 100, 30).0);
+        let picture = text.lines().take(30).collect::<Vec<_>>().join("\n");
+        let (plot, legend) = picture.split_once("features").unwrap();
+        for sample in sample {
+            let mark = sample.chars().nth(1).unwrap();
+            assert!(legend.contains(sample), "{picture}");
+            assert!(plot.lines().skip(3).any(|line| line.contains(mark)), "{mark}\n{picture}");
+        }
+    }
+    app.zoom = None;
+    for (theme, full) in [
+        (DARK, "(bright: best)"),
+        (Theme { light: true, ..DARK }, "(dark: best)"),
+        (Theme { depth: Depth::None, ..DARK }, "(█: best)"),
+        (Theme { depth: Depth::Sixteen, ascii: true, ..DARK }, "(#: best)"),
+    ] {
+        app.theme = theme;
+        assert!(row(&picture(&mut app, 100, 30).0, 2).contains(full), "{full}");
+    }
 }
 
 #[test]

@@ -9,8 +9,9 @@ pub use trace::Trace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::run::{EventKind, RunEvent, RunInfo, TaskId};
-use crate::select::Method;
+use crate::error::Result;
+use crate::run::{EventKind, RunEvent, RunInfo, RunOptions, TaskId};
+use crate::select::{BetaRule, Method};
 
 /// All tasks of a run, as far as they have come.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +55,19 @@ impl History {
             }
             _ => {}
         }
+    }
+
+    /// The same run as another β rule would have told it. A path that the rule itself ended (`--early`) has only its own.
+    pub fn under(&self, rule: BetaRule) -> Result<Self> {
+        let mut other = self.clone();
+        let Some(info) = self.info.as_deref().filter(|info| info.spec.beta_rule != rule && !info.spec.early)
+        else {
+            return Ok(other);
+        };
+        let options = RunOptions { beta_rule: rule, ..info.spec.clone().into() };
+        other.info = Some(Arc::new(RunInfo { spec: options.check()?, ..info.clone() }));
+        other.tasks.values_mut().for_each(|trace| trace.test_again(&rule, info.units.len()));
+        Ok(other)
     }
 
     /// A task was begun again or given up: its steps no longer count.

@@ -52,6 +52,16 @@ impl Trace {
         }
     }
 
+    /// The β rule's test at every step, by another rule.
+    pub fn test_again(&mut self, rule: &BetaRule, units: usize) {
+        let means: Vec<f64> = self.steps.iter().map(|step| step.beta_mean).collect();
+        for (t, step) in self.steps.iter_mut().enumerate() {
+            // Tested before each removal, so not at the last model.
+            let stop = if step.removed.is_empty() { None } else { rule.test(&means[..=t], units) };
+            *step = Arc::new(Step { stop, ..(**step).clone() });
+        }
+    }
+
     /// The step (counted from 0) that removed a unit, so far.
     pub fn removed_at(&self, unit: usize) -> Option<usize> {
         self.removed_at.get(unit).copied().flatten().map(|step| step as usize)

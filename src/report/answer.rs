@@ -8,7 +8,7 @@ use crate::data::Level;
 use crate::evaluate::{Spread, agreement_by_size, coverage_band, normalised_inefficiency};
 use crate::history::{History, Trace};
 use crate::run::{RunInfo, Step};
-use crate::select::{Method, Score, StopRule, one_standard_error};
+use crate::select::{BetaRule, Method, Score, StopRule, one_standard_error};
 
 /// Below this Nogueira's stability is called poor (Nogueira, Sechidis and Brown 2018).
 const POOR_STABILITY: f64 = 0.4;
@@ -128,7 +128,7 @@ impl Answer {
             methods: history
                 .methods()
                 .into_iter()
-                .map(|method| MethodAnswer::new(history, info, method))
+                .map(|method| MethodAnswer::new(history, info, method, &spec.beta_rule))
                 .collect(),
             cautions: run_cautions(history, info),
         })
@@ -172,15 +172,22 @@ pub fn sizes_by_split(
     method: Method,
     rule: StopRule,
 ) -> Vec<Option<usize>> {
+    sizes_under(history, info, method, rule, &info.spec.beta_rule)
+}
+
+/// The same, with another k and ψ of the β rule.
+fn sizes_under(
+    history: &History,
+    info: &RunInfo,
+    method: Method,
+    rule: StopRule,
+    beta_rule: &BetaRule,
+) -> Vec<Option<usize>> {
     let together = (rule == StopRule::OneSe).then(|| one_se(history, method)).flatten();
     let units = info.units.len();
     history
         .of_method(method)
-        .map(
-            |(_, trace)| {
-                if rule == StopRule::OneSe { together } else { trace.stop(rule, &info.spec.beta_rule, units) }
-            },
-        )
+        .map(|(_, trace)| if rule == StopRule::OneSe { together } else { trace.stop(rule, beta_rule, units) })
         .collect()
 }
 
@@ -210,7 +217,7 @@ pub fn common_sizes(history: &History, method: Method) -> Vec<usize> {
 }
 
 /// The sizes that some finished split of a method has visited; with `--early` not all paths go equally far.
-fn visited_sizes(history: &History, method: Method) -> BTreeSet<usize> {
+pub fn visited_sizes(history: &History, method: Method) -> BTreeSet<usize> {
     history.of_method(method).flat_map(|(_, trace)| trace.steps()).map(|step| step.size).collect()
 }
 
@@ -220,7 +227,8 @@ pub fn at_size(history: &History, method: Method, size: usize) -> impl Iterator<
 }
 
 impl RuleSize {
-    fn new(rule: StopRule, sizes: &[Option<usize>], visited: &BTreeSet<usize>) -> Self {
+    /// Of the sizes that a rule gives split by split; the median is one of the visited sizes.
+    pub fn new(rule: StopRule, sizes: &[Option<usize>], visited: &BTreeSet<usize>) -> Self {
         let mut fired: Vec<usize> = sizes.iter().flatten().copied().collect();
         fired.sort_unstable();
         let values: Vec<f64> = fired.iter().map(|&size| size as f64).collect();
@@ -268,11 +276,13 @@ fn nearest(visited: &BTreeSet<usize>, wanted: f64) -> Option<usize> {
 }
 
 impl MethodAnswer {
-    fn new(history: &History, info: &RunInfo, method: Method) -> Self {
+    /// Reads it off a history, with any k and ψ of the β rule.
+    pub fn new(history: &History, info: &RunInfo, method: Method, beta_rule: &BetaRule) -> Self {
         let traces: Vec<&Trace> = history.of_method(method).map(|(_, trace)| trace).collect();
         let visited = visited_sizes(history, method);
         let size_of = |rule| {
-            let size = RuleSize::new(rule, &sizes_by_split(history, info, method, rule), &visited);
+            let by_split = sizes_under(history, info, method, rule, beta_rule);
+            let size = RuleSize::new(rule, &by_split, &visited);
             if nothing_to_eliminate(info) && rule != StopRule::None {
                 size.of_all(info.units.len())
             } else {

@@ -11,7 +11,9 @@ mod reproduce;
 mod summary;
 mod tables;
 
-pub use answer::{Achieved, Answer, ChosenFeature, MethodAnswer, RuleSize, common_sizes, one_se};
+pub use answer::{
+    Achieved, Answer, ChosenFeature, MethodAnswer, RuleSize, common_sizes, one_se, visited_sizes,
+};
 pub use command::{command_line, for_a_shell};
 pub use figures::{FIGURES, Figure, figures, write_figures};
 pub use html::PAGE;
@@ -22,9 +24,9 @@ pub use tables::{TABLES, write_tables};
 
 use std::path::Path;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::history::History;
-use crate::run::Plan;
+use crate::run::{Plan, Records, RunInfo};
 
 /// The version of the program, with the commit it was built from where that is known.
 pub const VERSION: &str = env!("CRFE_VERSION");
@@ -53,6 +55,33 @@ pub fn write_report(directory: &Path, history: &History, plan: Option<&Plan>) ->
     let script = script.as_deref().map_err(|reason| *reason);
     let page = html::page(&html::Material { history, info, answer: &answer, figures: &figures, script });
     files::write_whole(directory, PAGE, page.as_bytes())
+}
+
+/// Before files of a run go into a directory: those of another run (and `also`) are deleted, so that nobody takes them for this
+/// one's; whether there were any. Refused where that other run is recorded itself.
+pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<bool> {
+    let of_another = |fingerprint: &str| fingerprint != info.fingerprint;
+    if Records::open(directory)?.is_some_and(|records| of_another(&records.info().fingerprint)) {
+        return Err(Error::resume("another run is recorded in this directory")
+            .file(directory)
+            .remedy("choose another with --out"));
+    }
+    let manifest = std::fs::read(directory.join("manifest.json")).unwrap_or_default();
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap_or_default();
+    if !manifest["fingerprint"].as_str().is_some_and(of_another) {
+        return Ok(false);
+    }
+    let ours = TABLES.iter().chain(&[PAGE, SCRIPT]).copied().chain(also.iter().map(String::as_str));
+    for path in ours.map(|name| directory.join(name)).filter(|path| path.exists()) {
+        std::fs::remove_file(&path)
+            .map_err(|error| Error::output(format!("cannot be deleted: {error}")).file(&path))?;
+    }
+    if directory.join(FIGURES).is_dir() {
+        write_figures(directory, &[])?;
+        // It stays if it holds something that is not ours.
+        let _ = std::fs::remove_dir(directory.join(FIGURES));
+    }
+    Ok(true)
 }
 
 /// Text as it may stand in XML and HTML.

@@ -59,11 +59,12 @@ fn of_method(answer: &MethodAnswer, classes: usize) -> String {
         let pad = width - name.chars().count();
         let _ = writeln!(
             text,
-            "{:>5}  {name}{:pad$}  {rank}  in {} of {} splits",
+            "{:>5}  {name}{:pad$}  {rank}  in {} of {} {}",
             i + 1,
             "",
             feature.count,
-            answer.splits
+            answer.splits,
+            if answer.splits == 1 { "split" } else { "splits" },
         );
     }
     if let Some(why) = answer.of_no_split() {

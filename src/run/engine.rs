@@ -243,6 +243,34 @@ mod tests {
     }
 
     #[test]
+    fn a_paused_engine_finishes_one_path_and_stays_paused() {
+        let (plan, gate) = (plan(), Gate::default());
+        gate.pause();
+        let (send, receive) = crossbeam_channel::unbounded();
+        let first = TaskId { method: Method::Crfe, split: 0 };
+        std::thread::scope(|scope| {
+            let engine = Engine::new(&plan, &gate, send);
+            let plan = &plan;
+            scope.spawn(move || engine.run(&plan.tasks(), 1));
+            // One step, then all the others of the same path.
+            gate.step(first);
+            let is_step = |event: &RunEvent| matches!(event.kind, EventKind::Step(_));
+            assert_eq!(receive.iter().find(is_step).unwrap().task, Some(first));
+            gate.finish(first);
+            let ended =
+                receive.iter().find(|event| matches!(event.kind, EventKind::TaskFinished { .. })).unwrap();
+            assert_eq!(ended.task, Some(first));
+            // The worker takes up the next path and waits before its first elimination.
+            while !gate.paused() {
+                std::thread::yield_now();
+            }
+            assert!(receive.try_iter().all(|event| !is_step(&event)), "nothing else has moved");
+            gate.resume();
+            assert_eq!(receive.iter().last().unwrap().kind, EventKind::RunFinished);
+        });
+    }
+
+    #[test]
     fn ends_when_nobody_listens() {
         let (plan, gate) = (plan(), Gate::default());
         let (send, receive) = crossbeam_channel::bounded(1);

@@ -20,10 +20,17 @@ struct State {
     /// Workers inside a task, and how many of them wait here.
     working: usize,
     waiting: usize,
-    /// One elimination that a paused task may still make.
-    permit: Option<TaskId>,
+    /// What one task may still do while paused.
+    permit: Option<Permit>,
     /// No task is left to begin.
     over: bool,
+}
+
+/// One elimination of a task, or all that are left of it.
+#[derive(Debug, Clone, Copy)]
+struct Permit {
+    task: TaskId,
+    to_the_end: bool,
 }
 
 /// Workers pass it between two eliminations; the user opens and closes it.
@@ -59,7 +66,12 @@ impl Gate {
 
     /// Lets one task make one elimination while paused.
     pub fn step(&self, task: TaskId) {
-        self.change(|state| state.permit = Some(task));
+        self.change(|state| state.permit = Some(Permit { task, to_the_end: false }));
+    }
+
+    /// Lets one task go on to its end while paused; the others wait.
+    pub fn finish(&self, task: TaskId) {
+        self.change(|state| state.permit = Some(Permit { task, to_the_end: true }));
     }
 
     /// Ends all tasks at their next elimination.
@@ -95,8 +107,8 @@ impl Gate {
             if state.over || state.cancelled {
                 return None;
             }
-            if let Some(task) = state.permit.filter(|&task| state.paused && not_begun(task)) {
-                return Some(task);
+            if let Some(permit) = state.permit.filter(|permit| state.paused && not_begun(permit.task)) {
+                return Some(permit.task);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -111,7 +123,9 @@ impl Gate {
     /// A worker asks, between two eliminations; waits while paused.
     pub fn pass(&self, task: TaskId) -> Passage {
         let mut state = self.state();
-        let closed = |state: &State| state.paused && !state.cancelled && state.permit != Some(task);
+        let own = |permit: &Permit| permit.task == task;
+        let closed =
+            |state: &State| state.paused && !state.cancelled && !state.permit.as_ref().is_some_and(own);
         if closed(&state) {
             state.waiting += 1;
             self.changed.notify_all();
@@ -120,7 +134,7 @@ impl Gate {
             }
             state.waiting -= 1;
         }
-        if state.permit == Some(task) {
+        if state.permit.as_ref().is_some_and(|permit| own(permit) && !permit.to_the_end) {
             state.permit = None;
         }
         if state.cancelled { Passage::Cancelled } else { Passage::Go }

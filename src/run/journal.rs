@@ -99,14 +99,14 @@ impl RunDirectory {
                     differences(records.info(), &plan.info)
                 ))
                 .file(&self.path)
-                .remedy("choose another --out, or start anew with --force"));
+                .remedy("choose another --out, or start anew with crfe-tui run --force"));
             }
         } else if let Some(name) =
             outputs.iter().map(AsRef::as_ref).find(|name| self.path.join(name).exists())
         {
             return Err(Error::resume(format!("this directory holds a {name} that is not of a run of ours"))
                 .file(&self.path)
-                .remedy("choose another --out, or overwrite it with --force"));
+                .remedy("choose another --out, or overwrite it with crfe-tui run --force"));
         }
         Ok(found)
     }

@@ -37,6 +37,17 @@ impl StepSize {
             Self::Fraction(share) => ((left as f64 * share).floor() as usize).max(1),
         }
     }
+
+    /// Models of a whole path from so many units to the kept ones, or to one.
+    pub fn models(self, units: usize, kept: usize) -> usize {
+        let (mut left, mut models) = (units - kept.min(units), 1);
+        let last = usize::from(kept == 0);
+        while left > last {
+            left -= self.of(left).min(left - last);
+            models += 1;
+        }
+        models
+    }
 }
 
 impl std::fmt::Display for StepSize {

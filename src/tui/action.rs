@@ -117,7 +117,7 @@ pub enum Action {
     Options,
     /// Write files.
     Export,
-    /// Copy the selected features.
+    /// Copy the features of the step, or of the answer.
     Copy,
     /// What if the selected feature went now?
     WhatIfRemoved,

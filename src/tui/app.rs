@@ -2,7 +2,7 @@
 //!
 //! Nothing here draws, waits, or touches the terminal.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::action::{Action, View};
@@ -11,6 +11,7 @@ use super::form::Form;
 use super::keymap::Keymap;
 use super::session::Message;
 use super::theme::Theme;
+use crate::error::Error;
 use crate::history::{History, Trace};
 use crate::run::{
     Branch, EventKind, Forced, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, ShardStatus, Step,
@@ -88,8 +89,8 @@ pub enum Overlay {
     None,
     /// The keys, scrolled by so many lines.
     Help(usize),
-    /// All about a feature.
-    Feature(usize),
+    /// All about a feature, scrolled by so many lines.
+    Feature(usize, usize),
     /// A line of text is being typed.
     Prompt(Prompt, String),
     /// The settings are being edited.
@@ -116,6 +117,9 @@ pub const EXPORTS: [&str; 3] = [
     "this view as text",
 ];
 
+/// The line of [`EXPORTS`] that is not about tables.
+pub const VIEW_AS_TEXT: usize = 2;
+
 /// What must be done outside.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
@@ -129,6 +133,8 @@ pub enum Effect {
     ResumeEngine,
     /// One elimination of a paused task.
     StepEngine(TaskId),
+    /// A paused task goes on to its end.
+    FinishTask(TaskId),
     /// Run again with other settings.
     Rerun(Box<RunSpec>),
     /// Recompute β of a step.
@@ -141,6 +147,11 @@ pub enum Effect {
     Export(usize),
     /// Put text on the clipboard.
     Copy(String),
+}
+
+/// A count and its noun.
+pub fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// Everything the screen shows.
@@ -159,6 +170,10 @@ pub struct App {
     pub pause: Pause,
     /// Where the run is recorded, if it is.
     pub directory: Option<PathBuf>,
+    /// Where the user wants files.
+    pub out: Option<PathBuf>,
+    /// What made the run fail as a whole.
+    pub failure: Option<Error>,
     /// The run is replayed or followed: there is no engine here.
     pub replay: bool,
     /// How the shards of a followed run stand.
@@ -228,6 +243,8 @@ impl App {
             phase: Phase::Loading { bytes: 0, of: 0 },
             pause: Pause::No,
             directory: None,
+            out: None,
+            failure: None,
             replay: false,
             shards: Vec::new(),
             focus,
@@ -296,15 +313,54 @@ impl App {
             .collect()
     }
 
+    /// Models of the focused path, once it has ended; before, as many as it will have unless the β rule ends it.
+    pub fn path_length(&self) -> usize {
+        match (self.trace(), self.info()) {
+            (Some(trace), Some(info)) if !trace.finished() => {
+                info.spec.step.models(info.units.len(), info.kept())
+            }
+            _ => self.steps(),
+        }
+    }
+
+    /// Where files go: where the user said, to the recorded run, or into a directory with the name of the data.
+    pub fn exports_to(&self) -> PathBuf {
+        let kept = self.out.clone().or_else(|| self.directory.clone().filter(|_| self.replay));
+        kept.unwrap_or_else(|| {
+            let input = self.info().map_or("", |info| info.input.as_str());
+            let stem =
+                Path::new(input).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
+            let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+            let stem: String = stem.chars().map(plain).collect();
+            let name = stem.trim_matches(['-', '.']);
+            PathBuf::from(if name.is_empty() {
+                "crfe-export".to_owned()
+            } else {
+                format!("crfe-export-{name}")
+            })
+        })
+    }
+
     /// Whether a tick of the play would move the cursor.
     pub fn can_play(&self) -> bool {
         self.playing && self.cursor + 1 < self.steps()
     }
 
+    /// Puts the cursor on a step. A selected feature that is not there any more is let go of: the ranking shows again what
+    /// goes now.
+    fn go(&mut self, step: usize) {
+        let moved = self.cursor != step;
+        self.cursor = step;
+        let gone = |unit: usize| self.trace()?.removed_at(unit).filter(|&at| at < step);
+        if moved && self.selected.is_some_and(|unit| gone(unit).is_some()) {
+            self.selected = None;
+        }
+    }
+
     /// The play moves on by one step.
     pub fn tick(&mut self) {
         if self.can_play() {
-            self.cursor += 1;
+            self.go(self.cursor + 1);
         }
         let at_end = self.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished);
         if at_end {
@@ -318,7 +374,10 @@ impl App {
         match message {
             Message::Event(event) => self.event(&event),
             Message::Ready(plan) => self.plan = Some(plan),
-            Message::Failed(error) => self.phase = Phase::Failed(error.to_string()),
+            Message::Failed(error) => {
+                self.phase = Phase::Failed(error.to_string());
+                self.failure = Some(error);
+            }
             Message::Inspected(task, size, inspection) => {
                 self.inspected = Some((task, size, inspection));
                 self.asked = None;
@@ -364,7 +423,7 @@ impl App {
             EventKind::TaskStarted(_) | EventKind::Step(_) => {}
         }
         if self.live && event.task == Some(self.focus) {
-            self.cursor = self.steps().saturating_sub(1);
+            self.go(self.steps().saturating_sub(1));
         }
     }
 
@@ -392,12 +451,19 @@ impl App {
                 self.overlay = Overlay::None;
                 return vec![Effect::Export(at)];
             }
-            (Overlay::Feature(_), Action::Up | Action::Down) => {
+            (Overlay::Feature(_, line), Action::PageUp) => *line = line.saturating_sub(page),
+            (&mut Overlay::Feature(unit, line), Action::PageDown) => {
+                let room = self.height.saturating_sub(super::view::AROUND + 2);
+                let last = super::view::feature_length(self, unit).saturating_sub(room);
+                self.overlay = Overlay::Feature(unit, (line + page).min(last));
+            }
+            (&mut Overlay::Feature(unit, _), Action::Up | Action::Down) => {
+                self.selected = Some(unit);
                 self.move_selection(action == Action::Down, 1);
                 return self.open_feature();
             }
             (
-                Overlay::Feature(_),
+                Overlay::Feature(..),
                 Action::Earlier
                 | Action::Later
                 | Action::PreviousSplit
@@ -443,10 +509,10 @@ impl App {
             Action::ToEnd => {
                 self.playing = false;
                 self.live = true;
-                self.cursor = self.steps().saturating_sub(1);
-                if self.pause != Pause::No {
-                    self.pause = Pause::No;
-                    return vec![Effect::ResumeEngine];
+                self.go(self.steps().saturating_sub(1));
+                let waits = self.pause != Pause::No && self.phase == Phase::Running;
+                if waits && !self.trace().is_some_and(Trace::finished) {
+                    return vec![Effect::FinishTask(self.focus)];
                 }
             }
             Action::Earlier => self.scrub(self.cursor.saturating_sub(1)),
@@ -511,7 +577,7 @@ impl App {
         if self.playing {
             self.live = false;
             if self.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished) {
-                self.cursor = 0;
+                self.go(0);
             }
         }
     }
@@ -542,7 +608,7 @@ impl App {
     fn step_once(&mut self) -> Vec<Effect> {
         self.playing = false;
         if self.cursor + 1 < self.steps() {
-            self.cursor += 1;
+            self.go(self.cursor + 1);
             return Vec::new();
         }
         if self.pause == Pause::No || self.phase == Phase::Done {
@@ -556,15 +622,23 @@ impl App {
     pub fn scrub(&mut self, to: usize) {
         self.playing = false;
         self.live = false;
-        self.cursor = to.min(self.steps().saturating_sub(1));
+        self.go(to.min(self.steps().saturating_sub(1)));
     }
 
-    /// Puts the cursor on the step with this size, or the nearest above.
+    /// Puts the cursor on the step with this size, or the nearest above; says so when it is another.
     pub fn go_to_size(&mut self, size: usize) {
-        let step =
-            self.trace().map(|trace| trace.steps().iter().take_while(|step| step.size >= size).count());
-        if let Some(steps) = step {
-            self.scrub(steps.saturating_sub(1));
+        let Some(trace) = self.trace().filter(|trace| !trace.steps().is_empty()) else { return };
+        let steps = trace.steps().iter().take_while(|step| step.size >= size).count();
+        self.scrub(steps.saturating_sub(1));
+        let here = self.size();
+        if here != size {
+            let why = match (self.steps(), self.trace().is_some_and(Trace::finished)) {
+                _ if here < size => "the path begins with",
+                (steps, false) if self.cursor + 1 == steps => "the path has come to",
+                (steps, true) if self.cursor + 1 == steps => "the path ends with",
+                _ => "the nearest step has",
+            };
+            self.status = Some(format!("{why} {}", plural(here, "feature")));
         }
     }
 
@@ -585,7 +659,7 @@ impl App {
     fn refocus(&mut self, task: TaskId) {
         self.focus = task;
         self.branch = None;
-        self.cursor = self.cursor.min(self.steps().saturating_sub(1));
+        self.go(self.cursor.min(self.steps().saturating_sub(1)));
     }
 
     /// Rows that a page moves by: half a screen, so that the eye keeps its place.
@@ -628,9 +702,24 @@ impl App {
         self.selected = Some(rows[to]);
     }
 
+    /// Why there is no feature to do something with.
+    fn nothing_selected(&self) -> String {
+        match self.step() {
+            Some(_) => "nothing goes at the last step: choose a feature with ↑ ↓".into(),
+            None => "this split has not started yet".into(),
+        }
+    }
+
     fn open_feature(&mut self) -> Vec<Effect> {
-        let Some(unit) = self.selection() else { return Vec::new() };
-        self.overlay = Overlay::Feature(unit);
+        let Some(unit) = self.selection() else {
+            self.status = Some(self.nothing_selected());
+            return Vec::new();
+        };
+        let line = match self.overlay {
+            Overlay::Feature(_, line) => line,
+            _ => 0,
+        };
+        self.overlay = Overlay::Feature(unit, line);
         let mut effects = Vec::new();
         if self.portrait.as_ref().is_none_or(|portrait| portrait.unit != unit) {
             effects.push(Effect::Portrait(unit));
@@ -649,7 +738,7 @@ impl App {
     pub fn wanted(&mut self) -> Option<Effect> {
         let step = self.step()?;
         let whole = matches!(step.beta, Some(crate::run::Betas::Whole(_)));
-        let looking = matches!(self.overlay, Overlay::Feature(_));
+        let looking = matches!(self.overlay, Overlay::Feature(..));
         let resting = self.view == View::Explore && !whole && !self.playing;
         let here = (self.focus, step.size);
         if self.plan.is_none()
@@ -664,7 +753,14 @@ impl App {
     }
 
     fn what_if(&mut self, removed: bool) -> Vec<Effect> {
-        let (Some(unit), true) = (self.selection(), self.trace().is_some()) else { return Vec::new() };
+        let (Some(unit), Some(step)) = (self.selection(), self.step()) else {
+            self.status = Some(self.nothing_selected());
+            return Vec::new();
+        };
+        if removed && step.removed.contains(&unit) {
+            self.status = Some("it goes here anyway; choose another feature with ↑ ↓".into());
+            return Vec::new();
+        }
         let present = self.present();
         if present.binary_search(&unit).is_err() {
             self.status = Some("this feature has gone already; scrub back to where it was present".into());
@@ -679,13 +775,29 @@ impl App {
         vec![Effect::Branch(self.focus, present, forced)]
     }
 
+    /// In the Stopping view the answer, elsewhere what is present under the cursor.
     fn copy(&mut self) -> Vec<Effect> {
-        let (Some(info), Some(_)) = (self.info(), self.trace()) else { return Vec::new() };
-        let names: Vec<&str> =
-            self.present().into_iter().map(|unit| info.units[unit].name.as_str()).collect();
-        let text = names.join("\n");
-        self.status =
-            Some(format!("{} feature names copied, if the terminal allows it (OSC 52)", names.len()));
+        self.refresh();
+        let (Some(info), Some(_)) = (self.info(), self.trace()) else {
+            self.status = Some("there is nothing to copy yet".into());
+            return Vec::new();
+        };
+        let (names, which): (Vec<&str>, String) = match &self.derived.answer {
+            Some(answer) if self.view == View::Stopping => (
+                answer.features.iter().map(|feature| feature.name.as_str()).collect(),
+                format!("of the answer of {} ({})", answer.method, answer.chosen.rule),
+            ),
+            _ => (
+                self.present().into_iter().map(|unit| info.units[unit].name.as_str()).collect(),
+                format!("at this step of {}, split {}", self.focus.method, self.focus.split + 1),
+            ),
+        };
+        if names.is_empty() {
+            self.status = Some("the rule chooses no size, so there is no list to copy".into());
+            return Vec::new();
+        }
+        let (text, count) = (names.join("\n"), plural(names.len(), "feature"));
+        self.status = Some(format!("copied {count} {which}, if the terminal allows it (OSC 52)"));
         vec![Effect::Copy(text)]
     }
 
@@ -738,6 +850,7 @@ impl App {
         fresh.speed = self.speed;
         fresh.per_class = self.per_class;
         fresh.height = self.height;
+        fresh.out = self.out.take();
         *self = fresh;
     }
 }

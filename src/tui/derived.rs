@@ -2,11 +2,13 @@
 //!
 //! Computed before drawing, only what the view shows and only when it is stale; `draw` itself stays O(visible).
 
+use std::collections::BTreeSet;
+
 use super::action::View;
 use super::app::{App, Sort};
 use crate::evaluate::{Agreement, Similarity, agreement_by_size, similarity_by_size};
 use crate::history::{History, Trace};
-use crate::report::{common_sizes, one_se};
+use crate::report::{MethodAnswer, RuleSize, common_sizes, one_se, visited_sizes};
 use crate::run::{Betas, RunInfo, TaskId};
 use crate::select::{BetaRule, Method, StopRule};
 
@@ -27,6 +29,10 @@ pub struct Derived {
     pub stops: Vec<Stops>,
     /// How often each unit is in the subset that the knee and the β rule choose, for the focused method.
     pub chosen: Vec<(usize, usize, usize)>,
+    /// The answer of the focused method, with k and ψ as they are slid.
+    pub answer: Option<MethodAnswer>,
+    /// The sizes that the β rule gives, over the splits of the focused method.
+    pub beta_sizes: Option<RuleSize>,
     /// Agreement of the splits of the focused method, by falling size.
     pub agreement: Vec<(usize, Agreement)>,
     /// Similarity of the first two methods, by falling size.
@@ -35,6 +41,9 @@ pub struct Derived {
     ranks_for: Option<(Method, u64)>,
     stops_for: Option<(Method, u64, BetaRule)>,
     rules_for: Option<u64>,
+    answer_for: Option<(Method, u64, Option<BetaRule>)>,
+    visited: BTreeSet<usize>,
+    visited_for: Option<(Method, u64)>,
     agreement_for: Option<(Method, u64)>,
 }
 
@@ -57,6 +66,9 @@ impl Derived {
         self.refresh_ranking(app, info);
         if matches!(app.view, View::Stopping | View::Explore) {
             self.refresh_stops(app, info);
+        }
+        if app.view == View::Stopping {
+            self.refresh_answer(app, info);
         }
         if app.view == View::Consistency {
             self.refresh_agreement(app, info);
@@ -173,6 +185,26 @@ impl Derived {
         }
         self.chosen =
             chosen(&app.history, self.stops.iter().find(|stops| stops.method == app.focus.method), info);
+    }
+
+    /// After the stops: k and ψ slide over thousands of features, so only what depends on them follows.
+    fn refresh_answer(&mut self, app: &App, info: &RunInfo) {
+        let method = app.focus.method;
+        if self.visited_for != Some((method, app.finished)) {
+            self.visited_for = Some((method, app.finished));
+            self.visited = visited_sizes(&app.history, method);
+        }
+        let stops = self.stops.iter().find(|stops| stops.method == method);
+        self.beta_sizes = stops.map(|stops| {
+            let sizes: Vec<Option<usize>> = stops.splits.iter().map(|&(_, _, beta)| beta).collect();
+            RuleSize::new(StopRule::Beta, &sizes, &self.visited)
+        });
+        let key = (method, app.finished, (info.spec.stop == StopRule::Beta).then_some(app.rule));
+        if self.answer_for == Some(key) {
+            return;
+        }
+        self.answer_for = Some(key);
+        self.answer = stops.map(|_| MethodAnswer::new(&app.history, info, method, &app.rule));
     }
 
     fn refresh_agreement(&mut self, app: &App, info: &RunInfo) {

@@ -1,7 +1,5 @@
 //! Keys, mouse, signals and hang-ups as channel messages.
 
-use std::time::Duration;
-
 use crossbeam_channel::Sender;
 use crossterm::event::Event;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -21,10 +19,7 @@ pub enum Input {
     Signal(i32),
 }
 
-/// Readable but nothing to read, so often in a row: the terminal is gone.
-const EMPTY_READS: usize = 64;
-
-/// Starts the two listening threads; they live as long as the process and are never joined.
+/// Starts the listening threads; they live as long as the process and are never joined.
 pub fn listen(sender: &Sender<Input>) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGWINCH])?;
     let to = sender.clone();
@@ -38,40 +33,33 @@ pub fn listen(sender: &Sender<Input>) -> std::io::Result<()> {
     })?;
     let to = sender.clone();
     std::thread::Builder::new().name("crfe-input".into()).spawn(move || {
-        read_terminal(&to);
+        // An error is a terminal that cannot be read any more; nothing else ends this.
+        while let Ok(event) = crossterm::event::read() {
+            if to.send(Input::Terminal(event)).is_err() {
+                return;
+            }
+        }
         let _ = to.send(Input::HungUp);
+    })?;
+    let to = sender.clone();
+    std::thread::Builder::new().name("crfe-hangup".into()).spawn(move || {
+        if hangs_up() {
+            let _ = to.send(Input::HungUp);
+        }
     })?;
     Ok(())
 }
 
-/// Until the terminal hangs up. crossterm never says so by itself, hence the poll.
-fn read_terminal(to: &Sender<Input>) {
+/// Waits until the terminal hangs up, which crossterm never says by itself; false where that cannot be waited for.
+fn hangs_up() -> bool {
     let stdin = std::io::stdin();
-    let mut empty = 0;
     loop {
-        let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+        // Asked for nothing, poll tells of hang-ups and errors alone: keys do not wake this.
+        let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
         match poll(&mut fds, None) {
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => return,
-            Ok(_) => {}
-        }
-        if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
-            return;
-        }
-        empty += 1;
-        while let Ok(true) = crossterm::event::poll(Duration::ZERO) {
-            match crossterm::event::read() {
-                Ok(event) => {
-                    empty = 0;
-                    if to.send(Input::Terminal(event)).is_err() {
-                        return;
-                    }
-                }
-                Err(_) => return,
-            }
-        }
-        if empty > EMPTY_READS {
-            return;
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(_) if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) => return true,
+            Ok(_) | Err(_) => return false,
         }
     }
 }

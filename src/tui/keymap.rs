@@ -140,7 +140,7 @@ const LINES: [Line; 44] = [
     ("what_if_kept", "p", Action::WhatIfKept, "what if the selected feature stayed to the end?", "", DO),
     ("options", "o", Action::Options, "change the settings and run again", "options", DO),
     ("export", "x", Action::Export, "write tables, or this view as text", "export", DO),
-    ("copy", "y", Action::Copy, "copy the selected features", "", DO),
+    ("copy", "y", Action::Copy, "copy the features of this step; in Stopping, of the answer", "", DO),
     ("suspend", "ctrl-z", Action::Suspend, "suspend; fg comes back", "", DO),
     ("help", "?", Action::Help, "these keys", "help", DO),
     ("quit", "q ctrl-c", Action::Quit, "quit", "quit", DO),

@@ -12,17 +12,18 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use unicode_width::UnicodeWidthStr;
 
-use super::app::{App, Effect, Pause};
+use super::action::View;
+use super::app::{App, Effect, Pause, VIEW_AS_TEXT};
 use super::input::{Input, listen};
 use super::keymap::Keymap;
 use super::session::{Order, Session};
 use super::terminal::{Screen, give_back};
-use super::theme::Theme;
+use super::theme::{Depth, Theme};
 use super::view::{Hits, draw};
-use crate::error::{Error, Result, printable};
+use crate::error::{Error, Kind, Result, printable};
 use crate::fault;
 use crate::history::History;
-use crate::report::{write_report, write_tables};
+use crate::report::{PAGE, make_way, write_report, write_tables};
 use crate::run::{Plan, RunOptions, RunSpec};
 use crate::say::say;
 
@@ -64,14 +65,17 @@ pub fn explore(order: Order, settings: Settings) -> Result<u8> {
         hits: Vec::new(),
         dirty: true,
         size: (0, 0),
+        again: false,
     };
     let ended = desk.run(&mut screen, &inputs);
     drop(screen);
     match ended {
-        Ok(code) => {
-            desk.say_goodbye(code);
-            Ok(code)
-        }
+        // What made the whole run fail is said where it can be read, with its exit code.
+        Ok(0) => match desk.app.failure.take() {
+            Some(error) => Err(error),
+            None => Ok(desk.say_goodbye()),
+        },
+        Ok(code) => Ok(code),
         // A terminal that is gone cannot be written to; nobody reads the error either.
         Err(_) => Ok(128 + 1),
     }
@@ -86,6 +90,7 @@ fn first_state(order: &Order, settings: &Settings) -> Result<App> {
     };
     let mut app = App::new(data, spec, settings.theme, settings.keymap.clone());
     app.speed = settings.speed;
+    app.out.clone_from(&settings.out);
     match order {
         Order::Compute(compute) if compute.paused => app.pause = Pause::Asked,
         Order::Compute(_) => {}
@@ -103,6 +108,8 @@ struct Desk {
     hits: Hits,
     dirty: bool,
     size: (u16, u16),
+    /// Other settings were tried since the start.
+    again: bool,
 }
 
 /// What writes files of a run into a directory.
@@ -150,6 +157,9 @@ impl Desk {
                         let more: Vec<_> = self.session.messages().try_iter().take(4096).collect();
                         more.into_iter().for_each(|message| self.app.tell(message));
                         self.dirty = true;
+                        if self.turned_away() {
+                            return Ok(0);
+                        }
                     }
                 }
                 recv(timer) -> _ => {
@@ -165,6 +175,14 @@ impl Desk {
                 self.dirty = true;
             }
         }
+    }
+
+    /// The run was refused before it began, and nothing on the screen could change that.
+    fn turned_away(&self) -> bool {
+        let Some(failure) = &self.app.failure else { return false };
+        let recorded = matches!(failure.kind(), Kind::Resume | Kind::Output);
+        let hopeless = recorded || matches!(self.order, Order::Open(..));
+        hopeless && !self.again && self.app.history.tasks().next().is_none()
     }
 
     fn frame(&mut self, screen: &mut Screen) -> io::Result<()> {
@@ -216,6 +234,7 @@ impl Desk {
                 (Effect::PauseEngine, _) => self.session.gate().pause(),
                 (Effect::ResumeEngine, _) => self.session.gate().resume(),
                 (Effect::StepEngine(task), _) => self.session.gate().step(task),
+                (Effect::FinishTask(task), _) => self.session.gate().finish(task),
                 (Effect::Rerun(spec), _) => self.rerun(*spec),
                 (Effect::Copy(text), _) => screen.send(CopyToClipboard::to_clipboard_from(text))?,
                 (Effect::Export(what), plan) => self.export(what, plan),
@@ -237,6 +256,7 @@ impl Desk {
         compute.spec = spec.clone();
         let paused = compute.paused;
         self.app.restart(spec);
+        self.again = true;
         self.session = Session::start(self.order.clone());
         if paused {
             self.app.pause = Pause::Asked;
@@ -245,40 +265,50 @@ impl Desk {
 
     /// Writes what was asked for in the background; the status line says where.
     fn export(&mut self, what: usize, plan: Option<Arc<Plan>>) {
-        let kept =
-            self.settings.out.clone().or_else(|| self.app.directory.clone().filter(|_| self.app.replay));
-        let directory = kept.unwrap_or_else(|| PathBuf::from("crfe-export"));
-        let made = std::fs::create_dir_all(&directory);
-        if let Err(error) = made {
-            self.app.status = Some(format!("{} cannot be made: {error}", directory.display()));
+        let Some(info) = self.app.history.info().cloned() else {
+            self.app.status = Some("there is nothing to write yet".into());
             return;
-        }
-        if what < 2 {
-            let history = self.app.history.clone();
-            self.app.status = Some("writing …".into());
-            self.session.say(move || {
-                let (write, words): (Write, _) = match what {
-                    0 => (write_tables, "all tables are"),
-                    _ => (write_report, "tables, figures and report.html are"),
-                };
-                write(&directory, &history, plan.as_deref())?;
-                Ok(format!("{words} in {}", directory.display()))
-            });
-        } else {
-            let name = directory.join(format!("{}.txt", self.app.view.name().to_lowercase()));
-            let written = std::fs::write(&name, as_text(&mut self.app, self.size));
-            self.app.status = Some(match written {
-                Ok(()) => format!("this view is in {}", name.display()),
-                Err(error) => format!("{} cannot be written: {error}", name.display()),
-            });
-        }
+        };
+        let (directory, view) = (self.app.exports_to(), self.app.view);
+        let text = (what == VIEW_AS_TEXT).then(|| as_text(&mut self.app, self.size));
+        let (history, rule) = (self.app.history.clone(), self.app.rule);
+        self.app.status = Some("writing …".into());
+        self.session.say(move || {
+            std::fs::create_dir_all(&directory)
+                .map_err(|error| Error::output(format!("cannot be made: {error}")).file(&directory))?;
+            let texts: Vec<String> = View::ALL.into_iter().map(text_file).collect();
+            let cleared = make_way(&directory, &info, &texts)?;
+            let words = match text {
+                Some(text) => {
+                    let file = directory.join(text_file(view));
+                    std::fs::write(&file, text)
+                        .map_err(|error| Error::output(format!("cannot be written: {error}")).file(&file))?;
+                    format!("this view is in {}", file.display())
+                }
+                None => {
+                    // A page of an earlier export would not belong to the new tables.
+                    let whole = what > 0 || directory.join(PAGE).exists();
+                    let (write, words): (Write, _) = if whole {
+                        (write_report, "tables, figures and report.html are")
+                    } else {
+                        (write_tables, "all tables are")
+                    };
+                    write(&directory, &history.under(rule)?, plan.as_deref())?;
+                    format!("{words} in {}", directory.display())
+                }
+            };
+            Ok(if cleared { words + "; files of another run there were deleted" } else { words })
+        });
     }
 
-    /// After the screen is gone: where the results are.
-    fn say_goodbye(&self, code: u8) {
+    /// After the screen is gone: what failed and where the results are; the exit code.
+    fn say_goodbye(&self) -> u8 {
         give_back();
-        if code != 0 {
-            return;
+        let failed = self.app.history.failed();
+        for (task, message) in failed.iter().filter(|_| !self.app.replay) {
+            // On the screen splits count from 1.
+            let (method, split) = (task.method, task.split + 1);
+            eprintln!("crfe-tui: {method} on split {split} failed: {}", printable(message));
         }
         match &self.app.directory {
             Some(directory) => {
@@ -291,16 +321,25 @@ impl Desk {
                 );
             }
         }
+        // As `run`: finished with failed tasks.
+        if failed.is_empty() || self.app.replay { 0 } else { 4 }
     }
 }
 
-/// The view as it would be drawn, as plain text.
+/// The file of a view that is written as text.
+fn text_file(view: View) -> String {
+    format!("{}.txt", view.name().to_lowercase())
+}
+
+/// The view as it would be drawn without colours, which text does not have.
 fn as_text(app: &mut App, (width, height): (u16, u16)) -> String {
     app.refresh();
+    let theme = std::mem::replace(&mut app.theme.depth, Depth::None);
     let Ok(mut terminal) = Terminal::new(TestBackend::new(width.max(1), height.max(1)));
     let Ok(_) = terminal.draw(|frame| {
         draw(frame, app);
     });
+    app.theme.depth = theme;
     let buffer = terminal.backend().buffer();
     let row = |y: u16| {
         let mut line = String::new();

@@ -59,7 +59,7 @@ fn by_size(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 
 /// Features × splits: the rank, the best brightest.
 fn by_split(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    let inside = panel(frame, app, area, 1, "Rank by split (bright: best)", hits);
+    let inside = panel(frame, app, area, 1, &format!("Rank by split ({}: best)", full(app)), hits);
     let Some(info) = app.info() else { return };
     let ranks = ranks(app);
     if ranks.is_empty() {
@@ -79,9 +79,18 @@ fn nothing(frame: &mut Frame<'_>, app: &App, area: Rect) {
     frame.render_widget(words, area);
 }
 
+/// What a full cell of a heatmap looks like.
+fn full(app: &App) -> &'static str {
+    match (app.theme.half_blocks(), app.theme.light) {
+        (true, true) => "dark",
+        (true, false) => "bright",
+        (false, _) => app.theme.shade(1.0),
+    }
+}
+
 fn legend(app: &App) -> String {
     if app.theme.half_blocks() {
-        "dark 0, bright all".into()
+        format!("{} 0, {} all", if app.theme.light { "pale" } else { "dark" }, full(app))
     } else {
         format!("{}0 {}half {}all", app.theme.shade(0.0), app.theme.shade(0.5), app.theme.shade(1.0))
     }
@@ -194,12 +203,16 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         limits: Some((0.0, 1.0)),
     };
     plot.draw(app, plot_area, frame.buffer_mut());
-    let dash = app.theme.glyph("──", "--");
+    // As they are drawn.
+    let line = |mark: &str| if app.theme.ascii { mark.repeat(3) } else { format!("─{mark}─") };
     let words = ratatui::text::Line::from(vec![
-        ratatui::text::Span::styled(format!(" {dash} I_J, in all "), style(Role::Good)),
-        ratatui::text::Span::styled(format!(" {dash} I_W, in most "), style(Role::Positive)),
-        ratatui::text::Span::styled(format!(" {dash} Nogueira = Kuncheva "), style(Role::Negative)),
-        ratatui::text::Span::styled(" ·· methods alike", style(Role::Dim)),
+        ratatui::text::Span::styled(format!(" {} I_J, in all ", line("j")), style(Role::Good)),
+        ratatui::text::Span::styled(format!(" {} I_W, in most ", line("w")), style(Role::Positive)),
+        ratatui::text::Span::styled(format!(" {} Nogueira = Kuncheva ", line("n")), style(Role::Negative)),
+        ratatui::text::Span::styled(
+            format!(" {} methods alike", app.theme.glyph("··", "sss")),
+            style(Role::Dim),
+        ),
     ]);
     frame.render_widget(Paragraph::new(words), legend);
 }

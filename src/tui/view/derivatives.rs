@@ -34,7 +34,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits, curve
     let means: Vec<f64> = trace.steps().iter().map(|step| step.beta_mean).collect();
     let first = gradient(&means);
     let second = gradient(&first);
-    if curves && inside.height >= 9 {
+    if curves && inside.height >= 12 {
         let thirds: [Rect; 3] = Layout::vertical([Constraint::Ratio(1, 3); 3]).areas(inside);
         let sizes: Vec<usize> = trace.steps().iter().map(|step| step.size).collect();
         let (largest, smallest) = (sizes[0], sizes[sizes.len() - 1]);
@@ -101,13 +101,48 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits, curve
         spans.extend(sparkline(app, values, width, app.cursor, [knee, beta]));
         lines.push(Line::from(spans));
     }
-    if let Some(stop) = app.step().and_then(|step| step.stop).filter(|_| inside.height > 3) {
+    if inside.height > 3 {
+        lines.push(places(app, width, [knee, beta]));
+    }
+    if let Some(stop) = app.step().and_then(|step| step.stop).filter(|_| inside.height > 4) {
         let threshold = stop.threshold * app.rule.sigma / app.spec.beta_rule.sigma;
         let fired = if stop.statistic < threshold { "fires" } else { "quiet" };
         let words = format!("β rule: {} against {}: {fired}", number(stop.statistic), number(threshold));
         lines.push(Line::styled(fit(&words, usize::from(inside.width)), app.theme.style(Role::Dim)));
     }
     frame.render_widget(Paragraph::new(lines), inside);
+}
+
+/// Under the bars: where the rules stop, and the cursor.
+fn places(app: &App, width: usize, [knee, beta]: [Option<usize>; 2]) -> Line<'static> {
+    let steps = app.trace().map_or(&[][..], |trace| trace.steps());
+    let columns = width.min(steps.len());
+    // The column whose bar holds a step.
+    let column = |step: usize| ((step + 1) * columns).div_ceil(steps.len().max(1)).saturating_sub(1);
+    let of_size = |size: usize| steps.iter().position(|step| step.size == size).map(column);
+    let mut cells = vec![Span::raw(" "); columns];
+    let (knee, beta) = (knee.and_then(of_size), beta.and_then(of_size));
+    // Where both stop, the second stands beside the first.
+    let beta = beta.map(|at| {
+        if Some(at) != knee {
+            at
+        } else if at + 1 < columns {
+            at + 1
+        } else {
+            at.saturating_sub(1)
+        }
+    });
+    let cursor = app.theme.glyph("▲", "^");
+    let marks =
+        [(Some(column(app.cursor)), cursor, Role::Cursor), (beta, "B", Role::Warn), (knee, "K", Role::Warn)];
+    for (at, mark, role) in marks {
+        if let Some(cell) = at.and_then(|at| cells.get_mut(at)) {
+            *cell = Span::styled(mark, app.theme.style(role));
+        }
+    }
+    let mut spans = vec![Span::styled(fit("K knee, B β rule", 18), app.theme.style(Role::Dim))];
+    spans.extend(cells);
+    Line::from(spans)
 }
 
 /// A signed series as one row of bars; the cursor reversed, the stops underlined.

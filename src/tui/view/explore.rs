@@ -46,7 +46,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let left = if area.width >= 120 { Constraint::Percentage(48) } else { Constraint::Length(46) };
     let [table, side] = Layout::horizontal([left, Constraint::Min(20)]).areas(area);
     ranking::draw(frame, app, table, hits);
-    let curves = if area.height >= 34 { 14 } else { 5 };
+    let curves = if area.height >= 34 { 14 } else { 6 };
     let [now, middle, rest] =
         Layout::vertical([Constraint::Length(6), Constraint::Length(curves), Constraint::Min(3)]).areas(side);
     goes_now(frame, app, now);
@@ -72,10 +72,7 @@ fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let criterion = if app.focus.method == Method::Rfe { "Σw²" } else { "β" };
     let mut lines = Vec::new();
     match step.removed.as_slice() {
-        [] => lines.push(Line::from(fit(
-            &format!("nothing: the path ends with {} left", plural(step.size, "feature")),
-            width,
-        ))),
+        [] => lines.push(Line::from(fit("nothing: the path ends here", width))),
         [first, others @ ..] => {
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             lines.push(Line::styled(
@@ -97,10 +94,6 @@ fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     }
     lines.push(status_line(app, step, width));
     frame.render_widget(Paragraph::new(lines), inside);
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn status_line(app: &App, step: &Step, width: usize) -> Line<'static> {

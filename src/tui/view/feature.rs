@@ -6,22 +6,42 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{clean, fit, number};
+use super::text::{clean, fit, head, number};
 use crate::run::{Betas, RunInfo};
-use crate::tui::app::App;
+use crate::tui::action::Action;
+use crate::tui::app::{App, plural};
 use crate::tui::theme::Role;
 
 /// Draws it over the view.
-pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize) {
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, scroll: usize) {
     let Some(info) = app.info().filter(|info| unit < info.units.len()) else { return };
     frame.render_widget(Clear, area);
-    let hint = " (esc back, ↑↓ others)";
+    let lines = lines(app, info, unit, usize::from(area.width.saturating_sub(2)));
+    let room = usize::from(area.height.saturating_sub(2));
+    let most = lines.len().saturating_sub(room);
+    let hint = match most {
+        0 => " (esc back, ↑↓ others)".to_owned(),
+        _ => format!(" (esc, ↑↓ others, {} more)", paging(app, scroll < most)),
+    };
     let room = usize::from(area.width).saturating_sub(4 + hint.width());
     let own = clean(&info.units[unit].name);
     let block = super::framed(app, &format!("{}{hint}", fit(&own, room.min(own.width()))), area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
-    let width = usize::from(inside.width);
+    frame.render_widget(Paragraph::new(lines).scroll((scroll.min(most) as u16, 0)), inside);
+}
+
+/// The key that shows more, forward while there is more.
+fn paging(app: &App, forward: bool) -> String {
+    app.keymap.key_of(if forward { Action::PageDown } else { Action::PageUp })
+}
+
+/// How many lines there are to say of a feature.
+pub fn length(app: &App, unit: usize) -> usize {
+    app.info().filter(|info| unit < info.units.len()).map_or(0, |info| lines(app, info, unit, 80).len())
+}
+
+fn lines(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'static>> {
     let mut lines = whereabouts(app, info, unit);
     lines.push(Line::from(""));
     lines.extend(beta_path(app, unit, width));
@@ -30,7 +50,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize) {
     lines.extend(ranks(app, unit, width));
     lines.push(Line::from(""));
     lines.extend(portrait(app, info, unit, width));
-    frame.render_widget(Paragraph::new(lines), inside);
+    lines
 }
 
 fn title(app: &App, words: impl Into<String>) -> Line<'static> {
@@ -98,21 +118,21 @@ fn beta_path(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
         .collect();
     lines.push(Line::from(line));
     let words = format!(
-        "{} at {} features … {} at {}; from {} to {}",
+        "{} at {} … {} at {}; from {} to {}",
         number(first.1),
-        first.0,
+        plural(first.0, "feature"),
         number(last.1),
         last.0,
         number(lo),
         number(hi)
     );
-    lines.push(Line::styled(fit(&words, width), app.theme.style(Role::Dim)));
+    lines.push(Line::styled(head(&words, width), app.theme.style(Role::Dim)));
     lines
 }
 
 /// What each class's machine contributes to β under the cursor.
 fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'static>> {
-    let mut lines = vec![title(app, format!("its β at {} features, by class", app.size()))];
+    let mut lines = vec![title(app, format!("its β at {}, by class", plural(app.size(), "feature")))];
     let here = app.inspected.as_ref().filter(|_| app.inspected_here());
     let parts = here.and_then(|(_, _, inspection)| {
         inspection.units.binary_search(&unit).ok().map(|i| &inspection.by_class[i])

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{fit, tail};
+use super::text::{head, tail};
 use crate::tui::app::{App, Overlay, Phase, Prompt};
 use crate::tui::theme::Role;
 
@@ -25,9 +25,9 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
                 Span::styled(app.theme.glyph("▏", "_"), app.theme.style(Role::Cursor)),
             ])
         }
-        (_, Some(words), _) => Line::styled(fit(words, width), app.theme.style(Role::Warn)),
+        (_, Some(words), _) => Line::styled(head(words, width), app.theme.style(Role::Warn)),
         (_, None, Phase::Failed(why)) if app.info().is_some() => {
-            Line::styled(fit(why, width), app.theme.style(Role::Bad))
+            Line::styled(head(why, width), app.theme.style(Role::Bad))
         }
         _ => keys(app, width),
     };

@@ -87,7 +87,7 @@ fn about(app: &App, width: usize) -> Line<'static> {
     };
     let times = app.theme.glyph("×", "x");
     let at = match app.step() {
-        Some(step) => format!("step {}/{}, {} left", step.t + 1, app.steps(), step.size),
+        Some(step) => format!("step {}/{}, {} left", step.t + 1, app.path_length(), step.size),
         None => "waiting".into(),
     };
     let target = share(1.0 - info.spec.epsilon);

@@ -75,6 +75,11 @@ pub fn help_length(keymap: &Keymap) -> usize {
     overlay::help_length(keymap)
 }
 
+/// Lines of all about a feature.
+pub fn feature_length(app: &App, unit: usize) -> usize {
+    feature::length(app, unit)
+}
+
 /// Lines of the longer panel of the data view, at least.
 pub fn data_length(app: &App, info: &RunInfo) -> usize {
     data::length(app, info)
@@ -152,7 +157,7 @@ fn draw_all(frame: &mut Frame<'_>, app: &App) -> Hits {
     footer::draw(frame, app, bottom);
     match &app.overlay {
         Overlay::None | Overlay::Prompt(..) => {}
-        Overlay::Feature(unit) => feature::draw(frame, app, body, *unit),
+        Overlay::Feature(unit, scroll) => feature::draw(frame, app, body, *unit, *scroll),
         _ => overlay::draw(frame, app, body),
     }
     hits

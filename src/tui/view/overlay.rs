@@ -16,11 +16,11 @@ use crate::tui::theme::Role;
 /// Draws it in the middle of an area.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let (title, lines, scroll) = match &app.overlay {
-        Overlay::Help(line) => ("Keys", help(app), *line),
+        Overlay::Help(line) => (help_title(app, area), help(app), *line),
         Overlay::Options(form) => ("Settings", options(app, form), 0),
         Overlay::Export(at) => ("Write", export(app, *at), 0),
         Overlay::Quit => ("Quit?", quit(app), 0),
-        Overlay::None | Overlay::Feature(_) | Overlay::Prompt(..) => return,
+        Overlay::None | Overlay::Feature(..) | Overlay::Prompt(..) => return,
     };
     let width = area.width.min(80);
     // A refusal may need a second line.
@@ -35,6 +35,11 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let most = lines.len().saturating_sub(usize::from(inside.height));
     let words = Paragraph::new(lines).scroll((scroll.min(most) as u16, 0));
     frame.render_widget(if wraps { words.wrap(Wrap { trim: false }) } else { words }, inside);
+}
+
+fn help_title(app: &App, area: Rect) -> &'static str {
+    let room = usize::from(area.height.saturating_sub(2));
+    if help_length(&app.keymap) > room { "Keys (↑↓ scroll)" } else { "Keys" }
 }
 
 /// Lines of [`help`]: one a binding, a title and a gap a chapter, two about the mouse.
@@ -107,18 +112,26 @@ fn options(app: &App, form: &Form) -> Vec<Line<'static>> {
 }
 
 fn export(app: &App, at: usize) -> Vec<Line<'static>> {
-    EXPORTS
-        .iter()
-        .enumerate()
-        .map(|(i, words)| {
-            let (mark, style) = if i == at {
-                (app.theme.glyph("▶ ", "> "), app.theme.style(Role::Accent))
-            } else {
-                ("  ", app.theme.style(Role::Text))
-            };
-            Line::styled(format!("{mark}{words}"), style)
-        })
-        .collect()
+    let line = |(i, words): (usize, &&str)| {
+        let (mark, style) = if i == at {
+            (app.theme.glyph("▶ ", "> "), app.theme.style(Role::Accent))
+        } else {
+            ("  ", app.theme.style(Role::Text))
+        };
+        Line::styled(format!("{mark}{words}"), style)
+    };
+    let dim = app.theme.style(Role::Dim);
+    let mut lines: Vec<Line<'static>> = EXPORTS.iter().enumerate().map(line).collect();
+    lines.push(Line::styled(format!("  into {}", clean(&app.exports_to().to_string_lossy())), dim));
+    if let Some(info) = app.info().filter(|info| info.spec.beta_rule != app.rule) {
+        let words = if info.spec.early {
+            format!("  --early: with k = {} of the run, not as slid", info.spec.beta_rule.sigma)
+        } else {
+            format!("  with k = {}, window = {}, as slid", app.rule.sigma, app.rule.window)
+        };
+        lines.push(Line::styled(words, dim));
+    }
+    lines
 }
 
 fn quit(app: &App) -> Vec<Line<'static>> {

@@ -12,7 +12,7 @@ use crate::tui::theme::Role;
 pub struct Series<'a> {
     /// How it looks.
     pub style: Style,
-    /// Its ASCII mark.
+    /// Its mark: what it is drawn with in ASCII, and else now and then on the line, where there is another to tell it from.
     pub mark: &'static str,
     /// Drawn as separate dots, and left out of the range's search for detail.
     pub faint: bool,
@@ -35,6 +35,12 @@ pub struct Plot<'a> {
     /// Fixed limits of the axis, else those of the curves.
     pub limits: Option<(f64, f64)>,
 }
+
+/// A faint curve has a dot in every so many columns.
+const FAINT: usize = 4;
+
+/// Cells between the marks of two curves.
+const APART: usize = 3;
 
 /// Cells taken by the labels of the vertical axis.
 const LABELS: u16 = 7;
@@ -62,26 +68,51 @@ impl Plot<'_> {
         let row_of = |value: f64| ((hi - value) / (hi - lo) * (rows - 1) as f64).round();
         for &(value, style) in &self.lines {
             let row = row_of(value);
-            (0..columns).step_by(3).for_each(|column| dots.set(column, row, style));
+            (0..columns).step_by(3).for_each(|column| dots.set(column, row, (style, ".")));
         }
+        let cursor = (app.theme.style(Role::Cursor), ".");
         if let Some(column) = self.cursor.and_then(|size| self.column_of(size, columns)) {
-            (0..rows).step_by(2).for_each(|row| dots.set(column, row as f64, app.theme.style(Role::Cursor)));
+            (0..rows).step_by(2).for_each(|row| dots.set(column, row as f64, cursor));
         }
         for series in &self.series {
+            let look = (series.style, series.mark);
             let mut previous: Option<f64> = None;
             for column in 0..columns {
                 let row = self.at(series, column, columns).map(row_of);
-                if let Some(row) = row {
-                    dots.set(column, row, series.style);
+                if let Some(row) = row.filter(|_| !series.faint || column.is_multiple_of(FAINT)) {
+                    dots.set(column, row, look);
                     if let (Some(from), false) = (previous, series.faint) {
-                        dots.rise(column, from, row, series.style);
+                        dots.rise(column, from, row, look);
                     }
                 }
                 previous = row;
             }
         }
-        dots.paint(app.theme.ascii, buffer, &self.series);
+        dots.paint(app.theme.ascii, buffer);
+        if !app.theme.ascii {
+            self.mark(inside, row_of, buffer);
+        }
         self.label(app, area, lo, hi, buffer);
+    }
+
+    /// Marks on the lines, staggered, so that they can be told apart without colours.
+    fn mark(&self, inside: Rect, row_of: impl Fn(f64) -> f64, buffer: &mut Buffer) {
+        let named: Vec<&Series<'_>> = self.series.iter().filter(|series| !series.faint).collect();
+        if named.len() < 2 {
+            return;
+        }
+        let every = (APART * named.len()).max(4 * APART);
+        for (i, series) in named.iter().enumerate() {
+            for x in (2 + APART * i..usize::from(inside.width)).step_by(every) {
+                let value = self.at(series, 2 * x, 2 * usize::from(inside.width));
+                let row =
+                    value.map(&row_of).filter(|row| (0.0..4.0 * f64::from(inside.height)).contains(row));
+                let Some(row) = row else { continue };
+                if let Some(cell) = buffer.cell_mut((inside.x + x as u16, inside.y + row as u16 / 4)) {
+                    cell.set_symbol(series.mark).set_style(series.style);
+                }
+            }
+        }
     }
 
     fn label(&self, app: &App, area: Rect, lo: f64, hi: f64, buffer: &mut Buffer) {
@@ -143,15 +174,21 @@ impl Plot<'_> {
 /// Braille dots: two columns and four rows a cell.
 struct Dots {
     area: Rect,
-    cells: Vec<(u8, Style)>,
+    cells: Vec<(u8, Look)>,
 }
+
+/// Style and ASCII mark.
+type Look = (Style, &'static str);
 
 impl Dots {
     fn new(area: Rect) -> Self {
-        Self { area, cells: vec![(0, Style::new()); usize::from(area.width) * usize::from(area.height)] }
+        Self {
+            area,
+            cells: vec![(0, (Style::new(), ".")); usize::from(area.width) * usize::from(area.height)],
+        }
     }
 
-    fn set(&mut self, column: usize, row: f64, style: Style) {
+    fn set(&mut self, column: usize, row: f64, look: Look) {
         let (width, height) = (usize::from(self.area.width), usize::from(self.area.height));
         if row < 0.0 || row.is_nan() || row >= (4 * height) as f64 || column >= 2 * width {
             return;
@@ -161,29 +198,27 @@ impl Dots {
         const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
         let cell = &mut self.cells[row / 4 * width + column / 2];
         cell.0 |= BITS[column % 2][row % 4];
-        cell.1 = style;
+        cell.1 = look;
     }
 
     /// The vertical part of a line between two neighbouring columns.
-    fn rise(&mut self, column: usize, from: f64, to: f64, style: Style) {
+    fn rise(&mut self, column: usize, from: f64, to: f64, look: Look) {
         let (low, high) =
             (from.min(to).max(0.0), from.max(to).min((4 * usize::from(self.area.height)) as f64));
         let mut row = low + 1.0;
         while row < high {
-            self.set(column, row, style);
+            self.set(column, row, look);
             row += 1.0;
         }
     }
 
-    fn paint(&self, ascii: bool, buffer: &mut Buffer, series: &[Series<'_>]) {
+    fn paint(&self, ascii: bool, buffer: &mut Buffer) {
         let width = usize::from(self.area.width);
-        for (i, (bits, style)) in self.cells.iter().enumerate().filter(|(_, (bits, _))| *bits != 0) {
+        for (i, (bits, (style, mark))) in self.cells.iter().enumerate().filter(|(_, (bits, _))| *bits != 0) {
             let position = (self.area.x + (i % width) as u16, self.area.y + (i / width) as u16);
             let Some(cell) = buffer.cell_mut(position) else { continue };
             cell.set_style(*style);
             if ascii {
-                let mark =
-                    series.iter().find(|series| series.style == *style).map_or(".", |series| series.mark);
                 cell.set_symbol(mark);
             } else {
                 cell.set_char(char::from_u32(0x2800 + u32::from(*bits)).unwrap_or(' '));

@@ -8,7 +8,8 @@ use ratatui::widgets::Paragraph;
 
 use super::text::{fit, number};
 use super::{Hit, Hits, panel};
-use crate::tui::app::App;
+use crate::run::Betas;
+use crate::tui::app::{App, plural};
 use crate::tui::theme::Role;
 
 /// In how many finished splits of the focused method a unit survives to this size, and of how many.
@@ -19,10 +20,25 @@ fn survivors(app: &App, unit: usize, size: usize, kept: usize) -> (usize, usize)
     })
 }
 
+/// Why β of some features is not there: a long path keeps it for the first few of each step.
+fn unknown(app: &App) -> Option<&'static str> {
+    let step = app.step()?;
+    match step.beta {
+        Some(Betas::Whole(_)) => None,
+        _ if app.inspected_here() => None,
+        _ if app.plan.is_none() => Some("not recorded"),
+        _ if app.playing => Some("when halted"),
+        _ => Some("computing …"),
+    }
+}
+
 /// Draws the panel.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let size = app.size();
-    let title = format!("Ranking at {size} features, by {}", app.sort.name());
+    let title = match unknown(app) {
+        Some(why) => format!("Ranking at {size}, by {}; · {why}", app.sort.name()),
+        None => format!("Ranking at {}, by {}", plural(size, "feature"), app.sort.name()),
+    };
     let inside = panel(frame, app, area, 0, &title, hits);
     let Some(info) = app.info() else { return };
     if inside.width < 20 || inside.height < 2 {
@@ -50,6 +66,9 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let mut lines = vec![Line::styled(heading, app.theme.style(Role::Dim))];
     let going: &[usize] = app.step().map_or(&[], |step| &step.removed);
     let runner_up = app.step().and_then(|step| step.runner_up);
+    let dot = |gone: Option<usize>| {
+        if gone.is_none() && app.step().is_some() { "·".into() } else { String::new() }
+    };
     for (i, &unit) in rows.iter().enumerate().skip(first).take(height) {
         let row = Rect { y: inside.y + 1 + (i - first) as u16, height: 1, ..inside };
         hits.push((row, Hit::Unit(unit)));
@@ -71,7 +90,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
             Span::styled(fit(&turn, lead), app.theme.style(role).patch(style)),
             Span::styled(fit(&info.units[unit].name, name), style),
             Span::styled(
-                format!("{:>1$} ", beta.map_or_else(String::new, |beta| number(f64::from(beta))), value - 1),
+                format!("{:>1$} ", beta.map_or_else(|| dot(gone), |beta| number(f64::from(beta))), value - 1),
                 style,
             ),
         ];

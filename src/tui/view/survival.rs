@@ -4,11 +4,15 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
+use unicode_width::UnicodeWidthStr;
 
 use super::text::fit;
 use super::{Hits, panel};
 use crate::tui::app::App;
 use crate::tui::theme::Role;
+
+/// Cells for a name, at least.
+const NAME: usize = 8;
 
 /// Features × splits: which splits still hold a feature at this size.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
@@ -22,8 +26,14 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         return;
     }
     let width = usize::from(inside.width);
-    let cells = ranks.len().min(width.saturating_sub(14));
-    let name = width.saturating_sub(cells + 1).min(30);
+    // Short names before missing splits; what does not fit is counted.
+    let cells = match width.saturating_sub(NAME + 1) {
+        room if ranks.len() <= room => ranks.len(),
+        room => room.saturating_sub(format!("…+{}", ranks.len()).width()),
+    };
+    let unseen = ranks.len() - cells;
+    let more = if unseen > 0 { format!("…+{unseen}") } else { String::new() };
+    let name = width.saturating_sub(cells + more.width() + 1).min(30);
     let kept = info.kept();
     let (held, gone) = (app.theme.glyph("■", "#"), app.theme.glyph("·", "."));
     let lines: Vec<Line<'static>> = app
@@ -38,6 +48,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
                 let style = app.theme.style(if survives { Role::Negative } else { Role::Dim });
                 spans.push(Span::styled(if survives { held } else { gone }, style));
             }
+            spans.push(Span::styled(more.clone(), app.theme.style(Role::Dim)));
             Line::from(spans)
         })
         .collect();

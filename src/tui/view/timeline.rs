@@ -20,9 +20,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     if width < 4 || steps == 0 {
         return;
     }
-    // A finished path fills the line; a growing one is drawn to the scale of its size.
-    let finished = app.trace().is_some_and(crate::history::Trace::finished);
-    let span = if finished { steps } else { total.max(steps) };
+    // A finished path fills the line; a growing one as much of it as it has come.
+    let span = app.path_length().max(steps);
     let column = |step: usize| step * (width - 1) / (span - 1).max(1);
     let mut spans = vec![Span::styled(left.clone(), app.theme.style(Role::Dim))];
     let reached = column(steps - 1);

@@ -4,17 +4,19 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
+use unicode_width::UnicodeWidthStr;
 
-use super::text::{clean, fit};
+use super::text::{clean, fit, head};
 use super::{Hits, panel};
 use crate::run::Forced;
 use crate::tui::action::Action;
-use crate::tui::app::App;
+use crate::tui::app::{App, plural};
 use crate::tui::theme::Role;
 
 /// The branch beside the main path.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    let inside = panel(frame, app, area, 3, "What if", hits);
+    let title = if app.branch.is_some() { "What if: main path|branch" } else { "What if" };
+    let inside = panel(frame, app, area, 3, title, hits);
     let (Some(info), Some(branch), Some(trace)) = (app.info(), &app.branch, app.trace()) else {
         let key = |action| app.keymap.key_of(action);
         let (removed, kept) = (key(Action::WhatIfRemoved), key(Action::WhatIfKept));
@@ -25,9 +27,12 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let width = usize::from(inside.width);
     let name = |unit: usize| clean(&info.units[unit].name);
     let done = match branch.forced {
-        Forced::Removed(unit) => format!("{} goes at {} features instead", name(unit), branch.from),
-        Forced::Kept(unit) => format!("{} is kept from {} features on", name(unit), branch.from),
+        Forced::Removed(unit) => (unit, format!(" goes at {} instead", plural(branch.from, "feature"))),
+        Forced::Kept(unit) => (unit, format!(" is kept from {} on", plural(branch.from, "feature"))),
     };
+    // A long name gives way: what is done to it matters more.
+    let own = name(done.0);
+    let done = fit(&own, own.width().min(width.saturating_sub(done.1.width()).max(8))) + &done.1;
     // Narrow: only what the branch does.
     let both = width >= 56;
     let column = if both { width.saturating_sub(32) / 2 } else { width.saturating_sub(18) };
@@ -38,7 +43,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     };
     let heading = row("left", "main path", "branch", "set size", "accuracy");
     let mut lines = vec![
-        Line::styled(fit(&done, width), app.theme.style(Role::Warn)),
+        Line::styled(head(&done, width), app.theme.style(Role::Warn)),
         Line::styled(heading, app.theme.style(Role::Dim)),
     ];
     let start = branch.steps.iter().position(|step| step.size <= app.size()).unwrap_or(0);
