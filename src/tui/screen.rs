@@ -308,7 +308,7 @@ impl Desk {
         for (task, message) in failed.iter().filter(|_| !self.app.replay) {
             // On the screen splits count from 1.
             let (method, split) = (task.method, task.split + 1);
-            eprintln!("crfe-tui: {method} on split {split} failed: {}", printable(message));
+            say(format_args!("crfe-tui: {method} on split {split} failed: {}", printable(message)));
         }
         match &self.app.directory {
             Some(directory) => {
