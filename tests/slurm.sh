@@ -154,9 +154,9 @@ empty() {
 until_true 120 empty || fail "the jobs do not end"
 echo "all jobs have ended after $SECONDS s"
 
-[ "$(ls "$work"/run/journal-"$running"of4-*.jsonl | wc -l)" -ge 2 ] || fail "the killed shard was not taken up again"
+[ "$(ls "$work"/run/journal-"$running"of4-*.jsonl* | wc -l)" -ge 2 ] || fail "the killed shard was not taken up again"
 compared=0
-for table in "$work"/single/*.csv "$work"/single/*.json "$work"/single/*.txt; do
+for table in "$work"/single/*.csv* "$work"/single/*.json "$work"/single/*.txt; do
     cmp "$table" "$work/run/$(basename "$table")" || fail "$(basename "$table") differs from the single machine's"
     compared=$((compared + 1))
 done
