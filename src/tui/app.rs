@@ -705,7 +705,7 @@ impl App {
     /// Why there is no feature to do something with.
     fn nothing_selected(&self) -> String {
         match self.step() {
-            Some(_) => "nothing goes at the last step: choose a feature with ↑ ↓".into(),
+            Some(_) => "nothing goes at the last step: scrub back, or choose a feature with ↑ ↓".into(),
             None => "this split has not started yet".into(),
         }
     }

@@ -116,11 +116,15 @@ fn about(app: &App, width: usize) -> Line<'static> {
         };
         pieces.remove(least.0);
     }
-    if used(&pieces) > width + 2
-        && let Some(last) = pieces.last_mut()
-    {
-        last.0 = format!("{target} {promise}");
+    // What is left says less, but never half of it: a guarantee that is void must not look like one.
+    let left = app.step().map_or_else(String::new, |step| format!("{} left", step.size));
+    for (from_end, shorter) in [(1, format!("{target} {promise}")), (2, left), (2, String::new())] {
+        if used(&pieces) > width + 2 {
+            let at = pieces.len().saturating_sub(from_end);
+            pieces[at].0 = shorter;
+        }
     }
+    pieces.retain(|(text, ..)| !text.is_empty());
     Line::from(
         pieces
             .into_iter()

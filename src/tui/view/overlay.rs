@@ -13,11 +13,19 @@ use crate::tui::form::Form;
 use crate::tui::keymap::Keymap;
 use crate::tui::theme::Role;
 
+/// The width from which every setting has its hint beside it.
+const HINTS_FROM: u16 = 78;
+
 /// Draws it in the middle of an area.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let (title, lines, scroll) = match &app.overlay {
         Overlay::Help(line) => (help_title(app, area), help(app), *line),
-        Overlay::Options(form) => ("Settings", options(app, form), 0),
+        Overlay::Options(form) => {
+            let lines = options(app, form, area.width < HINTS_FROM);
+            // The line that is edited and what follows the fields stay in sight.
+            let room = usize::from(area.height.saturating_sub(2));
+            ("Settings", lines, (form.at + 4).saturating_sub(room))
+        }
         Overlay::Export(at) => ("Write", export(app, *at), 0),
         Overlay::Quit => ("Quit?", quit(app), 0),
         Overlay::None | Overlay::Feature(..) | Overlay::Prompt(..) => return,
@@ -32,7 +40,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let block = super::framed(app, title, place);
     let inside = block.inner(place);
     frame.render_widget(block, place);
-    let most = lines.len().saturating_sub(usize::from(inside.height));
+    let most = (lines.len() + usize::from(wraps)).saturating_sub(usize::from(inside.height));
     let words = Paragraph::new(lines).scroll((scroll.min(most) as u16, 0));
     frame.render_widget(if wraps { words.wrap(Wrap { trim: false }) } else { words }, inside);
 }
@@ -75,7 +83,7 @@ fn help(app: &App) -> Vec<Line<'static>> {
     lines
 }
 
-fn options(app: &App, form: &Form) -> Vec<Line<'static>> {
+fn options(app: &App, form: &Form, is_narrow: bool) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = form
         .fields
         .iter()
@@ -96,11 +104,12 @@ fn options(app: &App, form: &Form) -> Vec<Line<'static>> {
                 ),
                 Span::styled(fit(field.name, 13), style),
                 Span::styled(fit(&tail(&value, 22), 22), style),
-                Span::styled(field.hint, app.theme.style(Role::Dim)),
+                Span::styled(if is_narrow { "" } else { field.hint }, app.theme.style(Role::Dim)),
             ])
         })
         .collect();
-    lines.push(Line::from(""));
+    let hint = form.fields.get(form.at).filter(|_| is_narrow).map_or("", |field| field.hint);
+    lines.push(Line::styled(hint, app.theme.style(Role::Dim)));
     match &form.error {
         Some(error) => lines.push(Line::styled(clean(error), app.theme.style(Role::Bad))),
         None => lines.push(Line::styled(
