@@ -247,6 +247,28 @@ impl RuleSize {
         Self { size: Some(units), smallest: Some(units), largest: Some(units), sd: None, ..self }
     }
 
+    /// In words: the rule, its size and how many of the splits it fired on; `none` if no rule was asked to choose.
+    pub fn words(&self, none: &str, splits: usize) -> String {
+        let name = match self.rule.as_str() {
+            "beta" => "β rule",
+            "none" => return none.to_owned(),
+            "knee" | "1se" | "cv" => self.rule.as_str(),
+            _ => return "fixed size".to_owned(),
+        };
+        if self.is_of_all() {
+            return format!("{name}: nothing to eliminate");
+        }
+        match (self.size, self.smallest, self.largest) {
+            (Some(size), Some(lo), Some(hi)) => {
+                let is_partial = self.fired < splits;
+                let fired =
+                    if is_partial { format!(", fired on {} of {splits}", self.fired) } else { String::new() };
+                format!("{name}: median {size}, range {lo} to {hi}{fired}")
+            }
+            _ => format!("{name}: never fired"),
+        }
+    }
+
     /// Whether it gives all features because there was nothing to eliminate.
     pub fn is_of_all(&self) -> bool {
         self.fired == 0 && self.size.is_some()

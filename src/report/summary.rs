@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::answer::{Achieved, Answer, MethodAnswer, RuleSize};
+use super::answer::{Achieved, Answer, MethodAnswer};
 use crate::error::printable;
 
 /// Longer names are cut in the middle.
@@ -47,9 +47,17 @@ fn of_method(answer: &MethodAnswer, classes: usize) -> String {
         Some(size) => format!("{size} features"),
         None => "no size chosen".to_owned(),
     };
-    let beside: String =
-        answer.beside.iter().map(|rule| format!("; {}", rule_size(rule, answer.splits))).collect();
-    let _ = writeln!(text, "{}  {headline}  ({}{beside})", answer.method, rule_size(chosen, answer.splits));
+    let beside: String = answer
+        .beside
+        .iter()
+        .map(|rule| format!("; {}", rule.words("--stop none; ranking.csv has the order", answer.splits)))
+        .collect();
+    let _ = writeln!(
+        text,
+        "{}  {headline}  ({}{beside})",
+        answer.method,
+        chosen.words("--stop none; ranking.csv has the order", answer.splits)
+    );
     let width = answer.features.iter().map(|f| shown(&f.name).chars().count()).max().unwrap_or(0);
     for (i, feature) in answer.features.iter().enumerate() {
         let name = shown(&feature.name);
@@ -95,31 +103,6 @@ fn of_achieved(achieved: &Achieved, size: usize, classes: usize) -> String {
         achieved.accuracy,
         sd(achieved.accuracy_sd),
     )
-}
-
-fn rule_size(rule: &RuleSize, splits: usize) -> String {
-    let name = match rule.rule.as_str() {
-        "beta" => "β rule",
-        "knee" => "knee",
-        "none" => return "--stop none; ranking.csv has the order".to_owned(),
-        "1se" => "1se",
-        "cv" => "cv",
-        _ => return "fixed size".to_owned(),
-    };
-    if rule.is_of_all() {
-        return format!("{name}: nothing to eliminate");
-    }
-    match (rule.size, rule.smallest, rule.largest) {
-        (Some(size), Some(lo), Some(hi)) => {
-            let fired = if rule.fired < splits {
-                format!(", fired on {} of {splits}", rule.fired)
-            } else {
-                String::new()
-            };
-            format!("{name}: median {size}, range {lo} to {hi}{fired}")
-        }
-        _ => format!("{name}: never fired"),
-    }
 }
 
 /// A name that is harmless on a terminal and not too long.

@@ -201,7 +201,7 @@ impl Machine {
 
     /// Newton steps until the true gradient vanishes.
     fn fit(&mut self, problem: &Problem<'_>, columns: &[usize], rows: &Rows) -> Convergence {
-        let scale = norm(&rows.gather(&self.start));
+        let scale = norm(&rows.gather(&self.start)).max(f64::MIN_POSITIVE);
         let mut residual = f64::INFINITY;
         let mut stalls = 0;
         let is_known = self.gradient.is_some();
@@ -225,6 +225,8 @@ impl Machine {
             }
             changed = self.step(rows);
         }
+        // The rows of the last step are in the gradient, but not in A.
+        self.gradient = None;
         Convergence { converged: residual <= ACCEPTABLE, residual, iterations: MOST_STEPS }
     }
 

@@ -3,7 +3,7 @@
 use super::table::{Cell, Table};
 use super::{Material, text};
 use crate::data::Level;
-use crate::report::answer::{MethodAnswer, RuleSize};
+use crate::report::answer::MethodAnswer;
 use crate::report::command::{command_line, for_a_shell};
 
 /// Features listed on a card.
@@ -49,8 +49,11 @@ fn card(material: &Material<'_>, answer: &MethodAnswer) -> String {
         Some(size) => format!("{size} features"),
         None => "no size chosen".to_owned(),
     };
-    let beside: String =
-        answer.beside.iter().map(|rule| format!("; {}", rule_size(rule, answer.splits))).collect();
+    let beside: String = answer
+        .beside
+        .iter()
+        .map(|rule| format!("; {}", rule.words("no rule was asked to choose", answer.splits)))
+        .collect();
     let mut table = Table::new(&["no.#", "feature", "mean rank#", "splits#"]);
     for (i, feature) in answer.features.iter().take(LISTED).enumerate() {
         let rank = match feature.mean_rank {
@@ -76,7 +79,7 @@ fn card(material: &Material<'_>, answer: &MethodAnswer) -> String {
         "<div class=\"card\" data-method=\"{}\">\n<h3>{}</h3>\n<p class=\"big\">{headline}</p>\n<p class=\"faint\">{}{beside}</p>\n{}{cautions}{list}{more}</div>\n",
         answer.method.name(),
         answer.method,
-        rule_size(&answer.chosen, answer.splits),
+        &answer.chosen.words("no rule was asked to choose", answer.splits),
         achieved(material, answer),
     )
 }
@@ -105,29 +108,6 @@ fn achieved(material: &Material<'_>, answer: &MethodAnswer) -> String {
         achieved.accuracy,
         sd(achieved.accuracy_sd),
     )
-}
-
-fn rule_size(rule: &RuleSize, splits: usize) -> String {
-    let name = match rule.rule.as_str() {
-        "beta" => "β rule",
-        "none" => return "no rule was asked to choose".to_owned(),
-        "knee" | "1se" | "cv" => rule.rule.as_str(),
-        _ => return "fixed size".to_owned(),
-    };
-    if rule.is_of_all() {
-        return format!("{name}: nothing to eliminate");
-    }
-    match (rule.size, rule.smallest, rule.largest) {
-        (Some(size), Some(lo), Some(hi)) => {
-            let fired = if rule.fired < splits {
-                format!(", fired on {} of {splits}", rule.fired)
-            } else {
-                String::new()
-            };
-            format!("{name}: median {size}, range {lo} to {hi}{fired}")
-        }
-        _ => format!("{name}: never fired"),
-    }
 }
 
 /// The figures, each with its caption.
