@@ -6,15 +6,10 @@
 //! are computed, and the best are found exactly.
 
 use super::elimination::TIE;
-use crate::svm::{Drift, MARKS};
+use crate::svm::{BOUNDS, Drift, MARKS, first_not_below};
 
-/// Bounds of far units that are looked at together.
-const BLOCK: usize = 16;
 /// All units are computed anew when one of this many has become near.
-const NEAR_SHARE: usize = 8;
-/// So many of the near units, the best, are looked at first, so that the bar is high from the start.
-const LEADERS: usize = 16;
-
+const NEAR_SHARE: usize = 4;
 /// Upper bounds of the ranks of the units that may go (the highest goes first).
 #[derive(Debug, Clone, Default)]
 pub struct Front {
@@ -24,6 +19,7 @@ pub struct Front {
     slope: Vec<f64>,
     /// Where each unit is among `units`.
     place: Vec<Option<usize>>,
+    /// Those that were looked at in the last pass come first: they are the best, so that the bar is high from the start.
     near: Vec<Near>,
     /// Whether there is a mark 0.
     known: bool,
@@ -101,28 +97,30 @@ impl Front {
         look: impl Fn(usize) -> (f64, C),
         found: &mut Vec<C>,
     ) {
-        let mut pass = Pass { bar: Bar::new(count), seen: Vec::new(), look };
-        let leaders = LEADERS + count;
-        if self.near.len() > leaders {
-            self.near.select_nth_unstable_by(leaders, |a, b| b.rank.total_cmp(&a.rank));
-        }
-        for near in &mut self.near {
+        let mut pass = Pass { bar: Bar::new(count), seen: Vec::with_capacity(128), look };
+        let mut leaders = 0;
+        for at in 0..self.near.len() {
+            let near = &mut self.near[at];
             if near.mark == self.mark || !pass.excludes(near.rank, near.slope, drifts[near.mark]) {
                 (near.rank, near.mark) = (pass.see(near.unit), self.mark);
+                self.near.swap(at, leaders);
+                leaders += 1;
             }
         }
-        for start in (0..self.units.len()).step_by(BLOCK) {
-            let block = start..(start + BLOCK).min(self.units.len());
-            let bounds = self.rank[block.clone()].iter().zip(&self.slope[block.clone()]);
-            if bounds.fold(true, |all, (&rank, &slope)| all & pass.excludes(rank, slope, drifts[0])) {
-                continue;
-            }
-            for at in block {
+        let Drift { scale, reach } = drifts[0];
+        let mut start = 0;
+        while let Some(block) = first_not_below(&self.rank, &self.slope, scale, reach, pass.bar.height, start)
+        {
+            start = (block + BOUNDS).min(self.units.len());
+            for at in block..start {
                 let (unit, slope) = (self.units[at], self.slope[at]);
                 let is_near = self.rank[at] == f64::NEG_INFINITY;
                 if !is_near && !pass.excludes(self.rank[at], slope, drifts[0]) {
                     self.near.push(Near { unit, rank: pass.see(unit), slope, mark: self.mark });
                     self.rank[at] = f64::NEG_INFINITY;
+                    let last = self.near.len() - 1;
+                    self.near.swap(last, leaders);
+                    leaders += 1;
                 }
             }
         }

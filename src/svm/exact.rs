@@ -18,14 +18,14 @@ pub struct Exact<'a> {
 enum Route<'a> {
     Gram(Gram<'a>),
     Woodbury(Woodbury<'a>),
-    Primal(Newton<'a>),
+    Primal(Box<Newton>),
 }
 
 impl<'a> Exact<'a> {
     /// Starts from the zero model with all columns.
     pub fn new(problem: Problem<'a>) -> Self {
         let route = if problem.x.nrows() < problem.y.len() {
-            Route::Primal(Newton::new(problem))
+            Route::Primal(Box::new(Newton::new(problem)))
         } else {
             Route::Gram(Gram::new(problem))
         };
@@ -43,7 +43,7 @@ impl<'a> Exact<'a> {
             }
             _ => return,
         };
-        self.route = Route::Primal(Newton::warm(self.problem, columns.to_vec(), models));
+        self.route = Route::Primal(Box::new(Newton::warm(self.problem, columns.to_vec(), models)));
     }
 
     fn of_machine(&self, machine: usize, column: usize) -> f64 {

@@ -4,10 +4,11 @@
 //! rows only the kernel between them and the training rows. Removing a column is a rank-1 downdate of both.
 
 use super::inverse::Inverse;
-use super::lanes::{Square, axpy, dot, matrix_add_outer, matrix_times, rows_times, some_rows_times};
+use super::lagging::Lagging;
+use super::lanes::{axpy, dot, matrix_add_outer, matrix_times, rows_times, some_rows_times};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
-use super::newton::{cells, feature};
 use super::solver::MARKS;
+use super::square::Square;
 use super::{Convergence, Drift, Problem, Watched};
 
 /// Warm-started Newton in Gram space.
@@ -24,7 +25,7 @@ pub struct Gram<'a> {
 #[derive(Default)]
 struct Kernels {
     /// Training rows × training rows, with the bias.
-    own: Square,
+    own: Lagging,
     /// Training rows × watched rows, with the bias, row by row.
     cross: Vec<f64>,
     /// One column on the watched rows.
@@ -69,7 +70,7 @@ impl<'a> Gram<'a> {
     }
 
     fn fit_machines(&mut self) -> Convergence {
-        let fits = self.machines.iter_mut().map(|machine| machine.fit(&self.kernels.own));
+        let fits = self.machines.iter_mut().map(|machine| machine.fit(&mut self.kernels.own));
         fits.fold(Convergence::NONE, Convergence::and)
     }
 
@@ -115,13 +116,13 @@ impl<'a> Gram<'a> {
 
     /// The weights of a column by machine.
     pub fn weight(&self, machine: usize, column: usize) -> f64 {
-        dot(feature(&self.problem, column), &self.machines[machine].a)
+        dot(self.problem.feature(column), &self.machines[machine].a)
     }
 
     /// The weights of some columns.
     pub fn weights(&self, machine: usize, columns: &[usize]) -> Vec<f64> {
         let mut weights = vec![0.0; columns.len()];
-        some_rows_times(cells(&self.problem), columns, &self.machines[machine].a, &mut weights);
+        some_rows_times(self.problem.cells(), columns, &self.machines[machine].a, &mut weights);
         weights
     }
 
@@ -147,7 +148,7 @@ impl<'a> Gram<'a> {
             if self.fresh_at == 0 {
                 continue;
             }
-            let x = feature(&self.problem, *column);
+            let x = self.problem.feature(*column);
             self.kernels.downdate(x, *column, watched);
             self.machines.iter_mut().for_each(|machine| machine.downdate(x));
         }
@@ -166,7 +167,7 @@ impl<'a> Gram<'a> {
         self.kernels = Kernels::new(&self.problem, &self.columns, watched);
         self.fresh_at = self.columns.len();
         for machine in &mut self.machines {
-            machine.scale = self.kernels.own.form(&machine.start);
+            machine.scale = self.kernels.own.whole().form(&machine.start);
             machine.see(&self.kernels.own);
         }
     }
@@ -179,22 +180,32 @@ impl<'a> Gram<'a> {
     }
 }
 
+/// K = X Xᵀ + 1 over the training rows, with some of the columns.
+pub(super) fn kernel(problem: &Problem<'_>, columns: &[usize]) -> Square {
+    let mut kernel = Square::ones(problem.y.len());
+    let mut features = Vec::new();
+    for some in columns.chunks(4) {
+        features.clear();
+        some.iter().for_each(|&column| features.extend_from_slice(problem.feature(column)));
+        kernel.add_outers_below(&[1.0; 4][..some.len()], &features);
+    }
+    kernel.mirror();
+    kernel
+}
+
 impl Kernels {
     fn new(problem: &Problem<'_>, columns: &[usize], watched: &Watched<'_>) -> Self {
         let (rows, width) = (problem.y.len(), watched.rows());
-        let mut kernels =
-            Self { own: Square::ones(rows), cross: vec![1.0; rows * width], feature: vec![0.0; width] };
+        let own = Lagging::new(kernel(problem, columns));
+        let mut kernels = Self { own, cross: vec![1.0; rows * width], feature: vec![0.0; width] };
         for &column in columns {
-            let x = feature(problem, column);
-            kernels.own.add_outer_below(1.0, x);
-            kernels.add_cross(1.0, x, column, watched);
+            kernels.add_cross(1.0, problem.feature(column), column, watched);
         }
-        kernels.own.mirror();
         kernels
     }
 
     fn downdate(&mut self, x: &[f64], column: usize, watched: &Watched<'_>) {
-        self.own.add_outer(-1.0, x);
+        self.own.change(-1.0, x);
         self.add_cross(-1.0, x, column, watched);
     }
 
@@ -235,12 +246,12 @@ impl Machine {
     }
 
     /// The decision values under the kernel as it is now.
-    fn see(&mut self, kernel: &Square) {
+    fn see(&mut self, kernel: &Lagging) {
         kernel.times_into(&self.a, &mut self.margin.decision);
     }
 
     /// Newton steps until the true gradient, Σ (a_i − pull_i) x_i, vanishes.
-    fn fit(&mut self, kernel: &Square) -> Convergence {
+    fn fit(&mut self, kernel: &mut Lagging) -> Convergence {
         let scale = self.scale.max(f64::MIN_POSITIVE);
         let mut residual = f64::INFINITY;
         let mut stalls = 0;
@@ -264,7 +275,7 @@ impl Machine {
 
     /// The squared norm of the gradient, or an upper bound if that is as small as is `enough`: K has no eigenvalue above its
     /// trace.
-    fn gap(&mut self, kernel: &Square, enough: f64) -> f64 {
+    fn gap(&mut self, kernel: &Lagging, enough: f64) -> f64 {
         let gap = &mut self.direction;
         self.margin.pull_into(gap);
         gap.iter_mut().zip(&self.a).for_each(|(pull, a)| *pull = a - *pull);
@@ -278,11 +289,12 @@ impl Machine {
 
     /// The way to the minimiser with the supporting rows fixed: (K_SS + diag(1/2C_i)) a = θ on them, zero elsewhere. It is
     /// a correction of the coefficients there are, so what the inverse has lost to rounding only slows it down.
-    fn aim(&mut self, kernel: &Square) {
+    fn aim(&mut self, kernel: &Lagging) {
         let Self { margin, a, inverse, direction, change, .. } = self;
         change.copy_from_slice(&margin.decision);
         for i in (0..a.len()).filter(|&i| !inverse.holds(i) && a[i] != 0.0) {
-            axpy(-a[i], kernel.row(i), change);
+            kernel.row_into(i, direction);
+            axpy(-a[i], direction, change);
         }
         for i in 0..a.len() {
             let rest = margin.theta[i] - change[i] - a[i] / margin.cost[i];

@@ -1,24 +1,33 @@
 //! (K_SS + diag(1/2C_i))⁻¹ over the rows S with positive loss, kept up to date by rank-1 updates.
 
-use super::lanes::{Square, dot};
+use super::lagging::Lagging;
+use super::lanes::dot;
 use super::margin::Margin;
+use super::square::Square;
 
 /// A pivot that lost all but this share of its size to cancellation is not to be trusted.
 const LOST: f64 = 1e-8;
 
 /// The inverse, embedded in a matrix over all rows that is zero outside S: no row ever moves.
 pub struct Inverse {
-    matrix: Square,
+    matrix: Lagging,
     support: Vec<bool>,
     stale: bool,
     image: Vec<f64>,
+    row: Vec<f64>,
 }
 
 impl Inverse {
     /// Of no rows yet.
     pub fn new(rows: usize) -> Self {
-        let image = vec![0.0; rows];
-        Self { matrix: Square::default(), support: vec![false; rows], stale: true, image }
+        let zeros = || vec![0.0; rows];
+        Self {
+            matrix: Lagging::default(),
+            support: vec![false; rows],
+            stale: true,
+            image: zeros(),
+            row: zeros(),
+        }
     }
 
     /// Whether a row is in S.
@@ -42,12 +51,12 @@ impl Inverse {
             self.stale = true;
             return None;
         }
-        self.matrix.add_outer(pivot.recip(), &self.image);
+        self.matrix.change(pivot.recip(), &self.image);
         Some((&self.image, pivot))
     }
 
     /// Follows the rows that have positive loss now; true if they are the same as before.
-    pub fn follow(&mut self, margin: &Margin, kernel: &Square, afresh: bool) -> bool {
+    pub fn follow(&mut self, margin: &Margin, kernel: &mut Lagging, afresh: bool) -> bool {
         let rows = self.support.len();
         let changed = (0..rows).filter(|&i| margin.inside(i) != self.support[i]).count();
         let inside = (0..rows).filter(|&i| margin.inside(i)).count();
@@ -69,36 +78,37 @@ impl Inverse {
     }
 
     /// Takes a row into S: M += v vᵀ/s with v = (M k, −1) and s what K_ii + D_ii adds beyond S.
-    fn enter(&mut self, i: usize, margin: &Margin, kernel: &Square) -> bool {
-        let row = kernel.row(i);
-        self.matrix.times_into(row, &mut self.image);
-        let whole = row[i] + margin.cost[i].recip();
-        let pivot = whole - dot(row, &self.image);
+    fn enter(&mut self, i: usize, margin: &Margin, kernel: &mut Lagging) -> bool {
+        kernel.row_into(i, &mut self.row);
+        self.matrix.times_into(&self.row, &mut self.image);
+        let whole = self.row[i] + margin.cost[i].recip();
+        let pivot = whole - dot(&self.row, &self.image);
         if pivot.is_nan() || pivot < LOST * whole {
             return false;
         }
         self.image[i] = -1.0;
-        self.matrix.add_outer(pivot.recip(), &self.image);
+        self.matrix.change(pivot.recip(), &self.image);
         self.support[i] = true;
         true
     }
 
     /// Takes a row out of S: M −= M_i M_iᵀ/M_ii.
     fn leave(&mut self, i: usize) -> bool {
-        self.image.copy_from_slice(self.matrix.row(i));
+        self.matrix.row_into(i, &mut self.image);
         let pivot = self.image[i];
         if pivot.is_nan() || pivot <= 0.0 {
             return false;
         }
-        self.matrix.add_outer(-pivot.recip(), &self.image);
+        self.matrix.change(-pivot.recip(), &self.image);
         self.matrix.clear(i);
         self.support[i] = false;
         true
     }
 
     /// From scratch, by Cholesky.
-    fn rebuild(&mut self, margin: &Margin, kernel: &Square) {
+    fn rebuild(&mut self, margin: &Margin, kernel: &mut Lagging) {
         let rows: Vec<usize> = (0..self.support.len()).filter(|&i| margin.inside(i)).collect();
+        let kernel = kernel.whole();
         let mut system = Square::zeros(rows.len());
         for (s, &i) in rows.iter().enumerate() {
             let source = kernel.row(i);
@@ -107,15 +117,16 @@ impl Inverse {
             target[s] += margin.cost[i].recip();
         }
         (0..self.support.len()).for_each(|i| self.support[i] = margin.inside(i));
-        self.matrix = Square::zeros(self.support.len());
+        let mut matrix = Square::zeros(self.support.len());
         // Without a factor the matrix stays zero, and the fit stalls openly.
         if let Some(factor) = system.cholesky() {
             let inverse = factor.inverse();
             for (s, &i) in rows.iter().enumerate() {
-                let target = self.matrix.row_mut(i);
+                let target = matrix.row_mut(i);
                 rows.iter().zip(inverse.row(s)).for_each(|(&j, &cell)| target[j] = cell);
             }
         }
+        self.matrix = Lagging::new(matrix);
         self.stale = false;
     }
 }

@@ -1,10 +1,10 @@
-//! The inner loops: dot, axpy, products, Cholesky. Sums run in eight fixed lanes and multiplications are never fused with
+//! The inner loops on vectors and rows of matrices. Sums run in eight fixed lanes and multiplications are never fused with
 //! additions, so the result has the same bits on every machine: wider vectors, chosen at run time, change only the speed.
 
 const LANES: usize = 8;
 
 /// Makes a function of its body twice, the second time for the 256-bit vectors of AVX2 (without FMA), and calls the one that
-/// the processor can run. `dots` in the body is the one that goes with it.
+/// the processor can run. `dots` and `combine` in the body are the ones that go with it.
 macro_rules! wide {
     ($(#[$about:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block) => {
         $(#[$about])*
@@ -14,7 +14,7 @@ macro_rules! wide {
                 #[target_feature(enable = "avx2")]
                 fn avx2($($argument: $type),*) $(-> $result)? {
                     #[allow(unused_imports, reason = "not every body needs it")]
-                    use avx2::dots;
+                    use $crate::svm::lanes::avx2::{combine, dots};
                     $body
                 }
                 if std::arch::is_x86_feature_detected!("avx2") {
@@ -23,13 +23,15 @@ macro_rules! wide {
                 }
             }
             #[allow(unused_imports, reason = "not every body needs it")]
-            use plain::dots;
+            use $crate::svm::lanes::plain::{combine, dots};
             $body
         }
     };
 }
 
-mod plain {
+pub(super) use wide;
+
+pub(super) mod plain {
     use super::LANES;
 
     /// R sums Σ a_i b_i with one b: each has the bits of [`super::dot`], and they do not wait for one another.
@@ -48,14 +50,40 @@ mod plain {
         }
         std::array::from_fn(|r| super::sum(lanes[r]) + super::tail(a[r], b_tail))
     }
+
+    /// y += Σ_r u_r · a_r, in this order.
+    #[inline(always)]
+    pub fn combine<const R: usize>(u: [f64; R], a: [&[f64]; R], y: &mut [f64]) {
+        let mut whole = [&[][..]; R];
+        let mut rest = [&[][..]; R];
+        for r in 0..R {
+            (whole[r], rest[r]) = a[r][..y.len()].as_chunks::<4>();
+        }
+        let (y_whole, y_rest) = y.as_chunks_mut::<4>();
+        for (at, y) in y_whole.iter_mut().enumerate() {
+            let mut sums = *y;
+            for r in 0..R {
+                let x = &whole[r][at];
+                for lane in 0..4 {
+                    sums[lane] += u[r] * x[lane];
+                }
+            }
+            *y = sums;
+        }
+        for (at, y) in y_rest.iter_mut().enumerate() {
+            for r in 0..R {
+                *y += u[r] * rest[r][at];
+            }
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
-mod avx2 {
+pub(super) mod avx2 {
     use std::arch::x86_64::{
         __m256d, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd,
-        _mm256_castpd256_pd128, _mm256_extractf128_pd, _mm256_hadd_pd, _mm256_mul_pd, _mm256_setr_pd,
-        _mm256_setzero_pd,
+        _mm256_castpd256_pd128, _mm256_extractf128_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_mul_pd,
+        _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
     };
 
     use super::LANES;
@@ -87,10 +115,75 @@ mod avx2 {
         sums
     }
 
+    /// The same as the plain one, to the bit.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub fn combine<const R: usize>(u: [f64; R], a: [&[f64]; R], y: &mut [f64]) {
+        let mut factors = [_mm256_setzero_pd(); R];
+        let mut whole = [&[][..]; R];
+        let mut rest = [&[][..]; R];
+        for r in 0..R {
+            factors[r] = _mm256_set1_pd(u[r]);
+            (whole[r], rest[r]) = a[r][..y.len()].as_chunks::<LANES>();
+        }
+        let (y_whole, y) = y.as_chunks_mut::<LANES>();
+        for r in 0..R {
+            // So that the compiler sees that they are as long.
+            whole[r] = &whole[r][..y_whole.len()];
+            rest[r] = &rest[r][..y.len()];
+        }
+        for (at, y) in y_whole.iter_mut().enumerate() {
+            let mut sums = halves(y);
+            for r in 0..R {
+                let x = halves(&whole[r][at]);
+                for half in 0..2 {
+                    sums[half] = _mm256_add_pd(sums[half], _mm256_mul_pd(factors[r], x[half]));
+                }
+            }
+            let (fours, _) = y.as_chunks_mut::<4>();
+            store(&mut fours[0], sums[0]);
+            store(&mut fours[1], sums[1]);
+        }
+        let mut start = 0;
+        if let Some(y) = y.first_chunk_mut::<4>() {
+            let mut sum = load(y);
+            for r in 0..R {
+                let Some(x) = rest[r].first_chunk::<4>() else { break };
+                sum = _mm256_add_pd(sum, _mm256_mul_pd(factors[r], load(x)));
+            }
+            store(y, sum);
+            start = 4;
+        }
+        for at in start..y.len() {
+            for r in 0..R {
+                y[at] += u[r] * rest[r][at];
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn store(to: &mut [f64; 4], vector: __m256d) {
+        #[expect(unsafe_code, reason = "there is room for the four")]
+        unsafe {
+            _mm256_storeu_pd(to.as_mut_ptr(), vector);
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn load(from: &[f64; 4]) -> __m256d {
+        #[expect(unsafe_code, reason = "there are four to be read")]
+        unsafe {
+            _mm256_loadu_pd(from.as_ptr())
+        }
+    }
+
     #[target_feature(enable = "avx2")]
     #[inline]
     fn halves(x: &[f64; LANES]) -> [__m256d; 2] {
-        [_mm256_setr_pd(x[0], x[1], x[2], x[3]), _mm256_setr_pd(x[4], x[5], x[6], x[7])]
+        let (fours, _) = x.as_chunks::<4>();
+        [load(&fours[0]), load(&fours[1])]
     }
 
     /// In the order of [`super::sum`].
@@ -119,35 +212,6 @@ fn tail(a: &[f64], b_tail: &[f64]) -> f64 {
     sum
 }
 
-/// y += Σ_r u_r · a_r, in this order.
-#[inline(always)]
-fn combine<const R: usize>(u: [f64; R], a: [&[f64]; R], y: &mut [f64]) {
-    let mut whole = [&[][..]; R];
-    let mut rest = [&[][..]; R];
-    for r in 0..R {
-        (whole[r], rest[r]) = a[r][..y.len()].as_chunks::<4>();
-    }
-    let (y_whole, y_rest) = y.as_chunks_mut::<4>();
-    for (at, y) in y_whole.iter_mut().enumerate() {
-        for r in 0..R {
-            let x = &whole[r][at];
-            for lane in 0..4 {
-                y[lane] += u[r] * x[lane];
-            }
-        }
-    }
-    for (at, y) in y_rest.iter_mut().enumerate() {
-        for r in 0..R {
-            *y += u[r] * rest[r][at];
-        }
-    }
-}
-
-#[inline(always)]
-fn add_scaled(factor: f64, x: &[f64], y: &mut [f64]) {
-    combine([factor], [x], y);
-}
-
 wide! {
     /// Σ a_i b_i.
     dot(a: &[f64], b: &[f64]) -> f64 {
@@ -157,10 +221,56 @@ wide! {
 }
 
 wide! {
+    /// Σ (a_i − b_i)².
+    distance(a: &[f64], b: &[f64]) -> f64 {
+        let mut lanes = [0.0; LANES];
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+        for (a, b) in a.iter().zip(b) {
+            for lane in 0..LANES {
+                lanes[lane] += (a[lane] - b[lane]) * (a[lane] - b[lane]);
+            }
+        }
+        let rest = a_rest.iter().zip(b_rest);
+        rest.fold(sum(lanes), |sum, (a, b)| sum + (a - b) * (a - b))
+    }
+}
+
+/// Euclidean norm.
+pub fn norm(v: &[f64]) -> f64 {
+    dot(v, v).sqrt()
+}
+
+/// Bounds that are looked at together.
+pub const BOUNDS: usize = 16;
+
+wide! {
+    /// Where the first block of [`BOUNDS`] from `start` on begins in which scale · a_i + reach · b_i is not below the height for
+    /// some i. What is not a number is not below.
+    first_not_below(a: &[f64], b: &[f64], scale: f64, reach: f64, height: f64, start: usize) -> Option<usize> {
+        let (a_blocks, a_rest) = a[start..].as_chunks::<BOUNDS>();
+        let (b_blocks, b_rest) = b[start..].as_chunks::<BOUNDS>();
+        for (block, (a, b)) in a_blocks.iter().zip(b_blocks).enumerate() {
+            let mut below = 0_u64;
+            for lane in 0..BOUNDS {
+                below += u64::from(scale * a[lane] + reach * b[lane] < height);
+            }
+            if below < BOUNDS as u64 {
+                return Some(start + BOUNDS * block);
+            }
+        }
+        let mut below = 0;
+        for (a, b) in a_rest.iter().zip(b_rest) {
+            below += usize::from(scale * a + reach * b < height);
+        }
+        if below < a_rest.len() { Some(a.len() - a_rest.len()) } else { None }
+    }
+}
+
+wide! {
     /// y += factor · x.
     axpy(factor: f64, x: &[f64], y: &mut [f64]) {
         debug_assert_eq!(x.len(), y.len());
-        add_scaled(factor, x, y);
+        combine([factor], [x], y);
     }
 }
 
@@ -177,23 +287,6 @@ wide! {
         let rest = rows.remainder().chunks_exact(width);
         for (product, row) in products.into_remainder().iter_mut().zip(rest) {
             *product = dots([row], x)[0];
-        }
-    }
-}
-
-wide! {
-    /// product = Σ_i x_i · row_i over the rows of a square matrix: its product with x, if it is symmetric.
-    symmetric_times(cells: &[f64], x: &[f64], product: &mut [f64]) {
-        let size = x.len().max(1);
-        product.fill(0.0);
-        let (mut fours, mut x_fours) = (cells.chunks_exact(4 * size), x.chunks_exact(4));
-        for (four, x) in (&mut fours).zip(&mut x_fours) {
-            let (a, b) = four.split_at(2 * size);
-            let ((a, b), (c, d)) = (a.split_at(size), b.split_at(size));
-            combine([x[0], x[1], x[2], x[3]], [a, b, c, d], product);
-        }
-        for (row, &x) in fours.remainder().chunks_exact(size).zip(x_fours.remainder()) {
-            add_scaled(x, row, product);
         }
     }
 }
@@ -216,29 +309,17 @@ wide! {
 wide! {
     /// cells += factor · u vᵀ, row by row.
     matrix_add_outer(cells: &mut [f64], factor: f64, u: &[f64], v: &[f64]) {
+        if let [a, b] = v {
+            // The kernels with the leverages of two classes are as narrow as that.
+            for (row, &u) in cells.as_chunks_mut::<2>().0.iter_mut().zip(u) {
+                row[0] += factor * u * a;
+                row[1] += factor * u * b;
+            }
+            return;
+        }
         for (row, &u) in cells.chunks_exact_mut(v.len().max(1)).zip(u) {
             if u != 0.0 {
-                add_scaled(factor * u, v, row);
-            }
-        }
-    }
-}
-
-wide! {
-    /// cells += Σ_l factor_l · u_l u_lᵀ of a square matrix, the u_l one after the other.
-    matrix_add_outers(cells: &mut [f64], factors: &[f64], u: &[f64]) {
-        let size = u.len() / factors.len().max(1);
-        let (mut fours, mut vectors) = (factors.chunks_exact(4), u.chunks_exact((4 * size).max(1)));
-        for (f, four) in (&mut fours).zip(&mut vectors) {
-            let (a, b) = four.split_at(2 * size);
-            let ((a, b), (c, d)) = (a.split_at(size), b.split_at(size));
-            for (i, row) in cells.chunks_exact_mut(size).enumerate() {
-                combine([f[0] * a[i], f[1] * b[i], f[2] * c[i], f[3] * d[i]], [a, b, c, d], row);
-            }
-        }
-        for (factor, u) in fours.remainder().iter().zip(vectors.remainder().chunks_exact(size.max(1))) {
-            for (row, u_i) in cells.chunks_exact_mut(size).zip(u) {
-                add_scaled(factor * u_i, u, row);
+                combine([factor * u], [v], row);
             }
         }
     }
@@ -260,7 +341,30 @@ wide! {
             }
         }
         for &i in &four[..waiting] {
-            add_scaled(u[i], part(i), product);
+            combine([u[i]], [part(i)], product);
+        }
+    }
+}
+
+wide! {
+    /// product += Σ_l u_l · row_{rows_l} over some rows of a matrix; rows whose u is zero are not touched.
+    add_some_rows(cells: &[f64], rows: &[usize], u: &[f64], product: &mut [f64]) {
+        let width = product.len();
+        let row = |i: usize| &cells[i * width..(i + 1) * width];
+        let mut four = [0; 4];
+        let mut waiting = 0;
+        for l in 0..rows.len() {
+            four[waiting] = l;
+            waiting += usize::from(u[l] != 0.0);
+            if waiting == 4 {
+                waiting = 0;
+                let [a, b, c, d] = four;
+                let parts = [row(rows[a]), row(rows[b]), row(rows[c]), row(rows[d])];
+                combine([u[a], u[b], u[c], u[d]], parts, product);
+            }
+        }
+        for &l in &four[..waiting] {
+            combine([u[l]], [row(rows[l])], product);
         }
     }
 }
@@ -278,7 +382,7 @@ wide! {
                 combine([w[0], w[1], w[2], w[3]], [part(j[0]), part(j[1]), part(j[2]), part(j[3])], sum);
             }
             for (&j, &w) in four.remainder().iter().zip(weights.remainder()) {
-                add_scaled(w, part(j), sum);
+                combine([w], [part(j)], sum);
             }
         }
     }
@@ -347,216 +451,9 @@ wide! {
     }
 }
 
-wide! {
-    /// Adds to the lower triangle of a square matrix the products of all pairs of `columns`, each `length` long.
-    add_products(matrix: &mut Square, columns: &[f64], length: usize) {
-        let column = |j: usize| &columns[j * length..(j + 1) * length];
-        for i in 0..matrix.size {
-            let (own, row) = (column(i), &mut matrix.cells[i * matrix.size..]);
-            let mut j = 0;
-            while j + 4 <= i + 1 {
-                let products = dots([column(j), column(j + 1), column(j + 2), column(j + 3)], own);
-                row[j..j + 4].iter_mut().zip(products).for_each(|(cell, product)| *cell += product);
-                j += 4;
-            }
-            for (cell, j) in row[j..=i].iter_mut().zip(j..) {
-                *cell += dots([column(j)], own)[0];
-            }
-        }
-    }
-}
-
-/// A dense square matrix, row by row.
-#[derive(Debug, Clone, Default)]
-pub struct Square {
-    size: usize,
-    cells: Vec<f64>,
-}
-
-impl Square {
-    /// All zeros.
-    pub fn zeros(size: usize) -> Self {
-        Self { size, cells: vec![0.0; size * size] }
-    }
-
-    /// All ones.
-    pub fn ones(size: usize) -> Self {
-        Self { size, cells: vec![1.0; size * size] }
-    }
-
-    /// Rows and columns.
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
-    /// Row i.
-    pub fn row(&self, i: usize) -> &[f64] {
-        &self.cells[i * self.size..(i + 1) * self.size]
-    }
-
-    /// Row i, to be changed.
-    pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
-        &mut self.cells[i * self.size..(i + 1) * self.size]
-    }
-
-    /// self += factor · u uᵀ.
-    pub fn add_outer(&mut self, factor: f64, u: &[f64]) {
-        matrix_add_outer(&mut self.cells, factor, u, u);
-    }
-
-    /// self += Σ_l factor_l · u_l u_lᵀ, the u_l one after the other.
-    pub fn add_outers(&mut self, factors: &[f64], u: &[f64]) {
-        matrix_add_outers(&mut self.cells, factors, u);
-    }
-
-    /// As [`Square::add_outer`], on and below the diagonal only.
-    pub fn add_outer_below(&mut self, factor: f64, u: &[f64]) {
-        for (i, (row, &u_i)) in self.cells.chunks_exact_mut(self.size).zip(u).enumerate() {
-            axpy(factor * u_i, &u[..=i], &mut row[..=i]);
-        }
-    }
-
-    /// Copies what is below the diagonal to above it.
-    pub fn mirror(&mut self) {
-        for i in 0..self.size {
-            for j in 0..i {
-                self.cells[j * self.size + i] = self.cells[i * self.size + j];
-            }
-        }
-    }
-
-    /// Sets row and column j to zero.
-    pub fn clear(&mut self, j: usize) {
-        self.row_mut(j).fill(0.0);
-        self.cells.chunks_exact_mut(self.size).for_each(|row| row[j] = 0.0);
-    }
-
-    /// self · x of a symmetric matrix.
-    pub fn times(&self, x: &[f64]) -> Vec<f64> {
-        let mut product = vec![0.0; self.size];
-        self.times_into(x, &mut product);
-        product
-    }
-
-    /// self · x of a symmetric matrix, into a vector that is there.
-    pub fn times_into(&self, x: &[f64], product: &mut [f64]) {
-        symmetric_times(&self.cells, x, product);
-    }
-
-    /// xᵀ · self · x of a symmetric matrix.
-    pub fn form(&self, x: &[f64]) -> f64 {
-        dot(x, &self.times(x))
-    }
-
-    /// The sum of the diagonal.
-    pub fn trace(&self) -> f64 {
-        (0..self.size).map(|i| self.cells[i * self.size + i]).sum()
-    }
-
-    /// Lets row and column j go.
-    pub fn shrink(&mut self, j: usize) {
-        let size = self.size;
-        let mut write = 0;
-        for i in (0..size).filter(|&i| i != j) {
-            let (start, gap) = (i * size, i * size + j);
-            self.cells.copy_within(start..gap, write);
-            self.cells.copy_within(gap + 1..start + size, write + j);
-            write += size - 1;
-        }
-        self.cells.truncate(write);
-        self.size = size - 1;
-    }
-
-    /// The lower Cholesky factor, in place (what is above the diagonal is left over). `None` if not positive definite.
-    pub fn cholesky(mut self) -> Option<Factor> {
-        factorise(&mut self).then_some(Factor(self))
-    }
-}
-
-/// A lower Cholesky factor L of a matrix L Lᵀ.
-pub struct Factor(Square);
-
-impl Factor {
-    /// (L Lᵀ)⁻¹.
-    pub fn inverse(self) -> Square {
-        let mut inverted = self.0;
-        invert_lower(&mut inverted);
-        let mut product = Square::zeros(inverted.size);
-        add_square_of_lower(&inverted, &mut product);
-        product.mirror();
-        product
-    }
-}
-
-wide! {
-    /// L⁻¹ in the place of L.
-    invert_lower(lower: &mut Square) {
-        let size = lower.size;
-        let mut coefficients = vec![0.0; size];
-        for i in 0..size {
-            let (above, rest) = lower.cells.split_at_mut(i * size);
-            let row = &mut rest[..size];
-            let pivot = row[i].recip();
-            coefficients[..i].copy_from_slice(&row[..i]);
-            row.fill(0.0);
-            for k in 0..i {
-                add_scaled(-coefficients[k] * pivot, &above[k * size..=k * size + k], &mut row[..=k]);
-            }
-            row[i] = pivot;
-        }
-    }
-}
-
-wide! {
-    /// product += Lᵀ L, on and below the diagonal.
-    add_square_of_lower(lower: &Square, product: &mut Square) {
-        for i in 0..lower.size {
-            let row = &lower.row(i)[..=i];
-            for j in 0..=i {
-                add_scaled(row[j], &row[..=j], &mut product.row_mut(j)[..=j]);
-            }
-        }
-    }
-}
-
-wide! {
-    /// The lower Cholesky factor in the place of the lower half; false if the matrix is not positive definite.
-    factorise(matrix: &mut Square) -> bool {
-        let size = matrix.size;
-        for i in 0..size {
-            let (above, rest) = matrix.cells.split_at_mut(i * size);
-            let row = &mut rest[..size];
-            for j in 0..i {
-                let pivot = &above[j * size..j * size + j + 1];
-                row[j] = (row[j] - dots([&row[..j]], &pivot[..j])[0]) / pivot[j];
-            }
-            let square = row[i] - dots([&row[..i]], &row[..i])[0];
-            if square.is_nan() || square <= 0.0 {
-                return false;
-            }
-            row[i] = square.sqrt();
-        }
-        true
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::seed::{Purpose, Stream};
-
-    fn random_positive_definite(size: usize) -> Square {
-        let mut stream = Stream::new(1, size as u64, Purpose::Split);
-        let mut matrix = Square::zeros(size);
-        for i in 0..size {
-            matrix.row_mut(i)[i] = 1.0;
-        }
-        for _ in 0..2 * size {
-            let u: Vec<f64> = (0..size).map(|_| stream.uniform() - 0.5).collect();
-            matrix.add_outer(1.0, &u);
-        }
-        matrix
-    }
 
     #[test]
     fn dot_sums_every_length() {
@@ -565,32 +462,5 @@ mod tests {
             let expected = (0..length).map(|i| f64::from(i * i)).sum::<f64>();
             assert_eq!(dot(&a, &a), expected);
         }
-    }
-
-    #[test]
-    fn factor_inverts() {
-        for size in [1, 2, 9, 33] {
-            let matrix = random_positive_definite(size);
-            let x: Vec<f64> = (0..size).map(|i| i as f64 - 3.0).collect();
-            let inverse = matrix.clone().cholesky().unwrap().inverse();
-            for (back, x) in inverse.times(&matrix.times(&x)).iter().zip(&x) {
-                assert!((back - x).abs() < 1e-11);
-            }
-        }
-    }
-
-    #[test]
-    fn refuses_what_is_not_positive_definite() {
-        let mut matrix = Square::zeros(2);
-        matrix.row_mut(0).copy_from_slice(&[1.0, 2.0]);
-        matrix.row_mut(1).copy_from_slice(&[2.0, 1.0]);
-        assert!(matrix.cholesky().is_none());
-    }
-
-    #[test]
-    fn shrinks_one_row_and_column() {
-        let mut matrix = Square { size: 3, cells: (0..9).map(f64::from).collect() };
-        matrix.shrink(1);
-        assert_eq!(matrix.cells, [0.0, 2.0, 6.0, 8.0]);
     }
 }

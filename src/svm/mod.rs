@@ -1,17 +1,22 @@
 //! Linear one-vs-all support vector machines along an elimination path. Knows nothing of features' meaning or of files.
 
+mod curvature;
 mod exact;
 mod gram;
 mod inverse;
+mod lagging;
 mod lanes;
 mod linfa;
 mod margin;
 mod newton;
+mod rows;
 mod solver;
+mod square;
 mod woodbury;
 
 use exact::Exact;
 use gram::Gram;
+pub(crate) use lanes::{BOUNDS, first_not_below};
 use linfa::Linfa;
 use newton::Newton;
 pub use solver::{

@@ -1,101 +1,123 @@
 //! Exact Newton on the squared hinge in the primal, for fewer columns than rows (METHOD.md section 10).
 //!
-//! Per machine it keeps A = H⁻¹, H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, the bias being a column of
+//! Per machine it keeps H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, or its inverse, the bias being a column of
 //! ones. Removing a column with these rows fixed is closed form; rows that enter or leave are low-rank updates.
 //!
 //! When w moves by d, a decision value moves by at most ‖x_i‖·‖d‖. So only rows near the margin are looked at, and the gradient
-//! follows from those that cross it. A fit ends with a look at all rows that computes decision values and gradient from w
-//! alone: what it stops on is the true gradient.
+//! follows from those that cross it. A fit ends with a look at all rows that have loss or could have: it computes decision
+//! values and gradient from w alone. What a fit stops on is the true gradient.
 
-use super::lanes::{
-    Columns, Square, add_columns, add_columns_times, add_products, axpy, dot, rows_times, some_rows_times,
-};
+use ndarray::Array2;
+
+use super::curvature::{Curvature, Shared, Support};
+use super::lanes::{add_some_rows, axpy, distance, dot, norm, rows_times};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
+use super::rows::{Rows, some_of};
 use super::{Convergence, Problem};
 
-/// Rows of which products are taken together.
-const BLOCK: usize = 256;
-/// Rows that enter or leave A in one update.
-const BATCH: usize = 4;
+/// Rows that are looked at together.
+const BLOCK: usize = 64;
+/// So many rows to a column are many: a fit of one in [`FEWER`] is a good start then.
+const MANY_ROWS: usize = 8;
+/// One row of so many.
+const FEWER: usize = 4;
+/// Marks after which all rows are looked at.
+const MANY_MARKS: usize = 12;
 
 /// Warm-started Newton with closed-form removal.
-pub struct Newton<'a> {
-    problem: Problem<'a>,
+pub struct Newton {
     columns: Vec<usize>,
+    /// The slot of every column; zero, which is the bias's, if it is gone.
+    slots: Vec<usize>,
     rows: Rows,
     machines: Vec<Machine>,
+    scratch: Scratch,
 }
 
-/// The training rows, one after the other, the bias first: a row that is looked at by itself lies together.
-struct Rows {
-    cells: Vec<f64>,
-    width: usize,
-    /// Where the bias and the columns present are in a row.
-    slots: Vec<usize>,
-    /// ‖x_i‖, of all columns of the layout.
-    lengths: Vec<f64>,
-}
-
-/// One one-vs-all model. Position 0 is the bias, position 1 + i the i-th column present.
+/// One one-vs-all model. Vectors over the bias and the columns are by slot of [`Rows`].
 struct Machine {
     /// Its decision values are those of when a row was last looked at.
     margin: Margin,
+    /// By how much w could move at that time before the row crosses the margin.
+    room: Vec<f64>,
     /// When that was: an index into `marks`.
-    seen: Vec<usize>,
-    /// By how much w had moved since all rows were looked at, by slot; the first is zero.
-    marks: Vec<Vec<f64>>,
-    /// By how much it has moved now.
-    moved: Vec<f64>,
+    seen: Vec<u32>,
+    marks: Vec<Mark>,
     w: Vec<f64>,
     /// The gradient that belongs to the rows of `support`, if it is known.
-    gradient: Option<Vec<f64>>,
-    /// The gradient at the zero model, for scale, by slot: −Σ 2C_i θ_i x_i.
+    gradient: Vec<f64>,
+    is_known: bool,
+    /// The gradient at the zero model, for scale: −Σ 2C_i θ_i x_i.
     start: Vec<f64>,
-    inverse: Square,
-    /// The rows that `inverse` is made of.
+    /// The rows that `curvature` is made of.
     support: Vec<bool>,
+    curvature: Curvature,
 }
 
-impl<'a> Newton<'a> {
-    /// Starts from the zero model with all columns.
-    pub fn new(problem: Problem<'a>) -> Self {
+/// A model of the past.
+struct Mark {
+    w: Vec<f64>,
+    /// The squares of its weights that have no slot any more.
+    lost: f64,
+}
+
+/// Room to work in.
+#[derive(Default)]
+struct Scratch {
+    reach: Vec<f64>,
+    /// Rows to look at; room for all, of which the first `count` are meant.
+    near: Vec<usize>,
+    count: usize,
+    stale: Vec<usize>,
+    products: Vec<f64>,
+    changes: Vec<f64>,
+    crossings: Vec<(f64, f64)>,
+    /// Rows that crossed the margin.
+    changed: Vec<usize>,
+    direction: Vec<f64>,
+    shared: Shared,
+}
+
+impl Newton {
+    /// Starts with all columns, from the zero model or, if rows are many, from the models of some of them.
+    pub fn new(problem: Problem<'_>) -> Self {
         let columns: Vec<usize> = (0..problem.x.nrows()).collect();
-        let zero = vec![0.0; columns.len() + 1];
-        Self::warm(problem, columns, vec![zero; problem.machines()])
+        let models = if problem.y.len() < MANY_ROWS * (columns.len() + 1) {
+            vec![vec![0.0; columns.len() + 1]; problem.machines()]
+        } else {
+            models_of_some_rows(&problem)
+        };
+        Self::warm(problem, columns, models)
+    }
+
+    /// The models, bias first.
+    fn models(&self) -> Vec<Vec<f64>> {
+        let slots = self.rows.slots();
+        self.machines.iter().map(|machine| some_of(&machine.w, slots, slots.len())).collect()
     }
 
     /// Starts from given models (bias first) on some of the columns.
-    pub fn warm(problem: Problem<'a>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
+    pub fn warm(problem: Problem<'_>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
         let rows = Rows::new(&problem, &columns);
-        let machine = |(machine, w): (usize, Vec<f64>)| {
-            let margin = Margin::new(&problem, machine);
-            let pull: Vec<f64> = margin.theta.iter().zip(&margin.cost).map(|(t, c)| -t * c).collect();
-            let mut start = vec![0.0; rows.width];
-            rows_times(&rows.cells, rows.width, 0..rows.width, &pull, &mut start);
-            Machine {
-                margin,
-                w,
-                seen: vec![0; problem.y.len()],
-                marks: Vec::new(),
-                moved: vec![0.0; rows.width],
-                gradient: None,
-                start,
-                inverse: Square::default(),
-                support: vec![false; problem.y.len()],
-            }
-        };
-        let machines = models.into_iter().enumerate().map(machine).collect();
-        Self { problem, columns, rows, machines }
+        let machines = models
+            .into_iter()
+            .enumerate()
+            .map(|(machine, w)| Machine::new(Margin::new(&problem, machine), w, &rows))
+            .collect();
+        let mut slots = vec![0; problem.x.nrows()];
+        columns.iter().zip(1..).for_each(|(&column, slot)| slots[column] = slot);
+        Self { columns, slots, rows, machines, scratch: Scratch::default() }
     }
 
     /// Fits all machines.
     pub fn fit(&mut self) -> Convergence {
-        let Self { problem, columns, rows, machines } = self;
-        let fits = machines.iter_mut().map(|machine| machine.fit(problem, columns, rows));
+        let Self { columns, slots, rows, machines, scratch } = self;
+        let fits = machines.iter_mut().map(|machine| machine.fit(rows, scratch));
         let convergence = fits.fold(Convergence::NONE, Convergence::and);
-        if 4 * rows.slots.len() <= 3 * rows.width {
-            machines.iter_mut().for_each(|machine| machine.close_up(rows));
-            rows.close_up();
+        scratch.shared.forget();
+        if let Some((kept, width)) = rows.close_up() {
+            machines.iter_mut().for_each(|machine| machine.close_up(&kept, width));
+            columns.iter().zip(1..).for_each(|(&column, slot)| slots[column] = slot);
         }
         convergence
     }
@@ -107,7 +129,10 @@ impl<'a> Newton<'a> {
 
     /// The weight of a column; zero if it is gone.
     pub fn weight(&self, machine: usize, column: usize) -> f64 {
-        self.columns.binary_search(&column).map_or(0.0, |position| self.machines[machine].w[position + 1])
+        match self.slots[column] {
+            0 => 0.0,
+            slot => self.machines[machine].w[slot],
+        }
     }
 
     /// The bias of a machine.
@@ -120,223 +145,229 @@ impl<'a> Newton<'a> {
         for column in columns {
             if let Ok(position) = self.columns.binary_search(column) {
                 self.columns.remove(position);
-                self.machines.iter_mut().for_each(|machine| machine.remove(position + 1, &self.rows));
-                self.rows.slots.remove(position + 1);
+                let slot = self.rows.remove(position + 1);
+                self.slots[*column] = 0;
+                let row = &mut self.scratch.direction;
+                row.resize(self.rows.width(), 0.0);
+                self.machines.iter_mut().for_each(|machine| machine.remove(slot, row));
             }
         }
     }
 }
 
-impl Rows {
-    fn new(problem: &Problem<'_>, columns: &[usize]) -> Self {
-        let (count, width) = (problem.y.len(), columns.len() + 1);
-        let mut cells = vec![1.0; count * width];
-        // Block by block, so that the rows that are written stay in the cache while the columns pass by.
-        for (block, rows) in cells.chunks_mut(BLOCK * width).enumerate() {
-            for (slot, &j) in (1..).zip(columns) {
-                let column = &feature(problem, j)[block * BLOCK..];
-                rows.chunks_exact_mut(width).zip(column).for_each(|(row, &value)| row[slot] = value);
-            }
-        }
-        let lengths = cells.chunks_exact(width).map(norm).collect();
-        Self { cells, width, slots: (0..width).collect(), lengths }
-    }
-
-    /// Lets go of the slots that are not in use.
-    fn close_up(&mut self) {
-        let width = self.slots.len();
-        for i in 0..self.lengths.len() {
-            for (at, &slot) in self.slots.iter().enumerate() {
-                self.cells[i * width + at] = self.cells[i * self.width + slot];
-            }
-            self.lengths[i] = norm(&self.cells[i * width..(i + 1) * width]);
-        }
-        self.cells.truncate(self.lengths.len() * width);
-        self.width = width;
-        self.slots = (0..width).collect();
-    }
-
-    fn row(&self, i: usize) -> &[f64] {
-        &self.cells[i * self.width..(i + 1) * self.width]
-    }
-
-    /// The products of some rows with a vector by slot.
-    fn times(&self, rows: &[usize], by_slot: &[f64]) -> Vec<f64> {
-        let mut products = vec![0.0; rows.len()];
-        some_rows_times(&self.cells, rows, by_slot, &mut products);
-        products
-    }
-
-    /// A vector by position as one by slot.
-    fn spread(&self, by_position: &[f64]) -> Vec<f64> {
-        let mut by_slot = vec![0.0; self.width];
-        self.slots.iter().zip(by_position).for_each(|(&slot, &value)| by_slot[slot] = value);
-        by_slot
-    }
-
-    /// A vector by slot as one by position.
-    fn gather(&self, by_slot: &[f64]) -> Vec<f64> {
-        let mut by_position = vec![0.0; self.slots.len()];
-        self.gather_into(by_slot, &mut by_position);
-        by_position
-    }
-
-    fn gather_into(&self, by_slot: &[f64], by_position: &mut [f64]) {
-        by_position.iter_mut().zip(&self.slots).for_each(|(value, &slot)| *value = by_slot[slot]);
-    }
+/// The models of a few of the rows, whose costs make up for the others.
+fn models_of_some_rows(problem: &Problem<'_>) -> Vec<Vec<f64>> {
+    let some: Vec<usize> = (0..problem.y.len()).step_by(FEWER).collect();
+    let x = Array2::from_shape_fn((problem.x.nrows(), some.len()), |(j, l)| problem.x[[j, some[l]]]);
+    let y: Vec<usize> = some.iter().map(|&i| problem.y[i]).collect();
+    let cost = FEWER as f64 * problem.cost;
+    let mut smaller = Newton::new(Problem { x: x.view(), y: &y, cost, ..*problem });
+    smaller.fit();
+    smaller.models()
 }
 
 impl Machine {
-    /// Prepares for rows without the slots that are not in use.
-    fn close_up(&mut self, rows: &Rows) {
-        self.start = rows.gather(&self.start);
-        // A fit ends with a look at all rows, unless it failed; what moved since is not known without those slots.
-        if self.moved.iter().any(|&moved| moved != 0.0) {
-            self.gradient = None;
+    fn new(margin: Margin, mut w: Vec<f64>, rows: &Rows) -> Self {
+        let count = margin.theta.len();
+        w.resize(rows.width(), 0.0);
+        let pull: Vec<f64> = margin.theta.iter().zip(&margin.cost).map(|(t, c)| -t * c).collect();
+        let mut start = vec![0.0; rows.width()];
+        rows_times(rows.cells(), rows.width(), 0..rows.width(), &pull, &mut start);
+        Self {
+            margin,
+            room: vec![0.0; count],
+            seen: vec![0; count],
+            marks: Vec::new(),
+            gradient: vec![0.0; w.len()],
+            w,
+            is_known: false,
+            start,
+            support: vec![false; count],
+            curvature: Curvature::Unknown,
         }
-        self.moved = vec![0.0; rows.slots.len()];
-        self.marks = vec![self.moved.clone()];
-        self.seen.fill(0);
+    }
+
+    /// Prepares for rows without the slots that are not in use.
+    fn close_up(&mut self, kept: &[usize], width: usize) {
+        for mark in &mut self.marks {
+            let before = dot(&mark.w, &mark.w);
+            mark.w = some_of(&mark.w, kept, width);
+            // A little more, for rounding.
+            mark.lost += (before * (1.0 + 1e-12) - dot(&mark.w, &mark.w)).max(0.0);
+        }
+        for vector in [&mut self.w, &mut self.gradient, &mut self.start] {
+            *vector = some_of(vector, kept, width);
+        }
+        self.curvature.close_up(kept, width);
     }
 
     /// Newton steps until the true gradient vanishes.
-    fn fit(&mut self, problem: &Problem<'_>, columns: &[usize], rows: &Rows) -> Convergence {
-        let scale = norm(&rows.gather(&self.start)).max(f64::MIN_POSITIVE);
+    fn fit(&mut self, rows: &Rows, scratch: &mut Scratch) -> Convergence {
+        let scale = norm(&self.start).max(f64::MIN_POSITIVE);
         let mut residual = f64::INFINITY;
         let mut stalls = 0;
-        let is_known = self.gradient.is_some();
-        let mut changed = if is_known { self.catch_up(rows) } else { self.look_at_all(problem, columns) };
+        if self.is_known && self.marks.len() < MANY_MARKS {
+            self.catch_up(rows, scratch);
+        } else {
+            self.look(rows, true, scratch);
+        }
         for iterations in 0..MOST_STEPS {
-            self.update(problem, columns, rows, &changed);
-            if self.gradient.as_deref().is_none_or(|gradient| norm(gradient) <= TOLERANCE * scale) {
-                let astray = self.look_at_all(problem, columns);
-                let same_rows = changed.is_empty() && astray.is_empty();
-                self.update(problem, columns, rows, &astray);
-                let now = self.gradient.as_deref().map_or(f64::NAN, norm) / scale;
+            self.follow(rows, scratch);
+            if norm(&self.gradient) <= TOLERANCE * scale {
+                let none_changed = scratch.changed.is_empty();
+                self.look(rows, false, scratch);
+                let same_rows = none_changed && scratch.changed.is_empty();
+                self.follow(rows, scratch);
+                let now = norm(&self.gradient) / scale;
                 // With the rows fixed one step is exact; no progress then means that rounding has the word.
                 stalls = if same_rows && now >= 0.5 * residual { stalls + 1 } else { 0 };
                 residual = now;
                 if now <= TOLERANCE || stalls > 4 {
+                    self.curvature.invert(rows);
                     return Convergence { converged: now <= ACCEPTABLE, residual, iterations };
                 }
                 if stalls == 2 {
-                    self.rebuild(problem, columns);
+                    let support = Support { rows, margin: &self.margin, inside: &self.support };
+                    self.curvature.renew(support, &mut scratch.shared);
                 }
             }
-            changed = self.step(rows);
+            self.step(rows, scratch);
         }
-        // The rows of the last step are in the gradient, but not in A.
-        self.gradient = None;
+        // The rows of the last step are in the gradient, but not in H.
+        self.is_known = false;
         Convergence { converged: residual <= ACCEPTABLE, residual, iterations: MOST_STEPS }
     }
 
-    /// Computes decision values and gradient from w; gives the rows that are not on the side where `support` has them.
-    fn look_at_all(&mut self, problem: &Problem<'_>, columns: &[usize]) -> Vec<usize> {
-        let columns = some_columns(problem, columns);
-        let mut gradient = self.w.clone();
-        let mut pull = vec![0.0; BLOCK];
-        let Margin { theta, cost, decision } = &mut self.margin;
-        let parts = decision.chunks_mut(BLOCK).zip(theta.chunks(BLOCK)).zip(cost.chunks(BLOCK));
-        // Block by block, so that a block of all columns is still in the cache when it is needed again.
-        for (block, ((decision, theta), cost)) in parts.enumerate() {
-            let range = block * BLOCK..block * BLOCK + decision.len();
-            let pull = &mut pull[..decision.len()];
-            decision.fill(self.w[0]);
-            add_columns(columns, range.clone(), &self.w[1..], decision);
-            for (pull, ((f, theta), cost)) in pull.iter_mut().zip(decision.iter().zip(theta).zip(cost)) {
-                *pull = if theta * f < 1.0 { cost * (f - theta) } else { 0.0 };
-            }
-            gradient[0] += pull.iter().sum::<f64>();
-            add_columns_times(columns, range, pull, &mut gradient[1..]);
+    /// The mark of the model as it is now.
+    fn mark(&mut self) -> u32 {
+        if self.marks.last().is_none_or(|mark| mark.w != self.w || mark.lost > 0.0) {
+            self.marks.push(Mark { w: self.w.clone(), lost: 0.0 });
         }
-        self.gradient = Some(gradient);
-        self.moved.fill(0.0);
-        self.marks = vec![self.moved.clone()];
-        self.seen.fill(0);
-        (0..self.support.len()).filter(|&i| self.margin.inside(i) != self.support[i]).collect()
+        self.marks.len() as u32 - 1
     }
 
-    /// The rows that could be across the margin, as far as is known of them, when w has moved by this much more.
-    fn near(&self, rows: &Rows, further: f64) -> Vec<usize> {
-        let apart =
-            |mark: &Vec<f64>| mark.iter().zip(&self.moved).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+    /// Finds the rows that could be across the margin, as far as is known of them, when w has moved by this much more; and
+    /// those that are in the support, if asked for.
+    fn find(&self, further: f64, and_support: bool, scratch: &mut Scratch) {
+        let Scratch { reach, near, count, .. } = scratch;
+        reach.clear();
         // A little more, for what rounding adds.
-        let reach: Vec<f64> =
-            self.marks.iter().map(|mark| (apart(mark).sqrt() + further) * (1.0 + 1e-9)).collect();
-        let Margin { theta, decision, .. } = &self.margin;
-        let known = theta.iter().zip(decision).zip(&rows.lengths).zip(&self.seen);
+        let reach_of =
+            |mark: &Mark| ((distance(&mark.w, &self.w) + mark.lost).sqrt() + further) * (1.0 + 1e-9);
+        reach.extend(self.marks.iter().map(reach_of));
         // Every row is written down and kept or not: a branch here would be guessed wrongly too often.
-        let mut near = vec![0; theta.len() + 1];
-        let mut count = 0;
-        for (i, (((theta, decision), length), &seen)) in known.enumerate() {
-            near[count] = i;
-            count += usize::from((theta * decision - 1.0).abs() <= length * reach[seen]);
+        near.resize(self.room.len() + 1, 0);
+        let mut kept = 0;
+        for (i, ((room, &seen), &inside)) in self.room.iter().zip(&self.seen).zip(&self.support).enumerate() {
+            near[kept] = i;
+            kept += usize::from((*room <= reach[seen as usize]) | (and_support & inside));
         }
-        near.truncate(count);
-        near
+        *count = kept;
     }
 
-    /// Looks at the rows that could have crossed the margin when columns went; gives those that have.
-    fn catch_up(&mut self, rows: &Rows) -> Vec<usize> {
-        self.marks.push(self.moved.clone());
-        let near = self.near(rows, 0.0);
-        self.see(rows, &near);
-        self.cross(rows, &near)
+    /// Computes decision values and gradient from w, of all rows or of those that have loss or could have; finds those that
+    /// are not on the side where `support` has them.
+    fn look(&mut self, rows: &Rows, at_all: bool, scratch: &mut Scratch) {
+        if at_all {
+            self.marks.clear();
+            scratch.near.clear();
+            scratch.near.extend(0..=self.room.len());
+            scratch.count = self.room.len();
+        } else {
+            self.find(0.0, true, scratch);
+        }
+        let now = self.mark();
+        self.gradient.copy_from_slice(&self.w);
+        scratch.changed.clear();
+        // Block by block, so that rows are still in the cache when they are needed again.
+        for block in scratch.near[..scratch.count].chunks(BLOCK) {
+            rows.times_into(block, &self.w, &mut scratch.products);
+            for (&i, product) in block.iter().zip(&mut scratch.products) {
+                self.see(i, *product, now, rows);
+                let (theta, f, cost) = (self.margin.theta[i], *product, self.margin.cost[i]);
+                let inside = theta * f < 1.0;
+                *product = if inside { cost * (f - theta) } else { 0.0 };
+                if inside != self.support[i] {
+                    scratch.changed.push(i);
+                }
+            }
+            add_some_rows(rows.cells(), block, &scratch.products, &mut self.gradient);
+        }
+        rows.clear_gone(&mut self.gradient);
+        self.is_known = true;
     }
 
-    /// Brings the decision values of some rows up to date.
-    fn see(&mut self, rows: &Rows, some: &[usize]) {
-        let now = self.marks.len() - 1;
-        let stale: Vec<usize> = some.iter().copied().filter(|&i| self.seen[i] != now).collect();
-        for (&i, decision) in stale.iter().zip(rows.times(&stale, &rows.spread(&self.w))) {
-            self.margin.decision[i] = decision;
-            self.seen[i] = now;
+    /// Notes the decision value of a row.
+    #[inline]
+    fn see(&mut self, i: usize, decision: f64, now: u32, rows: &Rows) {
+        self.margin.decision[i] = decision;
+        self.room[i] = (1.0 - self.margin.theta[i] * decision).abs() * rows.inverse_length(i);
+        self.seen[i] = now;
+    }
+
+    /// Looks at the rows that could have crossed the margin when columns went; finds those that have.
+    fn catch_up(&mut self, rows: &Rows, scratch: &mut Scratch) {
+        self.find(0.0, false, scratch);
+        self.refresh(rows, scratch);
+        self.cross(rows, scratch);
+    }
+
+    /// Brings the decision values of the rows to look at up to date.
+    fn refresh(&mut self, rows: &Rows, scratch: &mut Scratch) {
+        let Scratch { near, count, stale, products, .. } = scratch;
+        let now = self.mark();
+        stale.clear();
+        stale.extend(near[..*count].iter().copied().filter(|&i| self.seen[i] != now));
+        rows.times_into(stale, &self.w, products);
+        for (&i, &decision) in stale.iter().zip(&*products) {
+            self.see(i, decision, now, rows);
         }
     }
 
-    /// The rows among these, which are up to date, that have crossed the margin; the gradient is brought to them.
-    fn cross(&mut self, rows: &Rows, some: &[usize]) -> Vec<usize> {
-        let crossed = |&i: &usize| self.margin.inside(i) != self.support[i];
-        let changed: Vec<usize> = some.iter().copied().filter(crossed).collect();
-        for &i in &changed {
-            let pull = self.margin.cost[i] * (self.margin.theta[i] - self.margin.decision[i]);
-            let factor = if self.support[i] { pull } else { -pull };
-            if let Some(gradient) = &mut self.gradient {
-                axpy(factor, &rows.gather(rows.row(i)), gradient);
+    /// Finds the rows among those looked at that have crossed the margin; brings the gradient to them.
+    fn cross(&mut self, rows: &Rows, scratch: &mut Scratch) {
+        let Scratch { near, count, changed, products, .. } = scratch;
+        changed.clear();
+        products.clear();
+        for &i in &near[..*count] {
+            let inside = self.margin.inside(i);
+            if inside != self.support[i] {
+                changed.push(i);
+                let pull = self.margin.cost[i] * (self.margin.decision[i] - self.margin.theta[i]);
+                products.push(if inside { pull } else { -pull });
             }
         }
-        changed
+        add_some_rows(rows.cells(), changed, products, &mut self.gradient);
+        rows.clear_gone(&mut self.gradient);
     }
 
-    /// One step along the Newton direction, to the minimum or to its full length; gives the rows that cross the margin.
-    fn step(&mut self, rows: &Rows) -> Vec<usize> {
-        let Some(gradient) = &self.gradient else { return Vec::new() };
-        let mut direction = self.inverse.times(gradient);
-        direction.iter_mut().for_each(|d| *d = -*d);
-        let (slope, square) = (dot(gradient, &direction), dot(&direction, &direction));
-        let by_slot = rows.spread(&direction);
-        let near = self.near(rows, square.sqrt());
-        self.see(rows, &near);
-        let changes = rows.times(&near, &by_slot);
-        let step = self.line_search(&near, &changes, slope, square);
+    /// One step along the Newton direction, to the minimum or to its full length; finds the rows that cross the margin.
+    fn step(&mut self, rows: &Rows, scratch: &mut Scratch) {
+        let mut direction = std::mem::take(&mut scratch.direction);
+        direction.resize(rows.width(), 0.0);
+        self.curvature.descend(rows, &self.gradient, &mut direction);
+        let (slope, square) = (dot(&self.gradient, &direction), dot(&direction, &direction));
+        self.find(square.sqrt(), false, scratch);
+        self.refresh(rows, scratch);
+        rows.times_into(&scratch.near[..scratch.count], &direction, &mut scratch.changes);
+        let step = self.line_search(scratch, slope, square);
         axpy(step, &direction, &mut self.w);
-        axpy(step, &by_slot, &mut self.moved);
-        if let Some(gradient) = &mut self.gradient {
-            gradient.iter_mut().for_each(|g| *g *= 1.0 - step);
+        self.gradient.iter_mut().for_each(|g| *g *= 1.0 - step);
+        let now = self.mark();
+        for (&i, change) in scratch.near.iter().zip(&scratch.changes) {
+            let decision = self.margin.decision[i] + step * change;
+            self.see(i, decision, now, rows);
         }
-        self.marks.push(self.moved.clone());
-        for (&i, change) in near.iter().zip(&changes) {
-            self.margin.decision[i] += step * change;
-            self.seen[i] = self.marks.len() - 1;
-        }
-        self.cross(rows, &near)
+        self.cross(rows, scratch);
+        scratch.direction = direction;
     }
 
     /// The minimum of the objective along a Newton direction, at most 1. With the rows of `support` its derivative is
     /// (1 − s)·slope; rows that cross the margin on the way change it.
-    fn line_search(&self, near: &[usize], changes: &[f64], slope: f64, square: f64) -> f64 {
-        let mut crossings = Vec::new();
-        for (&i, &change) in near.iter().zip(changes) {
+    fn line_search(&self, scratch: &mut Scratch, slope: f64, square: f64) -> f64 {
+        let Scratch { near, changes, crossings, .. } = scratch;
+        crossings.clear();
+        for (&i, &change) in near.iter().zip(&*changes) {
             let is_outwards = self.margin.theta[i] * change > 0.0;
             let s = (self.margin.theta[i] - self.margin.decision[i]) / change;
             if self.support[i] == is_outwards && s < 1.0 {
@@ -346,7 +377,7 @@ impl Machine {
         }
         crossings.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let (mut here, mut slope, mut curvature) = (0.0, slope, -slope);
-        for (s, weight) in crossings {
+        for &(s, weight) in &*crossings {
             let ahead = slope + curvature * (s - here);
             if ahead >= 0.0 {
                 break;
@@ -358,106 +389,24 @@ impl Machine {
         (here - slope / curvature.max(square).max(f64::MIN_POSITIVE)).min(1.0)
     }
 
-    /// Takes rows into A or out of it.
-    fn update(&mut self, problem: &Problem<'_>, columns: &[usize], rows: &Rows, changed: &[usize]) {
-        if changed.is_empty() && self.inverse.size() == columns.len() + 1 {
-            return;
-        }
-        for &i in changed {
+    /// Takes the rows that crossed into H or out of it.
+    fn follow(&mut self, rows: &Rows, scratch: &mut Scratch) {
+        let Scratch { changed, shared, .. } = scratch;
+        for &i in &*changed {
             self.support[i] = !self.support[i];
         }
-        let inside = self.support.iter().filter(|&&s| s).count();
-        let size = columns.len() + 1;
-        if self.inverse.size() != size || changed.len() > (inside + 2 * size) / 4 {
-            return self.rebuild(problem, columns);
-        }
-        let mut row = vec![0.0; size];
-        for batch in changed.chunks(BATCH) {
-            let (mut factors, mut images) = (Vec::with_capacity(batch.len()), vec![0.0; batch.len() * size]);
-            for (at, &i) in batch.iter().enumerate() {
-                rows.gather_into(rows.row(i), &mut row);
-                let (before, image) = images.split_at_mut(at * size);
-                let image = &mut image[..size];
-                self.inverse.times_into(&row, image);
-                for (factor, before) in factors.iter().zip(before.chunks_exact(size)) {
-                    axpy(factor * dot(before, &row), before, image);
-                }
-                let weight = if self.support[i] { self.margin.cost[i] } else { -self.margin.cost[i] };
-                let pivot = 1.0 + weight * dot(&row, image);
-                // A leaving row leaves H ⪰ I, so the pivot is positive; near zero only rounding is left of it.
-                if pivot < 1e-8 {
-                    return self.rebuild(problem, columns);
-                }
-                factors.push(-weight / pivot);
-            }
-            self.inverse.add_outers(&factors, &images);
-        }
+        let support = Support { rows, margin: &self.margin, inside: &self.support };
+        self.curvature.follow(support, changed, shared);
     }
 
-    /// A from scratch, by Cholesky.
-    fn rebuild(&mut self, problem: &Problem<'_>, columns: &[usize]) {
-        let rows: Vec<usize> = (0..self.support.len()).filter(|&i| self.support[i]).collect();
-        let size = columns.len() + 1;
-        let mut hessian = Square::zeros(size);
-        let mut scaled = Vec::new();
-        // Block by block, so that a block of all columns stays in the cache and the copy stays small.
-        for rows in rows.chunks(BLOCK) {
-            let roots: Vec<f64> = rows.iter().map(|&i| self.margin.cost[i].sqrt()).collect();
-            scaled.clear();
-            scaled.extend_from_slice(&roots);
-            for &j in columns {
-                let column = feature(problem, j);
-                scaled.extend(rows.iter().zip(&roots).map(|(&i, root)| column[i] * root));
-            }
-            add_products(&mut hessian, &scaled, rows.len());
+    /// Lets a slot go with the supporting rows fixed: w −= (w_j/A_jj) A_j. The gradient changes in that slot alone.
+    fn remove(&mut self, slot: usize, row: &mut [f64]) {
+        match self.curvature.remove(slot, row) {
+            Some(pivot) => axpy(-self.w[slot] / pivot, row, &mut self.w),
+            None => self.is_known = false,
         }
-        for i in 0..size {
-            hessian.row_mut(i)[i] += 1.0;
-        }
-        // H ⪰ I; a factor fails only on values too large for the sum, and the zero matrix then makes the fit stall openly.
-        self.inverse = hessian.cholesky().map_or_else(|| Square::zeros(size), |factor| factor.inverse());
-    }
-
-    /// Lets a position go with the supporting rows fixed: w −= (w_j/A_jj) A_j, A −= A_j A_jᵀ/A_jj. The gradient changes in
-    /// that position alone.
-    fn remove(&mut self, position: usize, rows: &Rows) {
-        let pivot =
-            if self.inverse.size() == self.w.len() { self.inverse.row(position)[position] } else { 0.0 };
-        if pivot > 0.0 {
-            let row = self.inverse.row(position).to_vec();
-            let factor = -self.w[position] / pivot;
-            axpy(factor, &row, &mut self.w);
-            axpy(factor, &rows.spread(&row), &mut self.moved);
-            self.inverse.add_outer(-pivot.recip(), &row);
-            self.inverse.shrink(position);
-        } else {
-            self.inverse = Square::default();
-            self.gradient = None;
-        }
-        self.w.remove(position);
-        if let Some(gradient) = &mut self.gradient {
-            gradient.remove(position);
+        for vector in [&mut self.w, &mut self.gradient, &mut self.start] {
+            vector[slot] = 0.0;
         }
     }
-}
-
-/// All columns, one after the other.
-pub(super) fn cells<'b>(problem: &'b Problem<'_>) -> &'b [f64] {
-    problem.x.as_slice().expect("Problem::x is feature-major and contiguous, as solver() checks")
-}
-
-/// Some columns.
-pub(super) fn some_columns<'b>(problem: &'b Problem<'_>, which: &'b [usize]) -> Columns<'b> {
-    Columns { cells: cells(problem), length: problem.y.len(), which }
-}
-
-/// One feature as a slice.
-pub(super) fn feature<'b>(problem: &'b Problem<'_>, column: usize) -> &'b [f64] {
-    let rows = problem.x.ncols();
-    &cells(problem)[column * rows..(column + 1) * rows]
-}
-
-/// Euclidean norm.
-pub(super) fn norm(v: &[f64]) -> f64 {
-    dot(v, v).sqrt()
 }

@@ -58,6 +58,22 @@ pub struct Problem<'a> {
 }
 
 impl Problem<'_> {
+    /// All columns, one after the other.
+    pub(super) fn cells(&self) -> &[f64] {
+        self.x.as_slice().expect("Problem::x is feature-major and contiguous, as solver() checks")
+    }
+
+    /// One column.
+    pub(super) fn feature(&self, column: usize) -> &[f64] {
+        let rows = self.x.ncols();
+        &self.cells()[column * rows..(column + 1) * rows]
+    }
+
+    /// Some columns.
+    pub(super) fn some_columns<'b>(&'b self, which: &'b [usize]) -> Columns<'b> {
+        Columns { cells: self.cells(), length: self.y.len(), which }
+    }
+
     /// How many one-vs-all problems there are: two classes need one, the other is its mirror image.
     pub fn machines(&self) -> usize {
         if self.classes == 2 { 1 } else { self.classes }
@@ -114,7 +130,7 @@ impl Convergence {
 }
 
 /// How many models of the past a solver remembers at once.
-pub const MARKS: usize = 64;
+pub const MARKS: usize = 32;
 
 /// How models have moved since a mark: the weights of column j, as a vector over the machines, are `scale` times those of before, and off
 /// that by at most ‖x_j‖ times `reach`, rounding included.

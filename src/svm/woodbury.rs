@@ -3,17 +3,18 @@
 //!
 //! H⁻¹ g = g − X_Sᵀ (K_SS + diag(1/2C_i))⁻¹ X_S g. The gradient is that of w, so rounding in K costs steps, not the answer.
 
+use super::gram::kernel;
 use super::inverse::Inverse;
-use super::lanes::{Square, add_columns, add_columns_times, axpy, dot};
+use super::lagging::Lagging;
+use super::lanes::{add_columns, add_columns_times, axpy, dot, norm};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
-use super::newton::{feature, norm, some_columns};
 use super::{Convergence, Problem};
 
 /// Warm-started Newton on w with solves in Gram space.
 pub struct Woodbury<'a> {
     problem: Problem<'a>,
     columns: Vec<usize>,
-    kernel: Square,
+    kernel: Lagging,
     machines: Vec<Machine>,
 }
 
@@ -33,17 +34,12 @@ impl<'a> Woodbury<'a> {
             inverse: Inverse::new(problem.y.len()),
         };
         let machines = models.into_iter().enumerate().map(machine).collect();
-        Self { problem, columns, kernel: Square::default(), machines }
+        Self { problem, columns, kernel: Lagging::default(), machines }
     }
 
     /// Fits all machines. K is made afresh: downdates would carry the rounding of large columns over to small ones.
     pub fn fit(&mut self) -> Convergence {
-        let rows = self.problem.y.len();
-        self.kernel = Square::ones(rows);
-        for &column in &self.columns {
-            self.kernel.add_outer_below(1.0, feature(&self.problem, column));
-        }
-        self.kernel.mirror();
+        self.kernel = Lagging::new(kernel(&self.problem, &self.columns));
         let Self { problem, columns, kernel, machines } = self;
         let fits = machines.iter_mut().map(|machine| machine.fit(problem, columns, kernel));
         fits.fold(Convergence::NONE, Convergence::and)
@@ -84,7 +80,7 @@ impl<'a> Woodbury<'a> {
 
 impl Machine {
     /// Newton steps until the true gradient vanishes.
-    fn fit(&mut self, problem: &Problem<'_>, columns: &[usize], kernel: &Square) -> Convergence {
+    fn fit(&mut self, problem: &Problem<'_>, columns: &[usize], kernel: &mut Lagging) -> Convergence {
         let start: Vec<f64> = self.margin.theta.iter().zip(&self.margin.cost).map(|(t, c)| t * c).collect();
         let scale = norm(&against(problem, columns, &start)).max(f64::MIN_POSITIVE);
         let mut residual = f64::INFINITY;
@@ -118,7 +114,7 @@ impl Machine {
 fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; columns.len() + 1];
     sums[0] = v.iter().sum();
-    add_columns_times(some_columns(problem, columns), 0..v.len(), v, &mut sums[1..]);
+    add_columns_times(problem.some_columns(columns), 0..v.len(), v, &mut sums[1..]);
     sums.iter_mut().for_each(|sum| *sum = -*sum);
     sums
 }
@@ -127,7 +123,7 @@ fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
 fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
     let mut decisions = vec![w[0]; problem.y.len()];
     let rows = 0..decisions.len();
-    add_columns(some_columns(problem, columns), rows, &w[1..], &mut decisions);
+    add_columns(problem.some_columns(columns), rows, &w[1..], &mut decisions);
     decisions
 }
 
