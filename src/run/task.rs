@@ -9,19 +9,20 @@ use super::{Betas, EventKind, Parts, Plan, Reason, Step, TaskId};
 use crate::data::{Part, Prepared, prepare};
 use crate::error::Result;
 use crate::evaluate::{ConformalSettings, Evaluator};
-use crate::select::{Elimination, Method, Nonconformity, Settings, StopRule};
+use crate::select::{Common, Elimination, Method, Nonconformity, Settings, StopRule};
 use crate::svm::{PathSolver, Problem, decisions, solver};
 
 /// What the methods of one split share.
 pub struct SplitWork {
     pub(super) prepared: Prepared,
     pub(super) evaluator: Evaluator,
+    common: Common,
     cv_size: OnceLock<usize>,
     index: usize,
 }
 
 impl SplitWork {
-    /// Scales, imputes and counts once.
+    /// Scales, imputes and sums up once.
     pub fn new(plan: &Plan, index: usize) -> Result<Self> {
         let spec = &plan.info.spec;
         let split = plan.splits.split(&plan.data, index)?;
@@ -35,7 +36,9 @@ impl SplitWork {
         let (seed, test) = (spec.split.seed, &prepared.test);
         let evaluator =
             Evaluator::new(settings, &prepared.conformal.y, &test.y, &test.rows, seed, index as u64);
-        Ok(Self { prepared, evaluator, cv_size: OnceLock::new(), index })
+        let selection = (prepared.selection.x.view(), &*prepared.selection.y);
+        let common = Common::new(measure(plan), selection, spec.methods.len() > 1);
+        Ok(Self { prepared, evaluator, common, cv_size: OnceLock::new(), index })
     }
 
     fn parts(&self, classes: usize) -> Parts {
@@ -74,19 +77,14 @@ pub fn run_task(
     mut go_on: impl FnMut() -> bool,
 ) -> Result<bool> {
     let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
-    let Prepared { train, selection, conformal, test, constant } = &work.prepared;
+    let Prepared { train, conformal, test, constant, .. } = &work.prepared;
     tell(EventKind::TaskStarted(work.parts(classes)));
     let units = &plan.data.units;
-    let mut path = Elimination::new(
-        settings(plan, task.method),
-        units,
-        (train.x.view(), &train.y),
-        (selection.x.view(), &selection.y),
-        constant,
-    )?
-    .watch(conformal.x.view())
-    .watch(test.x.view())
-    .look_ahead(Betas::top(units.len()));
+    let train = (train.x.view(), &*train.y);
+    let mut path = Elimination::sharing(settings(plan, task.method), units, train, &work.common, constant)?
+        .watch(conformal.x.view())
+        .watch(test.x.view())
+        .look_ahead(Betas::top(units.len()));
     let mut means = Vec::new();
     let mut reason = Reason::Complete;
     let mut rest = Vec::new();

@@ -9,7 +9,7 @@ use super::front::Front;
 use super::{ClassSums, Method, Nonconformity};
 use crate::data::Unit;
 use crate::error::Result;
-use crate::svm::{ClassWeight, Convergence, Drift, MARKS, PathSolver, Problem, SolverKind, solver};
+use crate::svm::{ClassWeight, Convergence, Drift, FirstFit, MARKS, PathSolver, Problem, SolverKind, solver};
 
 /// Criteria closer than this, relatively, are tied: the lowest unit goes first.
 pub(super) const TIE: f64 = 1e-9;
@@ -151,6 +151,8 @@ pub struct Elimination<'a> {
     /// SMFS: the β of the full set.
     frozen: Option<Vec<f64>>,
     ahead: usize,
+    /// The fit that is shared, until it is taken up.
+    first: Option<&'a FirstFit>,
     t: usize,
     finished: bool,
 }
@@ -169,6 +171,23 @@ impl Settings {
     }
 }
 
+/// What the methods of a split share.
+pub struct Common {
+    leverage: Array2<f64>,
+    first: Option<FirstFit>,
+}
+
+impl Common {
+    /// The sums over the selection rows; with `several` methods, the first fit is kept for the next of them.
+    pub fn new(measure: Nonconformity, selection: Labelled<'_>, several: bool) -> Self {
+        Self { leverage: leverage(measure, selection), first: several.then(FirstFit::default) }
+    }
+}
+
+fn leverage(measure: Nonconformity, (x, y): Labelled<'_>) -> Array2<f64> {
+    measure.leverage(&ClassSums::new(x, y, measure.classes))
+}
+
 /// A feature-major matrix and the class of each of its rows.
 pub type Labelled<'a> = (ArrayView2<'a, f64>, &'a [usize]);
 
@@ -181,17 +200,39 @@ impl<'a> Elimination<'a> {
         selection: Labelled<'_>,
         constant: &[bool],
     ) -> Result<Self> {
+        let leverage = leverage(settings.measure, selection);
+        Self::with_leverage(settings, units, train, &leverage, constant, None)
+    }
+
+    /// The same with what the methods of a split share; all else but the method must be the same for all of them.
+    pub fn sharing(
+        settings: Settings,
+        units: &'a [Unit],
+        train: Labelled<'a>,
+        common: &'a Common,
+        constant: &[bool],
+    ) -> Result<Self> {
+        Self::with_leverage(settings, units, train, &common.leverage, constant, common.first.as_ref())
+    }
+
+    fn with_leverage(
+        settings: Settings,
+        units: &'a [Unit],
+        train: Labelled<'a>,
+        leverage: &Array2<f64>,
+        constant: &[bool],
+        first: Option<&'a FirstFit>,
+    ) -> Result<Self> {
         let classes = settings.measure.classes;
         let problem =
             Problem { x: train.0, y: train.1, classes, cost: settings.cost, weight: settings.weight };
-        let leverage = settings.measure.leverage(&ClassSums::new(selection.0, selection.1, classes));
         let mut solver = solver(settings.solver, problem)?;
         // Σ_j β_j = −Σ_k w_k·leverage_k: the mean needs no β vector if the leverages are watched as rows.
         solver.watch(CowArray::from(leverage.t().as_standard_layout().into_owned()));
         let may_go = (0..units.len()).filter(|&unit| !units[unit].kept);
         let (still, moving): (Vec<usize>, Vec<usize>) =
             may_go.partition(|&unit| units[unit].columns.iter().all(|&j| constant[j]));
-        let slope = |&unit: &usize| slope(settings.method, &problem, &leverage, &units[unit]);
+        let slope = |&unit: &usize| slope(settings.method, &problem, leverage, &units[unit]);
         let ends = units.iter().scan(0, |end, unit| {
             *end += unit.columns.len();
             Some(*end)
@@ -203,6 +244,7 @@ impl<'a> Elimination<'a> {
             pending: Vec::new(),
             frozen: None,
             ahead: 0,
+            first,
             t: 0,
             finished: false,
             settings,
@@ -425,7 +467,10 @@ impl Iterator for Elimination<'_> {
             return None;
         }
         self.remove_pending();
-        let convergence = self.solver.fit();
+        let convergence = match self.first.take() {
+            Some(first) => self.solver.fit_first(first),
+            None => self.solver.fit(),
+        };
         if self.settings.method == Method::Smfs && self.frozen.is_none() {
             self.frozen = Some((0..self.units.len()).map(|unit| self.beta(unit)).collect());
         }

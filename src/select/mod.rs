@@ -6,7 +6,7 @@ mod method;
 mod nonconformity;
 mod stopping;
 
-pub use elimination::{Elimination, Labelled, Removal, Settings, StepSize};
+pub use elimination::{Common, Elimination, Labelled, Removal, Settings, StepSize};
 pub use method::Method;
 pub use nonconformity::{ClassSums, Nonconformity, Score};
 pub use stopping::{BetaRule, StopRule, Stopping, gradient, knee_rule, one_standard_error};

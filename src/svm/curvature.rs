@@ -13,6 +13,7 @@ const BLOCK: usize = 16;
 const BATCH: usize = 4;
 
 /// H of one machine.
+#[derive(Clone)]
 pub enum Curvature {
     /// It has to be made afresh.
     Unknown,
@@ -23,7 +24,7 @@ pub enum Curvature {
 }
 
 /// What machines make of the same rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Shared {
     /// The costs of all rows, and H of all rows.
     of_all: Option<(Vec<f64>, Square)>,

@@ -3,6 +3,8 @@
 //! Fewer columns than rows: the primal. Otherwise Gram space, or, where K is too ill-conditioned to hold the model, w with
 //! solves in Gram space. All three stop on the true gradient of the same problem.
 
+use std::sync::OnceLock;
+
 use ndarray::{Array2, CowArray, Ix2};
 
 use super::solver::{MARKS, by_row, decisions};
@@ -12,43 +14,59 @@ use super::{Convergence, Drift, Gram, Newton, PathSolver, Problem, Watched, Wood
 pub struct Exact<'a> {
     problem: Problem<'a>,
     watched: Watched<'a>,
-    route: Route<'a>,
+    route: Route,
 }
 
-enum Route<'a> {
-    Gram(Gram<'a>),
-    Woodbury(Woodbury<'a>),
+#[derive(Clone)]
+enum Route {
+    /// Nothing is fitted yet of these columns.
+    Start(Vec<usize>),
+    Gram(Gram),
+    Woodbury(Woodbury),
     Primal(Box<Newton>),
 }
 
+/// The first fit, for all that solve the same problem and watch the same rows: kernels, models and what they are made of.
+#[derive(Default)]
+pub struct FirstFit(OnceLock<(Route, Convergence)>);
+
 impl<'a> Exact<'a> {
-    /// Starts from the zero model with all columns.
+    /// Starts with all columns.
     pub fn new(problem: Problem<'a>) -> Self {
-        let route = if problem.x.nrows() < problem.y.len() {
-            Route::Primal(Box::new(Newton::new(problem)))
-        } else {
-            Route::Gram(Gram::new(problem))
-        };
+        let route = Route::Start((0..problem.x.nrows()).collect());
         Self { problem, watched: Watched::default(), route }
+    }
+
+    /// The route that fits the problem, from zero.
+    fn set_out(&mut self) {
+        if let Route::Start(columns) = &mut self.route {
+            let columns = std::mem::take(columns);
+            self.route = if columns.len() < self.problem.y.len() {
+                Route::Primal(Box::new(Newton::new(&self.problem, columns)))
+            } else {
+                Route::Gram(Gram::new(&self.problem, columns))
+            };
+        }
     }
 
     /// The primal, once fewer columns than rows are left.
     fn hand_over(&mut self) {
         let (columns, models) = match &self.route {
             Route::Gram(gram) if gram.columns().len() < self.problem.y.len() => {
-                (gram.columns(), gram.models())
+                (gram.columns(), gram.models(&self.problem))
             }
             Route::Woodbury(route) if route.columns().len() < self.problem.y.len() => {
                 (route.columns(), route.models())
             }
             _ => return,
         };
-        self.route = Route::Primal(Box::new(Newton::warm(self.problem, columns.to_vec(), models)));
+        self.route = Route::Primal(Box::new(Newton::warm(&self.problem, columns.to_vec(), models)));
     }
 
     fn of_machine(&self, machine: usize, column: usize) -> f64 {
         match &self.route {
-            Route::Gram(route) => route.weight(machine, column),
+            Route::Start(_) => 0.0,
+            Route::Gram(route) => route.weight(&self.problem, machine, column),
             Route::Woodbury(route) => route.weight(machine, column),
             Route::Primal(route) => route.weight(machine, column),
         }
@@ -65,26 +83,40 @@ impl<'a> PathSolver<'a> for Exact<'a> {
     }
 
     fn fit(&mut self) -> Convergence {
+        self.set_out();
         match &mut self.route {
+            Route::Start(_) => Convergence::NONE,
             Route::Primal(route) => route.fit(),
-            Route::Woodbury(route) => route.fit(),
+            Route::Woodbury(route) => route.fit(&self.problem),
             Route::Gram(gram) => {
-                let convergence = gram.fit(&self.watched);
+                let convergence = gram.fit(&self.problem, &self.watched);
                 if convergence.converged {
                     return convergence;
                 }
                 let zero = vec![0.0; gram.columns().len() + 1];
                 let models = vec![zero; self.problem.machines()];
-                let mut route = Woodbury::warm(self.problem, gram.columns().to_vec(), models);
-                let convergence = route.fit();
+                let mut route = Woodbury::warm(&self.problem, gram.columns().to_vec(), models);
+                let convergence = route.fit(&self.problem);
                 self.route = Route::Woodbury(route);
                 convergence
             }
         }
     }
 
+    fn fit_first(&mut self, shared: &FirstFit) -> Convergence {
+        let (route, convergence) = shared.0.get_or_init(|| {
+            let convergence = self.fit();
+            (self.route.clone(), convergence)
+        });
+        if matches!(self.route, Route::Start(_)) {
+            self.route = route.clone();
+        }
+        *convergence
+    }
+
     fn columns(&self) -> &[usize] {
         match &self.route {
+            Route::Start(columns) => columns,
             Route::Gram(route) => route.columns(),
             Route::Woodbury(route) => route.columns(),
             Route::Primal(route) => route.columns(),
@@ -102,7 +134,7 @@ impl<'a> PathSolver<'a> for Exact<'a> {
 
     fn weights_of_each(&self, columns: &[usize]) -> Vec<f64> {
         let of_machine = |machine: usize| match &self.route {
-            Route::Gram(route) => route.weights(machine, columns),
+            Route::Gram(route) => route.weights(&self.problem, machine, columns),
             _ => columns.iter().map(|&column| self.of_machine(machine, column)).collect(),
         };
         let by_machine: Vec<Vec<f64>> = (0..self.problem.machines()).map(of_machine).collect();
@@ -111,6 +143,7 @@ impl<'a> PathSolver<'a> for Exact<'a> {
 
     fn bias(&self, class: usize) -> f64 {
         let of_machine = |machine| match &self.route {
+            Route::Start(_) => 0.0,
             Route::Gram(route) => route.bias(machine),
             Route::Woodbury(route) => route.bias(machine),
             Route::Primal(route) => route.bias(machine),
@@ -141,14 +174,15 @@ impl<'a> PathSolver<'a> for Exact<'a> {
 
     fn drifts(&self) -> Option<[Drift; MARKS]> {
         match &self.route {
-            Route::Gram(gram) => Some(gram.drifts()),
-            Route::Woodbury(_) | Route::Primal(_) => None,
+            Route::Gram(gram) => Some(gram.drifts(&self.problem)),
+            Route::Start(_) | Route::Woodbury(_) | Route::Primal(_) => None,
         }
     }
 
     fn remove(&mut self, columns: &[usize]) {
         match &mut self.route {
-            Route::Gram(gram) => gram.remove(columns, &self.watched),
+            Route::Start(present) => present.retain(|column| !columns.contains(column)),
+            Route::Gram(gram) => gram.remove(&self.problem, columns, &self.watched),
             Route::Woodbury(route) => route.remove(columns),
             Route::Primal(route) => route.remove(columns),
         }

@@ -11,9 +11,9 @@ use super::solver::MARKS;
 use super::square::Square;
 use super::{Convergence, Drift, Problem, Watched};
 
-/// Warm-started Newton in Gram space.
-pub struct Gram<'a> {
-    problem: Problem<'a>,
+/// Warm-started Newton in Gram space. It does not hold the problem, so that it can be shared; every call is of the same one.
+#[derive(Clone)]
+pub struct Gram {
     columns: Vec<usize>,
     kernels: Kernels,
     /// Columns at the last computation of the kernels from the data: downdates drift, so they are renewed at half of them.
@@ -22,7 +22,7 @@ pub struct Gram<'a> {
 }
 
 /// What fits and decision values are made of.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Kernels {
     /// Training rows × training rows, with the bias.
     own: Lagging,
@@ -33,6 +33,7 @@ struct Kernels {
 }
 
 /// One one-vs-all model, w = Σ a_i x_i.
+#[derive(Clone)]
 struct Machine {
     margin: Margin,
     a: Vec<f64>,
@@ -48,22 +49,21 @@ struct Machine {
     change: Vec<f64>,
 }
 
-impl<'a> Gram<'a> {
-    /// Starts from the zero model with all columns.
-    pub fn new(problem: Problem<'a>) -> Self {
-        let columns: Vec<usize> = (0..problem.x.nrows()).collect();
-        let machines = (0..problem.machines()).map(|machine| Machine::new(&problem, machine)).collect();
-        Self { problem, columns, kernels: Kernels::default(), fresh_at: 0, machines }
+impl Gram {
+    /// Starts from the zero model with some of the columns.
+    pub fn new(problem: &Problem<'_>, columns: Vec<usize>) -> Self {
+        let machines = (0..problem.machines()).map(|machine| Machine::new(problem, machine)).collect();
+        Self { columns, kernels: Kernels::default(), fresh_at: 0, machines }
     }
 
     /// Fits all machines.
-    pub fn fit(&mut self, watched: &Watched<'_>) -> Convergence {
+    pub fn fit(&mut self, problem: &Problem<'_>, watched: &Watched<'_>) -> Convergence {
         if self.fresh_at == 0 {
-            self.refresh(watched);
+            self.refresh(problem, watched);
         }
         let mut total = self.fit_machines();
         if !total.converged && self.fresh_at > self.columns.len() {
-            self.refresh(watched);
+            self.refresh(problem, watched);
             total = self.fit_machines();
         }
         total
@@ -81,8 +81,8 @@ impl<'a> Gram<'a> {
 
     /// Remembers the models as they are, under a number below [`MARKS`].
     pub fn mark(&mut self, mark: usize) {
-        let rows = self.problem.y.len();
         for machine in &mut self.machines {
+            let rows = machine.a.len();
             machine.marks[mark * rows..(mark + 1) * rows].copy_from_slice(&machine.a);
             machine.squares[mark] = dot(&machine.a, &machine.a);
         }
@@ -90,7 +90,7 @@ impl<'a> Gram<'a> {
 
     /// How the models have moved since each mark: w_j = a·x_j, so what of a is not a multiple of the coefficients at the mark
     /// moves the weight by at most ‖x_j‖ times its length, by Cauchy–Schwarz.
-    pub fn drifts(&self) -> [Drift; MARKS] {
+    pub fn drifts(&self, problem: &Problem<'_>) -> [Drift; MARKS] {
         let (mut square, mut then, mut common) = (0.0, [0.0; MARKS], [0.0; MARKS]);
         let mut products = [0.0; MARKS];
         for machine in &self.machines {
@@ -103,7 +103,7 @@ impl<'a> Gram<'a> {
         }
         // What rounding can add when a weight, or a criterion made of weights, is computed, now and at the mark: each is a
         // sum of at most rows + classes + columns products.
-        let terms = self.problem.y.len() + self.problem.classes + self.problem.x.nrows();
+        let terms = problem.y.len() + problem.classes + problem.x.nrows();
         let rounding = 16.0 * terms as f64 * f64::EPSILON;
         std::array::from_fn(|mark| {
             // Never zero: it multiplies what may be infinite.
@@ -115,14 +115,14 @@ impl<'a> Gram<'a> {
     }
 
     /// The weights of a column by machine.
-    pub fn weight(&self, machine: usize, column: usize) -> f64 {
-        dot(self.problem.feature(column), &self.machines[machine].a)
+    pub fn weight(&self, problem: &Problem<'_>, machine: usize, column: usize) -> f64 {
+        dot(problem.feature(column), &self.machines[machine].a)
     }
 
     /// The weights of some columns.
-    pub fn weights(&self, machine: usize, columns: &[usize]) -> Vec<f64> {
+    pub fn weights(&self, problem: &Problem<'_>, machine: usize, columns: &[usize]) -> Vec<f64> {
         let mut weights = vec![0.0; columns.len()];
-        some_rows_times(self.problem.cells(), columns, &self.machines[machine].a, &mut weights);
+        some_rows_times(problem.cells(), columns, &self.machines[machine].a, &mut weights);
         weights
     }
 
@@ -140,7 +140,7 @@ impl<'a> Gram<'a> {
     }
 
     /// Lets columns go.
-    pub fn remove(&mut self, columns: &[usize], watched: &Watched<'_>) {
+    pub fn remove(&mut self, problem: &Problem<'_>, columns: &[usize], watched: &Watched<'_>) {
         let before = self.columns.len();
         for column in columns {
             let Ok(position) = self.columns.binary_search(column) else { continue };
@@ -148,7 +148,7 @@ impl<'a> Gram<'a> {
             if self.fresh_at == 0 {
                 continue;
             }
-            let x = self.problem.feature(*column);
+            let x = problem.feature(*column);
             self.kernels.downdate(x, *column, watched);
             self.machines.iter_mut().for_each(|machine| machine.downdate(x));
         }
@@ -156,15 +156,15 @@ impl<'a> Gram<'a> {
             return;
         }
         if self.columns.len() <= self.fresh_at / 2 {
-            self.refresh(watched);
+            self.refresh(problem, watched);
         } else {
             self.machines.iter_mut().for_each(|machine| machine.see(&self.kernels.own));
         }
     }
 
     /// The kernels from the data.
-    fn refresh(&mut self, watched: &Watched<'_>) {
-        self.kernels = Kernels::new(&self.problem, &self.columns, watched);
+    fn refresh(&mut self, problem: &Problem<'_>, watched: &Watched<'_>) {
+        self.kernels = Kernels::new(problem, &self.columns, watched);
         self.fresh_at = self.columns.len();
         for machine in &mut self.machines {
             machine.scale = self.kernels.own.whole().form(&machine.start);
@@ -173,8 +173,8 @@ impl<'a> Gram<'a> {
     }
 
     /// The models, bias first: from where another route can go on.
-    pub fn models(&self) -> Vec<Vec<f64>> {
-        let weights = |machine| self.weights(machine, &self.columns);
+    pub fn models(&self, problem: &Problem<'_>) -> Vec<Vec<f64>> {
+        let weights = |machine| self.weights(problem, machine, &self.columns);
         let model = |machine| std::iter::once(self.bias(machine)).chain(weights(machine)).collect();
         (0..self.machines.len()).map(model).collect()
     }

@@ -9,6 +9,7 @@ use super::square::Square;
 const LOST: f64 = 1e-8;
 
 /// The inverse, embedded in a matrix over all rows that is zero outside S: no row ever moves.
+#[derive(Clone)]
 pub struct Inverse {
     matrix: Lagging,
     support: Vec<bool>,

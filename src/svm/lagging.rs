@@ -7,7 +7,7 @@ use super::square::Square;
 const MOST: usize = 8;
 
 /// A matrix and the changes Σ_l f_l v_l v_lᵀ that wait to be added to it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Lagging {
     matrix: Square,
     factors: Vec<f64>,

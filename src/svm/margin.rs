@@ -13,6 +13,7 @@ pub const ACCEPTABLE: f64 = 1e-7;
 pub const MOST_STEPS: usize = 200;
 
 /// Labels and costs of the rows, and their decision values under the current model.
+#[derive(Clone)]
 pub struct Margin {
     /// θ_i = ±1.
     pub theta: Vec<f64>,

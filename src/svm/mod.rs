@@ -15,6 +15,7 @@ mod square;
 mod woodbury;
 
 use exact::Exact;
+pub use exact::FirstFit;
 use gram::Gram;
 pub(crate) use lanes::{BOUNDS, first_not_below};
 use linfa::Linfa;

@@ -25,6 +25,7 @@ const FEWER: usize = 4;
 const MANY_MARKS: usize = 12;
 
 /// Warm-started Newton with closed-form removal.
+#[derive(Clone)]
 pub struct Newton {
     columns: Vec<usize>,
     /// The slot of every column; zero, which is the bias's, if it is gone.
@@ -35,6 +36,7 @@ pub struct Newton {
 }
 
 /// One one-vs-all model. Vectors over the bias and the columns are by slot of [`Rows`].
+#[derive(Clone)]
 struct Machine {
     /// Its decision values are those of when a row was last looked at.
     margin: Margin,
@@ -55,6 +57,7 @@ struct Machine {
 }
 
 /// A model of the past.
+#[derive(Clone)]
 struct Mark {
     w: Vec<f64>,
     /// The squares of its weights that have no slot any more.
@@ -62,7 +65,7 @@ struct Mark {
 }
 
 /// Room to work in.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Scratch {
     reach: Vec<f64>,
     /// Rows to look at; room for all, of which the first `count` are meant.
@@ -79,13 +82,12 @@ struct Scratch {
 }
 
 impl Newton {
-    /// Starts with all columns, from the zero model or, if rows are many, from the models of some of them.
-    pub fn new(problem: Problem<'_>) -> Self {
-        let columns: Vec<usize> = (0..problem.x.nrows()).collect();
+    /// Starts with some of the columns, from the zero model or, if rows are many, from the models of some of them.
+    pub fn new(problem: &Problem<'_>, columns: Vec<usize>) -> Self {
         let models = if problem.y.len() < MANY_ROWS * (columns.len() + 1) {
             vec![vec![0.0; columns.len() + 1]; problem.machines()]
         } else {
-            models_of_some_rows(&problem)
+            models_of_some_rows(problem, &columns)
         };
         Self::warm(problem, columns, models)
     }
@@ -97,12 +99,12 @@ impl Newton {
     }
 
     /// Starts from given models (bias first) on some of the columns.
-    pub fn warm(problem: Problem<'_>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
-        let rows = Rows::new(&problem, &columns);
+    pub fn warm(problem: &Problem<'_>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
+        let rows = Rows::new(problem, &columns);
         let machines = models
             .into_iter()
             .enumerate()
-            .map(|(machine, w)| Machine::new(Margin::new(&problem, machine), w, &rows))
+            .map(|(machine, w)| Machine::new(Margin::new(problem, machine), w, &rows))
             .collect();
         let mut slots = vec![0; problem.x.nrows()];
         columns.iter().zip(1..).for_each(|(&column, slot)| slots[column] = slot);
@@ -156,12 +158,13 @@ impl Newton {
 }
 
 /// The models of a few of the rows, whose costs make up for the others.
-fn models_of_some_rows(problem: &Problem<'_>) -> Vec<Vec<f64>> {
+fn models_of_some_rows(problem: &Problem<'_>, columns: &[usize]) -> Vec<Vec<f64>> {
     let some: Vec<usize> = (0..problem.y.len()).step_by(FEWER).collect();
-    let x = Array2::from_shape_fn((problem.x.nrows(), some.len()), |(j, l)| problem.x[[j, some[l]]]);
+    let x = Array2::from_shape_fn((columns.len(), some.len()), |(j, l)| problem.x[[columns[j], some[l]]]);
     let y: Vec<usize> = some.iter().map(|&i| problem.y[i]).collect();
     let cost = FEWER as f64 * problem.cost;
-    let mut smaller = Newton::new(Problem { x: x.view(), y: &y, cost, ..*problem });
+    let smaller = Problem { x: x.view(), y: &y, cost, ..*problem };
+    let mut smaller = Newton::new(&smaller, (0..columns.len()).collect());
     smaller.fit();
     smaller.models()
 }

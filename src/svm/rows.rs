@@ -3,6 +3,8 @@
 //! Slot 0 of a row is the bias, then come the columns, then zeros up to a whole number of vectors. A column that goes leaves its
 //! slot behind, and everything that is kept by slot is zero there; when many are left, rows close up.
 
+use std::sync::Arc;
+
 use super::Problem;
 use super::lanes::{dot, some_rows_times};
 
@@ -12,8 +14,10 @@ const PADDING: usize = 8;
 const BLOCK: usize = 64;
 
 /// Rows by slot.
+#[derive(Clone)]
 pub struct Rows {
-    cells: Vec<f64>,
+    /// Shared with copies until one of them closes up.
+    cells: Arc<Vec<f64>>,
     width: usize,
     /// Where the bias and the columns present are.
     slots: Vec<usize>,
@@ -38,7 +42,7 @@ impl Rows {
             }
         }
         let inverse_lengths = cells.chunks_exact(width).map(|row| dot(row, row).sqrt().recip()).collect();
-        Self { cells, width, slots: (0..used).collect(), gone: Vec::new(), inverse_lengths }
+        Self { cells: Arc::new(cells), width, slots: (0..used).collect(), gone: Vec::new(), inverse_lengths }
     }
 
     /// Slots of a row.
@@ -90,15 +94,16 @@ impl Rows {
         if 16 * width > 15 * self.width {
             return None;
         }
+        let cells = Arc::make_mut(&mut self.cells);
         for i in 0..self.inverse_lengths.len() {
             for (at, &slot) in self.slots.iter().enumerate() {
-                self.cells[i * width + at] = self.cells[i * self.width + slot];
+                cells[i * width + at] = cells[i * self.width + slot];
             }
-            let row = &mut self.cells[i * width..(i + 1) * width];
+            let row = &mut cells[i * width..(i + 1) * width];
             row[self.slots.len()..].fill(0.0);
             self.inverse_lengths[i] = dot(row, row).sqrt().recip();
         }
-        self.cells.truncate(self.inverse_lengths.len() * width);
+        cells.truncate(self.inverse_lengths.len() * width);
         self.width = width;
         self.gone.clear();
         let kept = std::mem::take(&mut self.slots);

@@ -6,7 +6,7 @@ use ndarray::{Array2, ArrayView2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
 use super::lanes::{Columns, add_columns};
-use super::{Exact, Linfa};
+use super::{Exact, FirstFit, Linfa};
 use crate::error::{Error, Result};
 
 /// Whether the rows of a rare class cost more.
@@ -192,6 +192,12 @@ pub trait PathSolver<'a>: Send {
 
     /// Fits all classes on the columns present.
     fn fit(&mut self) -> Convergence;
+
+    /// The first fit of all columns, done once for all solvers that are given the same `shared`; they must have the same
+    /// problem and watch the same rows.
+    fn fit_first(&mut self, _shared: &FirstFit) -> Convergence {
+        self.fit()
+    }
 
     /// The columns present, ascending.
     fn columns(&self) -> &[usize];

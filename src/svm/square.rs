@@ -1,6 +1,6 @@
 //! Dense square matrices: products, low-rank changes, Cholesky. Bits as in [`super::lanes`].
 
-use super::lanes::{axpy, dot, matrix_add_outer, wide};
+use super::lanes::{axpy, dot, wide};
 
 /// A dense square matrix, row by row.
 #[derive(Debug, Clone, Default)]
@@ -33,11 +33,6 @@ impl Square {
     /// Row i, to be changed.
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         &mut self.cells[i * self.size..(i + 1) * self.size]
-    }
-
-    /// self += factor · u uᵀ.
-    pub fn add_outer(&mut self, factor: f64, u: &[f64]) {
-        matrix_add_outer(&mut self.cells, factor, u, u);
     }
 
     /// self += Σ_l factor_l · u_l u_lᵀ, the u_l one after the other.
@@ -346,7 +341,7 @@ mod tests {
         }
         for _ in 0..2 * size {
             let u: Vec<f64> = (0..size).map(|_| stream.uniform() - 0.5).collect();
-            matrix.add_outer(1.0, &u);
+            matrix.add_outers(&[1.0], &u);
         }
         matrix
     }

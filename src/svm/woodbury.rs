@@ -10,37 +10,38 @@ use super::lanes::{add_columns, add_columns_times, axpy, dot, norm};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
 use super::{Convergence, Problem};
 
-/// Warm-started Newton on w with solves in Gram space.
-pub struct Woodbury<'a> {
-    problem: Problem<'a>,
+/// Warm-started Newton on w with solves in Gram space. It does not hold the problem, so that it can be shared.
+#[derive(Clone)]
+pub struct Woodbury {
     columns: Vec<usize>,
     kernel: Lagging,
     machines: Vec<Machine>,
 }
 
 /// One one-vs-all model. Position 0 is the bias, position 1 + i the i-th column present.
+#[derive(Clone)]
 struct Machine {
     margin: Margin,
     w: Vec<f64>,
     inverse: Inverse,
 }
 
-impl<'a> Woodbury<'a> {
+impl Woodbury {
     /// Starts from given models (bias first) on some of the columns.
-    pub fn warm(problem: Problem<'a>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
+    pub fn warm(problem: &Problem<'_>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
         let machine = |(machine, w): (usize, Vec<f64>)| Machine {
-            margin: Margin::new(&problem, machine),
+            margin: Margin::new(problem, machine),
             w,
             inverse: Inverse::new(problem.y.len()),
         };
         let machines = models.into_iter().enumerate().map(machine).collect();
-        Self { problem, columns, kernel: Lagging::default(), machines }
+        Self { columns, kernel: Lagging::default(), machines }
     }
 
     /// Fits all machines. K is made afresh: downdates would carry the rounding of large columns over to small ones.
-    pub fn fit(&mut self) -> Convergence {
-        self.kernel = Lagging::new(kernel(&self.problem, &self.columns));
-        let Self { problem, columns, kernel, machines } = self;
+    pub fn fit(&mut self, problem: &Problem<'_>) -> Convergence {
+        self.kernel = Lagging::new(kernel(problem, &self.columns));
+        let Self { columns, kernel, machines } = self;
         let fits = machines.iter_mut().map(|machine| machine.fit(problem, columns, kernel));
         fits.fold(Convergence::NONE, Convergence::and)
     }
@@ -140,14 +141,16 @@ mod tests {
         let x = Array2::from_shape_fn((60, 24), |_| stream.uniform() - 0.5);
         let y: Vec<usize> = (0..24).map(|i| i % 3).collect();
         let problem = Problem { x: x.view(), y: &y, classes: 3, cost: 1.0, weight: ClassWeight::Balanced };
-        let mut gram = Gram::new(problem);
-        let mut woodbury = Woodbury::warm(problem, (0..60).collect(), vec![vec![0.0; 61]; 3]);
+        let mut gram = Gram::new(&problem, (0..60).collect());
+        let mut woodbury = Woodbury::warm(&problem, (0..60).collect(), vec![vec![0.0; 61]; 3]);
         for gone in [3, 40, 17, 0, 59] {
-            assert!(gram.fit(&Watched::default()).converged && woodbury.fit().converged);
-            for (ours, theirs) in gram.models().iter().flatten().zip(woodbury.models().iter().flatten()) {
+            assert!(gram.fit(&problem, &Watched::default()).converged && woodbury.fit(&problem).converged);
+            for (ours, theirs) in
+                gram.models(&problem).iter().flatten().zip(woodbury.models().iter().flatten())
+            {
                 assert!((ours - theirs).abs() < 1e-9, "{ours} {theirs}");
             }
-            gram.remove(&[gone], &Watched::default());
+            gram.remove(&problem, &[gone], &Watched::default());
             woodbury.remove(&[gone]);
         }
     }
