@@ -1,10 +1,12 @@
 //! The hottest loops, by themselves: `cargo bench --bench loops`.
 //!
-//! A wide step is a rank-1 downdate of rows × rows kernels and the search among bounds; a tall step passes all columns twice.
+//! A wide step is a downdate of rows × rows kernels and the search among bounds; a tall step looks at the rows near the margin and
+//! takes some in and out of the inverse. `benches/floor.rs` compares the last two with what the machine can do.
 
 use crfe::data::Unit;
 use crfe::data::seed::{Purpose, Stream};
 use crfe::select::{Elimination, Method, Settings};
+use crfe::svm::hot::{matrix_add_outers, some_rows_times};
 use ndarray::Array2;
 
 fn main() {
@@ -44,4 +46,18 @@ fn twenty_steps_of_75_by_20000(bencher: divan::Bencher<'_, '_>, method: Method) 
 #[divan::bench(args = [Method::Crfe, Method::Rfe])]
 fn twenty_steps_of_7500_by_200(bencher: divan::Bencher<'_, '_>, method: Method) {
     steps(bencher, 7_500, 200, method);
+}
+
+#[divan::bench(args = [(637, 112, 192), (7500, 208, 1116)])]
+fn rows_times_a_vector(bencher: divan::Bencher<'_, '_>, (rows, width, looked_at): (usize, usize, usize)) {
+    let (cells, x) = (vec![0.5; rows * width], vec![0.25; width]);
+    let which: Vec<usize> = (0..looked_at).map(|l| l * rows / looked_at).collect();
+    let mut products = vec![0.0; looked_at];
+    bencher.bench_local(|| some_rows_times(&cells, &which, divan::black_box(&x), &mut products));
+}
+
+#[divan::bench(args = [112, 208])]
+fn eight_changes_to_a_matrix(bencher: divan::Bencher<'_, '_>, size: usize) {
+    let (mut cells, vectors) = (vec![1.0; size * size], vec![1e-3; 8 * size]);
+    bencher.bench_local(|| matrix_add_outers(&mut cells, &[1e-6; 8], divan::black_box(&vectors)));
 }

@@ -1,8 +1,8 @@
-//! More columns than rows: the bounded search finds what the full one finds, and every model is that of a cold fit.
+//! The bounded search finds what the full one finds, and every model is that of a cold fit, in wide tables and tall ones.
 
 use crfe::data::Unit;
 use crfe::data::seed::{Purpose, Stream};
-use crfe::select::{Elimination, Method, Settings, StepSize};
+use crfe::select::{Common, Elimination, Method, Settings, StepSize};
 use crfe::svm::{ClassWeight, Problem, SolverKind, solver};
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -166,6 +166,39 @@ fn every_model_is_optimal_and_that_of_a_cold_fit() {
             check_optimal(&table, path, class);
             check_cold(&table, path, class);
         });
+    }
+}
+
+#[test]
+fn so_is_every_model_of_a_tall_table() {
+    // So many rows to a column that fits start from some of the rows, and most rows are far from the margin.
+    for (classes, method) in [(2, Method::Crfe), (3, Method::Rfe)] {
+        let table = Wide::new(500, 40, classes, 11);
+        check_models(&table, method, 3, |path, class| {
+            check_optimal(&table, path, class);
+            check_cold(&table, path, class);
+        });
+    }
+}
+
+/// Everything that a path tells, to the bit.
+fn told(path: Elimination<'_>) -> Vec<(Vec<usize>, u64, Option<u64>)> {
+    path.map(|step| (step.removed, step.beta_mean.to_bits(), step.criterion.map(f64::to_bits))).collect()
+}
+
+#[test]
+fn a_first_fit_that_is_shared_changes_no_bit() {
+    for (rows, columns) in [(30, 120), (200, 20), (90, 60)] {
+        let table = Wide::new(rows, columns, 3, 12);
+        let (units, constant) = (table.units(1), vec![false; columns]);
+        let data = (table.x.view(), table.y.as_slice());
+        let common = Common::new(Settings::new(Method::Crfe, 3).measure, data, true);
+        for method in METHODS {
+            let settings = Settings::new(method, 3);
+            let own = Elimination::new(settings, &units, data, data, &constant).unwrap();
+            let shared = Elimination::sharing(settings, &units, data, &common, &constant).unwrap();
+            assert_eq!(told(shared), told(own), "{method:?}, {rows} rows, {columns} columns");
+        }
     }
 }
 

@@ -6,8 +6,6 @@ sizes, by the package itself, and their cost is integrated over all sizes (trape
 """
 
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,7 +22,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from shapes import SHAPES, write
-from timing import ours
+from timing import ours, whole_job
 
 warnings.filterwarnings("ignore")
 LIMIT = float(os.environ.get("LIMIT", "60"))
@@ -38,16 +36,6 @@ def seconds(run):
     start = time.process_time()
     run()
     return time.process_time() - start
-
-
-def whole_job(csv):
-    with tempfile.TemporaryDirectory() as out:
-        command = [os.environ["CRFE_TUI"], "run", csv, "--splits", "1", "--method", "crfe"]
-        command += ["--threads", "1", "--quiet", "--out", out]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def svm(classes):
@@ -108,7 +96,7 @@ def compare(name, csv, work):
             times["our_crfe" if key == "crfe" else "our_rfe"].append(timed["path"])
             times["our_fit"].append(timed["fit"])
             times["fit"].append(seconds(lambda: svm(classes).fit(*data[0])))
-        times["job"].append(whole_job(csv))
+        times["job"].append(whole_job(csv, "--splits", 1, "--method", "crfe"))
     middle = {key: float(np.median(values)) for key, values in times.items()}
     mark = lambda key: "≈" if guess[key] else ""
     shown = lambda key: f"{mark(key)}{middle[key]:.3g} s"

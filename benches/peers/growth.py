@@ -1,4 +1,5 @@
-"""How the cost of a path grows: times paths over a range of n, p and m, and fits the exponent (least squares, log–log)."""
+"""How cost grows: times CRFE paths over a range of n, p and m, and whole jobs over a range of splits; fits the exponent (least
+squares, log–log)."""
 
 import tempfile
 from pathlib import Path
@@ -6,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import shapes
-from timing import ours
+from timing import ours, whole_job
 
 SERIES = [
     # what grows, values, shape of a value
@@ -16,10 +17,17 @@ SERIES = [
     ("columns p ≥ n (n = 200, m = 2)", [2000, 4000, 8000, 16000], lambda v: (200, v, 2, None)),
     ("rows n ≤ p (p = 4000, m = 2)", [100, 200, 400, 800], lambda v: (v, 4000, 2, None)),
 ]
+SPLITS = [10, 20, 40, 80]
+
+
+def row(what, values, times):
+    slope = np.polyfit(np.log(values), np.log(times), 1)[0]
+    shown = ", ".join(f"{1e3 * t:.3g}" for t in times)
+    print(f"| {what} | {', '.join(map(str, values))} | {shown} | {slope:.2f} |", flush=True)
 
 
 def main():
-    print("| grows | values | CRFE path, ms | exponent |\n| --- | --- | --- | --- |")
+    print("| grows | values | processor time, ms | exponent |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as work:
         for what, values, shape in SERIES:
             times = []
@@ -28,9 +36,11 @@ def main():
                 csv = Path(work) / "it.csv"
                 shapes.write("it", csv)
                 times.append(min(ours("time", csv, "crfe")["path"] for _ in range(2)))
-            slope = np.polyfit(np.log(values), np.log(times), 1)[0]
-            shown = ", ".join(f"{1e3 * t:.3g}" for t in times)
-            print(f"| {what} | {', '.join(map(str, values))} | {shown} | {slope:.2f} |", flush=True)
+            row(what, values, times)
+    table = Path(__file__).resolve().parents[2] / "data" / "dermatology.csv"
+    options = lambda splits: ["--splits", splits, "--method", "crfe"]
+    times = [min(whole_job(table, *options(splits)) for _ in range(2)) for splits in SPLITS]
+    row("splits (dermatology, whole job)", SPLITS, times)
 
 
 main()

@@ -5,6 +5,7 @@
 
 mod arrays;
 mod audit;
+mod batch;
 mod cells;
 mod doubts;
 mod features;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::batch::{Batch, pour_while};
 use super::cells::{Cells, Censored, Growing};
 use super::header::{self, Header};
 use super::memory;
@@ -191,26 +192,34 @@ fn read<P: FnMut(u64, u64)>(
     if !options.no_header {
         more = records.advance()?;
     }
-    let (mut lines, mut longer, mut batch) = (Vec::new(), 0_usize, Batch::default());
-    while more {
-        let (record, line) = (&records.record, records.line);
-        if record.len() != width {
-            if record.len() < width || record.iter().skip(width).any(|cell| !cell.trim().is_empty()) {
-                let first = if options.no_header { "the first line" } else { "the header" };
-                return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
+    let (mut lines, mut longer) = (Vec::new(), 0_usize);
+    let read = |pour: &mut dyn FnMut(Batch) -> Option<Batch>| {
+        let mut batch = Batch::default();
+        while more {
+            let (record, line) = (&records.record, records.line);
+            if record.len() != width {
+                if record.len() < width || record.iter().skip(width).any(|cell| !cell.trim().is_empty()) {
+                    let first = if options.no_header { "the first line" } else { "the header" };
+                    return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
+                }
+                longer += 1;
             }
-            longer += 1;
+            lines.push(line);
+            if lines.len() % 1024 == 0 {
+                room.check(lines.len())?;
+            }
+            batch.take(&mut records.record);
+            more = records.advance()?;
+            if !more || batch.is_full() {
+                let Some(empty) = pour(batch) else { break };
+                batch = empty;
+            }
         }
-        lines.push(line);
-        if lines.len() % 1024 == 0 {
-            room.check(lines.len())?;
-        }
-        batch.take(&mut records.record);
-        more = records.advance()?;
-        if !more || batch.is_full() {
-            batch.pour(&mut columns, cells).map_err(|(column, error)| error.column(&header.names[column]))?;
-        }
-    }
+        Ok(())
+    };
+    pour_while(&mut columns, cells, read).map_err(|(column, error)| {
+        if let Some(column) = column { error.column(&header.names[column]) } else { error }
+    })?;
     if lines.is_empty() {
         return Err(Error::data("the file has a header but no rows").remedy("add rows below the header"));
     }
@@ -284,45 +293,6 @@ fn refuse_turned(columns: &[Growing], lines: &[u64], cells: &Cells) -> Result<()
         .remedy(
             "if columns are patients and lines are features, add --transpose; otherwise correct the line",
         ))
-}
-
-/// Some records on their way to the columns. Cell by cell, a wide table would have the processor wait for each column's
-/// end in turn; a column takes several cells in the time of one.
-#[derive(Default)]
-struct Batch {
-    records: Vec<csv::StringRecord>,
-    /// How many of the records wait; the others are there to be used again.
-    waiting: usize,
-    bytes: usize,
-}
-
-impl Batch {
-    /// Takes a record and leaves an old one.
-    fn take(&mut self, record: &mut csv::StringRecord) {
-        if self.waiting == self.records.len() {
-            self.records.push(csv::StringRecord::new());
-        }
-        self.bytes += record.as_slice().len();
-        std::mem::swap(&mut self.records[self.waiting], record);
-        self.waiting += 1;
-    }
-
-    fn is_full(&self) -> bool {
-        const ROWS: usize = 32;
-        const BYTES: usize = 4 << 20;
-        self.waiting >= ROWS || self.bytes >= BYTES
-    }
-
-    /// Gives each column its cells; an error comes with the column it is about.
-    fn pour(&mut self, columns: &mut [Growing], cells: &Cells) -> std::result::Result<(), (usize, Error)> {
-        for (place, column) in columns.iter_mut().enumerate() {
-            for record in &self.records[..self.waiting] {
-                column.push(&record[place], cells).map_err(|error| (place, error))?;
-            }
-        }
-        (self.waiting, self.bytes) = (0, 0);
-        Ok(())
-    }
 }
 
 /// The memory for a table of this width.

@@ -57,6 +57,7 @@ impl Curvature {
         match self {
             Self::Unknown => self.renew(support, shared),
             Self::Itself(hessian) => add_rows(hessian, support, changed),
+            Self::Inverse(_) if changed.is_empty() => {}
             Self::Inverse(inverse) => {
                 let inside = support.inside.iter().filter(|&&inside| inside).count();
                 if changed.len() > (inside + 2 * size) / 4 || !update(inverse, support, changed, shared) {

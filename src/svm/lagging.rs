@@ -114,3 +114,62 @@ impl Lagging {
         Self::new(matrix)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A matrix of ones that took some changes, late and at once.
+    fn late_and_soon(size: usize, changes: usize) -> (Lagging, Square) {
+        let (mut late, mut soon) = (Lagging::new(Square::ones(size)), Square::ones(size));
+        for change in 1..=changes {
+            let t = change as f64;
+            let v: Vec<f64> = (0..size).map(|i| if i % 3 == 0 { t } else { 1.0 - i as f64 }).collect();
+            let factor = if change.is_multiple_of(2) { t } else { -t };
+            late.change(factor, &v);
+            soon.add_outers(&[factor], &v);
+        }
+        (late, soon)
+    }
+
+    #[test]
+    fn what_waits_counts() {
+        // Small whole numbers: sums are exact in any order.
+        for (size, changes) in [(1, 3), (5, 8), (9, 9), (40, 21)] {
+            let (mut late, soon) = late_and_soon(size, changes);
+            let x: Vec<f64> = (0..size).map(|i| i as f64 - 2.0).collect();
+            let mut product = vec![0.0; size];
+            late.times_into(&x, &mut product);
+            assert_eq!(product, soon.times(&x));
+            let mut row = vec![0.0; size];
+            for j in 0..size {
+                late.row_into(j, &mut row);
+                assert_eq!(row, soon.row(j));
+            }
+            assert_eq!(late.trace(), soon.trace());
+            let vectors: Vec<f64> = (0..4 * size).map(|i| (i % 7) as f64).collect();
+            let mut images = vec![0.0; 4 * size];
+            late.images_into(&vectors, &mut images);
+            for (x, image) in vectors.chunks_exact(size).zip(images.chunks_exact_mut(size)) {
+                late.correct(x, image);
+                assert_eq!(image, soon.times(x));
+            }
+            for j in 0..size {
+                assert_eq!(late.whole().row(j), soon.row(j));
+            }
+        }
+    }
+
+    #[test]
+    fn cleared_and_chosen_rows() {
+        let (mut late, soon) = late_and_soon(9, 5);
+        late.clear(4);
+        let mut row = vec![0.0; 9];
+        late.row_into(4, &mut row);
+        assert_eq!(row, [0.0; 9]);
+        let some = late.some(&[0, 2, 7], 4);
+        let mut row = vec![0.0; 4];
+        some.row_into(1, &mut row);
+        assert_eq!(row, [soon.row(2)[0], soon.row(2)[2], soon.row(2)[7], 0.0]);
+    }
+}

@@ -329,6 +329,13 @@ wide! {
     /// product += Σ_i u_i · row_i over the rows of a matrix, a range of each; rows whose u is zero are not touched.
     rows_times(cells: &[f64], width: usize, range: std::ops::Range<usize>, u: &[f64], product: &mut [f64]) {
         let part = |i: usize| &cells[i * width + range.start..i * width + range.end];
+        if let [first, second] = product {
+            for i in (0..u.len()).filter(|&i| u[i] != 0.0) {
+                *first += u[i] * part(i)[0];
+                *second += u[i] * part(i)[1];
+            }
+            return;
+        }
         let mut four = [0; 4];
         let mut waiting = 0;
         for i in (0..u.len()).filter(|&i| u[i] != 0.0) {
@@ -461,6 +468,63 @@ mod tests {
             let a: Vec<f64> = (0..length).map(f64::from).collect();
             let expected = (0..length).map(|i| f64::from(i * i)).sum::<f64>();
             assert_eq!(dot(&a, &a), expected);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn wider_vectors_give_the_same_bits() {
+        if !std::arch::is_x86_feature_detected!("avx2") {
+            return;
+        }
+        let value = |i: usize| ((i * 2_654_435_761) % 1_000_003) as f64 / 7.0 - 70_000.0;
+        for length in 0..70 {
+            let row = |r: usize| (0..length).map(|i| value(i + 97 * r)).collect::<Vec<f64>>();
+            let rows: Vec<Vec<f64>> = (0..5).map(row).collect();
+            let a = [&rows[0][..], &rows[1], &rows[2], &rows[3]];
+            let u = [value(1), value(2), value(3), value(4)];
+            let (mut narrow, mut wide) = (rows[4].clone(), rows[4].clone());
+            plain::combine(u, a, &mut narrow);
+            #[expect(unsafe_code, reason = "the processor was asked whether it has AVX2")]
+            let sums = unsafe {
+                avx2::combine(u, a, &mut wide);
+                avx2::dots(a, &rows[4])
+            };
+            assert_eq!(plain::dots(a, &rows[4]).map(f64::to_bits), sums.map(f64::to_bits));
+            let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
+            assert_eq!(bits(&narrow), bits(&wide), "{length}");
+        }
+    }
+
+    #[test]
+    fn finds_the_first_bound_that_is_not_below() {
+        for length in [1, 15, 16, 17, 40, 64] {
+            let b = vec![1.0; length];
+            let mut a = vec![-3.0; length];
+            assert_eq!(first_not_below(&a, &b, 2.0, 0.5, 1.0, 0), None);
+            for at in 0..length {
+                for value in [0.25, f64::NAN] {
+                    a[at] = value;
+                    assert_eq!(
+                        first_not_below(&a, &b, 2.0, 0.5, 1.0, 0),
+                        Some(at - at % BOUNDS),
+                        "{length} {at}"
+                    );
+                    a[at] = -3.0;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn combines_every_length() {
+        for length in 0..40 {
+            let row = |r: usize| (0..length).map(|i| (i * r) as f64).collect::<Vec<f64>>();
+            let cells: Vec<f64> = (1..6).flat_map(row).collect();
+            let mut sum = vec![1.0; length];
+            add_some_rows(&cells, &[0, 1, 2, 3, 4], &[1.0, 2.0, 0.0, 4.0, 5.0], &mut sum);
+            let expected: Vec<f64> = (0..length).map(|i| (1 + i * (1 + 4 + 16 + 25)) as f64).collect();
+            assert_eq!(sum, expected);
         }
     }
 }

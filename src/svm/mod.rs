@@ -24,3 +24,10 @@ pub use solver::{
     ClassWeight, Convergence, Drift, MARKS, PathSolver, Problem, SolverKind, Watched, decisions, solver,
 };
 use woodbury::Woodbury;
+
+/// The hottest loops, for the benches.
+#[doc(hidden)]
+pub mod hot {
+    pub use super::lanes::some_rows_times;
+    pub use super::square::matrix_add_outers;
+}

@@ -21,8 +21,10 @@ const BLOCK: usize = 64;
 const MANY_ROWS: usize = 8;
 /// One row of so many.
 const FEWER: usize = 4;
-/// Marks after which all rows are looked at.
+/// When there are so many marks, most are let go.
 const MANY_MARKS: usize = 12;
+/// So many stay.
+const KEPT_MARKS: usize = 3;
 
 /// Warm-started Newton with closed-form removal.
 #[derive(Clone)]
@@ -209,7 +211,7 @@ impl Machine {
         let scale = norm(&self.start).max(f64::MIN_POSITIVE);
         let mut residual = f64::INFINITY;
         let mut stalls = 0;
-        if self.is_known && self.marks.len() < MANY_MARKS {
+        if self.is_known {
             self.catch_up(rows, scratch);
         } else {
             self.look(rows, true, scratch);
@@ -226,6 +228,7 @@ impl Machine {
                 stalls = if same_rows && now >= 0.5 * residual { stalls + 1 } else { 0 };
                 residual = now;
                 if now <= TOLERANCE || stalls > 4 {
+                    debug_assert!(self.knows_all_sides(rows), "a row crossed the margin unseen");
                     self.curvature.invert(rows);
                     return Convergence { converged: now <= ACCEPTABLE, residual, iterations };
                 }
@@ -238,7 +241,17 @@ impl Machine {
         }
         // The rows of the last step are in the gradient, but not in H.
         self.is_known = false;
+        self.curvature = Curvature::Unknown;
+        self.support.fill(false);
         Convergence { converged: residual <= ACCEPTABLE, residual, iterations: MOST_STEPS }
+    }
+
+    /// Whether all rows, also those that were not looked at, are on the side where `support` has them, or on the margin.
+    fn knows_all_sides(&self, rows: &Rows) -> bool {
+        (0..self.support.len()).all(|i| {
+            let slack = 1.0 - self.margin.theta[i] * dot(rows.row(i), &self.w);
+            (slack > 0.0) == self.support[i] || slack.abs() <= 1e-9 / rows.inverse_length(i)
+        })
     }
 
     /// The mark of the model as it is now.
@@ -310,9 +323,31 @@ impl Machine {
 
     /// Looks at the rows that could have crossed the margin when columns went; finds those that have.
     fn catch_up(&mut self, rows: &Rows, scratch: &mut Scratch) {
+        if self.marks.len() >= MANY_MARKS {
+            self.forget_marks();
+        }
         self.find(0.0, false, scratch);
         self.refresh(rows, scratch);
         self.cross(rows, scratch);
+    }
+
+    /// Lets most marks go, those with the fewest rows. Of these rows nothing is known then.
+    fn forget_marks(&mut self) {
+        let mut members = vec![0_usize; self.marks.len()];
+        self.seen.iter().for_each(|&mark| members[mark as usize] += 1);
+        let mut kept: Vec<usize> = (0..self.marks.len()).collect();
+        kept.sort_by_key(|&mark| std::cmp::Reverse(members[mark]));
+        kept.truncate(KEPT_MARKS);
+        let place_of = |mark: usize| kept.iter().position(|&kept| kept == mark);
+        let places: Vec<Option<usize>> = (0..self.marks.len()).map(place_of).collect();
+        for (seen, room) in self.seen.iter_mut().zip(&mut self.room) {
+            let place = places[*seen as usize];
+            *seen = place.unwrap_or(0) as u32;
+            if place.is_none() {
+                *room = 0.0;
+            }
+        }
+        self.marks = kept.into_iter().map(|mark| self.marks[mark].clone()).collect();
     }
 
     /// Brings the decision values of the rows to look at up to date.
@@ -370,12 +405,13 @@ impl Machine {
     fn line_search(&self, scratch: &mut Scratch, slope: f64, square: f64) -> f64 {
         let Scratch { near, changes, crossings, .. } = scratch;
         crossings.clear();
+        let Margin { theta, cost, decision } = &self.margin;
         for (&i, &change) in near.iter().zip(&*changes) {
-            let is_outwards = self.margin.theta[i] * change > 0.0;
-            let s = (self.margin.theta[i] - self.margin.decision[i]) / change;
-            if self.support[i] == is_outwards && s < 1.0 {
-                let weight = self.margin.cost[i] * change * change;
-                crossings.push((s, if is_outwards { -weight } else { weight }));
+            // Only a row that is on the other side at the end crosses the margin, once.
+            if (theta[i] * (decision[i] + change) < 1.0) != self.support[i] {
+                let s = (theta[i] - decision[i]) / change;
+                let weight = cost[i] * change * change;
+                crossings.push((s, if self.support[i] { -weight } else { weight }));
             }
         }
         crossings.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));

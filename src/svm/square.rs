@@ -35,7 +35,7 @@ impl Square {
         &mut self.cells[i * self.size..(i + 1) * self.size]
     }
 
-    /// self += Σ_l factor_l · u_l u_lᵀ, the u_l one after the other.
+    /// self += Σ_l factor_l · u_l u_lᵀ of a symmetric matrix, the u_l one after the other.
     pub fn add_outers(&mut self, factors: &[f64], u: &[f64]) {
         matrix_add_outers(&mut self.cells, factors, u);
     }
@@ -348,10 +348,16 @@ mod tests {
 
     #[test]
     fn factor_inverts() {
-        for size in [1, 2, 9, 33] {
+        for size in [1, 2, 4, 9, 16, 33] {
             let matrix = random_positive_definite(size);
             let x: Vec<f64> = (0..size).map(|i| i as f64 - 3.0).collect();
-            let inverse = matrix.clone().cholesky().unwrap().inverse();
+            let factor = matrix.clone().cholesky().unwrap();
+            let mut solved = matrix.times(&x);
+            factor.solve(&mut solved);
+            for (back, x) in solved.iter().zip(&x) {
+                assert!((back - x).abs() < 1e-11);
+            }
+            let inverse = factor.inverse();
             for (back, x) in inverse.times(&matrix.times(&x)).iter().zip(&x) {
                 assert!((back - x).abs() < 1e-11);
             }

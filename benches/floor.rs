@@ -1,0 +1,167 @@
+//! How far the two hottest loops are from what this machine can do: `cargo bench --bench floor`.
+//!
+//! Multiply-adds are counted as one, though they are two instructions: nothing is fused, so that results are the same on every
+//! machine. Bytes are those that a loop must read or write at least, once.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use crfe::svm::hot::{matrix_add_outers, some_rows_times};
+
+/// Each time is the least of so many.
+const ROUNDS: usize = 15;
+
+fn main() {
+    let peak = multiply_adds_per_second();
+    println!("registers: {:.1} G multiply-adds/s", peak / 1e9);
+    let sizes = [
+        ("nearest cache", 24 << 10),
+        ("second cache", 300 << 10),
+        ("last cache", 12 << 20),
+        ("memory", 512 << 20),
+    ];
+    let speeds: Vec<(&str, usize, f64)> =
+        sizes.into_iter().map(|(name, bytes)| (name, bytes, bytes_per_second(bytes))).collect();
+    for (name, bytes, speed) in &speeds {
+        println!("{name} ({} KiB): {:.1} GB/s read", bytes >> 10, speed / 1e9);
+    }
+    println!(
+        "\n| loop | from | multiply-adds | bytes | µs | G multiply-adds/s | of the cores | GB/s | of the memory |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    for (rows, width, looked_at, place) in [(637, 112, 192, 1), (7500, 208, 1116, 2)] {
+        let loop_ = rows_times_a_vector(rows, width, looked_at);
+        let name = format!("{looked_at} of {rows} rows of {width} times a vector");
+        print(&name, &loop_, peak, speeds[place]);
+    }
+    for (size, place) in [(112, 1), (208, 1)] {
+        let loop_ = low_rank_change(size);
+        print(&format!("8 changes to a matrix of {size}"), &loop_, peak, speeds[place]);
+    }
+}
+
+/// What a loop does, and how long it takes.
+struct Timed {
+    multiply_adds: f64,
+    bytes: f64,
+    seconds: f64,
+}
+
+fn print(name: &str, timed: &Timed, peak: f64, (place, _, speed): (&str, usize, f64)) {
+    let Timed { multiply_adds, bytes, seconds } = timed;
+    let (work, traffic) = (multiply_adds / seconds, bytes / seconds);
+    println!(
+        "| {name} | {place} | {multiply_adds:.0} | {bytes:.0} | {:.1} | {:.1} | {:.0} % | {:.1} | {:.0} % |",
+        1e6 * seconds,
+        work / 1e9,
+        100.0 * work / peak,
+        traffic / 1e9,
+        100.0 * traffic / speed
+    );
+}
+
+/// The least time of a run, which is repeated for long enough to be measured.
+fn least_seconds(mut run: impl FnMut()) -> f64 {
+    let mut repeats = 1;
+    loop {
+        let mut least = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            (0..repeats).for_each(|_| run());
+            least = least.min(start.elapsed().as_secs_f64());
+        }
+        if least > 5e-4 {
+            return least / f64::from(repeats);
+        }
+        repeats *= 4;
+    }
+}
+
+fn rows_times_a_vector(rows: usize, width: usize, looked_at: usize) -> Timed {
+    let cells = vec![0.5; rows * width];
+    let x = vec![0.25; width];
+    // Spread over all rows, as those near a margin are.
+    let which: Vec<usize> = (0..looked_at).map(|l| l * rows / looked_at).collect();
+    let mut products = vec![0.0; looked_at];
+    let seconds = least_seconds(|| some_rows_times(&cells, &which, black_box(&x), &mut products));
+    let multiply_adds = (looked_at * width) as f64;
+    Timed { multiply_adds, bytes: 8.0 * multiply_adds, seconds }
+}
+
+fn low_rank_change(size: usize) -> Timed {
+    let mut cells = vec![1.0; size * size];
+    let vectors = vec![1e-3; 8 * size];
+    let factors = [1e-6, -1e-6, 1e-6, -1e-6, 1e-6, -1e-6, 1e-6, -1e-6];
+    let seconds = least_seconds(|| matrix_add_outers(&mut cells, &factors, black_box(&vectors)));
+    // Four changes a pass, each of which reads and writes the matrix.
+    Timed { multiply_adds: (8 * size * size) as f64, bytes: (2 * 2 * 8 * size * size) as f64, seconds }
+}
+
+/// Independent sums in registers: multiplications and additions with nothing to wait for.
+fn multiply_adds_per_second() -> f64 {
+    const STEPS: usize = 4096;
+    let seconds = least_seconds(|| in_registers(STEPS));
+    (STEPS * 48) as f64 / seconds
+}
+
+fn in_registers(steps: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn wide(steps: usize) {
+            chains(steps);
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            #[expect(unsafe_code, reason = "the processor was asked whether it has AVX2")]
+            return unsafe { wide(steps) };
+        }
+    }
+    chains(steps);
+}
+
+#[inline(always)]
+fn chains(steps: usize) {
+    let factor = black_box(0.999);
+    let mut sums = black_box([1.0; 48]);
+    for _ in 0..steps {
+        for sum in &mut sums {
+            *sum = *sum * factor + 1e-9;
+        }
+    }
+    black_box(sums);
+}
+
+/// Reads so many bytes, in order, and adds them up.
+fn bytes_per_second(bytes: usize) -> f64 {
+    let cells = vec![1.0_f64; bytes / 8];
+    let seconds = least_seconds(|| {
+        black_box(add_up(&cells));
+    });
+    bytes as f64 / seconds
+}
+
+fn add_up(cells: &[f64]) -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn wide(cells: &[f64]) -> f64 {
+            sums(cells)
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            #[expect(unsafe_code, reason = "the processor was asked whether it has AVX2")]
+            return unsafe { wide(cells) };
+        }
+    }
+    sums(cells)
+}
+
+#[inline(always)]
+fn sums(cells: &[f64]) -> f64 {
+    let mut sums = [0.0; 32];
+    for chunk in cells.as_chunks::<32>().0 {
+        for (sum, cell) in sums.iter_mut().zip(chunk) {
+            *sum += cell;
+        }
+    }
+    sums.iter().sum()
+}
