@@ -36,8 +36,10 @@ impl Batch {
 
     pub(super) fn is_full(&self) -> bool {
         const ROWS: usize = 32;
-        const BYTES: usize = 4 << 20;
-        self.waiting >= ROWS || self.bytes >= BYTES
+        /// Less is not worth waking another thread.
+        const BYTES: usize = 1 << 18;
+        const MOST_BYTES: usize = 4 << 20;
+        (self.waiting >= ROWS && self.bytes >= BYTES) || self.bytes >= MOST_BYTES
     }
 
     /// Gives columns, the first of which is at `start`, their cells; an error comes with the column it is about.
