@@ -42,7 +42,21 @@ pub fn outputs() -> Vec<String> {
 /// Writes everything that stays of a run into its directory: tables, figures and the page. Without a plan (the data are
 /// not at hand) what needs the rows is left out.
 pub fn write_report(directory: &Path, history: &History, plan: Option<&Plan>) -> Result<()> {
-    write_tables(directory, history, plan)?;
+    // Half the time is the tables', and they need nothing of the rest: they have their own thread, if it is to be had.
+    std::thread::scope(|scope| {
+        let tables = || write_tables(directory, history, plan);
+        match std::thread::Builder::new().spawn_scoped(scope, tables) {
+            Ok(thread) => {
+                let page = write_page(directory, history, plan);
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(page)
+            }
+            Err(_) => tables().and_then(|()| write_page(directory, history, plan)),
+        }
+    })
+}
+
+/// The figures, the script and the page.
+fn write_page(directory: &Path, history: &History, plan: Option<&Plan>) -> Result<()> {
     let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else { return Ok(()) };
     let figures = figures(history, &answer)?;
     write_figures(directory, &figures)?;
