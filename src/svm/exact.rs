@@ -104,14 +104,14 @@ impl<'a> PathSolver<'a> for Exact<'a> {
     }
 
     fn fit_first(&mut self, shared: &FirstFit) -> Convergence {
-        let (route, convergence) = shared.0.get_or_init(|| {
-            let convergence = self.fit();
-            (self.route.clone(), convergence)
-        });
-        if matches!(self.route, Route::Start(_)) {
+        // Nobody waits for another's fit: it would take as long as one's own, which has the same bits.
+        if let Some((route, convergence)) = shared.0.get() {
             self.route = route.clone();
+            return *convergence;
         }
-        *convergence
+        let convergence = self.fit();
+        let _ = shared.0.set((self.route.clone(), convergence));
+        convergence
     }
 
     fn columns(&self) -> &[usize] {

@@ -3,6 +3,8 @@
 mod curvature;
 mod exact;
 mod gram;
+#[doc(hidden)]
+pub mod hot;
 mod inverse;
 mod lagging;
 mod lanes;
@@ -24,10 +26,3 @@ pub use solver::{
     ClassWeight, Convergence, Drift, MARKS, PathSolver, Problem, SolverKind, Watched, decisions, solver,
 };
 use woodbury::Woodbury;
-
-/// The hottest loops, for the benches.
-#[doc(hidden)]
-pub mod hot {
-    pub use super::lanes::some_rows_times;
-    pub use super::square::matrix_add_outers;
-}

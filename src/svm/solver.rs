@@ -193,8 +193,8 @@ pub trait PathSolver<'a>: Send {
     /// Fits all classes on the columns present.
     fn fit(&mut self) -> Convergence;
 
-    /// The first fit of all columns, done once for all solvers that are given the same `shared`; they must have the same
-    /// problem and watch the same rows.
+    /// The first fit of all columns, or that of another solver that was given the same `shared` and is done with it; they must have
+    /// the same problem and watch the same rows.
     fn fit_first(&mut self, _shared: &FirstFit) -> Convergence {
         self.fit()
     }
