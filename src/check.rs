@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::cli::CheckArgs;
-use crate::data::Level;
+use crate::data::{DONOR_LIMIT, Impute, Level};
 use crate::error::{Error, Result, printable, printable_json};
 use crate::headless::load;
 use crate::run::{Plan, RunInfo, default_threads};
@@ -53,29 +53,41 @@ struct Cost {
 impl Cost {
     /// Rough constants, measured on one core of an ordinary server; a run may take half or twice of it.
     fn new(plan: &Plan) -> Self {
-        const PER_PRODUCT: f64 = 1e-10;
-        const PER_CRITERION: f64 = 8e-9;
+        const PER_CELL: f64 = 6e-8;
+        const PER_PRODUCT: f64 = 2e-10;
+        const PER_CRITERION: f64 = 1.5e-9;
+        const PER_PREDICTION: f64 = 2e-8;
         const PER_DISTANCE: f64 = 1e-9;
+        const PER_STEP_OF_TABLES: f64 = 4e-5;
         const PER_STEP_BYTES: f64 = 600.0;
         const PROGRAM_BYTES: f64 = 5e6;
         let info = &plan.info;
         let (tasks, threads) = (plan.tasks().len(), default_threads());
         let (rows, columns, units) = (info.rows as f64, info.columns.len() as f64, info.units.len() as f64);
-        let machines = if info.classes.len() == 2 { 1.0 } else { info.classes.len() as f64 };
+        let classes = info.classes.len() as f64;
+        let machines = if info.classes.len() == 2 { 1.0 } else { classes };
         let split = &info.spec.split;
         let training = rows * (1.0 - split.test_size) * (1.0 - split.cal_size);
-        // A model of s columns costs training · min(s, training)² products; s goes from all columns to one.
+        // A model of s columns costs about ten looks at the rows and sixty rows in and out of the inverse while s is below
+        // the number of rows, and a dozen passes over rows × rows above; s goes from all columns to one.
         let narrow = columns.min(training);
-        let squares = narrow.powi(3) / 3.0 + (columns - narrow) * training.powi(2);
-        let products = training * squares * units / columns;
-        let path = machines * (PER_PRODUCT * products + PER_CRITERION * units.powi(2) / 2.0);
-        let gaps = if plan.data.missing_cells() > 0 { PER_DISTANCE * rows * training * columns } else { 0.0 };
+        let primal = 5.0 * training * narrow.powi(2) + 20.0 * narrow.powi(3);
+        let products = primal + 13.0 * (columns - narrow) * training.powi(2);
+        let models =
+            machines * (PER_PRODUCT * products * units / columns + PER_CRITERION * units.powi(2) / 2.0);
+        let path = models + PER_PREDICTION * rows * classes * units;
+        let with_gaps = (plan.data.missing_cells() as f64).min(rows);
+        let gaps = match info.spec.impute {
+            Impute::Knn(_) => PER_DISTANCE * with_gaps * training.min(DONOR_LIMIT as f64) * columns,
+            _ => 0.0,
+        };
+        let once = PER_CELL * rows * columns + PER_STEP_OF_TABLES * units * tasks as f64;
         let workers = tasks.min(threads).max(1) as f64;
         let matrix = 8.0 * rows * columns;
         Self {
             tasks,
             threads,
-            seconds: (tasks as f64 * path + info.splits as f64 * gaps) / workers,
+            seconds: once + (tasks as f64 * path + info.splits as f64 * gaps) / workers,
             bytes: PROGRAM_BYTES + matrix * (1.0 + 2.0 * workers) + PER_STEP_BYTES * units * tasks as f64,
         }
     }

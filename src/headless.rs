@@ -148,9 +148,17 @@ fn quiet_worker_panics() {
     }));
 }
 
+/// Steps of which the tables take seconds to write.
+const MANY_STEPS: usize = 20_000;
+
 /// Tables, the answer, and the exit code.
 fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
     if let Some(out) = &args.output.out {
+        // Of small runs the tables are there before the sentence is read.
+        let steps: usize = history.tasks().map(|(_, trace)| trace.steps().len()).sum();
+        if !args.output.quiet && steps > MANY_STEPS {
+            say("writing tables, figures and report.html …");
+        }
         write_report(out, history, Some(plan))?;
     }
     tell_answer(history, args.output.json)?;

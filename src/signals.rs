@@ -18,7 +18,9 @@ pub struct Signals {
 impl Signals {
     /// Listens until dropped; afterwards a signal ends the program, as if nobody had ever listened.
     pub fn listen() -> Result<Self> {
-        let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
+        let wanted: &[i32] =
+            if survives_the_terminal() { &[SIGTERM, SIGINT] } else { &[SIGTERM, SIGINT, SIGHUP] };
+        let mut signals = signal_hook::iterator::Signals::new(wanted)
             .map_err(|error| Error::internal(format!("signals cannot be received: {error}")))?;
         let (send, received) = bounded(1);
         let listening = Arc::new(AtomicBool::new(true));
@@ -37,6 +39,14 @@ impl Signals {
     pub fn received(&self) -> &Receiver<i32> {
         &self.received
     }
+}
+
+/// Whether the program was started to ignore SIGHUP, as nohup does: then it stays so. Where the system does not tell, no.
+fn survives_the_terminal() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| (mask >> (SIGHUP - 1)) & 1 == 1)
 }
 
 impl Drop for Signals {

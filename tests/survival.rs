@@ -173,7 +173,15 @@ fn a_signal_ends_in_order_and_the_run_goes_on_later() {
     let expected = reference(SPLITS);
     for (name, code) in [("-TERM", 143), ("-INT", 130), ("-HUP", 129)] {
         let scratch = tempfile::tempdir().unwrap();
-        let mut child = command(scratch.path(), SPLITS, &["--threads", "2"]).spawn().unwrap();
+        // Whatever these tests were started to ignore, the program was not.
+        let run = command(scratch.path(), SPLITS, &["--threads", "2"]);
+        let mut usual = Command::new("env");
+        usual
+            .args(["--default-signal", PROGRAM])
+            .args(run.get_args())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = usual.spawn().unwrap();
         assert!(grown(&mut child, scratch.path(), 8000), "it ended too soon");
         signal(&child, name);
         assert_eq!(child.wait().unwrap().code(), Some(code));
@@ -181,6 +189,23 @@ fn a_signal_ends_in_order_and_the_run_goes_on_later() {
         succeed(&mut command(scratch.path(), SPLITS, &[]));
         assert_eq!(tables(scratch.path()), expected);
     }
+}
+
+#[test]
+fn nohup_protects_a_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = command(scratch.path(), SPLITS, &["--threads", "2"]);
+    let mut protected = Command::new("env");
+    protected
+        .args(["--ignore-signal=HUP", PROGRAM])
+        .args(run.get_args())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut child = protected.spawn().unwrap();
+    assert!(grown(&mut child, scratch.path(), 8000), "it ended too soon");
+    signal(&child, "-HUP");
+    assert!(child.wait().unwrap().success());
+    assert_eq!(tables(scratch.path()), reference(SPLITS));
 }
 
 #[test]

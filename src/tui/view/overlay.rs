@@ -33,7 +33,10 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let width = area.width.min(80);
     // A refusal may need a second line.
     let wraps = matches!(app.overlay, Overlay::Quit | Overlay::Options(_));
-    let height = area.height.min(lines.len() as u16 + if wraps { 3 } else { 2 });
+    // Words do not fill their lines to the end, paths least of all.
+    let wrapped = |line: &Line<'_>| line.width().div_ceil(usize::from(width).max(8) * 3 / 4).max(1);
+    let needed = if app.overlay == Overlay::Quit { lines.iter().map(wrapped).sum::<usize>() } else { 0 };
+    let height = area.height.min(needed.max(lines.len() + usize::from(wraps)) as u16 + 2);
     let place =
         Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     frame.render_widget(Clear, place);

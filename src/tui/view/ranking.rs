@@ -46,7 +46,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     }
     let (width, kept) = (usize::from(inside.width), info.kept());
     let splits = app.history.of_method(app.focus.method).count();
-    let (lead, tail) = (6, if splits > 0 { splits.to_string().len() * 2 + 2 } else { 7 });
+    let lead = (info.units.len().to_string().len() + 3).max(6);
+    let tail = if splits > 0 { splits.to_string().len() * 2 + 2 } else { 7 };
     let value = 8;
     let bar = ((width - lead - tail) / 3).clamp(7, 41) | 1;
     let name = width.saturating_sub(lead + tail + bar + value);
