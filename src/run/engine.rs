@@ -38,6 +38,7 @@ impl<'a> Engine<'a> {
         W: Fn(&SplitWork, TaskId, &mut dyn FnMut(EventKind), &mut dyn FnMut() -> bool) -> Result<bool> + Sync,
     {
         self.tell(None, EventKind::RunStarted(self.plan.info.clone()));
+        let tasks = &in_turns(tasks, threads)[..];
         let queue = Queue::new(tasks);
         let shared = SharedWork::new(self.plan, tasks);
         let thread = || std::thread::Builder::new().name(WORKER.into());
@@ -107,6 +108,26 @@ impl<'a> Engine<'a> {
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+}
+
+/// As many splits side by side as there are threads, each with one method after the other: the second finds the preparation and the
+/// first fit of its split done. Side by side, the methods of a split would each wait for the one or do the other again.
+fn in_turns(tasks: &[TaskId], threads: usize) -> Vec<TaskId> {
+    let mut by_split: Vec<Vec<TaskId>> = Vec::new();
+    for &task in tasks {
+        match by_split.iter_mut().find(|of_split| of_split[0].split == task.split) {
+            Some(of_split) => of_split.push(task),
+            None => by_split.push(vec![task]),
+        }
+    }
+    let mut order = Vec::with_capacity(tasks.len());
+    for side_by_side in by_split.chunks(threads.max(1)) {
+        let most = side_by_side.iter().map(Vec::len).max().unwrap_or_default();
+        for turn in 0..most {
+            order.extend(side_by_side.iter().filter_map(|of_split| of_split.get(turn)));
+        }
+    }
+    order
 }
 
 /// The tasks in order, each given out once.
@@ -197,6 +218,19 @@ mod tests {
         let mut options = RunOptions::default();
         options.split.splits = 3;
         Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn methods_of_a_split_take_turns() {
+        let tasks = plan().tasks();
+        let order = |threads| -> Vec<(usize, Method)> {
+            in_turns(&tasks, threads).iter().map(|task| (task.split, task.method)).collect()
+        };
+        let (crfe, rfe) = (Method::Crfe, Method::Rfe);
+        assert_eq!(in_turns(&tasks, 1), tasks);
+        assert_eq!(order(2), [(0, crfe), (1, crfe), (0, rfe), (1, rfe), (2, crfe), (2, rfe)]);
+        assert_eq!(in_turns(&tasks[1..2], 8), tasks[1..2]);
+        assert!(in_turns(&[], 2).is_empty());
     }
 
     #[test]
