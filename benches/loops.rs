@@ -59,5 +59,5 @@ fn rows_times_a_vector(bencher: divan::Bencher<'_, '_>, (rows, width, looked_at)
 #[divan::bench(args = [112, 208])]
 fn eight_changes_to_a_matrix(bencher: divan::Bencher<'_, '_>, size: usize) {
     let (mut cells, vectors) = (vec![1.0; size * size], vec![1e-3; 8 * size]);
-    bencher.bench_local(|| matrix_add_outers(&mut cells, &[1e-6; 8], divan::black_box(&vectors)));
+    bencher.bench_local(|| matrix_add_outers(&mut cells, &[1e-6; 8], divan::black_box(&vectors), false));
 }

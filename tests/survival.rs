@@ -168,20 +168,21 @@ fn fifty_kills_of_three_shards_change_no_byte() {
     assert_eq!(tables(scratch.path()), reference(SPLITS_KILLED));
 }
 
+/// The program with other signals to ignore than these tests have.
+fn started_by_env(option: &str, out: &Path) -> Child {
+    let run = command(out, SPLITS, &["--threads", "2"]);
+    let mut env = Command::new("env");
+    env.args([option, PROGRAM]).args(run.get_args()).stdout(Stdio::null()).stderr(Stdio::null());
+    env.spawn().unwrap()
+}
+
 #[test]
 fn a_signal_ends_in_order_and_the_run_goes_on_later() {
     let expected = reference(SPLITS);
     for (name, code) in [("-TERM", 143), ("-INT", 130), ("-HUP", 129)] {
         let scratch = tempfile::tempdir().unwrap();
         // Whatever these tests were started to ignore, the program was not.
-        let run = command(scratch.path(), SPLITS, &["--threads", "2"]);
-        let mut usual = Command::new("env");
-        usual
-            .args(["--default-signal", PROGRAM])
-            .args(run.get_args())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let mut child = usual.spawn().unwrap();
+        let mut child = started_by_env("--default-signal", scratch.path());
         assert!(grown(&mut child, scratch.path(), 8000), "it ended too soon");
         signal(&child, name);
         assert_eq!(child.wait().unwrap().code(), Some(code));
@@ -194,14 +195,7 @@ fn a_signal_ends_in_order_and_the_run_goes_on_later() {
 #[test]
 fn nohup_protects_a_run() {
     let scratch = tempfile::tempdir().unwrap();
-    let run = command(scratch.path(), SPLITS, &["--threads", "2"]);
-    let mut protected = Command::new("env");
-    protected
-        .args(["--ignore-signal=HUP", PROGRAM])
-        .args(run.get_args())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut child = protected.spawn().unwrap();
+    let mut child = started_by_env("--ignore-signal=HUP", scratch.path());
     assert!(grown(&mut child, scratch.path(), 8000), "it ended too soon");
     signal(&child, "-HUP");
     assert!(child.wait().unwrap().success());

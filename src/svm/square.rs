@@ -37,12 +37,12 @@ impl Square {
 
     /// self += Σ_l factor_l · u_l u_lᵀ of a symmetric matrix, the u_l one after the other.
     pub fn add_outers(&mut self, factors: &[f64], u: &[f64]) {
-        matrix_add_outers(&mut self.cells, factors, u);
+        matrix_add_outers(&mut self.cells, factors, u, false);
     }
 
     /// As [`Square::add_outers`], on and below the diagonal; what is above it loses its meaning.
     pub fn add_outers_below(&mut self, factors: &[f64], u: &[f64]) {
-        matrix_add_outers_below(&mut self.cells, factors, u);
+        matrix_add_outers(&mut self.cells, factors, u, true);
     }
 
     /// Copies what is below the diagonal to above it.
@@ -197,44 +197,22 @@ wide! {
 }
 
 wide! {
-    /// cells += Σ_l factor_l · u_l u_lᵀ of a square matrix, the u_l one after the other.
-    matrix_add_outers(cells: &mut [f64], factors: &[f64], u: &[f64]) {
+    /// cells += Σ_l factor_l · u_l u_lᵀ of a square matrix, the u_l one after the other; if `only_below`, on and below the diagonal,
+    /// and perhaps above it.
+    matrix_add_outers(cells: &mut [f64], factors: &[f64], u: &[f64], only_below: bool) {
         let size = u.len() / factors.len().max(1);
+        let end = |i: usize| if only_below { (i + 1).next_multiple_of(4).min(size) } else { size };
         let (mut fours, mut vectors) = (factors.chunks_exact(4), u.chunks_exact((4 * size).max(1)));
         for (f, four) in (&mut fours).zip(&mut vectors) {
-            let (a, b) = four.split_at(2 * size);
-            let ((a, b), (c, d)) = (a.split_at(size), b.split_at(size));
+            let [a, b, c, d] = four_rows(four, size, 0);
             for (i, row) in cells.chunks_exact_mut(size).enumerate() {
-                combine([f[0] * a[i], f[1] * b[i], f[2] * c[i], f[3] * d[i]], [a, b, c, d], row);
-            }
-        }
-        for (factor, u) in fours.remainder().iter().zip(vectors.remainder().chunks_exact(size.max(1))) {
-            for (row, u_i) in cells.chunks_exact_mut(size).zip(u) {
-                combine([factor * u_i], [u], row);
-            }
-        }
-    }
-}
-
-wide! {
-    /// cells += Σ_l factor_l · u_l u_lᵀ of a square matrix, the u_l one after the other; on and below the diagonal, and perhaps
-    /// above it.
-    matrix_add_outers_below(cells: &mut [f64], factors: &[f64], u: &[f64]) {
-        let size = u.len() / factors.len().max(1);
-        let (mut fours, mut vectors) = (factors.chunks_exact(4), u.chunks_exact((4 * size).max(1)));
-        for (f, four) in (&mut fours).zip(&mut vectors) {
-            let (a, b) = four.split_at(2 * size);
-            let ((a, b), (c, d)) = (a.split_at(size), b.split_at(size));
-            for (i, row) in cells.chunks_exact_mut(size).enumerate() {
-                let end = (i + 1).next_multiple_of(4).min(size);
-                let parts = [&a[..end], &b[..end], &c[..end], &d[..end]];
-                combine([f[0] * a[i], f[1] * b[i], f[2] * c[i], f[3] * d[i]], parts, &mut row[..end]);
+                let parts = [&a[..end(i)], &b[..end(i)], &c[..end(i)], &d[..end(i)]];
+                combine([f[0] * a[i], f[1] * b[i], f[2] * c[i], f[3] * d[i]], parts, &mut row[..end(i)]);
             }
         }
         for (factor, u) in fours.remainder().iter().zip(vectors.remainder().chunks_exact(size.max(1))) {
             for (i, (row, u_i)) in cells.chunks_exact_mut(size).zip(u).enumerate() {
-                let end = (i + 1).next_multiple_of(4).min(size);
-                combine([factor * u_i], [&u[..end]], &mut row[..end]);
+                combine([factor * u_i], [&u[..end(i)]], &mut row[..end(i)]);
             }
         }
     }
