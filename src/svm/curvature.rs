@@ -1,24 +1,21 @@
 //! H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, in the form that serves best: H itself while many rows come and
 //! go, its inverse when few do.
 
+use super::factor::Factor;
 use super::lagging::Lagging;
-use super::lanes::dot;
-use super::margin::Margin;
 use super::rows::{Rows, some_of};
-use super::square::Square;
+use super::symmetric::Symmetric;
 
 /// Rows that enter or leave H together.
 const BLOCK: usize = 16;
-/// Rows that enter or leave the inverse together.
-const BATCH: usize = 4;
 
 /// H of one machine.
 #[derive(Clone)]
 pub enum Curvature {
     /// It has to be made afresh.
     Unknown,
-    /// H, on and below the diagonal, by position of the columns present; then ones on the diagonal up to a row's width.
-    Itself(Square),
+    /// H, by position of the columns present; then ones on the diagonal up to a row's width.
+    Itself(Symmetric),
     /// H⁻¹, by slot.
     Inverse(Lagging),
 }
@@ -27,9 +24,10 @@ pub enum Curvature {
 #[derive(Clone, Default)]
 pub struct Shared {
     /// The costs of all rows, and H of all rows.
-    of_all: Option<(Vec<f64>, Square)>,
+    of_all: Option<(Vec<f64>, Symmetric)>,
+    /// Room to work in.
+    weights: Vec<f64>,
     vectors: Vec<f64>,
-    images: Vec<f64>,
 }
 
 /// Some training rows of one machine.
@@ -37,10 +35,54 @@ pub struct Shared {
 pub struct Support<'s> {
     /// The rows by slot.
     pub rows: &'s Rows,
-    /// Their costs.
-    pub margin: &'s Margin,
-    /// Whether a row is in H.
-    pub inside: &'s [bool],
+    /// Their costs, and whether they are inside.
+    pub states: &'s [State],
+}
+
+/// One training row of one machine.
+#[derive(Clone, Copy)]
+pub struct State {
+    /// ±1.
+    pub theta: f64,
+    /// 2C_i.
+    pub cost: f64,
+    /// Its decision value when it was last looked at.
+    pub decision: f64,
+    /// Whether it is held to have loss, and so is in H.
+    pub inside: bool,
+}
+
+impl State {
+    /// Whether it has loss by its decision value.
+    #[inline]
+    pub fn has_loss(&self) -> bool {
+        self.theta * self.decision < 1.0
+    }
+
+    /// How far its decision value is from the margin.
+    #[inline]
+    pub fn distance(&self) -> f64 {
+        (1.0 - self.theta * self.decision).abs()
+    }
+
+    /// The derivative of its loss, if it has any, by its decision value.
+    #[inline]
+    pub fn push(&self) -> f64 {
+        self.cost * (self.decision - self.theta)
+    }
+}
+
+impl Support<'_> {
+    /// How many rows are inside.
+    fn count(&self) -> usize {
+        self.states.iter().filter(|state| state.inside).count()
+    }
+
+    /// What a row that crossed the margin adds to H.
+    fn weight(&self, i: usize) -> f64 {
+        let State { cost, inside, .. } = self.states[i];
+        if inside { cost } else { -cost }
+    }
 }
 
 impl Shared {
@@ -56,11 +98,13 @@ impl Curvature {
         let size = support.rows.slots().len();
         match self {
             Self::Unknown => self.renew(support, shared),
-            Self::Itself(hessian) => add_rows(hessian, support, changed),
+            Self::Itself(hessian) if changed.len() < support.count() => add_rows(hessian, support, changed),
+            Self::Itself(_) => self.renew(support, shared),
             Self::Inverse(_) if changed.is_empty() => {}
             Self::Inverse(inverse) => {
-                let inside = support.inside.iter().filter(|&&inside| inside).count();
-                if changed.len() > (inside + 2 * size) / 4 || !update(inverse, support, changed, shared) {
+                if changed.len() > (support.count() + 2 * size) / 4
+                    || !update(inverse, support, changed, shared)
+                {
                     self.renew(support, shared);
                 }
             }
@@ -73,23 +117,21 @@ impl Curvature {
 
     /// H from scratch.
     pub fn renew(&mut self, support: Support<'_>, shared: &mut Shared) {
-        let rows: Vec<usize> = (0..support.inside.len()).filter(|&i| support.inside[i]).collect();
-        let is_all = rows.len() == support.inside.len();
+        let states = support.states;
+        let rows: Vec<usize> = (0..states.len()).filter(|&i| states[i].inside).collect();
+        let is_all = rows.len() == states.len();
         if let Some((costs, hessian)) = &shared.of_all
             && is_all
-            && *costs == support.margin.cost
+            && costs.iter().zip(states).all(|(cost, state)| *cost == state.cost)
         {
             *self = Self::Itself(hessian.clone());
             return;
         }
         // Of the size of a row by slot, for the sake of whole vectors.
-        let mut hessian = Square::zeros(support.rows.width());
+        let mut hessian = Symmetric::new(support.rows.width(), |i, j| f64::from(i == j));
         add_rows(&mut hessian, support, &rows);
-        for i in 0..hessian.size() {
-            hessian.row_mut(i)[i] += 1.0;
-        }
         if is_all {
-            shared.of_all = Some((support.margin.cost.clone(), hessian.clone()));
+            shared.of_all = Some((states.iter().map(|state| state.cost).collect(), hessian.clone()));
         }
         *self = Self::Itself(hessian);
     }
@@ -97,7 +139,7 @@ impl Curvature {
     /// H⁻¹, if it is not there yet. H ⪰ I: a factor fails only on values too large for the sum.
     pub fn invert(&mut self, rows: &Rows) {
         if let Self::Itself(hessian) = self {
-            let factor = std::mem::take(hessian).cholesky();
+            let factor = Factor::new(hessian);
             *self = factor.map_or(Self::Unknown, |factor| Self::Inverse(spread(&factor.inverse(), rows)));
         }
     }
@@ -110,7 +152,7 @@ impl Curvature {
             Self::Inverse(inverse) => inverse.times_into(gradient, direction),
             Self::Itself(hessian) => {
                 let mut solution = some_of(gradient, rows.slots(), rows.width());
-                if let Some(factor) = hessian.clone().cholesky() {
+                if let Some(factor) = Factor::new(hessian) {
                     factor.solve(&mut solution);
                     rows.slots().iter().zip(solution).for_each(|(&slot, value)| direction[slot] = value);
                 }
@@ -142,56 +184,40 @@ impl Curvature {
     }
 }
 
-/// Adds 2C_i x_i x_iᵀ of the rows that are inside, or takes it away of those that are not, on and below the diagonal.
-fn add_rows(hessian: &mut Square, support: Support<'_>, rows: &[usize]) {
+/// Adds 2C_i x_i x_iᵀ of the rows that are inside, or takes it away of those that are not.
+fn add_rows(hessian: &mut Symmetric, support: Support<'_>, rows: &[usize]) {
     let slots = support.rows.slots();
     let mut factors = Vec::with_capacity(BLOCK);
     let mut vectors = vec![0.0; BLOCK * hessian.size()];
     for block in rows.chunks(BLOCK) {
         factors.clear();
         for (&i, vector) in block.iter().zip(vectors.chunks_exact_mut(hessian.size())) {
-            let cost = support.margin.cost[i];
-            factors.push(if support.inside[i] { cost } else { -cost });
+            factors.push(support.weight(i));
             let row = support.rows.row(i);
             vector.iter_mut().zip(slots).for_each(|(value, &slot)| *value = row[slot]);
         }
-        hessian.add_outers_below(&factors, &vectors[..block.len() * hessian.size()]);
+        hessian.add_outers(&factors, &vectors[..block.len() * hessian.size()]);
     }
 }
 
-/// Takes rows into A or out of it; false if rounding stands against it.
+/// Takes rows into H⁻¹ or out of it; false if rounding stands against it. A row that leaves leaves H ⪰ I behind.
 fn update(inverse: &mut Lagging, support: Support<'_>, changed: &[usize], shared: &mut Shared) -> bool {
-    let Shared { vectors, images, .. } = shared;
-    let width = support.rows.width();
-    for batch in changed.chunks(BATCH) {
-        inverse.make_room(batch.len());
-        vectors.clear();
-        batch.iter().for_each(|&i| vectors.extend_from_slice(support.rows.row(i)));
-        images.resize(vectors.len(), 0.0);
-        inverse.images_into(vectors, images);
-        for ((&i, row), image) in
-            batch.iter().zip(vectors.chunks_exact(width)).zip(images.chunks_exact_mut(width))
-        {
-            inverse.correct(row, image);
-            let cost = support.margin.cost[i];
-            let weight = if support.inside[i] { cost } else { -cost };
-            let pivot = 1.0 + weight * dot(row, image);
-            // A leaving row leaves H ⪰ I, so the pivot is positive; near zero only rounding is left of it.
-            if pivot < 1e-8 {
-                return false;
-            }
-            inverse.change(-weight / pivot, image);
-        }
-    }
-    true
+    let Shared { weights, vectors, .. } = shared;
+    weights.clear();
+    weights.extend(changed.iter().map(|&i| support.weight(i)));
+    vectors.clear();
+    changed.iter().for_each(|&i| vectors.extend_from_slice(support.rows.row(i)));
+    inverse.follow(weights, vectors)
 }
 
 /// A matrix by position as one by slot.
-fn spread(matrix: &Square, rows: &Rows) -> Lagging {
-    let mut by_slot = Square::zeros(rows.width());
+fn spread(matrix: &Symmetric, rows: &Rows) -> Lagging {
+    let mut by_slot = Symmetric::zeros(rows.width());
     for (position, &slot) in rows.slots().iter().enumerate() {
-        let target = by_slot.row_mut(slot);
-        rows.slots().iter().zip(matrix.row(position)).for_each(|(&slot, &cell)| target[slot] = cell);
+        rows.slots()[..=position]
+            .iter()
+            .zip(matrix.row(position))
+            .for_each(|(&other, &cell)| by_slot.set(slot, other, cell));
     }
     Lagging::new(by_slot)
 }

@@ -8,7 +8,7 @@ use super::lagging::Lagging;
 use super::lanes::{axpy, dot, matrix_add_outer, matrix_times, rows_times, some_rows_times};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
 use super::solver::MARKS;
-use super::square::Square;
+use super::symmetric::Symmetric;
 use super::{Convergence, Drift, Problem, Watched};
 
 /// Warm-started Newton in Gram space. It does not hold the problem, so that it can be shared; every call is of the same one.
@@ -167,7 +167,8 @@ impl Gram {
         self.kernels = Kernels::new(problem, &self.columns, watched);
         self.fresh_at = self.columns.len();
         for machine in &mut self.machines {
-            machine.scale = self.kernels.own.whole().form(&machine.start);
+            self.kernels.own.times_into(&machine.start, &mut machine.change);
+            machine.scale = dot(&machine.start, &machine.change);
             machine.see(&self.kernels.own);
         }
     }
@@ -181,15 +182,16 @@ impl Gram {
 }
 
 /// K = X Xᵀ + 1 over the training rows, with some of the columns.
-pub(super) fn kernel(problem: &Problem<'_>, columns: &[usize]) -> Square {
-    let mut kernel = Square::ones(problem.y.len());
-    let mut features = Vec::new();
+pub(super) fn kernel(problem: &Problem<'_>, columns: &[usize]) -> Symmetric {
+    let mut kernel = Symmetric::new(problem.y.len(), |_, _| 1.0);
+    let width = kernel.width();
+    let mut features = vec![0.0; 4 * width];
     for some in columns.chunks(4) {
-        features.clear();
-        some.iter().for_each(|&column| features.extend_from_slice(problem.feature(column)));
-        kernel.add_outers_below(&[1.0; 4][..some.len()], &features);
+        for (padded, &column) in features.chunks_exact_mut(width).zip(some) {
+            padded[..problem.y.len()].copy_from_slice(problem.feature(column));
+        }
+        kernel.add_outers(&[1.0; 4][..some.len()], &features[..some.len() * width]);
     }
-    kernel.mirror();
     kernel
 }
 

@@ -1,4 +1,4 @@
 //! The hottest loops, for the benches.
 
 pub use super::lanes::some_rows_times;
-pub use super::square::matrix_add_outers;
+pub use super::symmetric::Symmetric;

@@ -1,9 +1,10 @@
 //! (K_SS + diag(1/2C_i))⁻¹ over the rows S with positive loss, kept up to date by rank-1 updates.
 
+use super::factor::Factor;
 use super::lagging::Lagging;
 use super::lanes::dot;
 use super::margin::Margin;
-use super::square::Square;
+use super::symmetric::Symmetric;
 
 /// A pivot that lost all but this share of its size to cancellation is not to be trusted.
 const LOST: f64 = 1e-8;
@@ -110,21 +111,17 @@ impl Inverse {
     fn rebuild(&mut self, margin: &Margin, kernel: &mut Lagging) {
         let rows: Vec<usize> = (0..self.support.len()).filter(|&i| margin.inside(i)).collect();
         let kernel = kernel.whole();
-        let mut system = Square::zeros(rows.len());
-        for (s, &i) in rows.iter().enumerate() {
-            let source = kernel.row(i);
-            let target = system.row_mut(s);
-            target.iter_mut().zip(&rows).for_each(|(cell, &j)| *cell = source[j]);
-            target[s] += margin.cost[i].recip();
-        }
+        let system = Symmetric::new(rows.len(), |s, t| {
+            let own = if s == t { margin.cost[rows[s]].recip() } else { 0.0 };
+            kernel.row(rows[s])[rows[t]] + own
+        });
         (0..self.support.len()).for_each(|i| self.support[i] = margin.inside(i));
-        let mut matrix = Square::zeros(self.support.len());
+        let mut matrix = Symmetric::zeros(self.support.len());
         // Without a factor the matrix stays zero, and the fit stalls openly.
-        if let Some(factor) = system.cholesky() {
+        if let Some(factor) = Factor::new(&system) {
             let inverse = factor.inverse();
             for (s, &i) in rows.iter().enumerate() {
-                let target = matrix.row_mut(i);
-                rows.iter().zip(inverse.row(s)).for_each(|(&j, &cell)| target[j] = cell);
+                rows[..=s].iter().zip(inverse.row(s)).for_each(|(&j, &cell)| matrix.set(i, j, cell));
             }
         }
         self.matrix = Lagging::new(matrix);

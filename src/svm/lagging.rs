@@ -1,24 +1,30 @@
 //! A symmetric matrix that takes its low-rank changes late: several at once cost little more than one.
 
 use super::lanes::{axpy, dot};
-use super::square::Square;
+use super::symmetric::Symmetric;
 
 /// Changes that may wait.
 const MOST: usize = 8;
+/// Vectors whose images are computed together.
+const BATCH: usize = 4;
+/// A pivot below this has lost its digits to cancellation.
+const LOST: f64 = 1e-8;
 
 /// A matrix and the changes Σ_l f_l v_l v_lᵀ that wait to be added to it.
 #[derive(Clone, Default)]
 pub struct Lagging {
-    matrix: Square,
+    matrix: Symmetric,
     factors: Vec<f64>,
     /// One after the other.
     vectors: Vec<f64>,
+    /// Room to work in.
+    images: Vec<f64>,
 }
 
 impl Lagging {
     /// A matrix with nothing waiting.
-    pub fn new(matrix: Square) -> Self {
-        Self { matrix, factors: Vec::with_capacity(MOST), vectors: Vec::new() }
+    pub fn new(matrix: Symmetric) -> Self {
+        Self { matrix, factors: Vec::with_capacity(MOST), vectors: Vec::new(), images: Vec::new() }
     }
 
     /// Rows and columns.
@@ -32,21 +38,21 @@ impl Lagging {
         self.correct(x, product);
     }
 
-    /// The products with up to four vectors, one after the other, without the changes that wait.
-    pub fn images_into(&self, x: &[f64], images: &mut [f64]) {
+    /// The products of the matrix, without the changes that wait, with several vectors, one after the other.
+    fn images_into(&self, x: &[f64], images: &mut [f64]) {
         let size = self.size();
-        if x.len() == 4 * size {
-            let (a, b) = x.split_at(2 * size);
-            let ((a, b), (c, d)) = (a.split_at(size), b.split_at(size));
-            self.matrix.times_four_into([a, b, c, d], images);
-        } else {
-            let pairs = x.chunks_exact(size).zip(images.chunks_exact_mut(size));
-            pairs.for_each(|(x, image)| self.matrix.times_into(x, image));
+        for (x, images) in x.chunks(2 * size).zip(images.chunks_mut(2 * size)) {
+            if x.len() == 2 * size {
+                let ((a, b), (first, second)) = (x.split_at(size), images.split_at_mut(size));
+                self.matrix.times_two_into([a, b], [first, second]);
+            } else {
+                self.matrix.times_into(x, images);
+            }
         }
     }
 
     /// Adds to a product with x what the changes that wait make of it.
-    pub fn correct(&self, x: &[f64], product: &mut [f64]) {
+    fn correct(&self, x: &[f64], product: &mut [f64]) {
         for (factor, v) in self.changes() {
             axpy(factor * dot(v, x), v, product);
         }
@@ -54,18 +60,19 @@ impl Lagging {
 
     /// Row j.
     pub fn row_into(&self, j: usize, row: &mut [f64]) {
-        row.copy_from_slice(self.matrix.row(j));
+        self.matrix.row_into(j, row);
         for (factor, v) in self.changes() {
             axpy(factor * v[j], v, row);
         }
     }
 
     fn changes(&self) -> impl Iterator<Item = (f64, &[f64])> {
-        self.factors.iter().copied().zip(self.vectors.chunks_exact(self.size().max(1)))
+        let vectors = self.vectors.chunks_exact(self.matrix.width().max(1));
+        self.factors.iter().copied().zip(vectors.map(|v| &v[..self.size()]))
     }
 
     /// Makes sure that so many changes can be taken without touching the matrix.
-    pub fn make_room(&mut self, changes: usize) {
+    fn make_room(&mut self, changes: usize) {
         if self.factors.len() + changes > MOST {
             self.add_up();
         }
@@ -76,6 +83,33 @@ impl Lagging {
         self.make_room(1);
         self.factors.push(factor);
         self.vectors.extend_from_slice(v);
+        self.vectors.resize(self.factors.len() * self.matrix.width(), 0.0);
+    }
+
+    /// Of an inverse H⁻¹ makes that of H + Σ_l weight_l · x_l x_lᵀ, the x_l one after the other. Where that is not clearly positive
+    /// definite it gives up half-way, and tells so.
+    pub fn follow(&mut self, weights: &[f64], x: &[f64]) -> bool {
+        let size = self.size();
+        let mut images = std::mem::take(&mut self.images);
+        let mut is_clear = true;
+        for (weights, x) in weights.chunks(BATCH).zip(x.chunks(BATCH * size.max(1))) {
+            self.make_room(weights.len());
+            images.resize(x.len(), 0.0);
+            self.images_into(x, &mut images);
+            let pairs = x.chunks_exact(size).zip(images.chunks_exact_mut(size));
+            for (weight, (x, image)) in weights.iter().zip(pairs) {
+                // Those of this batch that went before count, too.
+                self.correct(x, image);
+                let pivot = 1.0 + weight * dot(x, image);
+                is_clear &= pivot >= LOST;
+                self.change(-weight / pivot, image);
+            }
+            if !is_clear {
+                break;
+            }
+        }
+        self.images = images;
+        is_clear
     }
 
     /// The sum of the diagonal.
@@ -84,7 +118,7 @@ impl Lagging {
     }
 
     /// The matrix, with nothing waiting.
-    pub fn whole(&mut self) -> &Square {
+    pub fn whole(&mut self) -> &Symmetric {
         self.add_up();
         &self.matrix
     }
@@ -92,7 +126,7 @@ impl Lagging {
     /// Sets row and column j to zero.
     pub fn clear(&mut self, j: usize) {
         self.matrix.clear(j);
-        self.vectors.chunks_exact_mut(self.matrix.size()).for_each(|v| v[j] = 0.0);
+        self.vectors.chunks_exact_mut(self.matrix.width()).for_each(|v| v[j] = 0.0);
     }
 
     /// Adds what waits.
@@ -102,14 +136,14 @@ impl Lagging {
         self.vectors.clear();
     }
 
-    /// Some of its rows and columns, in a matrix of another size, the rest of which is zero.
+    /// Some of its rows and columns (ascending), in a matrix of another size, the rest of which is zero.
     #[must_use]
     pub fn some(mut self, which: &[usize], size: usize) -> Self {
         self.add_up();
-        let mut matrix = Square::zeros(size);
+        let mut matrix = Symmetric::zeros(size);
         for (at, &i) in which.iter().enumerate() {
             let source = self.matrix.row(i);
-            matrix.row_mut(at).iter_mut().zip(which).for_each(|(cell, &j)| *cell = source[j]);
+            which[..=at].iter().enumerate().for_each(|(to, &j)| matrix.set(at, to, source[j]));
         }
         Self::new(matrix)
     }
@@ -120,16 +154,24 @@ mod tests {
     use super::*;
 
     /// A matrix of ones that took some changes, late and at once.
-    fn late_and_soon(size: usize, changes: usize) -> (Lagging, Square) {
-        let (mut late, mut soon) = (Lagging::new(Square::ones(size)), Square::ones(size));
+    fn late_and_soon(size: usize, changes: usize) -> (Lagging, Symmetric) {
+        let ones = Symmetric::new(size, |_, _| 1.0);
+        let (mut late, mut soon) = (Lagging::new(ones.clone()), ones);
         for change in 1..=changes {
             let t = change as f64;
-            let v: Vec<f64> = (0..size).map(|i| if i % 3 == 0 { t } else { 1.0 - i as f64 }).collect();
+            let mut v: Vec<f64> = (0..size).map(|i| if i % 3 == 0 { t } else { 1.0 - i as f64 }).collect();
             let factor = if change.is_multiple_of(2) { t } else { -t };
             late.change(factor, &v);
+            v.resize(soon.width(), 0.0);
             soon.add_outers(&[factor], &v);
         }
         (late, soon)
+    }
+
+    fn row_of(matrix: &Symmetric, j: usize) -> Vec<f64> {
+        let mut row = vec![0.0; matrix.size()];
+        matrix.row_into(j, &mut row);
+        row
     }
 
     #[test]
@@ -138,25 +180,48 @@ mod tests {
         for (size, changes) in [(1, 3), (5, 8), (9, 9), (40, 21)] {
             let (mut late, soon) = late_and_soon(size, changes);
             let x: Vec<f64> = (0..size).map(|i| i as f64 - 2.0).collect();
-            let mut product = vec![0.0; size];
+            let (mut product, mut expected) = (vec![0.0; size], vec![0.0; size]);
             late.times_into(&x, &mut product);
-            assert_eq!(product, soon.times(&x));
+            soon.times_into(&x, &mut expected);
+            assert_eq!(product, expected);
             let mut row = vec![0.0; size];
             for j in 0..size {
                 late.row_into(j, &mut row);
-                assert_eq!(row, soon.row(j));
+                assert_eq!(row, row_of(&soon, j));
             }
             assert_eq!(late.trace(), soon.trace());
-            let vectors: Vec<f64> = (0..4 * size).map(|i| (i % 7) as f64).collect();
-            let mut images = vec![0.0; 4 * size];
-            late.images_into(&vectors, &mut images);
-            for (x, image) in vectors.chunks_exact(size).zip(images.chunks_exact_mut(size)) {
-                late.correct(x, image);
-                assert_eq!(image, soon.times(x));
-            }
             for j in 0..size {
-                assert_eq!(late.whole().row(j), soon.row(j));
+                assert_eq!(row_of(late.whole(), j), row_of(&soon, j));
             }
+        }
+    }
+
+    #[test]
+    fn an_inverse_follows() {
+        for changes in 1..=11 {
+            // (I + Σ w x xᵀ) times what is claimed to be its inverse.
+            let size = 6;
+            let vector = |l: usize| (0..size).map(|i| ((i * (l + 2)) % 5) as f64 - 2.0).collect::<Vec<f64>>();
+            let weights: Vec<f64> = (0..changes).map(|l| 1.0 + (l % 3) as f64).collect();
+            let x: Vec<f64> = (0..changes).flat_map(vector).collect();
+            let mut inverse = Lagging::new(Symmetric::new(size, |i, j| f64::from(i == j)));
+            assert!(inverse.follow(&weights, &x));
+            let matrix = Symmetric::new(size, |i, j| {
+                let added = |l: usize| weights[l] * vector(l)[i] * vector(l)[j];
+                f64::from(i == j) + (0..changes).map(added).sum::<f64>()
+            });
+            for j in 0..size {
+                let mut unit = vec![0.0; size];
+                matrix.times_into(&row_of(inverse.whole(), j), &mut unit);
+                for (i, &cell) in unit.iter().enumerate() {
+                    // Condition numbers are below 10³.
+                    assert!((cell - f64::from(i == j)).abs() < 1e-12, "{changes} {i} {j}: {cell}");
+                }
+            }
+            // What came can go; what never came cannot.
+            let back: Vec<f64> = weights.iter().map(|weight| -weight).collect();
+            assert!(inverse.follow(&back, &x));
+            assert!(!inverse.follow(&[-1.0], &[1.0; 6]));
         }
     }
 
@@ -170,6 +235,7 @@ mod tests {
         let some = late.some(&[0, 2, 7], 4);
         let mut row = vec![0.0; 4];
         some.row_into(1, &mut row);
-        assert_eq!(row, [soon.row(2)[0], soon.row(2)[2], soon.row(2)[7], 0.0]);
+        let expected = row_of(&soon, 2);
+        assert_eq!(row, [expected[0], expected[2], expected[7], 0.0]);
     }
 }

@@ -1,7 +1,7 @@
 //! The inner loops on vectors and rows of matrices. Sums run in eight fixed lanes and multiplications are never fused with
 //! additions, so the result has the same bits on every machine: wider vectors, chosen at run time, change only the speed.
 
-const LANES: usize = 8;
+pub const LANES: usize = 8;
 
 /// Makes a function of its body twice, the second time for the 256-bit vectors of AVX2 (without FMA), and calls the one that
 /// the processor can run. `dots` and `combine` in the body are the ones that go with it.
@@ -14,7 +14,7 @@ macro_rules! wide {
                 #[target_feature(enable = "avx2")]
                 fn avx2($($argument: $type),*) $(-> $result)? {
                     #[allow(unused_imports, reason = "not every body needs it")]
-                    use $crate::svm::lanes::avx2::{combine, dots};
+                    use $crate::svm::lanes::avx2::{combine, dots, halves, load, plus, splat, store, sum_each, times};
                     $body
                 }
                 if std::arch::is_x86_feature_detected!("avx2") {
@@ -23,7 +23,7 @@ macro_rules! wide {
                 }
             }
             #[allow(unused_imports, reason = "not every body needs it")]
-            use $crate::svm::lanes::plain::{combine, dots};
+            use $crate::svm::lanes::plain::{combine, dots, halves, load, plus, splat, store, sum_each, times};
             $body
         }
     };
@@ -32,7 +32,65 @@ macro_rules! wide {
 pub(super) use wide;
 
 pub(super) mod plain {
-    use super::LANES;
+    use super::{LANES, TABLE};
+
+    /// Four numbers that are worked on at once.
+    type Four = [f64; 4];
+
+    #[inline(always)]
+    pub fn load(from: &[f64; 4]) -> Four {
+        *from
+    }
+
+    #[inline(always)]
+    pub fn store(to: &mut [f64; 4], four: Four) {
+        *to = four;
+    }
+
+    /// The same number four times.
+    #[inline(always)]
+    pub fn splat(value: f64) -> Four {
+        [value; 4]
+    }
+
+    #[inline(always)]
+    pub fn plus(a: Four, b: Four) -> Four {
+        std::array::from_fn(|lane| a[lane] + b[lane])
+    }
+
+    #[inline(always)]
+    pub fn times(a: Four, b: Four) -> Four {
+        std::array::from_fn(|lane| a[lane] * b[lane])
+    }
+
+    #[inline(always)]
+    pub fn halves(x: &[f64; LANES]) -> [Four; 2] {
+        [[x[0], x[1], x[2], x[3]], [x[4], x[5], x[6], x[7]]]
+    }
+
+    /// The sum of each of four fours.
+    #[inline(always)]
+    pub fn sum_each(fours: [Four; 4]) -> Four {
+        fours.map(|[a, b, c, d]| (a + b) + (c + d))
+    }
+
+    /// As [`super::find_within`], from an i on, when some are found already; tells how many are then.
+    #[inline(always)]
+    pub fn find_within(
+        room: &[f32],
+        seen: &[u8],
+        reach: &[f32; TABLE],
+        start: usize,
+        found: &mut [usize],
+        mut count: usize,
+    ) -> usize {
+        // Every i is written down and kept or not: a branch here would be guessed wrongly too often.
+        for (i, (room, &seen)) in room.iter().zip(seen).enumerate().skip(start) {
+            found[count] = i;
+            count += usize::from(*room <= reach[usize::from(seen) % TABLE]);
+        }
+        count
+    }
 
     /// R sums Σ a_i b_i with one b: each has the bits of [`super::dot`], and they do not wait for one another.
     #[inline(always)]
@@ -81,12 +139,78 @@ pub(super) mod plain {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2 {
     use std::arch::x86_64::{
-        __m256d, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd,
-        _mm256_castpd256_pd128, _mm256_extractf128_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_mul_pd,
-        _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
+        __m256, __m256d, _CMP_LE_OQ, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_cvtsi32_si128,
+        _mm_cvtsi64_si128, _mm_unpackhi_pd, _mm256_add_epi64, _mm256_add_pd, _mm256_blend_pd,
+        _mm256_blendv_ps, _mm256_castpd256_pd128, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_cvtepu8_epi32,
+        _mm256_cvtepu8_epi64, _mm256_extractf128_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_loadu_ps,
+        _mm256_movemask_ps, _mm256_mul_pd, _mm256_permute2f128_pd, _mm256_permutevar8x32_ps,
+        _mm256_set1_epi64x, _mm256_set1_pd, _mm256_setzero_pd, _mm256_slli_epi32, _mm256_storeu_pd,
+        _mm256_storeu_si256,
     };
 
-    use super::LANES;
+    use super::{LANES, TABLE};
+
+    /// Where the bits of a byte are set, from the lowest on.
+    const SET_BITS: [[u8; 8]; 256] = {
+        let mut table = [[0; 8]; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            let (mut bit, mut count) = (0, 0);
+            while bit < 8 {
+                if byte >> bit & 1 == 1 {
+                    table[byte][count] = bit;
+                    count += 1;
+                }
+                bit += 1;
+            }
+            byte += 1;
+        }
+        table
+    };
+
+    /// As the plain one, from the start.
+    #[target_feature(enable = "avx2,popcnt")]
+    pub fn find_within(room: &[f32], seen: &[u8], reach: &[f32; TABLE], found: &mut [usize]) -> usize {
+        let (room_blocks, _) = room.as_chunks::<8>();
+        let (seen_blocks, _) = seen.as_chunks::<8>();
+        let (low, high) = reach.split_at(TABLE / 2);
+        let (low, high) = (load_single(low), load_single(high));
+        let mut count = 0;
+        for (block, (room, seen)) in room_blocks.iter().zip(seen_blocks).enumerate() {
+            let seen = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(*seen)));
+            let (low, high) = (_mm256_permutevar8x32_ps(low, seen), _mm256_permutevar8x32_ps(high, seen));
+            // Bit 3 tells which half of the table is meant.
+            let reach = _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(seen)));
+            let within = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(load_single(room), reach));
+            let places = &SET_BITS[within as usize % 256];
+            let start = _mm256_set1_epi64x(8 * block as i64);
+            let Some(target) = found[count..].first_chunk_mut::<8>() else { break };
+            for half in 0..2 {
+                let four =
+                    [places[4 * half], places[4 * half + 1], places[4 * half + 2], places[4 * half + 3]];
+                let four = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes(four)));
+                #[expect(unsafe_code, reason = "there is room for the eight")]
+                unsafe {
+                    _mm256_storeu_si256(
+                        target.as_mut_ptr().add(4 * half).cast(),
+                        _mm256_add_epi64(start, four),
+                    );
+                }
+            }
+            count += within.count_ones() as usize;
+        }
+        super::plain::find_within(room, seen, reach, 8 * room_blocks.len(), found, count)
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn load_single(from: &[f32]) -> __m256 {
+        let from: &[f32; 8] = from.first_chunk().expect("eight to be read");
+        #[expect(unsafe_code, reason = "there are eight to be read")]
+        unsafe {
+            _mm256_loadu_ps(from.as_ptr())
+        }
+    }
 
     /// The same as the plain one, to the bit. Written out, for the compiler makes vectors across the R sums and shuffles.
     #[target_feature(enable = "avx2")]
@@ -163,7 +287,35 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn store(to: &mut [f64; 4], vector: __m256d) {
+    pub fn splat(value: f64) -> __m256d {
+        _mm256_set1_pd(value)
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub fn plus(a: __m256d, b: __m256d) -> __m256d {
+        _mm256_add_pd(a, b)
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub fn times(a: __m256d, b: __m256d) -> __m256d {
+        _mm256_mul_pd(a, b)
+    }
+
+    /// The same as the plain one, to the bit.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub fn sum_each(fours: [__m256d; 4]) -> __m256d {
+        // (a₀ b₀ a₂ b₂) and (c₀ d₀ c₂ d₂), where 0 and 2 are the sums of the lower and the upper pair.
+        let (ab, cd) = (_mm256_hadd_pd(fours[0], fours[1]), _mm256_hadd_pd(fours[2], fours[3]));
+        let crossed = _mm256_permute2f128_pd::<0x21>(ab, cd);
+        _mm256_add_pd(_mm256_blend_pd::<0b1100>(ab, cd), crossed)
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub fn store(to: &mut [f64; 4], vector: __m256d) {
         #[expect(unsafe_code, reason = "there is room for the four")]
         unsafe {
             _mm256_storeu_pd(to.as_mut_ptr(), vector);
@@ -172,7 +324,7 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn load(from: &[f64; 4]) -> __m256d {
+    pub fn load(from: &[f64; 4]) -> __m256d {
         #[expect(unsafe_code, reason = "there are four to be read")]
         unsafe {
             _mm256_loadu_pd(from.as_ptr())
@@ -181,7 +333,7 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn halves(x: &[f64; LANES]) -> [__m256d; 2] {
+    pub fn halves(x: &[f64; LANES]) -> [__m256d; 2] {
         let (fours, _) = x.as_chunks::<4>();
         [load(&fours[0]), load(&fours[1])]
     }
@@ -266,6 +418,20 @@ wide! {
     }
 }
 
+/// Entries of a table of reaches.
+pub const TABLE: usize = 16;
+
+/// Finds the i with room_i ≤ reach[seen_i], ascending, and tells how many there are; every seen_i is below [`TABLE`]. There is
+/// room for all i and [`LANES`] more.
+pub fn find_within(room: &[f32], seen: &[u8], reach: &[f32; TABLE], found: &mut [usize]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        #[expect(unsafe_code, reason = "the processor was asked whether it has AVX2")]
+        return unsafe { avx2::find_within(room, seen, reach, found) };
+    }
+    plain::find_within(room, seen, reach, 0, found, 0)
+}
+
 wide! {
     /// y += factor · x.
     axpy(factor: f64, x: &[f64], y: &mut [f64]) {
@@ -292,16 +458,42 @@ wide! {
 }
 
 wide! {
-    /// products_i = row_i · x over some rows of a matrix of x.len() columns.
+    /// products_i = row_i · x over some rows of a matrix of x.len() columns, each with the bits of [`dot`].
     some_rows_times(cells: &[f64], rows: &[usize], x: &[f64], products: &mut [f64]) {
         let row = |i: usize| &cells[i * x.len()..(i + 1) * x.len()];
-        let mut four = rows.chunks_exact(4);
-        let mut sums = products.chunks_exact_mut(4);
-        for (four, sums) in (&mut four).zip(&mut sums) {
-            sums.copy_from_slice(&dots([row(four[0]), row(four[1]), row(four[2]), row(four[3])], x));
+        let (whole, tail) = x.as_chunks::<LANES>();
+        let (four_rows, rest) = rows.as_chunks::<4>();
+        let (four_products, rest_products) = products[..rows.len()].as_chunks_mut::<4>();
+        for (&[i, j, k, l], products) in four_rows.iter().zip(four_products) {
+            let (i, j, k, l) = (row(i), row(j), row(k), row(l));
+            let (a, b) = (&i.as_chunks::<LANES>().0[..whole.len()], &j.as_chunks::<LANES>().0[..whole.len()]);
+            let (c, d) = (&k.as_chunks::<LANES>().0[..whole.len()], &l.as_chunks::<LANES>().0[..whole.len()]);
+            let (mut low, mut high) = ([splat(0.0); 4], [splat(0.0); 4]);
+            for at in 0..whole.len() {
+                let [x, y] = halves(&whole[at]);
+                let (a, b, c, d) = (halves(&a[at]), halves(&b[at]), halves(&c[at]), halves(&d[at]));
+                low = [
+                    plus(low[0], times(a[0], x)),
+                    plus(low[1], times(b[0], x)),
+                    plus(low[2], times(c[0], x)),
+                    plus(low[3], times(d[0], x)),
+                ];
+                high = [
+                    plus(high[0], times(a[1], y)),
+                    plus(high[1], times(b[1], y)),
+                    plus(high[2], times(c[1], y)),
+                    plus(high[3], times(d[1], y)),
+                ];
+            }
+            store(products, plus(sum_each(low), sum_each(high)));
+            if !tail.is_empty() {
+                for (product, row) in products.iter_mut().zip([i, j, k, l]) {
+                    *product += self::tail(row, tail);
+                }
+            }
         }
-        for (&i, sum) in four.remainder().iter().zip(sums.into_remainder()) {
-            *sum = dots([row(i)], x)[0];
+        for (&i, product) in rest.iter().zip(rest_products) {
+            *product = dots([row(i)], x)[0];
         }
     }
 }
@@ -493,6 +685,45 @@ mod tests {
             assert_eq!(plain::dots(a, &rows[4]).map(f64::to_bits), sums.map(f64::to_bits));
             let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
             assert_eq!(bits(&narrow), bits(&wide), "{length}");
+        }
+    }
+
+    #[test]
+    fn products_of_some_rows_have_the_bits_of_dot() {
+        let value = |i: usize| ((i * 2_654_435_761) % 1_000_003) as f64 / 7.0 - 70_000.0;
+        for width in [1, 7, 8, 16, 21] {
+            let cells: Vec<f64> = (0..9 * width).map(value).collect();
+            let x: Vec<f64> = (0..width).map(|i| value(i + 5000)).collect();
+            for rows in [vec![], vec![3], vec![8, 0, 5, 2], vec![1, 7, 0, 3, 4, 4]] {
+                let mut products = vec![0.0; rows.len()];
+                some_rows_times(&cells, &rows, &x, &mut products);
+                for (&i, product) in rows.iter().zip(products) {
+                    assert_eq!(
+                        product.to_bits(),
+                        dot(&cells[i * width..(i + 1) * width], &x).to_bits(),
+                        "{width} {i}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn finds_what_is_within_reach() {
+        let reach: [f32; TABLE] = std::array::from_fn(|mark| mark as f32);
+        for length in 0..50 {
+            let seen: Vec<u8> = (0..length).map(|i| (i * 7 % 16) as u8).collect();
+            let mut room: Vec<f32> = (0..length).map(|i| (i * 5 % 17) as f32).collect();
+            if let Some(room) = room.get_mut(9) {
+                *room = f32::NAN;
+            }
+            let expected: Vec<usize> =
+                (0..length).filter(|&i| room[i] <= reach[usize::from(seen[i])]).collect();
+            let mut found = vec![0; length + LANES];
+            let count = find_within(&room, &seen, &reach, &mut found);
+            assert_eq!(found[..count], expected);
+            let count = plain::find_within(&room, &seen, &reach, 0, &mut found, 0);
+            assert_eq!(found[..count], expected);
         }
     }
 

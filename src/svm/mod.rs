@@ -1,7 +1,9 @@
 //! Linear one-vs-all support vector machines along an elimination path. Knows nothing of features' meaning or of files.
 
+mod aligned;
 mod curvature;
 mod exact;
+mod factor;
 mod gram;
 #[doc(hidden)]
 pub mod hot;
@@ -12,8 +14,9 @@ mod linfa;
 mod margin;
 mod newton;
 mod rows;
+mod sight;
 mod solver;
-mod square;
+mod symmetric;
 mod woodbury;
 
 use exact::Exact;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::Problem;
+use super::aligned::Aligned;
 use super::lanes::{dot, some_rows_times};
 
 /// Slots come in multiples of this.
@@ -17,7 +18,7 @@ const BLOCK: usize = 64;
 #[derive(Clone)]
 pub struct Rows {
     /// Shared with copies until one of them closes up.
-    cells: Arc<Vec<f64>>,
+    cells: Arc<Aligned>,
     width: usize,
     /// Where the bias and the columns present are.
     slots: Vec<usize>,
@@ -32,7 +33,7 @@ impl Rows {
     pub fn new(problem: &Problem<'_>, columns: &[usize]) -> Self {
         let (count, used) = (problem.y.len(), columns.len() + 1);
         let width = used.next_multiple_of(PADDING);
-        let mut cells = vec![0.0; count * width];
+        let mut cells = Aligned::zeros(count * width);
         // Block by block, so that the rows that are written stay in the cache while the columns pass by.
         for (block, rows) in cells.chunks_mut(BLOCK * width).enumerate() {
             rows.chunks_exact_mut(width).for_each(|row| row[0] = 1.0);
@@ -94,7 +95,8 @@ impl Rows {
         if 16 * width > 15 * self.width {
             return None;
         }
-        let cells = Arc::make_mut(&mut self.cells);
+        let aligned = Arc::make_mut(&mut self.cells);
+        let cells = &mut aligned[..];
         for i in 0..self.inverse_lengths.len() {
             for (at, &slot) in self.slots.iter().enumerate() {
                 cells[i * width + at] = cells[i * self.width + slot];
@@ -103,7 +105,7 @@ impl Rows {
             row[self.slots.len()..].fill(0.0);
             self.inverse_lengths[i] = dot(row, row).sqrt().recip();
         }
-        cells.truncate(self.inverse_lengths.len() * width);
+        aligned.truncate(self.inverse_lengths.len() * width);
         self.width = width;
         self.gone.clear();
         let kept = std::mem::take(&mut self.slots);
