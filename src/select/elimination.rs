@@ -310,22 +310,22 @@ impl<'a> Elimination<'a> {
     }
 
     /// Sums a quantity of columns and their weights by class over the columns of a unit.
+    #[inline]
     fn over_columns(&self, unit: usize, of_column: impl Fn(usize, &[f64]) -> f64) -> f64 {
-        let mut weights = [0.0; FEW_CLASSES];
-        let mut many = Vec::new();
-        let classes = self.settings.measure.classes;
-        let weights = if classes <= FEW_CLASSES {
-            &mut weights[..classes]
-        } else {
-            many.resize(classes, 0.0);
-            &mut many[..]
+        let sum = |weights: &mut [f64]| {
+            let mut sum = 0.0;
+            for &j in self.columns_of(unit) {
+                self.solver.weights_of(j, weights);
+                sum += of_column(j, weights);
+            }
+            sum
         };
-        let mut sum = 0.0;
-        for &j in self.columns_of(unit) {
-            self.solver.weights_of(j, weights);
-            sum += of_column(j, weights);
+        // Few classes need no allocation, two no loop.
+        match self.settings.measure.classes {
+            2 => sum(&mut [0.0; 2]),
+            classes @ ..=FEW_CLASSES => sum(&mut [0.0; FEW_CLASSES][..classes]),
+            classes => sum(&mut vec![0.0; classes]),
         }
-        sum
     }
 
     fn columns_of(&self, unit: usize) -> &[usize] {

@@ -63,6 +63,7 @@ impl<'a> Exact<'a> {
         self.route = Route::Primal(Box::new(Newton::warm(&self.problem, columns.to_vec(), models)));
     }
 
+    #[inline]
     fn of_machine(&self, machine: usize, column: usize) -> f64 {
         match &self.route {
             Route::Start(_) => 0.0,

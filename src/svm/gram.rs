@@ -16,7 +16,7 @@ use super::{Convergence, Drift, Problem, Watched};
 pub struct Gram {
     columns: Vec<usize>,
     kernels: Kernels,
-    /// Columns at the last computation of the kernels from the data: downdates drift, so they are renewed at half of them.
+    /// Columns at the last computation of the kernels from the data: downdates drift, so they are renewed at a quarter of them.
     fresh_at: usize,
     machines: Vec<Machine>,
 }
@@ -115,6 +115,7 @@ impl Gram {
     }
 
     /// The weights of a column by machine.
+    #[inline]
     pub fn weight(&self, problem: &Problem<'_>, machine: usize, column: usize) -> f64 {
         dot(problem.feature(column), &self.machines[machine].a)
     }
@@ -155,7 +156,7 @@ impl Gram {
         if self.fresh_at == 0 || self.columns.len() == before {
             return;
         }
-        if self.columns.len() <= self.fresh_at / 2 {
+        if self.columns.len() <= self.fresh_at / 4 {
             self.refresh(problem, watched);
         } else {
             self.machines.iter_mut().for_each(|machine| machine.see(&self.kernels.own));
