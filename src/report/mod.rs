@@ -10,6 +10,7 @@ mod progress;
 mod reproduce;
 mod summary;
 mod tables;
+mod together;
 
 pub use answer::{
     Achieved, Answer, ChosenFeature, MethodAnswer, RuleSize, common_sizes, one_se, visited_sizes,
@@ -21,6 +22,7 @@ pub use progress::{Progress, Reading};
 pub use reproduce::SCRIPT;
 pub use summary::summary;
 pub use tables::{TABLES, write_tables};
+use together::{Job, together};
 
 use std::path::Path;
 
@@ -42,23 +44,24 @@ pub fn outputs() -> Vec<String> {
 /// Writes everything that stays of a run into its directory: tables, figures and the page. Without a plan (the data are
 /// not at hand) what needs the rows is left out.
 pub fn write_report(directory: &Path, history: &History, plan: Option<&Plan>) -> Result<()> {
-    // Half the time is the tables', and they need nothing of the rest: they have their own thread, if it is to be had.
-    std::thread::scope(|scope| {
-        let tables = || write_tables(directory, history, plan);
-        match std::thread::Builder::new().spawn_scoped(scope, tables) {
-            Ok(thread) => {
-                let page = write_page(directory, history, plan);
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(page)
-            }
-            Err(_) => tables().and_then(|()| write_page(directory, history, plan)),
-        }
-    })
+    let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
+        return Err(Error::internal("there is no run to report"));
+    };
+    let tables = tables::Tables { history, info, answer: &answer, directory };
+    let mut jobs: Vec<Job<'_>> = vec![Box::new(|| write_page(directory, history, info, &answer, plan))];
+    jobs.extend(tables.jobs(plan));
+    together(&jobs)
 }
 
 /// The figures, the script and the page.
-fn write_page(directory: &Path, history: &History, plan: Option<&Plan>) -> Result<()> {
-    let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else { return Ok(()) };
-    let figures = figures(history, &answer)?;
+fn write_page(
+    directory: &Path,
+    history: &History,
+    info: &RunInfo,
+    answer: &Answer,
+    plan: Option<&Plan>,
+) -> Result<()> {
+    let figures = figures(history, answer)?;
     write_figures(directory, &figures)?;
     let script = reproduce::script(history, plan)?;
     match &script {
@@ -67,7 +70,7 @@ fn write_page(directory: &Path, history: &History, plan: Option<&Plan>) -> Resul
         Err(_) => drop(std::fs::remove_file(directory.join(SCRIPT))),
     }
     let script = script.as_deref().map_err(|reason| *reason);
-    let page = html::page(&html::Material { history, info, answer: &answer, figures: &figures, script });
+    let page = html::page(&html::Material { history, info, answer, figures: &figures, script });
     files::write_whole(directory, PAGE, page.as_bytes())
 }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use super::answer::{Answer, common_sizes, has_band, sizes_by_split};
 use super::files::write_whole;
 use super::pairs::Pair;
+use super::together::{Job, together};
 use crate::error::{Error, Result};
 use crate::evaluate::{Bootstrap, agreement_by_size, coverage_band, frequency_at_size, similarity_by_size};
 use crate::history::{History, Trace};
@@ -44,25 +45,7 @@ pub fn write_tables(directory: &Path, history: &History, plan: Option<&Plan>) ->
     let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
         return Err(Error::internal("there is no run to write tables of"));
     };
-    let tables = Tables { history, info, answer: &answer, directory };
-    tables.text("manifest.json", &pretty(&tables.manifest()))?;
-    tables.text("summary.json", &pretty(&answer))?;
-    tables.text("summary.txt", &super::summary(&answer))?;
-    let selected: String = answer.selected().iter().map(|feature| format!("{}\n", feature.name)).collect();
-    tables.text("selected.txt", &selected)?;
-    tables.csv("metrics.csv", Tables::metrics)?;
-    tables.csv("per_class.csv", Tables::per_class)?;
-    tables.csv("trace.csv", Tables::trace)?;
-    tables.csv("ranking.csv", Tables::ranking)?;
-    tables.csv("consistency.csv", Tables::consistency)?;
-    tables.csv("similarity.csv", Tables::similarity)?;
-    tables.csv("selection.csv", Tables::selection)?;
-    tables.csv("stopping.csv", Tables::stopping)?;
-    tables.csv("compare.csv", Tables::compare)?;
-    match plan {
-        Some(plan) => tables.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan)),
-        None => Ok(()),
-    }
+    together(&Tables { history, info, answer: &answer, directory }.jobs(plan))
 }
 
 fn pretty(value: &impl serde::Serialize) -> String {
@@ -117,14 +100,52 @@ enum Cell<'a> {
     Flag(bool),
 }
 
-struct Tables<'a> {
-    history: &'a History,
-    info: &'a RunInfo,
-    answer: &'a Answer,
-    directory: &'a Path,
+/// What tables are made of, and where.
+pub struct Tables<'a> {
+    /// Everything that happened.
+    pub history: &'a History,
+    /// What was run.
+    pub info: &'a RunInfo,
+    /// What came of it.
+    pub answer: &'a Answer,
+    /// Where they go.
+    pub directory: &'a Path,
 }
 
-impl Tables<'_> {
+impl<'a> Tables<'a> {
+    /// One job for every table, long ones first.
+    pub fn jobs(&'a self, plan: Option<&'a Plan>) -> Vec<Job<'a>> {
+        let mut jobs: Vec<Job<'a>> = Vec::new();
+        if let Some(plan) = plan {
+            jobs.push(Box::new(move || {
+                self.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan))
+            }));
+        }
+        let tables: [(&str, fn(&Self, &mut Rows<'_>) -> Result<()>); 9] = [
+            ("per_class.csv", Self::per_class),
+            ("metrics.csv", Self::metrics),
+            ("compare.csv", Self::compare),
+            ("selection.csv", Self::selection),
+            ("trace.csv", Self::trace),
+            ("ranking.csv", Self::ranking),
+            ("consistency.csv", Self::consistency),
+            ("similarity.csv", Self::similarity),
+            ("stopping.csv", Self::stopping),
+        ];
+        jobs.extend(
+            tables.into_iter().map(|(name, fill)| -> Job<'a> { Box::new(move || self.csv(name, fill)) }),
+        );
+        jobs.push(Box::new(|| {
+            self.text("manifest.json", &pretty(&self.manifest()))?;
+            self.text("summary.json", &pretty(self.answer))?;
+            self.text("summary.txt", &super::summary(self.answer))?;
+            let selected = self.answer.selected();
+            let names: String = selected.iter().map(|feature| format!("{}\n", feature.name)).collect();
+            self.text("selected.txt", &names)
+        }));
+        jobs
+    }
+
     fn text(&self, name: &str, text: &str) -> Result<()> {
         write_whole(self.directory, name, text.as_bytes())
     }
