@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::{Builder, available_parallelism, scope};
 
 use super::cells::{Cells, Growing};
+use super::records::Record;
 use crate::error::{Error, Result};
 
 /// Batches that may wait for a thread.
@@ -17,7 +18,7 @@ const MOST_THREADS: usize = 3;
 /// several cells in the time of one.
 #[derive(Default)]
 pub(super) struct Batch {
-    records: Vec<csv::StringRecord>,
+    records: Vec<Record>,
     /// How many of the records wait; the others are there to be used again.
     waiting: usize,
     bytes: usize,
@@ -25,11 +26,11 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Takes a record and leaves an old one.
-    pub(super) fn take(&mut self, record: &mut csv::StringRecord) {
+    pub(super) fn take(&mut self, record: &mut Record) {
         if self.waiting == self.records.len() {
-            self.records.push(csv::StringRecord::new());
+            self.records.push(Record::default());
         }
-        self.bytes += record.as_slice().len();
+        self.bytes += record.bytes();
         std::mem::swap(&mut self.records[self.waiting], record);
         self.waiting += 1;
     }
@@ -51,7 +52,7 @@ impl Batch {
     ) -> std::result::Result<(), AtColumn> {
         for (place, column) in (start..).zip(columns) {
             for record in &self.records[..self.waiting] {
-                column.push(&record[place], cells).map_err(|error| (Some(place), error))?;
+                column.push_cell(record, place, cells).map_err(|error| (Some(place), error))?;
             }
         }
         Ok(())

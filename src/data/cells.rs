@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::records::Record;
 use super::sniff::{has_decimal_comma, has_thousands};
 use super::table::Column;
 use crate::error::{Error, Result};
@@ -76,11 +77,9 @@ impl Cells {
         cell.replace(self.decimal, ".").parse().ok()
     }
 
-    /// The short way for most cells of most files: a finite number as it stands, where no number can mean "missing".
-    fn plain_number(&self, cell: &str) -> Option<f64> {
-        let plain = self.decimal == '.' && self.missing.is_empty();
-        let parse = || short_decimal(cell.as_bytes()).or_else(|| cell.parse().ok());
-        plain.then(parse)?.filter(|number: &f64| number.is_finite())
+    /// Whether a finite number is meant as it stands: no number can mean "missing".
+    fn is_plain(&self) -> bool {
+        self.decimal == '.' && self.missing.is_empty()
     }
 
     pub(super) fn finite(&self, cell: &str) -> bool {
@@ -109,13 +108,26 @@ impl Cells {
     }
 }
 
-/// A number such as `-12.375`, bit for bit what `parse` makes of it: up to 15 digits and the power of ten that divides
-/// them are exact, so that the quotient is rounded once.
-fn short_decimal(text: &[u8]) -> Option<f64> {
-    const DIGITS: usize = 15;
-    const POWERS: [f64; DIGITS + 1] =
-        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-    let (negative, text) = text.strip_prefix(b"-").map_or((false, text), |text| (true, text));
+/// Digits that are exact as a number.
+const DIGITS: usize = 15;
+const POWERS: [f64; DIGITS + 1] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// A number such as `-12.375`, the first bytes of a text, bit for bit what `parse` makes of it: up to 15 digits and the power of
+/// ten that divides them are exact, so that the quotient is rounded once.
+fn short_decimal(text: &[u8], length: usize) -> Option<f64> {
+    let negative = length > 0 && text[0] == b'-';
+    let (text, length) = (&text[usize::from(negative)..], length - usize::from(negative));
+    let (whole, decimals) = match text.first_chunk() {
+        Some(word) if length <= 8 => digits_of_word(u64::from_le_bytes(*word), length)?,
+        _ => digits(&text[..length])?,
+    };
+    let number = whole as f64 / POWERS[decimals];
+    Some(if negative { -number } else { number })
+}
+
+/// The digits before and behind a point, as one number, and how many are behind.
+fn digits(text: &[u8]) -> Option<(u64, usize)> {
     if text.len() > DIGITS + 1 {
         return None;
     }
@@ -127,12 +139,42 @@ fn short_decimal(text: &[u8]) -> Option<f64> {
             _ => return None,
         }
     }
-    let digits = text.len() - usize::from(point.is_some());
-    if !(1..=DIGITS).contains(&digits) {
+    let count = text.len() - usize::from(point.is_some());
+    (1..=DIGITS).contains(&count).then(|| (whole, point.map_or(0, |point| count - point)))
+}
+
+/// The same of up to eight bytes at once, the first of which is the lowest.
+fn digits_of_word(word: u64, length: usize) -> Option<(u64, usize)> {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const LOW: u64 = 0x7f * EACH;
+    const ZEROS: u64 = b'0' as u64 * EACH;
+    /// A mask of the first bytes.
+    fn first(bytes: usize) -> u64 {
+        if bytes < 8 { (1 << (8 * bytes)) - 1 } else { u64::MAX }
+    }
+    // The highest bit of every byte that is a point.
+    let different = word ^ (u64::from(b'.') * EACH);
+    let points = !(((different & LOW) + LOW) | different | LOW) & first(length);
+    let (digits, count, decimals) = if points == 0 {
+        (word, length, 0)
+    } else {
+        // Whatever stands behind a second point, which is not a digit, is found below.
+        let place = points.trailing_zeros() as usize / 8;
+        ((word & first(place)) | (word >> 8 & !first(place)), length - 1, length - 1 - place)
+    };
+    if count == 0 {
         return None;
     }
-    let number = whole as f64 / POWERS[point.map_or(0, |point| digits - point)];
-    Some(if negative { -number } else { number })
+    // With zeros in front there are eight.
+    let eight = digits << (8 * (8 - count)) | (ZEROS & first(8 - count));
+    let not_digits = (eight.wrapping_add(0x46 * EACH) | eight.wrapping_sub(ZEROS)) & (0x80 * EACH);
+    if not_digits != 0 {
+        return None;
+    }
+    // Pairs of digits, then of pairs, then of fours.
+    let pairs = (eight - ZEROS).wrapping_mul(10).wrapping_add((eight - ZEROS) >> 8);
+    let fours = |shift: u32, factors: u64| (pairs >> shift & 0x0000_00ff_0000_00ff).wrapping_mul(factors);
+    Some((fours(0, 0x000f_4240_0000_0064).wrapping_add(fours(16, 0x0000_2710_0000_0001)) >> 32, decimals))
 }
 
 /// What keeps a word from being a number.
@@ -192,15 +234,22 @@ impl Growing {
         }
     }
 
-    /// Adds a cell.
-    pub(super) fn push(&mut self, cell: &str, cells: &Cells) -> Result<()> {
+    /// Adds a cell of a record. Most cells of most files are numbers that go a short way.
+    pub(super) fn push_cell(&mut self, record: &Record, place: usize, cells: &Cells) -> Result<()> {
         if let Values::Numbers(values) = &mut self.values
-            && let Some(number) = cells.plain_number(cell)
+            && cells.is_plain()
         {
-            self.numbers += 1;
-            values.push(number);
-            return Ok(());
+            let (text, length) = record.from_cell(place);
+            if let Some(number) = short_decimal(text, length) {
+                self.numbers += 1;
+                values.push(number);
+                return Ok(());
+            }
         }
+        self.push(record.cell(place), cells)
+    }
+
+    fn push(&mut self, cell: &str, cells: &Cells) -> Result<()> {
         let cell = cell.trim();
         let missing = cells.is_missing(cell);
         match &mut self.values {
@@ -392,25 +441,39 @@ mod tests {
 
     use super::*;
 
+    /// Whatever follows in the text, the number is the same.
+    fn short_in_any(text: &str) -> Option<f64> {
+        let number = short_decimal(text.as_bytes(), text.len());
+        for rest in [",1", ".5,99999999", "0000000000", "\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}"] {
+            let longer = format!("{text}{rest}");
+            let same = short_decimal(longer.as_bytes(), text.len());
+            assert_eq!(number.map(f64::to_bits), same.map(f64::to_bits), "{text} {rest}");
+        }
+        number
+    }
+
     proptest! {
         #[test]
         fn the_short_way_gives_the_same_bits(text in "-?[0-9]{0,17}(\\.[0-9]{0,17})?[e.x]?") {
-            if let Some(number) = short_decimal(text.as_bytes()) {
+            if let Some(number) = short_in_any(&text) {
                 prop_assert_eq!(number.to_bits(), text.parse::<f64>().unwrap().to_bits());
             }
+        }
+
+        #[test]
+        fn so_does_that_of_eight_bytes(text in "-?[0-9]{0,5}\\.?[0-9]{0,4}[/:.x-]?[0-9]{0,2}") {
+            let parsed = text.parse::<f64>().ok();
+            prop_assert_eq!(short_in_any(&text).map(f64::to_bits), parsed.map(f64::to_bits));
         }
     }
 
     #[test]
     fn most_numbers_are_short() {
-        for text in ["0", "-0", "5.", ".5", "-12.375", "123456789012345", "0.00000000000001"] {
-            assert_eq!(
-                short_decimal(text.as_bytes()).unwrap().to_bits(),
-                text.parse::<f64>().unwrap().to_bits()
-            );
+        for text in ["0", "-0", "5.", ".5", "-12.375", "12345678", "123456789012345", "0.00000000000001"] {
+            assert_eq!(short_in_any(text).map(f64::to_bits), text.parse().ok().map(f64::to_bits), "{text}");
         }
         for text in ["", "-", ".", "-.", "+1", "1e5", "1234567890123456", "1.2.3", "--1", "nan", " 1"] {
-            assert_eq!(short_decimal(text.as_bytes()), None, "{text}");
+            assert_eq!(short_in_any(text), None, "{text}");
         }
     }
 }

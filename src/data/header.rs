@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::cells::{Cells, short};
+use super::records::Record;
 use super::table::{Column, ReadOptions};
 use super::target::is_usual;
 use crate::error::{Error, Result};
@@ -39,7 +40,7 @@ impl Header {
 }
 
 /// Names from the first record, and what was mended.
-pub(super) fn read(record: &csv::StringRecord, options: &ReadOptions) -> Result<(Header, Vec<String>)> {
+pub(super) fn read(record: &Record, options: &ReadOptions) -> Result<(Header, Vec<String>)> {
     let unnamed: Vec<bool> = record.iter().map(|cell| !options.no_header && cell.trim().is_empty()).collect();
     let name = |(i, cell): (usize, &str)| match cell.trim() {
         cell if options.no_header || cell.is_empty() => format!("c{}", i + 1),
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     fn names(names: &[&str], options: &ReadOptions) -> Result<(Header, Vec<String>)> {
-        read(&csv::StringRecord::from(names.to_vec()), options)
+        read(&Record::of(names), options)
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod kinds;
 mod memory;
 mod names;
 mod prepare;
+mod records;
 mod schema;
 pub mod seed;
 mod sniff;

@@ -38,11 +38,6 @@ pub(super) struct Source<P> {
     text: Decoded<Ahead<Unpacked<P>>>,
     head: Vec<u8>,
     served: usize,
-    /// The bytes last handed out: the parser has consumed all before them.
-    chunk: Vec<u8>,
-    passed: u64,
-    /// How many more bytes the record under way may have.
-    allowance: u64,
     letters: Letters,
     stamp: Option<Stamp>,
     notes: Vec<String>,
@@ -95,8 +90,7 @@ impl<P: FnMut(u64, u64)> Source<P> {
             head.iter_mut().for_each(return_to_feed);
         }
         let letters = Letters::Ascii;
-        let (served, chunk, passed, allowance) = (0, Vec::new(), 0, u64::MAX);
-        Ok(Self { text, head, served, chunk, passed, allowance, letters, stamp, notes })
+        Ok(Self { text, head, served: 0, letters, stamp, notes })
     }
 
     /// The separator that fits the first lines best.
@@ -109,18 +103,6 @@ impl<P: FnMut(u64, u64)> Source<P> {
         sniff::decimal(&self.head, separator)
     }
 
-    /// The byte before `position`, if it was among those last handed out.
-    pub(super) fn byte_before(&self, position: u64) -> Option<u8> {
-        let start = self.passed - self.chunk.len() as u64;
-        let at = position.checked_sub(start + 1)?;
-        self.chunk.get(usize::try_from(at).ok()?).copied()
-    }
-
-    /// Allows the next record so many bytes, besides those handed out already.
-    pub(super) fn allow(&mut self, bytes: u64) {
-        self.allowance = bytes;
-    }
-
     /// Whether the text may be Windows-1252: the first bytes beyond ASCII were not UTF-8.
     pub(super) fn may_be_legacy(&self) -> bool {
         self.letters == Letters::Other && self.stamp.is_some()
@@ -128,8 +110,7 @@ impl<P: FnMut(u64, u64)> Source<P> {
 
     /// Puts other text in place of the rest.
     pub(super) fn replace(&mut self, text: Vec<u8>) {
-        (self.head, self.served, self.passed) = (text, 0, 0);
-        self.chunk.clear();
+        (self.head, self.served) = (text, 0);
     }
 
     /// What was understood, and the SHA-256 of all bytes as they are in the file, hexadecimal. Refuses a file that changed.
@@ -160,16 +141,7 @@ impl<P: FnMut(u64, u64)> Read for Source<P> {
             self.served += n;
             n
         };
-        if n > 0 {
-            self.chunk.clear();
-            self.chunk.extend_from_slice(&buffer[..n]);
-            self.passed += n as u64;
-            self.letters = letters(self.letters, &buffer[..n]);
-            match self.allowance.checked_sub(n as u64) {
-                Some(left) => self.allowance = left,
-                None => return Err(io::ErrorKind::FileTooLarge.into()),
-            }
-        }
+        self.letters = letters(self.letters, &buffer[..n]);
         Ok(n)
     }
 }

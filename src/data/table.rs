@@ -9,7 +9,8 @@ use super::cells::{Cells, Censored, Growing};
 use super::header::{self, Header};
 use super::memory;
 use super::names::listed;
-use super::source::{Source, name, unreadable};
+use super::records::Records;
+use super::source::{Source, name};
 use crate::error::{Error, Result};
 
 /// How to read the file.
@@ -144,23 +145,27 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         let Self { source, delimiter, cells, limit } = self;
         let mut records = Records::new(source, delimiter, limit);
         if options.transpose {
-            match records.turn(limit) {
+            match turn(&mut records, delimiter, limit) {
                 Ok(text) => records = records.restart(text),
-                Err(error) => return Err(records.failure(error)),
+                Err(error) => return Err(failure(&records, error)),
             }
         }
         let mut table = match read(&mut records, options, &cells, limit, as_text) {
             Ok(table) => table,
-            Err(error) => return Err(records.failure(error)),
+            Err(error) => return Err(failure(&records, error)),
         };
         let plain = |error| Failure { error, may_be_legacy: false };
-        let (mut notes, sha256) = records.reader.into_inner().finish().map_err(plain)?;
+        let (mut notes, sha256) = records.into_source().finish().map_err(plain)?;
         if options.decimal.is_none() && cells.decimal != '.' {
             notes.push("numbers have a decimal comma".to_owned());
         }
         notes.append(&mut table.notes);
         Ok(Table { sha256, delimiter: char::from(delimiter), notes, ..table })
     }
+}
+
+fn failure<P: FnMut(u64, u64)>(records: &Records<P>, error: Error) -> Failure {
+    Failure { error, may_be_legacy: records.may_be_legacy() }
 }
 
 fn ascii(option: &str, sign: char) -> Result<u8> {
@@ -330,128 +335,33 @@ fn ragged(found: usize, expected: usize, first: &str, at_once: bool) -> Error {
     error.remedy("correct the line (a stray quote or delimiter?), or set the separator with --delimiter")
 }
 
-/// The records of a file, one at a time, each with the line it starts on. Blank lines are skipped.
-struct Records<P> {
-    reader: csv::Reader<Source<P>>,
-    record: csv::StringRecord,
-    line: u64,
-    /// A record failed because it is not UTF-8.
-    not_utf8: bool,
-    longest: u64,
-    delimiter: u8,
-}
-
-fn parser(delimiter: u8) -> csv::ReaderBuilder {
-    let mut builder = csv::ReaderBuilder::new();
-    builder.delimiter(delimiter).has_headers(false).flexible(true).buffer_capacity(1 << 16);
-    builder
-}
-
-impl<P: FnMut(u64, u64)> Records<P> {
-    fn new(source: Source<P>, delimiter: u8, limit: u64) -> Self {
-        let reader = parser(delimiter).from_reader(source);
-        // A record is kept several times over while it is taken apart.
-        let longest = (limit / 16).clamp(1 << 20, 1 << 28);
-        Self { reader, record: csv::StringRecord::new(), line: 1, not_utf8: false, longest, delimiter }
-    }
-
-    /// The table on its side: its columns as lines.
-    fn turn(&mut self, limit: u64) -> Result<Vec<u8>> {
-        let (mut cells, mut ends, mut width) = (String::new(), vec![0], 0);
-        while self.advance()? {
-            if ends.len() == 1 {
-                width = self.record.len();
-            } else if self.record.len() != width {
-                return Err(ragged(self.record.len(), width, "the first line", false).line(self.line));
-            }
-            for cell in &self.record {
-                cells.push_str(cell);
-                ends.push(cells.len());
-            }
-            if (3 * cells.len() + 16 * ends.len()) as u64 > limit {
-                let limit = memory::spoken(limit);
-                return Err(Error::data(format!("the table is too large to transpose in {limit}"))
-                    .remedy("transpose the file beforehand, or allow more with --memory-limit"));
-            }
+/// The table on its side: its columns as lines.
+fn turn<P: FnMut(u64, u64)>(records: &mut Records<P>, delimiter: u8, limit: u64) -> Result<Vec<u8>> {
+    let (mut cells, mut ends, mut width) = (String::new(), vec![0], 0);
+    while records.advance()? {
+        if ends.len() == 1 {
+            width = records.record.len();
+        } else if records.record.len() != width {
+            return Err(ragged(records.record.len(), width, "the first line", false).line(records.line));
         }
-        let lines = (ends.len() - 1) / width.max(1);
-        let mut writer = csv::WriterBuilder::new().delimiter(self.delimiter).from_writer(Vec::new());
-        let fault = |error: csv::Error| Error::internal(format!("the table cannot be transposed ({error})"));
-        for column in 0..width {
-            let cell = |line: usize| &cells[ends[line * width + column]..ends[line * width + column + 1]];
-            writer.write_record((0..lines).map(cell)).map_err(fault)?;
+        for cell in records.record.iter() {
+            cells.push_str(cell);
+            ends.push(cells.len());
         }
-        writer.into_inner().map_err(|error| fault(error.into_error().into()))
-    }
-
-    /// Reads other text in place of the file's.
-    fn restart(self, text: Vec<u8>) -> Self {
-        let mut source = self.reader.into_inner();
-        source.replace(text);
-        let reader = parser(self.delimiter).from_reader(source);
-        Self { reader, line: 1, ..self }
-    }
-
-    fn failure(&self, error: Error) -> Failure {
-        Failure { error, may_be_legacy: self.not_utf8 && self.reader.get_ref().may_be_legacy() }
-    }
-
-    /// Reads the next record; false at the end of the file.
-    fn advance(&mut self) -> Result<bool> {
-        loop {
-            self.reader.get_mut().allow(self.longest);
-            let result = self.reader.read_record(&mut self.record);
-            self.line = self.last_line();
-            if !result.map_err(|error| self.explain(&error))? {
-                return Ok(false);
-            }
-            if self.record.len() == 1 && self.record[0].trim().is_empty() {
-                continue;
-            }
-            self.check_closed()?;
-            self.line -= self.line_feeds();
-            return Ok(true);
+        if (3 * cells.len() + 16 * ends.len()) as u64 > limit {
+            let limit = memory::spoken(limit);
+            return Err(Error::data(format!("the table is too large to transpose in {limit}"))
+                .remedy("transpose the file beforehand, or allow more with --memory-limit"));
         }
     }
-
-    /// The line on which the record ends. The parser counts the line feeds it has consumed, which include the
-    /// record's own, but not always: after `\r` the line feed is still to come, and the last line may lack it.
-    fn last_line(&self) -> u64 {
-        let position = self.reader.position();
-        let consumed = self.reader.get_ref().byte_before(position.byte()) == Some(b'\n');
-        position.line() - u64::from(consumed)
+    let lines = (ends.len() - 1) / width.max(1);
+    let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
+    let fault = |error: csv::Error| Error::internal(format!("the table cannot be transposed ({error})"));
+    for column in 0..width {
+        let cell = |line: usize| &cells[ends[line * width + column]..ends[line * width + column + 1]];
+        writer.write_record((0..lines).map(cell)).map_err(fault)?;
     }
-
-    /// Refuses a record whose last field runs into the end of the file, swallowing its last line feed.
-    fn check_closed(&self) -> Result<()> {
-        let field = self.record.iter().next_back().unwrap_or_default();
-        let end = self.reader.position().byte();
-        let before = |n| self.reader.get_ref().byte_before(end - n);
-        if field.ends_with('\n') && before(0) == Some(b'\n') && !matches!(before(1), Some(b'"') | None) {
-            let start = self.line + 1 - self.line_feeds();
-            return Err(Error::data("a quote is opened but never closed")
-                .line(start)
-                .remedy("close it, or double it if it is meant as a character"));
-        }
-        Ok(())
-    }
-
-    fn line_feeds(&self) -> u64 {
-        self.record.as_byte_record().as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64
-    }
-
-    fn explain(&mut self, error: &csv::Error) -> Error {
-        match error.kind() {
-            csv::ErrorKind::Io(error) => unreadable(error),
-            csv::ErrorKind::Utf8 { .. } => {
-                self.not_utf8 = true;
-                Error::data("some of the text is UTF-8, but this line is not")
-                    .line(self.line)
-                    .remedy("save the table as CSV (UTF-8)")
-            }
-            _ => Error::data(format!("the line cannot be read ({error})")).line(self.line),
-        }
-    }
+    writer.into_inner().map_err(|error| fault(error.into_error().into()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,325 @@
+//! The records of a text, one at a time. Lines without quotes, which is most of them, are taken apart by the word; the others
+//! by the csv crate's own parser (csv-core), which also has the last word on what a record is.
+
+use std::io::{self, Read};
+
+use memchr::{memchr, memchr_iter, memchr2};
+
+use super::source::{Source, unreadable};
+use crate::error::{Error, Result};
+
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 18;
+
+/// The cells of a record.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Record {
+    /// One after the other, with a byte between any two.
+    text: String,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl Record {
+    /// How many cells there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Bytes of all cells and between them.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    fn bounds(&self, cell: usize) -> (usize, usize) {
+        (if cell == 0 { 0 } else { self.ends[cell - 1] + 1 }, self.ends[cell])
+    }
+
+    /// One cell.
+    pub(super) fn cell(&self, cell: usize) -> &str {
+        let (start, end) = self.bounds(cell);
+        &self.text[start..end]
+    }
+
+    /// The text from a cell on, and how long the cell is.
+    pub(super) fn from_cell(&self, cell: usize) -> (&[u8], usize) {
+        let (start, end) = self.bounds(cell);
+        (&self.text.as_bytes()[start..], end - start)
+    }
+
+    /// The cells.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
+        (0..self.len()).map(|cell| self.cell(cell))
+    }
+
+    /// Becomes the record of a line without quotes; false if that is not UTF-8.
+    fn split(&mut self, line: &[u8], delimiter: u8) -> bool {
+        let Ok(line) = str::from_utf8(line) else { return false };
+        self.text.clear();
+        self.text.push_str(line);
+        self.ends.clear();
+        each_place_of(delimiter, line.as_bytes(), |place| self.ends.push(place));
+        self.ends.push(line.len());
+        true
+    }
+
+    /// Becomes the record of some cells; false if one is not UTF-8.
+    fn join<'c>(&mut self, cells: impl Iterator<Item = &'c [u8]>) -> bool {
+        self.text.clear();
+        self.ends.clear();
+        for cell in cells {
+            let Ok(cell) = str::from_utf8(cell) else { return false };
+            if !self.ends.is_empty() {
+                self.text.push(' ');
+            }
+            self.text.push_str(cell);
+            self.ends.push(self.text.len());
+        }
+        true
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(cells: &[&str]) -> Self {
+        let mut record = Self::default();
+        record.join(cells.iter().map(|cell| cell.as_bytes()));
+        record
+    }
+}
+
+/// Tells every place of a byte, eight bytes at a time.
+fn each_place_of(byte: u8, text: &[u8], mut tell: impl FnMut(usize)) {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let pattern = u64::from_ne_bytes([byte; 8]);
+    let (words, rest) = text.as_chunks::<8>();
+    for (word, bytes) in words.iter().enumerate() {
+        let different = u64::from_le_bytes(*bytes) ^ pattern;
+        // The highest bit of each byte that is zero, of no other.
+        let mut found = !(((different & LOW) + LOW) | different | LOW);
+        while found != 0 {
+            tell(8 * word + found.trailing_zeros() as usize / 8);
+            found &= found - 1;
+        }
+    }
+    let start = text.len() - rest.len();
+    (start..).zip(rest).filter(|&(_, &other)| other == byte).for_each(|(place, _)| tell(place));
+}
+
+/// The records of a file, one at a time, each with the line it starts on. Blank lines are skipped.
+pub(super) struct Records<P> {
+    source: Source<P>,
+    /// What was read and not yet taken lies from `start` to `end`.
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    ended: bool,
+    /// Line feeds before `start`, and the last two bytes there.
+    line_feeds: u64,
+    before: [u8; 2],
+    delimiter: u8,
+    parser: csv_core::Reader,
+    /// The record under way may have so many bytes.
+    longest: usize,
+    /// What the parser made of a record.
+    cells: Vec<u8>,
+    ends: Vec<usize>,
+    pub(super) record: Record,
+    pub(super) line: u64,
+    /// A record failed because it is not UTF-8.
+    not_utf8: bool,
+}
+
+impl<P: FnMut(u64, u64)> Records<P> {
+    /// Of a file in which cells are separated by a sign, when so many bytes of memory may be taken.
+    pub(super) fn new(source: Source<P>, delimiter: u8, limit: u64) -> Self {
+        // A record is kept several times over while it is taken apart.
+        let longest = (limit / 16).clamp(1 << 20, 1 << 28) as usize;
+        let mut parser = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        // It would take a byte order mark in front of the first record it sees for one of the file.
+        parser.read_record(b"\n", &mut [], &mut []);
+        Self {
+            source,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            ended: false,
+            line_feeds: 0,
+            before: [0; 2],
+            delimiter,
+            parser,
+            longest,
+            cells: vec![0; 1 << 10],
+            ends: vec![0; 1 << 6],
+            record: Record::default(),
+            line: 1,
+            not_utf8: false,
+        }
+    }
+
+    /// Reads other text in place of the file's.
+    pub(super) fn restart(mut self, text: Vec<u8>) -> Self {
+        self.source.replace(text);
+        (self.start, self.end, self.ended) = (0, 0, false);
+        (self.line_feeds, self.before, self.line) = (0, [0; 2], 1);
+        self
+    }
+
+    /// The file, when all is read.
+    pub(super) fn into_source(self) -> Source<P> {
+        self.source
+    }
+
+    /// Whether a record failed that would not have in Windows-1252.
+    pub(super) fn may_be_legacy(&self) -> bool {
+        self.not_utf8 && self.source.may_be_legacy()
+    }
+
+    /// Reads the next record; false at the end of the file.
+    pub(super) fn advance(&mut self) -> Result<bool> {
+        loop {
+            if !self.next()? {
+                return Ok(false);
+            }
+            if self.record.len() != 1 || !self.record.cell(0).trim().is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<bool> {
+        loop {
+            let (line, length) = self.whole_line()?;
+            if length == 0 {
+                return Ok(false);
+            }
+            let text = &self.buffer[self.start..self.start + line];
+            if memchr2(b'"', b'\r', text).is_some() {
+                return self.parse();
+            }
+            let is_utf8 = self.record.split(text, self.delimiter);
+            let is_blank = text.is_empty();
+            self.line = 1 + self.line_feeds;
+            self.pass(length);
+            if !is_utf8 {
+                return Err(self.refuse_letters());
+            }
+            if !is_blank {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The length of the next line without and with what ends it; both are zero at the end of the file.
+    fn whole_line(&mut self) -> Result<(usize, usize)> {
+        let mut searched = 0;
+        loop {
+            let ahead = &self.buffer[self.start..self.end];
+            if let Some(place) = memchr(b'\n', &ahead[searched..]) {
+                let feed = searched + place;
+                let line = if feed > 0 && ahead[feed - 1] == b'\r' { feed - 1 } else { feed };
+                return Ok((line, feed + 1));
+            }
+            searched = ahead.len();
+            if self.ended {
+                return Ok((searched, searched));
+            }
+            if searched > self.longest {
+                return Err(self.too_long());
+            }
+            self.refill()?;
+        }
+    }
+
+    /// A record by the csv crate's parser.
+    fn parse(&mut self) -> Result<bool> {
+        let (mut used, mut written, mut count) = (0, 0, 0);
+        loop {
+            if self.start == self.end && !self.ended {
+                self.refill()?;
+            }
+            let (result, read, more, ended) = self.parser.read_record(
+                &self.buffer[self.start..self.end],
+                &mut self.cells[written..],
+                &mut self.ends[count..],
+            );
+            self.pass(read);
+            (used, written, count) = (used + read, written + more, count + ended);
+            match result {
+                csv_core::ReadRecordResult::InputEmpty => {}
+                csv_core::ReadRecordResult::OutputFull => self.cells.resize(2 * self.cells.len(), 0),
+                csv_core::ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
+                csv_core::ReadRecordResult::Record => break,
+                csv_core::ReadRecordResult::End => return Ok(false),
+            }
+            if used > self.longest {
+                return Err(self.too_long());
+            }
+        }
+        // After a carriage return the line feed is still to come, and the last line may lack it.
+        let last = 1 + self.line_feeds - u64::from(self.before[1] == b'\n');
+        self.line = last;
+        let cells = &self.cells[..written];
+        let starts = std::iter::once(&0).chain(&self.ends);
+        if !self.record.join(starts.zip(&self.ends[..count]).map(|(&start, &end)| &cells[start..end])) {
+            return Err(self.refuse_letters());
+        }
+        self.line = last - memchr_iter(b'\n', cells).count() as u64;
+        // A last cell that ran into the end of the file has swallowed its last line feed.
+        let [quote, feed] = self.before;
+        if self.record.iter().next_back().is_some_and(|cell| cell.ends_with('\n'))
+            && feed == b'\n'
+            && quote != b'"'
+        {
+            return Err(Error::data("a quote is opened but never closed")
+                .line(self.line + 1)
+                .remedy("close it, or double it if it is meant as a character"));
+        }
+        Ok(true)
+    }
+
+    /// Takes so many bytes.
+    fn pass(&mut self, bytes: usize) {
+        let passed = &self.buffer[self.start..self.start + bytes];
+        self.line_feeds += memchr_iter(b'\n', passed).count() as u64;
+        match passed {
+            [] => {}
+            [only] => self.before = [self.before[1], *only],
+            [.., last, very_last] => self.before = [*last, *very_last],
+        }
+        self.start += bytes;
+    }
+
+    /// Reads more bytes behind those that are there.
+    fn refill(&mut self) -> Result<()> {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.buffer.len() < self.end + PIECE {
+            self.buffer.resize((2 * self.end).max(self.end + PIECE), 0);
+        }
+        let read = loop {
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        let read = read.map_err(|error| unreadable(&error))?;
+        self.ended = read == 0;
+        self.end += read;
+        Ok(())
+    }
+
+    fn too_long(&self) -> Error {
+        unreadable(&io::ErrorKind::FileTooLarge.into())
+    }
+
+    fn refuse_letters(&mut self) -> Error {
+        self.not_utf8 = true;
+        Error::data("some of the text is UTF-8, but this line is not")
+            .line(self.line)
+            .remedy("save the table as CSV (UTF-8)")
+    }
+}
+
+#[cfg(test)]
+mod tests;
