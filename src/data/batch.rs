@@ -38,7 +38,7 @@ impl Batch {
     pub(super) fn is_full(&self) -> bool {
         const ROWS: usize = 32;
         /// Less is not worth waking another thread.
-        const BYTES: usize = 1 << 18;
+        const BYTES: usize = 1 << 17;
         const MOST_BYTES: usize = 4 << 20;
         (self.waiting >= ROWS && self.bytes >= BYTES) || self.bytes >= MOST_BYTES
     }

@@ -16,8 +16,8 @@ const PIECE: usize = 1 << 18;
 pub(super) struct Record {
     /// One after the other, with a byte between any two.
     text: String,
-    /// Where each ends.
-    ends: Vec<usize>,
+    /// Where each ends; no record is as long as would not fit.
+    ends: Vec<u32>,
 }
 
 impl Record {
@@ -32,7 +32,8 @@ impl Record {
     }
 
     fn bounds(&self, cell: usize) -> (usize, usize) {
-        (if cell == 0 { 0 } else { self.ends[cell - 1] + 1 }, self.ends[cell])
+        let start = if cell == 0 { 0 } else { self.ends[cell - 1] as usize + 1 };
+        (start, self.ends[cell] as usize)
     }
 
     /// One cell.
@@ -58,8 +59,8 @@ impl Record {
         self.text.clear();
         self.text.push_str(line);
         self.ends.clear();
-        each_place_of(delimiter, line.as_bytes(), |place| self.ends.push(place));
-        self.ends.push(line.len());
+        each_place_of(delimiter, line.as_bytes(), |place| self.ends.push(place as u32));
+        self.ends.push(line.len() as u32);
         true
     }
 
@@ -73,7 +74,7 @@ impl Record {
                 self.text.push(' ');
             }
             self.text.push_str(cell);
-            self.ends.push(self.text.len());
+            self.ends.push(self.text.len() as u32);
         }
         true
     }
