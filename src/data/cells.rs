@@ -240,7 +240,7 @@ impl Growing {
         if let Values::Numbers(values) = &mut self.values
             && cells.is_plain()
         {
-            let (text, length) = record.from_cell(place);
+            let (text, length) = record.text_from(place);
             if let Some(number) = short_decimal(text, length) {
                 self.numbers += 1;
                 values.push(number);

@@ -43,7 +43,7 @@ impl Record {
     }
 
     /// The text from a cell on, and how long the cell is.
-    pub(super) fn from_cell(&self, cell: usize) -> (&[u8], usize) {
+    pub(super) fn text_from(&self, cell: usize) -> (&[u8], usize) {
         let (start, end) = self.bounds(cell);
         (&self.text.as_bytes()[start..], end - start)
     }

@@ -100,6 +100,9 @@ enum Cell<'a> {
     Flag(bool),
 }
 
+/// Fills a table.
+type Fill<'a> = fn(&Tables<'a>, &mut Rows<'_>) -> Result<()>;
+
 /// What tables are made of, and where.
 pub struct Tables<'a> {
     /// Everything that happened.
@@ -121,7 +124,7 @@ impl<'a> Tables<'a> {
                 self.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan))
             }));
         }
-        let tables: [(&str, fn(&Self, &mut Rows<'_>) -> Result<()>); 9] = [
+        let tables: [(&str, Fill<'a>); 9] = [
             ("per_class.csv", Self::per_class),
             ("metrics.csv", Self::metrics),
             ("compare.csv", Self::compare),

@@ -1,6 +1,7 @@
 //! Files that need nothing of one another are made side by side.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
 use crate::run::default_threads;
@@ -11,25 +12,31 @@ const MOST: usize = 4;
 /// Makes one file.
 pub type Job<'a> = Box<dyn Fn() -> Result<()> + Send + Sync + 'a>;
 
-/// Does all jobs, begun in this order, on as many threads as there may be; after an error no other job is begun on that thread.
+/// Does all jobs, begun in this order, on as many threads as there may be. After an error no other is begun; of several errors the
+/// first job's is told.
 pub fn together(jobs: &[Job<'_>]) -> Result<()> {
-    let next = AtomicUsize::new(0);
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let work = || {
-        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            job()?;
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(place) else { return };
+            if let Err(error) = job() {
+                next.store(jobs.len(), Ordering::Relaxed);
+                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                if failed.as_ref().is_none_or(|&(before, _)| place < before) {
+                    *failed = Some((place, error));
+                }
+            }
         }
-        Ok(())
     };
     std::thread::scope(|scope| {
         let threads = default_threads().min(MOST).min(jobs.len());
         // Threads that are not to be had are done without.
-        let others: Vec<_> =
-            (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
-        let own = work();
-        others.into_iter().fold(own, |outcome, thread| {
-            outcome.and(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        })
-    })
+        (1..threads).for_each(|_| drop(std::thread::Builder::new().spawn_scoped(scope, work)));
+        work();
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.map_or(Ok(()), |(_, error)| Err(error))
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ impl Clone for Aligned {
 }
 
 /// Where the first line begins. Where this is not known, anywhere will do.
-fn start_of(buffer: &Vec<f64>) -> usize {
+fn start_of(buffer: &[f64]) -> usize {
     buffer.as_ptr().align_offset(LINE * size_of::<f64>()).min(LINE - 1)
 }
 

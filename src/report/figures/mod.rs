@@ -42,8 +42,11 @@ pub struct Figure {
 /// Writes all figures into the directory `figures`, and removes those of ours that no longer apply.
 pub fn write_figures(directory: &Path, figures: &[Figure]) -> Result<()> {
     let directory = directory.join(FIGURES);
-    std::fs::create_dir_all(&directory)
-        .map_err(|error| Error::output(format!("the directory cannot be made: {error}")).file(&directory))?;
+    std::fs::create_dir_all(&directory).map_err(|error| {
+        Error::output(format!("the directory cannot be made: {error}"))
+            .file(&directory)
+            .remedy("make room, or choose another directory with --out")
+    })?;
     for figure in figures {
         write_whole(&directory, &format!("{}.svg", figure.name), figure.svg.as_bytes())?;
     }
