@@ -292,12 +292,13 @@ impl<'a> Elimination<'a> {
 
     /// β of a unit under the last item's model.
     pub fn beta(&self, unit: usize) -> f64 {
-        self.over_columns(unit, |j, weights| self.beta_of_column(j, weights))
+        self.columns_of(unit).iter().map(|&j| -self.solver.combined(j, self.leverage_of(j))).sum()
     }
 
-    fn beta_of_column(&self, j: usize, weights: &[f64]) -> f64 {
-        let leverage = &self.leverage[j * weights.len()..(j + 1) * weights.len()];
-        weights.iter().zip(leverage).fold(0.0, |beta, (w, leverage)| beta - w * leverage)
+    /// −∂β_j/∂w_kj by class.
+    fn leverage_of(&self, j: usize) -> &[f64] {
+        let classes = self.settings.measure.classes;
+        &self.leverage[j * classes..(j + 1) * classes]
     }
 
     /// The removable units of the last model in the order in which they would go at once: the survivors of a path.
@@ -307,25 +308,6 @@ impl<'a> Elimination<'a> {
             constant.chain(self.front.units().map(|unit| self.candidate(unit, false))).collect();
         let count = all.len();
         first_to_go(all, count).into_iter().map(|candidate| candidate.unit).collect()
-    }
-
-    /// Sums a quantity of columns and their weights by class over the columns of a unit.
-    #[inline]
-    fn over_columns(&self, unit: usize, of_column: impl Fn(usize, &[f64]) -> f64) -> f64 {
-        let sum = |weights: &mut [f64]| {
-            let mut sum = 0.0;
-            for &j in self.columns_of(unit) {
-                self.solver.weights_of(j, weights);
-                sum += of_column(j, weights);
-            }
-            sum
-        };
-        // Few classes need no allocation, two no loop.
-        match self.settings.measure.classes {
-            2 => sum(&mut [0.0; 2]),
-            classes @ ..=FEW_CLASSES => sum(&mut [0.0; FEW_CLASSES][..classes]),
-            classes => sum(&mut vec![0.0; classes]),
-        }
     }
 
     fn columns_of(&self, unit: usize) -> &[usize] {
@@ -349,7 +331,7 @@ impl<'a> Elimination<'a> {
             let own = by_column.by_ref().take(self.columns_of(unit).len());
             match self.settings.method {
                 Method::Rfe => -own.map(|(_, weights)| square(weights)).sum::<f64>(),
-                _ => own.map(|(&j, weights)| self.beta_of_column(j, weights)).sum(),
+                _ => own.map(|(&j, weights)| -dot(weights, self.leverage_of(j))).sum(),
             }
         };
         let urgencies: Vec<f64> = units.iter().map(urgency).collect();
@@ -359,7 +341,7 @@ impl<'a> Elimination<'a> {
     fn candidate(&self, unit: usize, constant: bool) -> Candidate {
         let (criterion, urgency) = match (self.settings.method, &self.frozen) {
             (Method::Rfe, _) => {
-                let squares = self.over_columns(unit, |_, weights| square(weights));
+                let squares = self.columns_of(unit).iter().map(|&j| self.solver.square(j)).sum::<f64>();
                 (squares, -squares)
             }
             (_, Some(frozen)) => (frozen[unit], frozen[unit]),
@@ -426,13 +408,14 @@ impl<'a> Elimination<'a> {
     }
 }
 
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
 /// Σ w².
 fn square(weights: &[f64]) -> f64 {
     weights.iter().map(|w| w * w).sum()
 }
-
-/// Classes up to which the weights of a column need no allocation.
-const FEW_CLASSES: usize = 16;
 
 /// By how much a unit's rank (β, or √Σw² for RFE) can move for each step that the models move: Cauchy–Schwarz over the
 /// machines, the triangle inequality over the columns.

@@ -102,15 +102,15 @@ impl Curvature {
             Self::Itself(_) => self.renew(support, shared),
             Self::Inverse(_) if changed.is_empty() => {}
             Self::Inverse(inverse) => {
-                if changed.len() > (support.count() + 2 * size) / 4
-                    || !update(inverse, support, changed, shared)
-                {
+                // All of it costs as much as so many rows; they are counted only if they could be few enough.
+                let many = 3 * changed.len() > 2 * size && 3 * changed.len() > 2 * size + support.count();
+                if many || !update(inverse, support, changed, shared) {
                     self.renew(support, shared);
                 }
             }
         }
-        // A factor of H costs as much as size/12 rows in and out of the inverse.
-        if 12 * changed.len() <= size {
+        // A factor of H costs as much as size/2 rows in and out of the inverse.
+        if 2 * changed.len() <= size {
             self.invert(support.rows);
         }
     }

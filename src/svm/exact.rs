@@ -133,6 +133,22 @@ impl<'a> PathSolver<'a> for Exact<'a> {
         }
     }
 
+    fn combined(&self, column: usize, factors: &[f64]) -> f64 {
+        if let [mirror, own] = factors {
+            let weight = self.of_machine(0, column);
+            return -weight * mirror + weight * own;
+        }
+        let weight = |(machine, factor): (usize, &f64)| self.of_machine(machine, column) * factor;
+        factors.iter().enumerate().map(weight).sum()
+    }
+
+    fn square(&self, column: usize) -> f64 {
+        let square = |machine| self.of_machine(machine, column).powi(2);
+        let sum: f64 = (0..self.problem.machines()).map(square).sum();
+        // The mirror image has the same.
+        if self.problem.classes == 2 { sum + sum } else { sum }
+    }
+
     fn weights_of_each(&self, columns: &[usize]) -> Vec<f64> {
         let of_machine = |machine: usize| match &self.route {
             Route::Gram(route) => route.weights(&self.problem, machine, columns),

@@ -1,6 +1,6 @@
 //! A symmetric matrix that takes its low-rank changes late: several at once cost little more than one.
 
-use super::lanes::{axpy, dot};
+use super::lanes::{add_projections, axpy, dot};
 use super::symmetric::Symmetric;
 
 /// Changes that may wait.
@@ -53,9 +53,7 @@ impl Lagging {
 
     /// Adds to a product with x what the changes that wait make of it.
     fn correct(&self, x: &[f64], product: &mut [f64]) {
-        for (factor, v) in self.changes() {
-            axpy(factor * dot(v, x), v, product);
-        }
+        add_projections(&self.factors, &self.vectors, self.matrix.width(), x, product);
     }
 
     /// Row j.

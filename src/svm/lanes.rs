@@ -441,6 +441,22 @@ wide! {
 }
 
 wide! {
+    /// y += Σ_l factor_l (v_l·x) v_l, the v_l `width` apart and as long as x at least.
+    add_projections(factors: &[f64], v: &[f64], width: usize, x: &[f64], y: &mut [f64]) {
+        let v = |l: usize| &v[l * width..l * width + x.len()];
+        let (fours, rest) = factors.as_chunks::<4>();
+        for (four, [a, b, c, d]) in fours.iter().enumerate() {
+            let parts = [v(4 * four), v(4 * four + 1), v(4 * four + 2), v(4 * four + 3)];
+            let [e, f, g, h] = dots(parts, x);
+            combine([a * e, b * f, c * g, d * h], parts, y);
+        }
+        for (l, factor) in (factors.len() - rest.len()..).zip(rest) {
+            combine([factor * dots([v(l)], x)[0]], [v(l)], y);
+        }
+    }
+}
+
+wide! {
     /// product_i = row_i · x over the rows of a matrix of x.len() columns.
     matrix_times(cells: &[f64], x: &[f64], product: &mut [f64]) {
         let width = x.len().max(1);

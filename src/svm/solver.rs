@@ -205,6 +205,20 @@ pub trait PathSolver<'a>: Send {
     /// The weights of a column that is present, by class.
     fn weights_of(&self, column: usize, by_class: &mut [f64]);
 
+    /// Σ factor_k · w_k over the weights of a column that is present.
+    fn combined(&self, column: usize, factors: &[f64]) -> f64 {
+        let mut weights = vec![0.0; factors.len()];
+        self.weights_of(column, &mut weights);
+        weights.iter().zip(factors).map(|(weight, factor)| weight * factor).sum()
+    }
+
+    /// Σ w_k² over the weights of a column that is present.
+    fn square(&self, column: usize) -> f64 {
+        let mut weights = vec![0.0; self.problem().classes];
+        self.weights_of(column, &mut weights);
+        weights.iter().map(|weight| weight * weight).sum()
+    }
+
     /// The weights of some columns that are present, class by class, column by column.
     fn weights_of_each(&self, columns: &[usize]) -> Vec<f64> {
         let classes = self.problem().classes;
