@@ -114,7 +114,7 @@ fn compute(
     history: &mut History,
     directory: Option<Arc<RunDirectory>>,
 ) -> Result<Option<i32>> {
-    let threads = args.output.threads.map_or_else(default_threads, usize::from);
+    let threads = threads(args);
     let mut progress = Progress::new(tasks.len(), plan.info.units.len(), args.output.quiet);
     quiet_worker_panics();
     let signals = Signals::listen()?;
@@ -148,6 +148,11 @@ fn quiet_worker_panics() {
     }));
 }
 
+/// The threads that may work.
+fn threads(args: &RunArgs) -> usize {
+    args.output.threads.map_or_else(default_threads, usize::from)
+}
+
 /// Steps of which the tables take seconds to write.
 const MANY_STEPS: usize = 20_000;
 
@@ -159,7 +164,7 @@ fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
         if !args.output.quiet && steps > MANY_STEPS {
             say("writing tables, figures and report.html …");
         }
-        write_report(out, history, Some(plan))?;
+        write_report(out, history, Some(plan), threads(args))?;
     }
     tell_answer(history, args.output.json)?;
     if !args.output.quiet && !args.output.json {
@@ -217,7 +222,7 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
             None
         }
     };
-    write_report(&args.run, &history, plan.as_ref())?;
+    write_report(&args.run, &history, plan.as_ref(), default_threads())?;
     tell_answer(&history, args.json)?;
     if !args.quiet && !args.json {
         say(format_args!(

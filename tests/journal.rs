@@ -53,7 +53,7 @@ fn run(plan: &Arc<Plan>, directory: &Path, shard: Shard) -> (History, usize) {
 }
 
 fn tables(directory: &Path, history: &History, plan: Option<&Plan>) -> BTreeMap<String, Vec<u8>> {
-    write_tables(directory, history, plan).unwrap();
+    write_tables(directory, history, plan, 2).unwrap();
     TABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), fs::read(directory.join(name)).ok()?)))

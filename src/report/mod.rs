@@ -42,15 +42,15 @@ pub fn outputs() -> Vec<String> {
 }
 
 /// Writes everything that stays of a run into its directory: tables, figures and the page. Without a plan (the data are
-/// not at hand) what needs the rows is left out.
-pub fn write_report(directory: &Path, history: &History, plan: Option<&Plan>) -> Result<()> {
+/// not at hand) what needs the rows is left out. Files are made on so many threads at most.
+pub fn write_report(directory: &Path, history: &History, plan: Option<&Plan>, threads: usize) -> Result<()> {
     let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
         return Err(Error::internal("there is no run to report"));
     };
     let tables = tables::Tables { history, info, answer: &answer, directory };
     let mut jobs: Vec<Job<'_>> = vec![Box::new(|| write_page(directory, history, info, &answer, plan))];
     jobs.extend(tables.jobs(plan));
-    together(&jobs)
+    together(&jobs, threads)
 }
 
 /// The figures, the script and the page.

@@ -40,12 +40,13 @@ const LARGE: usize = 16 << 20;
 /// selection.csv holds these sizes, and the chosen ones.
 const SELECTION_SIZES: usize = 100;
 
-/// Writes all tables into a directory. Without a plan (the data are not at hand) predictions.csv is left out.
-pub fn write_tables(directory: &Path, history: &History, plan: Option<&Plan>) -> Result<()> {
+/// Writes all tables into a directory, on so many threads at most. Without a plan (the data are not at hand) predictions.csv is left
+/// out.
+pub fn write_tables(directory: &Path, history: &History, plan: Option<&Plan>, threads: usize) -> Result<()> {
     let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
         return Err(Error::internal("there is no run to write tables of"));
     };
-    together(&Tables { history, info, answer: &answer, directory }.jobs(plan))
+    together(&Tables { history, info, answer: &answer, directory }.jobs(plan), threads)
 }
 
 fn pretty(value: &impl serde::Serialize) -> String {

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
-use crate::run::default_threads;
 
 /// Files that are in the making at a time: each is held in memory until it is whole.
 const MOST: usize = 4;
@@ -12,9 +11,9 @@ const MOST: usize = 4;
 /// Makes one file.
 pub type Job<'a> = Box<dyn Fn() -> Result<()> + Send + Sync + 'a>;
 
-/// Does all jobs, begun in this order, on as many threads as there may be. After an error no other is begun; of several errors the
+/// Does all jobs, begun in this order, on so many threads at most. After an error no other is begun; of several errors the
 /// first job's is told.
-pub fn together(jobs: &[Job<'_>]) -> Result<()> {
+pub fn together(jobs: &[Job<'_>], threads: usize) -> Result<()> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let work = || {
         loop {
@@ -30,7 +29,7 @@ pub fn together(jobs: &[Job<'_>]) -> Result<()> {
         }
     };
     std::thread::scope(|scope| {
-        let threads = default_threads().min(MOST).min(jobs.len());
+        let threads = threads.min(MOST).min(jobs.len());
         // Threads that are not to be had are done without.
         (1..threads).for_each(|_| drop(std::thread::Builder::new().spawn_scoped(scope, work)));
         work();
@@ -54,10 +53,12 @@ mod tests {
             })
         };
         let mut jobs: Vec<Job<'_>> = (0..20).map(job).collect();
-        together(&jobs).unwrap();
-        assert_eq!(done.load(Ordering::Relaxed), 20);
+        for threads in 1..6 {
+            together(&jobs, threads).unwrap();
+            assert_eq!(done.swap(0, Ordering::Relaxed), 20);
+        }
         jobs.push(Box::new(|| Err(Error::internal("on purpose"))));
-        assert!(together(&jobs).unwrap_err().to_string().contains("on purpose"));
-        together(&[]).unwrap();
+        assert!(together(&jobs, 2).unwrap_err().to_string().contains("on purpose"));
+        together(&[], 2).unwrap();
     }
 }

@@ -24,7 +24,7 @@ use crate::error::{Error, Kind, Result, printable};
 use crate::fault;
 use crate::history::History;
 use crate::report::{PAGE, make_way, write_report, write_tables};
-use crate::run::{Plan, RunOptions, RunSpec};
+use crate::run::{Plan, RunOptions, RunSpec, default_threads};
 use crate::say::say;
 
 /// While the engine is asked to pause, how often it is asked whether it has.
@@ -113,7 +113,7 @@ struct Desk {
 }
 
 /// What writes files of a run into a directory.
-type Write = fn(&Path, &History, Option<&Plan>) -> Result<()>;
+type Write = fn(&Path, &History, Option<&Plan>, usize) -> Result<()>;
 
 /// Whether the loop goes on.
 type Flow = std::ops::ControlFlow<u8>;
@@ -293,7 +293,7 @@ impl Desk {
                     } else {
                         (write_tables, "all tables are")
                     };
-                    write(&directory, &history.under(rule)?, plan.as_deref())?;
+                    write(&directory, &history.under(rule)?, plan.as_deref(), default_threads())?;
                     format!("{words} in {}", directory.display())
                 }
             };
