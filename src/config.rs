@@ -47,9 +47,11 @@ pub fn load() -> Result<Defaults> {
     }
 }
 
-/// A home that is not a directory, as some service accounts have, holds no configuration either.
+/// A home that is not a directory, as some service accounts have, or somebody else's, as under `sudo -u`, holds no configuration
+/// either.
 fn nothing_there(kind: std::io::ErrorKind) -> bool {
-    matches!(kind, std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+    use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    matches!(kind, NotFound | NotADirectory | PermissionDenied)
 }
 
 pub(crate) fn parse(file: PathBuf, text: &str) -> Result<Defaults> {

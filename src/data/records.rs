@@ -105,6 +105,49 @@ fn each_place_of(byte: u8, text: &[u8], mut tell: impl FnMut(usize)) {
     (start..).zip(rest).filter(|&(_, &other)| other == byte).for_each(|(place, _)| tell(place));
 }
 
+/// Where the quotes of a record are, as the parser sees them.
+#[derive(Default)]
+struct Quotes {
+    place: Place,
+    line_feeds: u64,
+    /// Text stands behind a closing quote, after so many line feeds: the parser takes it for a part of the cell, but a quote that
+    /// was meant as a character opened the cell, or closed it, and whole lines may be in it.
+    text_behind: Option<u64>,
+}
+
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Place {
+    #[default]
+    Start,
+    Plain,
+    Quoted,
+    /// Behind a quote that closes a cell, unless another follows.
+    Closed,
+    /// Behind that and blanks.
+    Blank,
+}
+
+impl Quotes {
+    /// Follows more bytes of the record.
+    fn follow(&mut self, bytes: &[u8], delimiter: u8) {
+        for &byte in bytes {
+            self.line_feeds += u64::from(byte == b'\n');
+            self.place = match (self.place, byte) {
+                (Place::Quoted, b'"') => Place::Closed,
+                (Place::Quoted, _) | (Place::Start | Place::Closed, b'"') => Place::Quoted,
+                (_, b'\n' | b'\r') => Place::Start,
+                (_, byte) if byte == delimiter => Place::Start,
+                (Place::Closed | Place::Blank, b' ' | b'\t') => Place::Blank,
+                (Place::Closed | Place::Blank, _) => {
+                    self.text_behind = self.text_behind.or(Some(self.line_feeds));
+                    Place::Plain
+                }
+                (Place::Start | Place::Plain, _) => Place::Plain,
+            };
+        }
+    }
+}
+
 /// The records of a file, one at a time, each with the line it starts on. Blank lines are skipped.
 pub(super) struct Records<P> {
     source: Source<P>,
@@ -113,9 +156,9 @@ pub(super) struct Records<P> {
     start: usize,
     end: usize,
     ended: bool,
-    /// Line feeds before `start`, and the last two bytes there.
+    /// Line feeds before `start`, and whether one is the last byte there.
     line_feeds: u64,
-    before: [u8; 2],
+    after_feed: bool,
     delimiter: u8,
     parser: csv_core::Reader,
     /// The record under way may have so many bytes.
@@ -144,7 +187,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
             end: 0,
             ended: false,
             line_feeds: 0,
-            before: [0; 2],
+            after_feed: false,
             delimiter,
             parser,
             longest,
@@ -160,7 +203,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
     pub(super) fn restart(mut self, text: Vec<u8>) -> Self {
         self.source.replace(text);
         (self.start, self.end, self.ended) = (0, 0, false);
-        (self.line_feeds, self.before, self.line) = (0, [0; 2], 1);
+        (self.line_feeds, self.after_feed, self.line) = (0, false, 1);
         self
     }
 
@@ -233,6 +276,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
     /// A record by the csv crate's parser.
     fn parse(&mut self) -> Result<bool> {
         let (mut used, mut written, mut count) = (0, 0, 0);
+        let mut quotes = Quotes::default();
         loop {
             if self.start == self.end && !self.ended {
                 self.refill()?;
@@ -242,6 +286,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
                 &mut self.cells[written..],
                 &mut self.ends[count..],
             );
+            quotes.follow(&self.buffer[self.start..self.start + read], self.delimiter);
             self.pass(read);
             (used, written, count) = (used + read, written + more, count + ended);
             match result {
@@ -256,23 +301,23 @@ impl<P: FnMut(u64, u64)> Records<P> {
             }
         }
         // After a carriage return the line feed is still to come, and the last line may lack it.
-        let last = 1 + self.line_feeds - u64::from(self.before[1] == b'\n');
-        self.line = last;
+        self.line = 1 + self.line_feeds - u64::from(self.after_feed);
         let cells = &self.cells[..written];
         let starts = std::iter::once(&0).chain(&self.ends);
         if !self.record.join(starts.zip(&self.ends[..count]).map(|(&start, &end)| &cells[start..end])) {
             return Err(self.refuse_letters());
         }
-        self.line = last - memchr_iter(b'\n', cells).count() as u64;
-        // A last cell that ran into the end of the file has swallowed its last line feed.
-        let [quote, feed] = self.before;
-        if self.record.iter().next_back().is_some_and(|cell| cell.ends_with('\n'))
-            && feed == b'\n'
-            && quote != b'"'
-        {
+        let within = memchr_iter(b'\n', cells).count() as u64;
+        if quotes.place == Place::Quoted {
             return Err(Error::data("a quote is opened but never closed")
-                .line(self.line + 1)
+                .line(1 + self.line_feeds - within)
                 .remedy("close it, or double it if it is meant as a character"));
+        }
+        self.line -= within;
+        if let Some(line_feeds) = quotes.text_behind {
+            return Err(Error::data("there is text behind a quote that closes a cell")
+                .line(self.line + line_feeds)
+                .remedy("double the quote if it is meant as a character, or take it out"));
         }
         Ok(true)
     }
@@ -281,11 +326,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
     fn pass(&mut self, bytes: usize) {
         let passed = &self.buffer[self.start..self.start + bytes];
         self.line_feeds += memchr_iter(b'\n', passed).count() as u64;
-        match passed {
-            [] => {}
-            [only] => self.before = [self.before[1], *only],
-            [.., last, very_last] => self.before = [*last, *very_last],
-        }
+        self.after_feed = passed.last().map_or(self.after_feed, |&last| last == b'\n');
         self.start += bytes;
     }
 

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::run::{EventKind, RunEvent};
 use crate::say::say;
@@ -98,9 +98,11 @@ impl Progress {
                 Some((tasks * models) as u64),
                 ProgressDrawTarget::stderr_with_hz(8),
             );
-            let style =
-                ProgressStyle::with_template("{bar:30} {percent:>3} %  {per_sec} models  {eta} left  {msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+                let _ = write!(text, "{:.0} models/s", state.per_sec());
+            };
+            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {rate}  {eta} left  {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate));
             bar.set_message(format!("0 of {tasks} tasks"));
             Shape::Bar(bar)
         } else {

@@ -120,11 +120,16 @@ impl<'a> Tables<'a> {
     /// One job for every table, long ones first.
     pub fn jobs(&'a self, plan: Option<&'a Plan>) -> Vec<Job<'a>> {
         let mut jobs: Vec<Job<'a>> = Vec::new();
-        if let Some(plan) = plan {
-            jobs.push(Box::new(move || {
-                self.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan))
-            }));
-        }
+        jobs.push(Box::new(move || match plan {
+            Some(plan) => self.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan)),
+            None => {
+                // Those of an earlier report may not belong to these tables; that there are none is as good.
+                for name in ["predictions.csv", "predictions.csv.gz"] {
+                    let _ = std::fs::remove_file(self.directory.join(name));
+                }
+                Ok(())
+            }
+        }));
         let tables: [(&str, Fill<'a>); 9] = [
             ("per_class.csv", Self::per_class),
             ("metrics.csv", Self::metrics),
