@@ -148,6 +148,13 @@ impl Quotes {
     }
 }
 
+/// The csv crate's parser. It would take a byte order mark in front of the first record it sees for one of the file.
+fn parser(delimiter: u8) -> csv_core::Reader {
+    let mut parser = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+    parser.read_record(b"\n", &mut [], &mut []);
+    parser
+}
+
 /// The records of a file, one at a time, each with the line it starts on. Blank lines are skipped.
 pub(super) struct Records<P> {
     source: Source<P>,
@@ -177,9 +184,6 @@ impl<P: FnMut(u64, u64)> Records<P> {
     pub(super) fn new(source: Source<P>, delimiter: u8, limit: u64) -> Self {
         // A record is kept several times over while it is taken apart.
         let longest = (limit / 16).clamp(1 << 20, 1 << 28) as usize;
-        let mut parser = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
-        // It would take a byte order mark in front of the first record it sees for one of the file.
-        parser.read_record(b"\n", &mut [], &mut []);
         Self {
             source,
             buffer: Vec::new(),
@@ -189,7 +193,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
             line_feeds: 0,
             after_feed: false,
             delimiter,
-            parser,
+            parser: parser(delimiter),
             longest,
             cells: vec![0; 1 << 10],
             ends: vec![0; 1 << 6],
@@ -204,6 +208,8 @@ impl<P: FnMut(u64, u64)> Records<P> {
         self.source.replace(text);
         (self.start, self.end, self.ended) = (0, 0, false);
         (self.line_feeds, self.after_feed, self.line) = (0, false, 1);
+        // The one that has seen the end of the file sees nothing else.
+        self.parser = parser(self.delimiter);
         self
     }
 

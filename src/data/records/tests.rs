@@ -58,9 +58,13 @@ fn quotes_that_cannot_be_meant_are_refused_where_they_are() {
             "{text}: {words}"
         );
     }
-    for text in
-        ["a,b\n\"1\" ,\"2\"\t\n", "a,b\n5\" tall,\"6\"\" \"\r\n", "a,b\n\"\",\"\"\"\"", "a,b\n1\",2\"\n"]
-    {
+    for text in [
+        "a,b\n\"1\" ,\"2\"\t\n",
+        "a,b\n5\" tall,\"6\"\" \"\r\n",
+        "a,b\n\"\",\"\"\"\"",
+        "a,b\n1\",2\"\n",
+        "a,b\n\"1\n\",\n",
+    ] {
         assert_eq!(records(text.as_bytes(), b',').unwrap().len(), 2, "{text}");
     }
 }

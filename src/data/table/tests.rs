@@ -378,6 +378,15 @@ fn refuses_files_without_rows_or_without_a_file() {
 }
 
 #[test]
+fn a_table_on_its_side_may_end_with_a_quote() {
+    let options = ReadOptions { transpose: true, ..ReadOptions::default() };
+    let table = read_with("name,\"a, b\",\"c\"\nx,1,2\n\"y, z\",\"3\",\"4\"", &options, &[]).unwrap();
+    assert_eq!(table.header.names, ["name", "x", "y, z"]);
+    assert_eq!((numbers(&table, 1), numbers(&table, 2)), (&[1.0, 2.0][..], &[3.0, 4.0][..]));
+    assert_eq!(words(&table, 0), [Some("a, b"), Some("c")]);
+}
+
+#[test]
 fn an_error_about_the_header_comes_before_any_row_is_read() {
     let refuse = |_: &Header| Err(Error::usage("no"));
     let error = Table::read(&file("a\ninf\n").path, &ReadOptions::default(), refuse, |_, _| ()).unwrap_err();
