@@ -208,7 +208,6 @@ impl<P: FnMut(u64, u64)> Records<P> {
         self.source.replace(text);
         (self.start, self.end, self.ended) = (0, 0, false);
         (self.line_feeds, self.after_feed, self.line) = (0, false, 1);
-        // The one that has seen the end of the file sees nothing else.
         self.parser = parser(self.delimiter);
         self
     }

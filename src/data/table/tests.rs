@@ -380,7 +380,7 @@ fn refuses_files_without_rows_or_without_a_file() {
 #[test]
 fn a_table_on_its_side_may_end_with_a_quote() {
     let options = ReadOptions { transpose: true, ..ReadOptions::default() };
-    let table = read_with("name,\"a, b\",\"c\"\nx,1,2\n\"y, z\",\"3\",\"4\"", &options, &[]).unwrap();
+    let table = read_with("name,\"a, b\",\"c\"\nx,1,2\n\"y, z\",\"3\",\"4\"\n\r", &options, &[]).unwrap();
     assert_eq!(table.header.names, ["name", "x", "y, z"]);
     assert_eq!((numbers(&table, 1), numbers(&table, 2)), (&[1.0, 2.0][..], &[3.0, 4.0][..]));
     assert_eq!(words(&table, 0), [Some("a, b"), Some("c")]);
