@@ -1,7 +1,8 @@
 //! Cholesky factors: solving and inverting. Bits as in [`super::lanes`].
 
-use super::lanes::{axpy, dot, wide};
+use super::lanes::{axpy, dot};
 use super::symmetric::Symmetric;
+use super::vectors::wide;
 
 /// The upper Cholesky factor U of a matrix UᵀU.
 pub struct Factor {

@@ -1,7 +1,7 @@
 //! A symmetric matrix that takes its low-rank changes late: several at once cost little more than one.
 
 use super::lanes::{add_projections, axpy, dot};
-use super::symmetric::Symmetric;
+use super::symmetric::{Symmetric, apart, taking_turns};
 
 /// Changes that may wait.
 const MOST: usize = 8;
@@ -19,12 +19,13 @@ pub struct Lagging {
     vectors: Vec<f64>,
     /// Room to work in.
     images: Vec<f64>,
+    turns: Vec<f64>,
 }
 
 impl Lagging {
     /// A matrix with nothing waiting.
     pub fn new(matrix: Symmetric) -> Self {
-        Self { matrix, factors: Vec::with_capacity(MOST), vectors: Vec::new(), images: Vec::new() }
+        Self { matrix, factors: Vec::with_capacity(MOST), ..Self::default() }
     }
 
     /// Rows and columns.
@@ -39,12 +40,15 @@ impl Lagging {
     }
 
     /// The products of the matrix, without the changes that wait, with several vectors, one after the other.
-    fn images_into(&self, x: &[f64], images: &mut [f64]) {
-        let size = self.size();
+    fn images_into(&self, x: &[f64], images: &mut [f64], turns: &mut Vec<f64>) {
+        let (size, width) = (self.size(), self.matrix.width());
+        turns.resize(4 * width, 0.0);
+        let (of_x, of_images) = turns.split_at_mut(2 * width);
         for (x, images) in x.chunks(2 * size).zip(images.chunks_mut(2 * size)) {
             if x.len() == 2 * size {
-                let ((a, b), (first, second)) = (x.split_at(size), images.split_at_mut(size));
-                self.matrix.times_two_into([a, b], [first, second]);
+                taking_turns(x.split_at(size).into(), of_x);
+                self.matrix.times_two_into(of_x, of_images);
+                apart(of_images, images.split_at_mut(size).into());
             } else {
                 self.matrix.times_into(x, images);
             }
@@ -88,12 +92,12 @@ impl Lagging {
     /// definite it gives up half-way, and tells so.
     pub fn follow(&mut self, weights: &[f64], x: &[f64]) -> bool {
         let size = self.size();
-        let mut images = std::mem::take(&mut self.images);
+        let (mut images, mut turns) = (std::mem::take(&mut self.images), std::mem::take(&mut self.turns));
         let mut is_clear = true;
         for (weights, x) in weights.chunks(BATCH).zip(x.chunks(BATCH * size.max(1))) {
             self.make_room(weights.len());
             images.resize(x.len(), 0.0);
-            self.images_into(x, &mut images);
+            self.images_into(x, &mut images, &mut turns);
             let pairs = x.chunks_exact(size).zip(images.chunks_exact_mut(size));
             for (weight, (x, image)) in weights.iter().zip(pairs) {
                 // Those of this batch that went before count, too.
@@ -106,7 +110,7 @@ impl Lagging {
                 break;
             }
         }
-        self.images = images;
+        (self.images, self.turns) = (images, turns);
         is_clear
     }
 

@@ -17,6 +17,8 @@ mod rows;
 mod sight;
 mod solver;
 mod symmetric;
+mod vectors;
+mod within;
 mod woodbury;
 
 use exact::Exact;

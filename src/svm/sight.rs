@@ -3,8 +3,9 @@
 //! When w moves by d, a decision value moves by at most ‖x_i‖·‖d‖. So a row that was looked at needs no other look before w has
 //! moved by its room, its distance from the margin over ‖x_i‖.
 
-use super::lanes::{LANES, TABLE, distance, dot, find_within};
+use super::lanes::{distance, dot};
 use super::rows::some_of;
+use super::within::{MORE, TABLE, find_within};
 
 /// When there are so many marks, most are let go.
 const MANY_MARKS: usize = 12;
@@ -64,7 +65,7 @@ impl Sight {
 
     /// Those of some rows that were last looked at under another model than that of a mark.
     pub fn stale<'s>(&self, rows: &[usize], mark: u8, stale: &'s mut Vec<usize>) -> &'s [usize] {
-        stale.resize(self.room.len() + LANES, 0);
+        stale.resize(self.room.len() + MORE, 0);
         let mut count = 0;
         for &row in rows {
             stale[count] = row;
@@ -75,7 +76,7 @@ impl Sight {
 
     /// Finds the rows that could be across the margin when w has moved by so much more.
     pub fn find<'n>(&self, w: &[f64], further: f64, near: &'n mut Vec<usize>) -> &'n [usize] {
-        near.resize(self.room.len() + LANES, 0);
+        near.resize(self.room.len() + MORE, 0);
         let count = find_within(&self.room, &self.seen, &self.reaches(w, further), near);
         &near[..count]
     }
@@ -88,7 +89,7 @@ impl Sight {
         near: &'n mut Vec<usize>,
     ) -> &'n [usize] {
         let reaches = self.reaches(w, 0.0);
-        near.resize(self.room.len() + LANES, 0);
+        near.resize(self.room.len() + MORE, 0);
         // Every row is written down and kept or not: a branch here would be guessed wrongly too often.
         let mut count = 0;
         for (row, (room, &seen)) in self.room.iter().zip(&self.seen).enumerate() {

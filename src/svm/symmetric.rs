@@ -2,7 +2,7 @@
 //! half as much. Bits as in [`super::lanes`].
 
 use super::aligned::Aligned;
-use super::lanes::wide;
+use super::vectors::{LANES, wide};
 
 /// Rows come in blocks of this many, each as long as its block needs; the blocks on the diagonal are whole.
 const BLOCK: usize = 4;
@@ -11,7 +11,7 @@ const BLOCK: usize = 4;
 #[derive(Debug, Clone, Default)]
 pub struct Symmetric {
     size: usize,
-    /// Rows and columns with the zeros that make them a whole number of blocks.
+    /// Of a row, with the zeros that make it a whole number of vectors; the rows are whole blocks.
     width: usize,
     cells: Aligned,
 }
@@ -30,8 +30,8 @@ impl Symmetric {
 
     /// All zeros.
     pub fn zeros(size: usize) -> Self {
-        let width = size.next_multiple_of(BLOCK);
-        Self { size, width, cells: Aligned::zeros(width * width) }
+        let width = size.next_multiple_of(LANES);
+        Self { size, width, cells: Aligned::zeros(size.next_multiple_of(BLOCK) * width) }
     }
 
     /// Rows and columns.
@@ -39,7 +39,7 @@ impl Symmetric {
         self.size
     }
 
-    /// The length of the vectors that a change is made of: the size, filled up with zeros to whole blocks.
+    /// The length of the vectors that a change is made of: the size, filled up with zeros to whole vectors.
     pub fn width(&self) -> usize {
         self.width
     }
@@ -75,8 +75,9 @@ impl Symmetric {
         symmetric_times(&self.cells, self.width, x, product);
     }
 
-    /// The products with two vectors, each to the same bits as alone.
-    pub fn times_two_into(&self, x: [&[f64]; 2], products: [&mut [f64]; 2]) {
+    /// The products with two vectors of the width, which take turns as their products do: a block of four numbers of one, a
+    /// block of the other.
+    pub fn times_two_into(&self, x: &[f64], products: &mut [f64]) {
         symmetric_times_two(&self.cells, self.width, x, products);
     }
 
@@ -93,6 +94,23 @@ impl Symmetric {
     }
 }
 
+/// Two vectors of at most a width, block by block in turn, filled up with zeros.
+pub fn taking_turns(x: [&[f64]; 2], turns: &mut [f64]) {
+    let (blocks, _) = turns.as_chunks_mut::<BLOCK>();
+    for (block, two) in blocks.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+        *two = x.map(|x| block_of(x, BLOCK * block));
+    }
+}
+
+/// Two vectors that take turns, one by one.
+pub fn apart(turns: &[f64], vectors: [&mut [f64]; 2]) {
+    let (blocks, _) = turns.as_chunks::<BLOCK>();
+    for (offset, vector) in vectors.into_iter().enumerate() {
+        let own = blocks.iter().skip(offset).step_by(2);
+        vector.chunks_mut(BLOCK).zip(own).for_each(|(part, block)| set_block(part, *block));
+    }
+}
+
 wide! {
     /// cells += Σ_l factor_l · u_l u_lᵀ on and below the diagonal.
     symmetric_add_outers(cells: &mut [f64], width: usize, factors: &[f64], u: &[f64]) {
@@ -105,7 +123,7 @@ wide! {
             }
             // Two rows at a time: what is read of the vectors serves both.
             for (pair, two) in cells.chunks_exact_mut(2 * width).enumerate() {
-                let (i, end) = (2 * pair, pair / 2 + 1);
+                let (i, end) = (2 * pair, BLOCK * (pair / 2 + 1));
                 let a = [splat(f[0] * v[0][i]), splat(f[1] * v[1][i]), splat(f[2] * v[2][i]), splat(f[3] * v[3][i])];
                 let b = [
                     splat(f[0] * v[0][i + 1]),
@@ -114,11 +132,14 @@ wide! {
                     splat(f[3] * v[3][i + 1]),
                 ];
                 let (first, second) = two.split_at_mut(width);
-                let (first, second) = (&mut first.as_chunks_mut().0[..end], &mut second.as_chunks_mut().0[..end]);
+                let (first, first_rest) = first[..end].as_chunks_mut::<LANES>();
+                let (second, second_rest) = second[..end].as_chunks_mut::<LANES>();
                 let [p, q, r, s] = v;
-                let (p, q) = (&p.as_chunks().0[..end], &q.as_chunks().0[..end]);
-                let (r, s) = (&r.as_chunks().0[..end], &s.as_chunks().0[..end]);
-                for at in 0..end {
+                let ((p, p_rest), (q, q_rest)) = (p[..end].as_chunks::<LANES>(), q[..end].as_chunks::<LANES>());
+                let ((r, r_rest), (s, s_rest)) = (r[..end].as_chunks::<LANES>(), s[..end].as_chunks::<LANES>());
+                let whole = first.len();
+                let (second, p, q, r, s) = (&mut second[..whole], &p[..whole], &q[..whole], &r[..whole], &s[..whole]);
+                for at in 0..whole {
                     let (p, q, r, s) = (load(&p[at]), load(&q[at]), load(&r[at]), load(&s[at]));
                     let mut sum = load(&first[at]);
                     sum = plus(sum, times(a[0], p));
@@ -133,9 +154,22 @@ wide! {
                     sum = plus(sum, times(b[3], s));
                     store(&mut second[at], sum);
                 }
+                // Half a vector is left in every other block.
+                if !first_rest.is_empty() {
+                    let rest = [p_rest, q_rest, r_rest, s_rest];
+                    combine([f[0] * v[0][i], f[1] * v[1][i], f[2] * v[2][i], f[3] * v[3][i]], rest, first_rest);
+                    let i = i + 1;
+                    combine([f[0] * v[0][i], f[1] * v[1][i], f[2] * v[2][i], f[3] * v[3][i]], rest, second_rest);
+                }
             }
         }
     }
+}
+
+/// The block of a row that begins at a place.
+#[inline(always)]
+fn block_at(row: &[f64], start: usize) -> &[f64; BLOCK] {
+    row[start..].first_chunk().expect("rows are whole blocks")
 }
 
 /// The values of a block, and zeros where the vector ends.
@@ -165,84 +199,87 @@ wide! {
             let start = BLOCK * block;
             let own = block_of(x, start);
             let [s, t, u, v] = [splat(own[0]), splat(own[1]), splat(own[2]), splat(own[3])];
-            let (a, b, c, d) = (&rows[..width], &rows[width..2 * width], &rows[2 * width..3 * width], &rows[3 * width..]);
-            let (a, b) = (&a.as_chunks().0[..=block], &b.as_chunks().0[..=block]);
-            let (c, d) = (&c.as_chunks().0[..=block], &d.as_chunks().0[..=block]);
-            let before = &x.as_chunks().0[..block];
+            let ((a, b), (c, d)) = (rows.split_at(width), rows[2 * width..].split_at(width));
             let (above, rest) = product.split_at_mut(start);
-            let above = &mut above.as_chunks_mut().0[..block];
-            let mut sums = [splat(0.0); BLOCK];
-            for at in 0..block {
-                let x = load(&before[at]);
-                let (a, b, c, d) = (load(&a[at]), load(&b[at]), load(&c[at]), load(&d[at]));
-                sums = [
-                    plus(sums[0], times(a, x)),
-                    plus(sums[1], times(b, x)),
-                    plus(sums[2], times(c, x)),
-                    plus(sums[3], times(d, x)),
+            let (x, x_rest) = x[..start].as_chunks::<LANES>();
+            let (above, above_rest) = above.as_chunks_mut::<LANES>();
+            let whole = x.len();
+            let above = &mut above[..whole];
+            let (a_whole, b_whole) = (&a.as_chunks::<LANES>().0[..whole], &b.as_chunks::<LANES>().0[..whole]);
+            let (c_whole, d_whole) = (&c.as_chunks::<LANES>().0[..whole], &d.as_chunks::<LANES>().0[..whole]);
+            let mut lanes = [splat(0.0); 4];
+            for at in 0..whole {
+                let x = load(&x[at]);
+                let (a, b, c, d) = (load(&a_whole[at]), load(&b_whole[at]), load(&c_whole[at]), load(&d_whole[at]));
+                lanes = [
+                    plus(lanes[0], times(a, x)),
+                    plus(lanes[1], times(b, x)),
+                    plus(lanes[2], times(c, x)),
+                    plus(lanes[3], times(d, x)),
                 ];
-                let left = plus(times(s, a), times(t, b));
-                let right = plus(times(u, c), times(v, d));
+                let (left, right) = (plus(times(s, a), times(t, b)), plus(times(u, c), times(v, d)));
                 let sum = plus(load(&above[at]), plus(left, right));
                 store(&mut above[at], sum);
             }
-            let left = plus(times(s, load(&a[block])), times(t, load(&b[block])));
-            let right = plus(times(u, load(&c[block])), times(v, load(&d[block])));
+            let (s, t, u, v) = (half(s), half(t), half(u), half(v));
+            let at = LANES * whole;
+            if let (Some(x), Some(above)) = (x_rest.first_chunk(), above_rest.first_chunk_mut()) {
+                let x = four_load(x);
+                let (a, b) = (four_load(block_at(a, at)), four_load(block_at(b, at)));
+                let (c, d) = (four_load(block_at(c, at)), four_load(block_at(d, at)));
+                lanes = [
+                    plus(lanes[0], extended(four_times(a, x))),
+                    plus(lanes[1], extended(four_times(b, x))),
+                    plus(lanes[2], extended(four_times(c, x))),
+                    plus(lanes[3], extended(four_times(d, x))),
+                ];
+                let left = four_plus(four_times(s, a), four_times(t, b));
+                let right = four_plus(four_times(u, c), four_times(v, d));
+                let sum = four_plus(four_load(above), four_plus(left, right));
+                four_store(above, sum);
+            }
+            let (a, b) = (four_load(block_at(a, start)), four_load(block_at(b, start)));
+            let (c, d) = (four_load(block_at(c, start)), four_load(block_at(d, start)));
+            let left = four_plus(four_times(s, a), four_times(t, b));
+            let right = four_plus(four_times(u, c), four_times(v, d));
             let mut own = [0.0; BLOCK];
-            store(&mut own, plus(sum_each(sums), plus(left, right)));
+            four_store(&mut own, four_plus(sums(lanes), four_plus(left, right)));
             set_block(rest, own);
         }
     }
 }
 
 wide! {
-    /// The same of two vectors, each to the same bits.
-    symmetric_times_two(cells: &[f64], width: usize, x: [&[f64]; 2], products: [&mut [f64]; 2]) {
-        let [first, second] = products;
+    /// The same of two vectors that take turns, as their products do: a block of one, a block of the other.
+    symmetric_times_two(cells: &[f64], width: usize, x: &[f64], products: &mut [f64]) {
+        let (x, _) = x.as_chunks::<LANES>();
+        let (products, _) = products.as_chunks_mut::<LANES>();
         for (block, rows) in cells.chunks_exact(BLOCK * width.max(1)).enumerate() {
-            let start = BLOCK * block;
-            let (p, q) = (block_of(x[0], start), block_of(x[1], start));
-            let [s, t, u, v] = [splat(p[0]), splat(p[1]), splat(p[2]), splat(p[3])];
-            let [k, l, m, n] = [splat(q[0]), splat(q[1]), splat(q[2]), splat(q[3])];
-            let (a, b, c, d) = (&rows[..width], &rows[width..2 * width], &rows[2 * width..3 * width], &rows[3 * width..]);
-            let (a, b) = (&a.as_chunks().0[..=block], &b.as_chunks().0[..=block]);
-            let (c, d) = (&c.as_chunks().0[..=block], &d.as_chunks().0[..=block]);
-            let (x, y) = (&x[0].as_chunks().0[..block], &x[1].as_chunks().0[..block]);
-            let (first_above, first_rest) = first.split_at_mut(start);
-            let (second_above, second_rest) = second.split_at_mut(start);
-            let first_above = &mut first_above.as_chunks_mut().0[..block];
-            let second_above = &mut second_above.as_chunks_mut().0[..block];
-            let (mut sums, mut others) = ([splat(0.0); BLOCK], [splat(0.0); BLOCK]);
+            let own = load(&x[block]);
+            let [s, t, u, v] = [spread::<0>(own), spread::<0x55>(own), spread::<0xaa>(own), spread::<0xff>(own)];
+            let ((a, b), (c, d)) = (rows.split_at(width), rows[2 * width..].split_at(width));
+            let (a, b) = (&a.as_chunks::<BLOCK>().0[..=block], &b.as_chunks::<BLOCK>().0[..=block]);
+            let (c, d) = (&c.as_chunks::<BLOCK>().0[..=block], &d.as_chunks::<BLOCK>().0[..=block]);
+            let x = &x[..block];
+            let (above, rest) = products.split_at_mut(block);
+            let above = &mut above[..block];
+            let mut lanes = [splat(0.0); BLOCK];
             for at in 0..block {
-                let (x, y) = (load(&x[at]), load(&y[at]));
-                let (a, b, c, d) = (load(&a[at]), load(&b[at]), load(&c[at]), load(&d[at]));
-                sums = [
-                    plus(sums[0], times(a, x)),
-                    plus(sums[1], times(b, x)),
-                    plus(sums[2], times(c, x)),
-                    plus(sums[3], times(d, x)),
+                let x = load(&x[at]);
+                let (a, b, c, d) = (twice(&a[at]), twice(&b[at]), twice(&c[at]), twice(&d[at]));
+                lanes = [
+                    plus(lanes[0], times(a, x)),
+                    plus(lanes[1], times(b, x)),
+                    plus(lanes[2], times(c, x)),
+                    plus(lanes[3], times(d, x)),
                 ];
-                others = [
-                    plus(others[0], times(a, y)),
-                    plus(others[1], times(b, y)),
-                    plus(others[2], times(c, y)),
-                    plus(others[3], times(d, y)),
-                ];
-                let left = plus(times(s, a), times(t, b));
-                let right = plus(times(u, c), times(v, d));
-                let sum = plus(load(&first_above[at]), plus(left, right));
-                store(&mut first_above[at], sum);
-                let left = plus(times(k, a), times(l, b));
-                let right = plus(times(m, c), times(n, d));
-                let sum = plus(load(&second_above[at]), plus(left, right));
-                store(&mut second_above[at], sum);
+                let (left, right) = (plus(times(s, a), times(t, b)), plus(times(u, c), times(v, d)));
+                let sum = plus(load(&above[at]), plus(left, right));
+                store(&mut above[at], sum);
             }
-            let (a, b, c, d) = (load(&a[block]), load(&b[block]), load(&c[block]), load(&d[block]));
-            let mut own = [0.0; BLOCK];
-            store(&mut own, plus(sum_each(sums), plus(plus(times(s, a), times(t, b)), plus(times(u, c), times(v, d)))));
-            set_block(first_rest, own);
-            store(&mut own, plus(sum_each(others), plus(plus(times(k, a), times(l, b)), plus(times(m, c), times(n, d)))));
-            set_block(second_rest, own);
+            let (a, b, c, d) = (twice(&a[block]), twice(&b[block]), twice(&c[block]), twice(&d[block]));
+            let (left, right) = (plus(times(s, a), times(t, b)), plus(times(u, c), times(v, d)));
+            store(&mut rest[0], plus(half_sums(lanes), plus(left, right)));
         }
     }
 }
@@ -280,23 +317,12 @@ mod tests {
             let (mut first, mut second) = (vec![9.0; size], vec![9.0; size]);
             matrix.times_into(&x, &mut first);
             assert_eq!(first, expected(&x), "{size}");
-            matrix.times_two_into([&x, &y], [&mut first, &mut second]);
+            let mut products = vec![9.0; 2 * matrix.width()];
+            let mut turns = vec![9.0; 2 * matrix.width()];
+            taking_turns([&x, &y], &mut turns);
+            matrix.times_two_into(&turns, &mut products);
+            apart(&products, [&mut first, &mut second]);
             assert_eq!((first, second), (expected(&x), expected(&y)), "{size}");
-        }
-    }
-
-    #[test]
-    fn two_products_have_the_bits_of_one() {
-        for size in [1, 6, 75, 112] {
-            let value = |i: usize| ((i * 2_654_435_761) % 1_000_003) as f64 / 7.0 - 70_000.0;
-            let matrix = Symmetric::new(size, |i, j| value(i * size + j));
-            let x: Vec<f64> = (0..size).map(value).collect();
-            let y: Vec<f64> = (0..size).map(|i| value(i + 1000)).collect();
-            let (mut one, mut first, mut second) = (vec![0.0; size], vec![0.0; size], vec![0.0; size]);
-            matrix.times_two_into([&y, &x], [&mut first, &mut second]);
-            matrix.times_into(&x, &mut one);
-            let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
-            assert_eq!(bits(&one), bits(&second), "{size}");
         }
     }
 
