@@ -8,7 +8,7 @@ use super::lagging::Lagging;
 use super::lanes::{axpy, dot, matrix_add_outer, matrix_times, rows_times, some_rows_times};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
 use super::solver::MARKS;
-use super::symmetric::Symmetric;
+use super::symmetric::{Symmetric, TOGETHER};
 use super::{Convergence, Drift, Problem, Watched};
 
 /// Warm-started Newton in Gram space. It does not hold the problem, so that it can be shared; every call is of the same one.
@@ -186,12 +186,12 @@ impl Gram {
 pub(super) fn kernel(problem: &Problem<'_>, columns: &[usize]) -> Symmetric {
     let mut kernel = Symmetric::new(problem.y.len(), |_, _| 1.0);
     let width = kernel.width();
-    let mut features = vec![0.0; 4 * width];
-    for some in columns.chunks(4) {
+    let mut features = vec![0.0; TOGETHER * width];
+    for some in columns.chunks(TOGETHER) {
         for (padded, &column) in features.chunks_exact_mut(width).zip(some) {
             padded[..problem.y.len()].copy_from_slice(problem.feature(column));
         }
-        kernel.add_outers(&[1.0; 4][..some.len()], &features[..some.len() * width]);
+        kernel.add_outers(&[1.0; TOGETHER][..some.len()], &features[..some.len() * width]);
     }
     kernel
 }

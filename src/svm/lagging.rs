@@ -1,10 +1,8 @@
 //! A symmetric matrix that takes its low-rank changes late: several at once cost little more than one.
 
 use super::lanes::{add_projections, axpy, dot};
-use super::symmetric::{Symmetric, apart, taking_turns};
+use super::symmetric::{Symmetric, TOGETHER, apart, taking_turns};
 
-/// Changes that may wait.
-const MOST: usize = 8;
 /// Vectors whose images are computed together.
 const BATCH: usize = 4;
 /// A pivot below this has lost its digits to cancellation.
@@ -25,7 +23,7 @@ pub struct Lagging {
 impl Lagging {
     /// A matrix with nothing waiting.
     pub fn new(matrix: Symmetric) -> Self {
-        Self { matrix, factors: Vec::with_capacity(MOST), ..Self::default() }
+        Self { matrix, factors: Vec::with_capacity(TOGETHER + BATCH), ..Self::default() }
     }
 
     /// Rows and columns.
@@ -73,16 +71,23 @@ impl Lagging {
         self.factors.iter().copied().zip(vectors.map(|v| &v[..self.size()]))
     }
 
-    /// Makes sure that so many changes can be taken without touching the matrix.
-    fn make_room(&mut self, changes: usize) {
-        if self.factors.len() + changes > MOST {
-            self.add_up();
+    /// Adds the changes that have waited longest, if enough of them do to be added at once.
+    fn make_room(&mut self) {
+        if self.factors.len() >= TOGETHER {
+            let length = TOGETHER * self.matrix.width();
+            self.matrix.add_outers(&self.factors[..TOGETHER], &self.vectors[..length]);
+            self.factors.drain(..TOGETHER);
+            self.vectors.drain(..length);
         }
     }
 
     /// Takes the change factor · v vᵀ.
     pub fn change(&mut self, factor: f64, v: &[f64]) {
-        self.make_room(1);
+        self.make_room();
+        self.take(factor, v);
+    }
+
+    fn take(&mut self, factor: f64, v: &[f64]) {
         self.factors.push(factor);
         self.vectors.extend_from_slice(v);
         self.vectors.resize(self.factors.len() * self.matrix.width(), 0.0);
@@ -95,7 +100,7 @@ impl Lagging {
         let (mut images, mut turns) = (std::mem::take(&mut self.images), std::mem::take(&mut self.turns));
         let mut is_clear = true;
         for (weights, x) in weights.chunks(BATCH).zip(x.chunks(BATCH * size.max(1))) {
-            self.make_room(weights.len());
+            self.make_room();
             images.resize(x.len(), 0.0);
             self.images_into(x, &mut images, &mut turns);
             let pairs = x.chunks_exact(size).zip(images.chunks_exact_mut(size));
@@ -104,7 +109,7 @@ impl Lagging {
                 self.correct(x, image);
                 let pivot = 1.0 + weight * dot(x, image);
                 is_clear &= pivot >= LOST;
-                self.change(-weight / pivot, image);
+                self.take(-weight / pivot, image);
             }
             if !is_clear {
                 break;

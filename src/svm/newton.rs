@@ -261,10 +261,14 @@ impl Machine {
         self.is_known = true;
     }
 
+    fn share(&self, rows: &Rows) -> f64 {
+        (9.0 / rows.slots().len() as f64).sqrt().min(1.0)
+    }
+
     /// Looks at the rows that could have crossed the margin when columns went; finds those that have.
     fn catch_up(&mut self, rows: &Rows, scratch: &mut Scratch) {
         self.sight.tidy_up();
-        let near = self.sight.find(&self.w, 0.0, &mut scratch.near);
+        let near = self.sight.find(&self.w, 0.0, self.share(rows), &mut scratch.near);
         rows.times_into(near, &self.w, &mut scratch.decisions);
         self.see(rows, near.len(), scratch);
     }
@@ -276,7 +280,7 @@ impl Machine {
         self.curvature.descend(rows, &self.gradient, direction);
         let (slope, square) = (dot(&self.gradient, direction), dot(direction, direction));
         let longest = if self.states.iter().all(|state| state.inside) { LONGEST } else { 1.0 };
-        let near = self.sight.find(&self.w, longest * square.sqrt(), near);
+        let near = self.sight.find(&self.w, longest * square.sqrt(), if longest > 1.0 { 1.0 } else { self.share(rows) }, near);
         // None of them can have crossed the margin since it was looked at, but its decision value may be an old one.
         let now = self.sight.mark(&self.w);
         let stale = self.sight.stale(near, now, stale);

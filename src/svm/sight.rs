@@ -74,10 +74,11 @@ impl Sight {
         &stale[..count]
     }
 
-    /// Finds the rows that could be across the margin when w has moved by so much more.
-    pub fn find<'n>(&self, w: &[f64], further: f64, near: &'n mut Vec<usize>) -> &'n [usize] {
+    /// Finds the rows that would be across the margin when w has moved by so much more, if it moved against them with a
+    /// share of its way.
+    pub fn find<'n>(&self, w: &[f64], further: f64, share: f64, near: &'n mut Vec<usize>) -> &'n [usize] {
         near.resize(self.room.len() + MORE, 0);
-        let count = find_within(&self.room, &self.seen, &self.reaches(w, further), near);
+        let count = find_within(&self.room, &self.seen, &self.reaches(w, further, share), near);
         &near[..count]
     }
 
@@ -88,7 +89,7 @@ impl Sight {
         also: impl Fn(usize) -> bool,
         near: &'n mut Vec<usize>,
     ) -> &'n [usize] {
-        let reaches = self.reaches(w, 0.0);
+        let reaches = self.reaches(w, 0.0, 1.0);
         near.resize(self.room.len() + MORE, 0);
         // Every row is written down and kept or not: a branch here would be guessed wrongly too often.
         let mut count = 0;
@@ -100,11 +101,11 @@ impl Sight {
     }
 
     /// How far w is from each mark at most.
-    fn reaches(&self, w: &[f64], further: f64) -> [f32; TABLE] {
+    fn reaches(&self, w: &[f64], further: f64, share: f64) -> [f32; TABLE] {
         let mut reaches = [0.0; TABLE];
         for (reach, mark) in reaches.iter_mut().zip(&self.marks) {
             let moved = (distance(&mark.w, w) + mark.lost).sqrt() + further;
-            *reach = (moved * (1.0 + ROUNDING)) as f32;
+            *reach = (share * moved * (1.0 + ROUNDING)) as f32;
         }
         reaches
     }

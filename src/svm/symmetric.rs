@@ -7,6 +7,9 @@ use super::vectors::{LANES, wide};
 /// Rows come in blocks of this many, each as long as its block needs; the blocks on the diagonal are whole.
 const BLOCK: usize = 4;
 
+/// Changes that are best made together.
+pub const TOGETHER: usize = 8;
+
 /// A symmetric matrix.
 #[derive(Debug, Clone, Default)]
 pub struct Symmetric {
@@ -112,7 +115,7 @@ pub fn apart(turns: &[f64], vectors: [&mut [f64]; 2]) {
 }
 
 wide! {
-    /// cells += Σ_l factor_l · u_l u_lᵀ on and below the diagonal.
+    /// cells += Σ_l factor_l · u_l u_lᵀ on and below the diagonal. What is above it in whole vectors has no meaning.
     symmetric_add_outers(cells: &mut [f64], width: usize, factors: &[f64], u: &[f64]) {
         let nothing = vec![0.0; if factors.len().is_multiple_of(4) { 0 } else { width }];
         for (factors, vectors) in factors.chunks(4).zip(u.chunks(4 * width)) {
@@ -123,53 +126,42 @@ wide! {
             }
             // Two rows at a time: what is read of the vectors serves both.
             for (pair, two) in cells.chunks_exact_mut(2 * width).enumerate() {
-                let (i, end) = (2 * pair, BLOCK * (pair / 2 + 1));
-                let a = [splat(f[0] * v[0][i]), splat(f[1] * v[1][i]), splat(f[2] * v[2][i]), splat(f[3] * v[3][i])];
+                let (i, end) = (2 * pair, (BLOCK * (pair / 2 + 1)).div_ceil(UNIT));
+                let a = [
+                    unit_splat(f[0] * v[0][i]),
+                    unit_splat(f[1] * v[1][i]),
+                    unit_splat(f[2] * v[2][i]),
+                    unit_splat(f[3] * v[3][i]),
+                ];
                 let b = [
-                    splat(f[0] * v[0][i + 1]),
-                    splat(f[1] * v[1][i + 1]),
-                    splat(f[2] * v[2][i + 1]),
-                    splat(f[3] * v[3][i + 1]),
+                    unit_splat(f[0] * v[0][i + 1]),
+                    unit_splat(f[1] * v[1][i + 1]),
+                    unit_splat(f[2] * v[2][i + 1]),
+                    unit_splat(f[3] * v[3][i + 1]),
                 ];
                 let (first, second) = two.split_at_mut(width);
-                let (first, first_rest) = first[..end].as_chunks_mut::<LANES>();
-                let (second, second_rest) = second[..end].as_chunks_mut::<LANES>();
+                let (first, second) = (&mut first.as_chunks_mut().0[..end], &mut second.as_chunks_mut().0[..end]);
                 let [p, q, r, s] = v;
-                let ((p, p_rest), (q, q_rest)) = (p[..end].as_chunks::<LANES>(), q[..end].as_chunks::<LANES>());
-                let ((r, r_rest), (s, s_rest)) = (r[..end].as_chunks::<LANES>(), s[..end].as_chunks::<LANES>());
-                let whole = first.len();
-                let (second, p, q, r, s) = (&mut second[..whole], &p[..whole], &q[..whole], &r[..whole], &s[..whole]);
-                for at in 0..whole {
-                    let (p, q, r, s) = (load(&p[at]), load(&q[at]), load(&r[at]), load(&s[at]));
-                    let mut sum = load(&first[at]);
-                    sum = plus(sum, times(a[0], p));
-                    sum = plus(sum, times(a[1], q));
-                    sum = plus(sum, times(a[2], r));
-                    sum = plus(sum, times(a[3], s));
-                    store(&mut first[at], sum);
-                    let mut sum = load(&second[at]);
-                    sum = plus(sum, times(b[0], p));
-                    sum = plus(sum, times(b[1], q));
-                    sum = plus(sum, times(b[2], r));
-                    sum = plus(sum, times(b[3], s));
-                    store(&mut second[at], sum);
-                }
-                // Half a vector is left in every other block.
-                if !first_rest.is_empty() {
-                    let rest = [p_rest, q_rest, r_rest, s_rest];
-                    combine([f[0] * v[0][i], f[1] * v[1][i], f[2] * v[2][i], f[3] * v[3][i]], rest, first_rest);
-                    let i = i + 1;
-                    combine([f[0] * v[0][i], f[1] * v[1][i], f[2] * v[2][i], f[3] * v[3][i]], rest, second_rest);
+                let (p, q) = (&p.as_chunks().0[..end], &q.as_chunks().0[..end]);
+                let (r, s) = (&r.as_chunks().0[..end], &s.as_chunks().0[..end]);
+                for at in 0..end {
+                    let (p, q, r, s) = (unit_load(&p[at]), unit_load(&q[at]), unit_load(&r[at]), unit_load(&s[at]));
+                    let mut sum = unit_load(&first[at]);
+                    sum = unit_plus(sum, unit_times(a[0], p));
+                    sum = unit_plus(sum, unit_times(a[1], q));
+                    sum = unit_plus(sum, unit_times(a[2], r));
+                    sum = unit_plus(sum, unit_times(a[3], s));
+                    unit_store(&mut first[at], sum);
+                    let mut sum = unit_load(&second[at]);
+                    sum = unit_plus(sum, unit_times(b[0], p));
+                    sum = unit_plus(sum, unit_times(b[1], q));
+                    sum = unit_plus(sum, unit_times(b[2], r));
+                    sum = unit_plus(sum, unit_times(b[3], s));
+                    unit_store(&mut second[at], sum);
                 }
             }
         }
     }
-}
-
-/// The block of a row that begins at a place.
-#[inline(always)]
-fn block_at(row: &[f64], start: usize) -> &[f64; BLOCK] {
-    row[start..].first_chunk().expect("rows are whole blocks")
 }
 
 /// The values of a block, and zeros where the vector ends.
@@ -198,52 +190,34 @@ wide! {
         for (block, rows) in cells.chunks_exact(BLOCK * width.max(1)).enumerate() {
             let start = BLOCK * block;
             let own = block_of(x, start);
-            let [s, t, u, v] = [splat(own[0]), splat(own[1]), splat(own[2]), splat(own[3])];
+            let [s, t, u, v] = [four_splat(own[0]), four_splat(own[1]), four_splat(own[2]), four_splat(own[3])];
             let ((a, b), (c, d)) = (rows.split_at(width), rows[2 * width..].split_at(width));
+            let (a, b) = (&a.as_chunks::<BLOCK>().0[..=block], &b.as_chunks::<BLOCK>().0[..=block]);
+            let (c, d) = (&c.as_chunks::<BLOCK>().0[..=block], &d.as_chunks::<BLOCK>().0[..=block]);
+            let before = &x.as_chunks::<BLOCK>().0[..block];
             let (above, rest) = product.split_at_mut(start);
-            let (x, x_rest) = x[..start].as_chunks::<LANES>();
-            let (above, above_rest) = above.as_chunks_mut::<LANES>();
-            let whole = x.len();
-            let above = &mut above[..whole];
-            let (a_whole, b_whole) = (&a.as_chunks::<LANES>().0[..whole], &b.as_chunks::<LANES>().0[..whole]);
-            let (c_whole, d_whole) = (&c.as_chunks::<LANES>().0[..whole], &d.as_chunks::<LANES>().0[..whole]);
-            let mut lanes = [splat(0.0); 4];
-            for at in 0..whole {
-                let x = load(&x[at]);
-                let (a, b, c, d) = (load(&a_whole[at]), load(&b_whole[at]), load(&c_whole[at]), load(&d_whole[at]));
+            let above = &mut above.as_chunks_mut::<BLOCK>().0[..block];
+            let mut lanes = [four_splat(0.0); BLOCK];
+            for at in 0..block {
+                let x = four_load(&before[at]);
+                let (a, b, c, d) = (four_load(&a[at]), four_load(&b[at]), four_load(&c[at]), four_load(&d[at]));
                 lanes = [
-                    plus(lanes[0], times(a, x)),
-                    plus(lanes[1], times(b, x)),
-                    plus(lanes[2], times(c, x)),
-                    plus(lanes[3], times(d, x)),
-                ];
-                let (left, right) = (plus(times(s, a), times(t, b)), plus(times(u, c), times(v, d)));
-                let sum = plus(load(&above[at]), plus(left, right));
-                store(&mut above[at], sum);
-            }
-            let (s, t, u, v) = (half(s), half(t), half(u), half(v));
-            let at = LANES * whole;
-            if let (Some(x), Some(above)) = (x_rest.first_chunk(), above_rest.first_chunk_mut()) {
-                let x = four_load(x);
-                let (a, b) = (four_load(block_at(a, at)), four_load(block_at(b, at)));
-                let (c, d) = (four_load(block_at(c, at)), four_load(block_at(d, at)));
-                lanes = [
-                    plus(lanes[0], extended(four_times(a, x))),
-                    plus(lanes[1], extended(four_times(b, x))),
-                    plus(lanes[2], extended(four_times(c, x))),
-                    plus(lanes[3], extended(four_times(d, x))),
+                    four_plus(lanes[0], four_times(a, x)),
+                    four_plus(lanes[1], four_times(b, x)),
+                    four_plus(lanes[2], four_times(c, x)),
+                    four_plus(lanes[3], four_times(d, x)),
                 ];
                 let left = four_plus(four_times(s, a), four_times(t, b));
                 let right = four_plus(four_times(u, c), four_times(v, d));
-                let sum = four_plus(four_load(above), four_plus(left, right));
-                four_store(above, sum);
+                let sum = four_plus(four_load(&above[at]), four_plus(left, right));
+                four_store(&mut above[at], sum);
             }
-            let (a, b) = (four_load(block_at(a, start)), four_load(block_at(b, start)));
-            let (c, d) = (four_load(block_at(c, start)), four_load(block_at(d, start)));
+            let (a, b) = (four_load(&a[block]), four_load(&b[block]));
+            let (c, d) = (four_load(&c[block]), four_load(&d[block]));
             let left = four_plus(four_times(s, a), four_times(t, b));
             let right = four_plus(four_times(u, c), four_times(v, d));
             let mut own = [0.0; BLOCK];
-            four_store(&mut own, four_plus(sums(lanes), four_plus(left, right)));
+            four_store(&mut own, four_plus(four_sums(lanes), four_plus(left, right)));
             set_block(rest, own);
         }
     }

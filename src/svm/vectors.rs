@@ -22,8 +22,8 @@ macro_rules! wide {
             }
             #[allow(unused_imports, reason = "not every body needs all of it")]
             use $crate::svm::vectors::plain::{
-                combine, dots, extended, four_load, four_plus, four_store, four_times, half, half_sums, load,
-                minus, plus, splat, spread, store, sums, times, twice,
+                UNIT, combine, dots, four_load, four_plus, four_splat, four_store, four_sums, four_times, half_sums, load,
+                minus, plus, splat, spread, store, sums, times, twice, unit_load, unit_plus, unit_splat, unit_store, unit_times,
             };
             $body
         }
@@ -38,8 +38,8 @@ macro_rules! widened {
             fn $module($($argument: $type),*) $(-> $result)? {
                 #[allow(unused_imports, reason = "not every body needs all of it")]
                 use $crate::svm::vectors::$module::{
-                    combine, dots, extended, four_load, four_plus, four_store, four_times, half, half_sums, load,
-                    minus, plus, splat, spread, store, sums, times, twice,
+                    UNIT, combine, dots, four_load, four_plus, four_splat, four_store, four_sums, four_times, half_sums, load,
+                    minus, plus, splat, spread, store, sums, times, twice, unit_load, unit_plus, unit_splat, unit_store, unit_times,
                 };
                 $body
             }
@@ -52,6 +52,17 @@ macro_rules! widened {
 }
 
 pub(super) use {wide, widened};
+
+/// What is done at once where lanes do not matter: four numbers.
+macro_rules! four_is_a_unit {
+    () => {
+        pub const UNIT: usize = 4;
+        pub use {
+            four_load as unit_load, four_plus as unit_plus, four_splat as unit_splat, four_store as unit_store,
+            four_times as unit_times,
+        };
+    };
+}
 
 /// What is made of four and eight numbers in the same way whatever they are kept in. Loops, not closures of the standard
 /// library: those would not be compiled for the feature.
@@ -109,7 +120,7 @@ macro_rules! loops {
                 let mut sums = four_load(y);
                 for r in 0..R {
                     let Some(x) = rest[r].first_chunk::<4>() else { break };
-                    sums = four_plus(sums, four_times(half(factors[r]), four_load(x)));
+                    sums = four_plus(sums, four_times(four_splat(u[r]), four_load(x)));
                 }
                 four_store(y, sums);
                 start = 4;
@@ -166,18 +177,6 @@ pub(super) mod plain {
         std::array::from_fn(|lane| from[lane % 4])
     }
 
-    /// Four numbers and four zeros.
-    #[inline]
-    pub fn extended(four: Four) -> Eight {
-        std::array::from_fn(|lane| if lane < 4 { four[lane] } else { 0.0 })
-    }
-
-    /// The first four.
-    #[inline]
-    pub fn half(eight: Eight) -> Four {
-        std::array::from_fn(|lane| eight[lane])
-    }
-
     /// The sum of the lanes.
     #[inline]
     pub fn sum(eight: Eight) -> f64 {
@@ -206,6 +205,18 @@ pub(super) mod plain {
         std::array::from_fn(|lane| eight[lane / 4 * 4 + PLACE as usize % 4])
     }
 
+    /// The same number four times.
+    #[inline]
+    pub fn four_splat(value: f64) -> Four {
+        [value; 4]
+    }
+
+    /// The sum of each of four.
+    #[inline]
+    pub fn four_sums(fours: [Four; 4]) -> Four {
+        fours.map(|[a, b, c, d]| (a + b) + (c + d))
+    }
+
     #[inline]
     pub fn four_load(from: &[f64; 4]) -> Four {
         *from
@@ -227,6 +238,7 @@ pub(super) mod plain {
     }
 
     loops!();
+    four_is_a_unit!();
 }
 
 /// The same as in [`plain`], to the bit: four numbers are a vector, eight are two.
@@ -235,7 +247,7 @@ pub(super) mod avx2 {
     use std::arch::x86_64::{
         __m256d, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd, _mm256_blend_pd,
         _mm256_castpd256_pd128, _mm256_extractf128_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_mul_pd,
-        _mm256_permute2f128_pd, _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd, _mm256_sub_pd,
+        _mm256_permute2f128_pd, _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_storeu_pd, _mm256_sub_pd,
     };
 
     use super::LANES;
@@ -266,7 +278,7 @@ pub(super) mod avx2 {
     #[target_feature(enable = "avx2")]
     #[inline]
     pub fn splat(value: f64) -> Eight {
-        [_mm256_set1_pd(value); 2]
+        [four_splat(value); 2]
     }
 
     #[target_feature(enable = "avx2")]
@@ -295,18 +307,6 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    pub fn extended(four: __m256d) -> Eight {
-        [four, _mm256_setzero_pd()]
-    }
-
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    pub fn half(eight: Eight) -> __m256d {
-        eight[0]
-    }
-
-    #[target_feature(enable = "avx2")]
-    #[inline]
     pub fn sum(eight: Eight) -> f64 {
         let pairs = _mm256_hadd_pd(eight[0], eight[1]);
         let fours = _mm_add_pd(_mm256_castpd256_pd128(pairs), _mm256_extractf128_pd::<1>(pairs));
@@ -324,7 +324,7 @@ pub(super) mod avx2 {
     #[inline]
     pub fn half_sums(eights: [Eight; 4]) -> Eight {
         let [a, b, c, d] = eights;
-        [sum_each(a[0], b[0], c[0], d[0]), sum_each(a[1], b[1], c[1], d[1])]
+        [four_sums([a[0], b[0], c[0], d[0]]), four_sums([a[1], b[1], c[1], d[1]])]
     }
 
     #[target_feature(enable = "avx2")]
@@ -335,7 +335,13 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn sum_each(a: __m256d, b: __m256d, c: __m256d, d: __m256d) -> __m256d {
+    pub fn four_splat(value: f64) -> __m256d {
+        _mm256_set1_pd(value)
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub fn four_sums([a, b, c, d]: [__m256d; 4]) -> __m256d {
         // (a₀ b₀ a₂ b₂) and (c₀ d₀ c₂ d₂), where 0 and 2 are the sums of the lower and the upper pair.
         let (ab, cd) = (_mm256_hadd_pd(a, b), _mm256_hadd_pd(c, d));
         let crossed = _mm256_permute2f128_pd::<0x21>(ab, cd);
@@ -373,6 +379,7 @@ pub(super) mod avx2 {
     }
 
     loops!(#[target_feature(enable = "avx2")]);
+    four_is_a_unit!();
 }
 
 /// The same as in [`plain`], to the bit: eight numbers are a vector, and four are one of [`avx2`].
@@ -386,7 +393,11 @@ pub(super) mod avx512 {
 
     use super::LANES;
     use super::avx2;
-    pub use super::avx2::{four_load, four_plus, four_store, four_times};
+    pub use super::avx2::{four_load, four_plus, four_splat, four_store, four_sums, four_times};
+    pub use {load as unit_load, plus as unit_plus, splat as unit_splat, store as unit_store, times as unit_times};
+
+    /// What is done at once where lanes do not matter.
+    pub const UNIT: usize = LANES;
 
     /// Whether the processor has it.
     #[inline]
@@ -444,20 +455,8 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f")]
     #[inline]
-    pub fn extended(four: __m256d) -> __m512d {
-        _mm512_zextpd256_pd512(four)
-    }
-
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    pub fn half(eight: __m512d) -> __m256d {
-        _mm512_castpd512_pd256(eight)
-    }
-
-    #[target_feature(enable = "avx512f")]
-    #[inline]
     fn halves(eight: __m512d) -> [__m256d; 2] {
-        [half(eight), _mm512_extractf64x4_pd::<1>(eight)]
+        [_mm512_castpd512_pd256(eight), _mm512_extractf64x4_pd::<1>(eight)]
     }
 
     #[target_feature(enable = "avx512f")]
@@ -478,7 +477,7 @@ pub(super) mod avx512 {
     pub fn half_sums(eights: [__m512d; 4]) -> __m512d {
         let [a, b, c, d] = eights;
         let [low, high] = avx2::half_sums([halves(a), halves(b), halves(c), halves(d)]);
-        _mm512_insertf64x4::<1>(extended(low), high)
+        _mm512_insertf64x4::<1>(_mm512_zextpd256_pd512(low), high)
     }
 
     #[target_feature(enable = "avx512f")]
