@@ -141,6 +141,8 @@ pub struct Elimination<'a> {
     /// The columns of unit u are those at starts[u]..starts[u + 1], one after the other: units themselves lie far apart.
     columns: Vec<usize>,
     starts: Vec<usize>,
+    /// Whether the only column of every unit has the unit's number.
+    units_are_columns: bool,
     /// Units without variation in the training rows, ascending: they go first.
     constant: Vec<usize>,
     /// The other units that may go.
@@ -237,7 +239,9 @@ impl<'a> Elimination<'a> {
             *end += unit.columns.len();
             Some(*end)
         });
+        let is_column = |(number, unit): (usize, &Unit)| unit.columns == [number];
         Ok(Self {
+            units_are_columns: units.iter().enumerate().all(is_column),
             front: Front::new(&moving, moving.iter().map(slope).collect(), units.len()),
             constant: still,
             present: (0..units.len()).collect(),
@@ -287,25 +291,25 @@ impl<'a> Elimination<'a> {
 
     /// β of every unit present under the last item's model.
     pub fn betas(&self) -> Vec<f64> {
-        self.present.iter().map(|&unit| self.beta(unit)).collect()
+        let mut betas = Vec::new();
+        self.by_unit(&self.present, &mut betas, |columns, sums| {
+            self.solver.combined(columns, &self.leverage, sums);
+        });
+        betas.iter_mut().for_each(|beta| *beta = -*beta);
+        betas
     }
 
     /// β of a unit under the last item's model.
     pub fn beta(&self, unit: usize) -> f64 {
-        self.columns_of(unit).iter().map(|&j| -self.solver.combined(j, self.leverage_of(j))).sum()
-    }
-
-    /// −∂β_j/∂w_kj by class.
-    fn leverage_of(&self, j: usize) -> &[f64] {
-        let classes = self.settings.measure.classes;
-        &self.leverage[j * classes..(j + 1) * classes]
+        let mut betas = Vec::new();
+        self.solver.combined(self.columns_of(unit), &self.leverage, &mut betas);
+        -betas.iter().sum::<f64>()
     }
 
     /// The removable units of the last model in the order in which they would go at once: the survivors of a path.
     pub fn rest(&self) -> Vec<usize> {
-        let constant = self.constant.iter().map(|&unit| self.candidate(unit, true));
-        let all: Vec<_> =
-            constant.chain(self.front.units().map(|unit| self.candidate(unit, false))).collect();
+        let constant = self.look(&self.constant, true);
+        let all: Vec<_> = constant.chain(self.look(self.front.units(), false)).collect();
         let count = all.len();
         first_to_go(all, count).into_iter().map(|candidate| candidate.unit).collect()
     }
@@ -314,72 +318,80 @@ impl<'a> Elimination<'a> {
         &self.columns[self.starts[unit]..self.starts[unit + 1]]
     }
 
-    /// What orders units as their urgency does, and moves in proportion to the models: of −Σ w², that is the root.
-    fn rank(&self, urgency: f64) -> f64 {
-        if self.settings.method == Method::Rfe { -(-urgency).sqrt() } else { urgency }
+    /// The higher that of a unit is, the sooner it goes: β, or −Σ w² for RFE.
+    fn urgencies(&self, units: &[usize], urgencies: &mut Vec<f64>) {
+        if let Some(frozen) = &self.frozen {
+            urgencies.clear();
+            urgencies.extend(units.iter().map(|&unit| frozen[unit]));
+            return;
+        }
+        self.by_unit(units, urgencies, |columns, sums| match self.settings.method {
+            Method::Rfe => self.solver.squares(columns, sums),
+            _ => self.solver.combined(columns, &self.leverage, sums),
+        });
+        urgencies.iter_mut().for_each(|urgency| *urgency = -*urgency);
     }
 
-    /// The ranks of many units, as [`Elimination::candidate`] has the urgency of one.
-    fn ranks(&self, units: &[usize]) -> Vec<f64> {
-        if let Some(frozen) = &self.frozen {
-            return units.iter().map(|&unit| frozen[unit]).collect();
+    /// The sums over the columns of units of what a function gives for columns.
+    fn by_unit(&self, units: &[usize], sums: &mut Vec<f64>, of_columns: impl Fn(&[usize], &mut Vec<f64>)) {
+        if self.units_are_columns {
+            return of_columns(units, sums);
         }
         let columns: Vec<usize> = units.iter().flat_map(|&unit| self.columns_of(unit)).copied().collect();
-        let weights = self.solver.weights_of_each(&columns);
-        let mut by_column = columns.iter().zip(weights.chunks_exact(self.settings.measure.classes));
-        let urgency = |&unit: &usize| {
-            let own = by_column.by_ref().take(self.columns_of(unit).len());
-            match self.settings.method {
-                Method::Rfe => -own.map(|(_, weights)| square(weights)).sum::<f64>(),
-                _ => own.map(|(&j, weights)| -dot(weights, self.leverage_of(j))).sum(),
-            }
-        };
-        let urgencies: Vec<f64> = units.iter().map(urgency).collect();
-        urgencies.into_iter().map(|urgency| self.rank(urgency)).collect()
+        let mut of_column = Vec::new();
+        of_columns(&columns, &mut of_column);
+        let mut of_column = of_column.into_iter();
+        sums.clear();
+        sums.extend(units.iter().map(|&unit| of_column.by_ref().take(self.columns_of(unit).len()).sum::<f64>()));
     }
 
-    fn candidate(&self, unit: usize, constant: bool) -> Candidate {
-        let (criterion, urgency) = match (self.settings.method, &self.frozen) {
-            (Method::Rfe, _) => {
-                let squares = self.columns_of(unit).iter().map(|&j| self.solver.square(j)).sum::<f64>();
-                (squares, -squares)
-            }
-            (_, Some(frozen)) => (frozen[unit], frozen[unit]),
-            (_, None) => {
-                let beta = self.beta(unit);
-                (beta, beta)
-            }
-        };
-        Candidate { unit, criterion, urgency, constant }
+    /// What orders units as their urgency does, and moves in proportion to the models: of −Σ w², that is the root.
+    fn ranks(&self, units: &[usize], ranks: &mut Vec<f64>) {
+        self.urgencies(units, ranks);
+        if self.settings.method == Method::Rfe {
+            ranks.iter_mut().for_each(|rank| *rank = -(-*rank).sqrt());
+        }
+    }
+
+    /// What is known of some units.
+    fn look(&self, units: &[usize], constant: bool) -> impl Iterator<Item = Candidate> {
+        let mut urgencies = Vec::new();
+        self.urgencies(units, &mut urgencies);
+        let is_square = self.settings.method == Method::Rfe;
+        units.iter().zip(urgencies).map(move |(&unit, urgency)| {
+            let criterion = if is_square { -urgency } else { urgency };
+            Candidate { unit, criterion, urgency, constant }
+        })
     }
 
     /// The units that may go, or at least all that could be among the first `count`.
     fn candidates(&mut self, count: usize) -> Vec<Candidate> {
-        let mut candidates: Vec<Candidate> =
-            self.constant.iter().take(count).map(|&unit| self.candidate(unit, true)).collect();
+        let constant = &self.constant[..count.min(self.constant.len())];
+        let mut candidates: Vec<Candidate> = self.look(constant, true).collect();
         if candidates.len() == count {
             return candidates;
         }
         let count = count - candidates.len();
+        let may_move = self.settings.method != Method::Smfs;
+        if may_move && !self.solver.is_lazy() {
+            candidates.extend(self.look(self.front.units(), false));
+            return candidates;
+        }
         let mut front = std::mem::take(&mut self.front);
-        self.solver.mark(front.begin_pass());
         if front.is_worn() {
             self.solver.mark(0);
-            front.know_all(|units| self.ranks(units));
+            front.know_all(|units| {
+                let mut ranks = Vec::with_capacity(units.len());
+                self.ranks(units, &mut ranks);
+                ranks
+            });
         }
-        let drifts = match self.settings.method {
-            // What is frozen does not move.
-            Method::Smfs => Some([Drift::NONE; MARKS]),
-            Method::Crfe | Method::Rfe => self.solver.drifts(),
-        };
-        let look = |unit| {
-            let candidate = self.candidate(unit, false);
-            (self.rank(candidate.urgency), candidate)
-        };
-        match drifts {
-            Some(drifts) => front.nearest(count, &drifts, look, &mut candidates),
-            None => candidates.extend(front.units().map(|unit| look(unit).1)),
-        }
+        self.solver.mark(front.begin_pass());
+        // What is frozen does not move.
+        let drifts = if may_move { self.solver.drifts(front.marks()) } else { [Drift::NONE; MARKS] };
+        let found = front.nearest(count, &drifts, |units, ranks| self.ranks(units, ranks));
+        let found: Vec<usize> = found.into_iter().map(|(unit, _)| unit).collect();
+        candidates.extend(self.look(&found, false));
         self.front = front;
         candidates
     }
@@ -390,7 +402,7 @@ impl<'a> Elimination<'a> {
             let decisions = self.solver.decisions(0);
             -(0..self.settings.measure.classes).map(|k| decisions[[k, k]] - self.solver.bias(k)).sum::<f64>()
         } else {
-            self.present.iter().map(|&unit| self.beta(unit)).sum()
+            self.betas().iter().sum()
         };
         sum / self.present.len() as f64
     }
@@ -406,15 +418,6 @@ impl<'a> Elimination<'a> {
             self.front.remove(unit);
         }
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-/// Σ w².
-fn square(weights: &[f64]) -> f64 {
-    weights.iter().map(|w| w * w).sum()
 }
 
 /// By how much a unit's rank (β, or √Σw² for RFE) can move for each step that the models move: Cauchy–Schwarz over the

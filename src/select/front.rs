@@ -25,6 +25,8 @@ pub struct Front {
     known: bool,
     /// The mark of the last pass.
     mark: usize,
+    /// So many marks are in use.
+    marks: usize,
 }
 
 /// A unit that was looked at since mark 0.
@@ -51,8 +53,8 @@ impl Front {
     }
 
     /// The units, in no order.
-    pub fn units(&self) -> impl Iterator<Item = usize> + '_ {
-        self.units.iter().copied()
+    pub fn units(&self) -> &[usize] {
+        &self.units
     }
 
     /// Lets a unit go, if it is there.
@@ -69,12 +71,6 @@ impl Front {
         }
     }
 
-    /// Begins a pass; gives the number under which the models of now are to be marked.
-    pub fn begin_pass(&mut self) -> usize {
-        self.mark = self.mark % (MARKS - 1) + 1;
-        self.mark
-    }
-
     /// Whether all ranks should be computed, and the models marked as number 0.
     pub fn is_worn(&self) -> bool {
         !self.known || NEAR_SHARE * self.near.len() > self.units.len()
@@ -84,27 +80,36 @@ impl Front {
     pub fn know_all(&mut self, ranks: impl FnOnce(&[usize]) -> Vec<f64>) {
         self.near.clear();
         self.known = true;
+        (self.mark, self.marks) = (0, 1);
         self.rank = ranks(&self.units);
         self.rank.iter_mut().for_each(|rank| *rank = known(*rank));
     }
 
-    /// Adds to `found` what `look` (which gives the rank, too) says of a set of units that holds the `count` of highest rank
-    /// and all that are tied with the last of them. The models have drifted since the marks.
-    pub fn nearest<C>(
+    /// Begins a pass; gives the number under which the models of now are to be marked.
+    pub fn begin_pass(&mut self) -> usize {
+        self.mark = self.mark % (MARKS - 1) + 1;
+        self.marks = self.marks.max(self.mark + 1);
+        self.mark
+    }
+
+    /// So many marks are in use.
+    pub fn marks(&self) -> usize {
+        self.marks
+    }
+
+    /// Finds a set of units, with their ranks, that holds the `count` of highest rank and all that are tied with the last of
+    /// them. The models have drifted since the marks; `look` computes ranks.
+    pub fn nearest(
         &mut self,
         count: usize,
         drifts: &[Drift; MARKS],
-        look: impl Fn(usize) -> (f64, C),
-        found: &mut Vec<C>,
-    ) {
-        let mut pass = Pass { bar: Bar::new(count), seen: Vec::with_capacity(128), look };
-        let mut leaders = 0;
+        look: impl FnMut(&[usize], &mut Vec<f64>),
+    ) -> Vec<(usize, f64)> {
+        let mut pass = Pass { bar: Bar::new(count), leaders: 0, waiting: Vec::new(), ranks: Vec::new(), look };
         for at in 0..self.near.len() {
-            let near = &mut self.near[at];
+            let near = &self.near[at];
             if near.mark == self.mark || !pass.excludes(near.rank, near.slope, drifts[near.mark]) {
-                (near.rank, near.mark) = (pass.see(near.unit), self.mark);
-                self.near.swap(at, leaders);
-                leaders += 1;
+                pass.lead(self, at);
             }
         }
         let Drift { scale, reach } = drifts[0];
@@ -113,21 +118,19 @@ impl Front {
         {
             start = (block + BOUNDS).min(self.units.len());
             for at in block..start {
-                let (unit, slope) = (self.units[at], self.slope[at]);
-                let is_near = self.rank[at] == f64::NEG_INFINITY;
-                if !is_near && !pass.excludes(self.rank[at], slope, drifts[0]) {
-                    self.near.push(Near { unit, rank: pass.see(unit), slope, mark: self.mark });
+                let (rank, slope) = (self.rank[at], self.slope[at]);
+                if rank > f64::NEG_INFINITY && !pass.excludes(rank, slope, drifts[0]) {
                     self.rank[at] = f64::NEG_INFINITY;
-                    let last = self.near.len() - 1;
-                    self.near.swap(last, leaders);
-                    leaders += 1;
+                    self.near.push(Near { unit: self.units[at], rank, slope, mark: 0 });
+                    pass.lead(self, self.near.len() - 1);
                 }
             }
         }
-        let Pass { bar, mut seen, .. } = pass;
-        // A NaN ranks below all that are numbers, but is not lost if there are too few of those.
-        seen.retain(|&(rank, _)| rank.is_nan() || rank >= bar.height);
-        found.extend(seen.into_iter().map(|(_, candidate)| candidate));
+        pass.look(self);
+        let Pass { bar, leaders, .. } = pass;
+        // What is not a number ranks below all that are, but is not lost if there are too few of those.
+        let is_high = |near: &&Near| near.rank == f64::INFINITY || near.rank >= bar.height;
+        self.near[..leaders].iter().filter(is_high).map(|near| (near.unit, near.rank)).collect()
     }
 }
 
@@ -136,25 +139,45 @@ fn known(rank: f64) -> f64 {
     if rank.is_nan() { f64::INFINITY } else { rank }
 }
 
+/// Units whose ranks are computed together.
+const TOGETHER: usize = 4;
+
 /// One pass over the bounds.
-struct Pass<C, L> {
+struct Pass<L> {
     bar: Bar,
-    seen: Vec<(f64, C)>,
+    /// So many units that were or will be looked at in this pass come first among the near ones.
+    leaders: usize,
+    /// The last of them, whose ranks are still to be computed.
+    waiting: Vec<usize>,
+    ranks: Vec<f64>,
     look: L,
 }
 
-impl<C, L: Fn(usize) -> (f64, C)> Pass<C, L> {
+impl<L: FnMut(&[usize], &mut Vec<f64>)> Pass<L> {
     /// Whether a unit cannot be among the best.
     fn excludes(&self, rank: f64, slope: f64, drift: Drift) -> bool {
         drift.scale * rank + slope * drift.reach < self.bar.height
     }
 
-    /// Computes the rank of a unit.
-    fn see(&mut self, unit: usize) -> f64 {
-        let (rank, candidate) = (self.look)(unit);
-        self.bar.raise(rank);
-        self.seen.push((rank, candidate));
-        known(rank)
+    /// Puts a near unit among the leaders, to be looked at soon.
+    fn lead(&mut self, front: &mut Front, at: usize) {
+        self.waiting.push(front.near[at].unit);
+        front.near.swap(at, self.leaders);
+        self.leaders += 1;
+        if self.waiting.len() == TOGETHER {
+            self.look(front);
+        }
+    }
+
+    /// Computes the ranks of those that wait.
+    fn look(&mut self, front: &mut Front) {
+        (self.look)(&self.waiting, &mut self.ranks);
+        let start = self.leaders - self.waiting.len();
+        for (near, &rank) in front.near[start..self.leaders].iter_mut().zip(&self.ranks) {
+            self.bar.raise(rank);
+            (near.rank, near.mark) = (known(rank), front.mark);
+        }
+        self.waiting.clear();
     }
 }
 

@@ -10,6 +10,9 @@ use ndarray::{Array2, CowArray, Ix2};
 use super::solver::{MARKS, by_row, decisions};
 use super::{Convergence, Drift, Gram, Newton, PathSolver, Problem, Watched, Woodbury};
 
+/// Columns whose weights are computed together.
+const BLOCK: usize = 64;
+
 /// Exact Newton along a path.
 pub struct Exact<'a> {
     problem: Problem<'a>,
@@ -61,6 +64,34 @@ impl<'a> Exact<'a> {
             _ => return,
         };
         self.route = Route::Primal(Box::new(Newton::warm(&self.problem, columns.to_vec(), models)));
+    }
+
+    /// For each of some columns, what is made of zero with each machine and its weight.
+    #[inline]
+    fn fold(
+        &self,
+        columns: &[usize],
+        sums: &mut Vec<f64>,
+        add: impl Fn(&mut f64, usize, usize, f64),
+    ) {
+        sums.clear();
+        sums.resize(columns.len(), 0.0);
+        let mut weights = [0.0; BLOCK];
+        for (columns, sums) in columns.chunks(BLOCK).zip(sums.chunks_mut(BLOCK)) {
+            for machine in 0..self.problem.machines() {
+                let weights = &mut weights[..columns.len()];
+                match &self.route {
+                    Route::Gram(route) => route.weights_into(&self.problem, machine, columns, weights),
+                    _ => weights
+                        .iter_mut()
+                        .zip(columns)
+                        .for_each(|(weight, &column)| *weight = self.of_machine(machine, column)),
+                }
+                for ((sum, &column), &weight) in sums.iter_mut().zip(columns).zip(&*weights) {
+                    add(sum, machine, column, weight);
+                }
+            }
+        }
     }
 
     #[inline]
@@ -133,29 +164,20 @@ impl<'a> PathSolver<'a> for Exact<'a> {
         }
     }
 
-    fn combined(&self, column: usize, factors: &[f64]) -> f64 {
-        if let [mirror, own] = factors {
-            let weight = self.of_machine(0, column);
-            return -weight * mirror + weight * own;
+    fn combined(&self, columns: &[usize], factors: &[f64], sums: &mut Vec<f64>) {
+        let classes = self.problem.classes;
+        self.fold(columns, sums, |sum, machine, column, weight| match factors[column * classes..] {
+            [mirror, own, ..] if classes == 2 => *sum = -weight * mirror + weight * own,
+            ref of_column => *sum += weight * of_column[machine],
+        });
+    }
+
+    fn squares(&self, columns: &[usize], sums: &mut Vec<f64>) {
+        self.fold(columns, sums, |sum, _, _, weight| *sum += weight * weight);
+        if self.problem.classes == 2 {
+            // The mirror image has the same.
+            sums.iter_mut().for_each(|sum| *sum += *sum);
         }
-        let weight = |(machine, factor): (usize, &f64)| self.of_machine(machine, column) * factor;
-        factors.iter().enumerate().map(weight).sum()
-    }
-
-    fn square(&self, column: usize) -> f64 {
-        let square = |machine| self.of_machine(machine, column).powi(2);
-        let sum: f64 = (0..self.problem.machines()).map(square).sum();
-        // The mirror image has the same.
-        if self.problem.classes == 2 { sum + sum } else { sum }
-    }
-
-    fn weights_of_each(&self, columns: &[usize]) -> Vec<f64> {
-        let of_machine = |machine: usize| match &self.route {
-            Route::Gram(route) => route.weights(&self.problem, machine, columns),
-            _ => columns.iter().map(|&column| self.of_machine(machine, column)).collect(),
-        };
-        let by_machine: Vec<Vec<f64>> = (0..self.problem.machines()).map(of_machine).collect();
-        by_row(&by_machine, self.problem.classes).into_raw_vec_and_offset().0
     }
 
     fn bias(&self, class: usize) -> f64 {
@@ -189,10 +211,10 @@ impl<'a> PathSolver<'a> for Exact<'a> {
         matches!(self.route, Route::Gram(_))
     }
 
-    fn drifts(&self) -> Option<[Drift; MARKS]> {
+    fn drifts(&self, marks: usize) -> [Drift; MARKS] {
         match &self.route {
-            Route::Gram(gram) => Some(gram.drifts(&self.problem)),
-            Route::Start(_) | Route::Woodbury(_) | Route::Primal(_) => None,
+            Route::Gram(gram) => gram.drifts(&self.problem, marks),
+            Route::Start(_) | Route::Woodbury(_) | Route::Primal(_) => [Drift::UNKNOWN; MARKS],
         }
     }
 

@@ -90,13 +90,14 @@ impl Gram {
 
     /// How the models have moved since each mark: w_j = a·x_j, so what of a is not a multiple of the coefficients at the mark
     /// moves the weight by at most ‖x_j‖ times its length, by Cauchy–Schwarz.
-    pub fn drifts(&self, problem: &Problem<'_>) -> [Drift; MARKS] {
+    pub fn drifts(&self, problem: &Problem<'_>, marks: usize) -> [Drift; MARKS] {
         let (mut square, mut then, mut common) = (0.0, [0.0; MARKS], [0.0; MARKS]);
         let mut products = [0.0; MARKS];
         for machine in &self.machines {
-            matrix_times(&machine.marks, &machine.a, &mut products);
+            let rows = machine.a.len();
+            matrix_times(&machine.marks[..marks * rows], &machine.a, &mut products[..marks]);
             square += dot(&machine.a, &machine.a);
-            for mark in 0..MARKS {
+            for mark in 0..marks {
                 common[mark] += products[mark];
                 then[mark] += machine.squares[mark];
             }
@@ -105,13 +106,15 @@ impl Gram {
         // sum of at most rows + classes + columns products.
         let terms = problem.y.len() + problem.classes + problem.x.nrows();
         let rounding = 16.0 * terms as f64 * f64::EPSILON;
-        std::array::from_fn(|mark| {
+        let mut drifts = [Drift::UNKNOWN; MARKS];
+        for (mark, drift) in drifts[..marks].iter_mut().enumerate() {
             // Never zero: it multiplies what may be infinite.
             let scale = if then[mark] > 0.0 { common[mark] / then[mark] } else { 0.0 }.max(f64::MIN_POSITIVE);
             let apart = square - 2.0 * scale * common[mark] + scale * scale * then[mark];
             let slack = rounding * (square.sqrt() + scale * then[mark].sqrt()).powi(2);
-            Drift { scale, reach: (apart.max(0.0) + slack).sqrt() }
-        })
+            *drift = Drift { scale, reach: (apart.max(0.0) + slack).sqrt() };
+        }
+        drifts
     }
 
     /// The weights of a column by machine.
@@ -121,10 +124,14 @@ impl Gram {
     }
 
     /// The weights of some columns.
-    pub fn weights(&self, problem: &Problem<'_>, machine: usize, columns: &[usize]) -> Vec<f64> {
-        let mut weights = vec![0.0; columns.len()];
-        some_rows_times(problem.cells(), columns, &self.machines[machine].a, &mut weights);
-        weights
+    pub fn weights_into(
+        &self,
+        problem: &Problem<'_>,
+        machine: usize,
+        columns: &[usize],
+        weights: &mut [f64],
+    ) {
+        some_rows_times(problem.cells(), columns, &self.machines[machine].a, weights);
     }
 
     /// The bias of a machine.
@@ -176,8 +183,11 @@ impl Gram {
 
     /// The models, bias first: from where another route can go on.
     pub fn models(&self, problem: &Problem<'_>) -> Vec<Vec<f64>> {
-        let weights = |machine| self.weights(problem, machine, &self.columns);
-        let model = |machine| std::iter::once(self.bias(machine)).chain(weights(machine)).collect();
+        let model = |machine| {
+            let mut model = vec![self.bias(machine); self.columns.len() + 1];
+            self.weights_into(problem, machine, &self.columns, &mut model[1..]);
+            model
+        };
         (0..self.machines.len()).map(model).collect()
     }
 }

@@ -145,6 +145,9 @@ pub struct Drift {
 impl Drift {
     /// Models that do not move.
     pub const NONE: Self = Self { scale: 1.0, reach: 0.0 };
+
+    /// Models that could be anywhere.
+    pub const UNKNOWN: Self = Self { scale: 1.0, reach: f64::INFINITY };
 }
 
 /// Feature-major parts whose decision values are read after every fit.
@@ -205,28 +208,28 @@ pub trait PathSolver<'a>: Send {
     /// The weights of a column that is present, by class.
     fn weights_of(&self, column: usize, by_class: &mut [f64]);
 
-    /// Σ factor_k · w_k over the weights of a column that is present.
-    fn combined(&self, column: usize, factors: &[f64]) -> f64 {
-        let mut weights = vec![0.0; factors.len()];
-        self.weights_of(column, &mut weights);
-        weights.iter().zip(factors).map(|(weight, factor)| weight * factor).sum()
-    }
-
-    /// Σ w_k² over the weights of a column that is present.
-    fn square(&self, column: usize) -> f64 {
+    /// Σ factor_k · w_k over the weights of each of some columns that are present; the factors are those of all columns of the
+    /// problem, class by class, column by column.
+    fn combined(&self, columns: &[usize], factors: &[f64], sums: &mut Vec<f64>) {
         let mut weights = vec![0.0; self.problem().classes];
-        self.weights_of(column, &mut weights);
-        weights.iter().map(|weight| weight * weight).sum()
+        let combined = |&column: &usize| {
+            self.weights_of(column, &mut weights);
+            let factors = &factors[column * weights.len()..];
+            weights.iter().zip(factors).map(|(weight, factor)| weight * factor).sum::<f64>()
+        };
+        sums.clear();
+        sums.extend(columns.iter().map(combined));
     }
 
-    /// The weights of some columns that are present, class by class, column by column.
-    fn weights_of_each(&self, columns: &[usize]) -> Vec<f64> {
-        let classes = self.problem().classes;
-        let mut weights = vec![0.0; classes * columns.len()];
-        for (by_class, &column) in weights.chunks_exact_mut(classes).zip(columns) {
-            self.weights_of(column, by_class);
-        }
-        weights
+    /// Σ w_k² over the weights of each of some columns that are present.
+    fn squares(&self, columns: &[usize], sums: &mut Vec<f64>) {
+        let mut weights = vec![0.0; self.problem().classes];
+        let square = |&column: &usize| {
+            self.weights_of(column, &mut weights);
+            weights.iter().map(|weight| weight * weight).sum::<f64>()
+        };
+        sums.clear();
+        sums.extend(columns.iter().map(square));
     }
 
     /// The bias of a class.
@@ -238,14 +241,14 @@ pub trait PathSolver<'a>: Send {
     /// Remembers the models of the last fit under a number below [`MARKS`], for [`PathSolver::drifts`].
     fn mark(&mut self, _mark: usize) {}
 
-    /// Whether single weights cost less than all, and decision values less than either.
+    /// Whether single weights cost less than all, and decision values less than either; then the solver can tell drifts.
     fn is_lazy(&self) -> bool {
         false
     }
 
-    /// How the models have moved since each mark, if the solver can tell.
-    fn drifts(&self) -> Option<[Drift; MARKS]> {
-        None
+    /// How the models have moved since each of the first marks; of the others it says nothing.
+    fn drifts(&self, _marks: usize) -> [Drift; MARKS] {
+        [Drift::UNKNOWN; MARKS]
     }
 
     /// Lets columns go; `fit` must follow before weights are read.
