@@ -9,7 +9,7 @@ use super::front::Front;
 use super::{ClassSums, Method, Nonconformity};
 use crate::data::Unit;
 use crate::error::Result;
-use crate::svm::{ClassWeight, Convergence, Drift, FirstFit, MARKS, PathSolver, Problem, SolverKind, solver};
+use crate::svm::{ClassWeight, Convergence, Drift, FirstFit, MARKS, PathSolver, Present, Problem, SolverKind, solver};
 
 /// Criteria closer than this, relatively, are tied: the lowest unit goes first.
 pub(super) const TIE: f64 = 1e-9;
@@ -147,7 +147,7 @@ pub struct Elimination<'a> {
     constant: Vec<usize>,
     /// The other units that may go.
     front: Front,
-    present: Vec<usize>,
+    present: Present,
     /// Chosen by the last item, still in the model.
     pending: Vec<usize>,
     /// SMFS: the β of the full set.
@@ -244,7 +244,7 @@ impl<'a> Elimination<'a> {
             units_are_columns: units.iter().enumerate().all(is_column),
             front: Front::new(&moving, moving.iter().map(slope).collect(), units.len()),
             constant: still,
-            present: (0..units.len()).collect(),
+            present: Present::all(units.len()),
             pending: Vec::new(),
             frozen: None,
             ahead: 0,
@@ -285,14 +285,14 @@ impl<'a> Elimination<'a> {
     }
 
     /// The units of the last item's model, ascending.
-    pub fn present(&self) -> &[usize] {
-        &self.present
+    pub fn present(&self) -> Vec<usize> {
+        self.present.list()
     }
 
     /// β of every unit present under the last item's model.
     pub fn betas(&self) -> Vec<f64> {
         let mut betas = Vec::new();
-        self.by_unit(&self.present, &mut betas, |columns, sums| {
+        self.by_unit(&self.present(), &mut betas, |columns, sums| {
             self.solver.combined(columns, &self.leverage, sums);
         });
         betas.iter_mut().for_each(|beta| *beta = -*beta);
@@ -390,7 +390,6 @@ impl<'a> Elimination<'a> {
         // What is frozen does not move.
         let drifts = if may_move { self.solver.drifts(front.marks()) } else { [Drift::NONE; MARKS] };
         let found = front.nearest(count, &drifts, |units, ranks| self.ranks(units, ranks));
-        let found: Vec<usize> = found.into_iter().map(|(unit, _)| unit).collect();
         candidates.extend(self.look(&found, false));
         self.front = front;
         candidates
@@ -411,9 +410,7 @@ impl<'a> Elimination<'a> {
     fn remove_pending(&mut self) {
         for unit in std::mem::take(&mut self.pending) {
             self.solver.remove(&self.units[unit].columns);
-            if let Ok(position) = self.present.binary_search(&unit) {
-                self.present.remove(position);
-            }
+            self.present.remove(unit);
             self.constant.retain(|&constant| constant != unit);
             self.front.remove(unit);
         }

@@ -6,10 +6,10 @@
 //! are computed, and the best are found exactly.
 
 use super::elimination::TIE;
-use crate::svm::{BOUNDS, Drift, MARKS, first_not_below};
+use crate::svm::{Drift, MARKS, first_not_below};
 
 /// All units are computed anew when one of this many has become near.
-const NEAR_SHARE: usize = 4;
+const NEAR_SHARE: usize = 6;
 /// Upper bounds of the ranks of the units that may go (the highest goes first).
 #[derive(Debug, Clone, Default)]
 pub struct Front {
@@ -97,14 +97,14 @@ impl Front {
         self.marks
     }
 
-    /// Finds a set of units, with their ranks, that holds the `count` of highest rank and all that are tied with the last of
+    /// Finds a set of units that holds the `count` of highest rank and all that are tied with the last of
     /// them. The models have drifted since the marks; `look` computes ranks.
     pub fn nearest(
         &mut self,
         count: usize,
         drifts: &[Drift; MARKS],
         look: impl FnMut(&[usize], &mut Vec<f64>),
-    ) -> Vec<(usize, f64)> {
+    ) -> Vec<usize> {
         let mut pass = Pass { bar: Bar::new(count), leaders: 0, waiting: Vec::new(), ranks: Vec::new(), look };
         for at in 0..self.near.len() {
             let near = &self.near[at];
@@ -114,23 +114,20 @@ impl Front {
         }
         let Drift { scale, reach } = drifts[0];
         let mut start = 0;
-        while let Some(block) = first_not_below(&self.rank, &self.slope, scale, reach, pass.bar.height, start)
-        {
-            start = (block + BOUNDS).min(self.units.len());
-            for at in block..start {
-                let (rank, slope) = (self.rank[at], self.slope[at]);
-                if rank > f64::NEG_INFINITY && !pass.excludes(rank, slope, drifts[0]) {
-                    self.rank[at] = f64::NEG_INFINITY;
-                    self.near.push(Near { unit: self.units[at], rank, slope, mark: 0 });
-                    pass.lead(self, self.near.len() - 1);
-                }
+        while let Some(at) = first_not_below(&self.rank, &self.slope, scale, reach, pass.bar.height, start) {
+            start = at + 1;
+            let (rank, slope) = (self.rank[at], self.slope[at]);
+            if rank > f64::NEG_INFINITY {
+                self.rank[at] = f64::NEG_INFINITY;
+                self.near.push(Near { unit: self.units[at], rank, slope, mark: 0 });
+                pass.lead(self, self.near.len() - 1);
             }
         }
         pass.look(self);
         let Pass { bar, leaders, .. } = pass;
         // What is not a number ranks below all that are, but is not lost if there are too few of those.
         let is_high = |near: &&Near| near.rank == f64::INFINITY || near.rank >= bar.height;
-        self.near[..leaders].iter().filter(is_high).map(|near| (near.unit, near.rank)).collect()
+        self.near[..leaders].iter().filter(is_high).map(|near| near.unit).collect()
     }
 }
 

@@ -3,12 +3,13 @@
 //! Fewer columns than rows: the primal. Otherwise Gram space, or, where K is too ill-conditioned to hold the model, w with
 //! solves in Gram space. All three stop on the true gradient of the same problem.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use ndarray::{Array2, CowArray, Ix2};
 
 use super::solver::{MARKS, by_row, decisions};
-use super::{Convergence, Drift, Gram, Newton, PathSolver, Problem, Watched, Woodbury};
+use super::{Convergence, Drift, Gram, Newton, PathSolver, Present, Problem, Watched, Woodbury};
 
 /// Columns whose weights are computed together.
 const BLOCK: usize = 64;
@@ -23,7 +24,7 @@ pub struct Exact<'a> {
 #[derive(Clone)]
 enum Route {
     /// Nothing is fitted yet of these columns.
-    Start(Vec<usize>),
+    Start(Present),
     Gram(Gram),
     Woodbury(Woodbury),
     Primal(Box<Newton>),
@@ -36,18 +37,17 @@ pub struct FirstFit(OnceLock<(Route, Convergence)>);
 impl<'a> Exact<'a> {
     /// Starts with all columns.
     pub fn new(problem: Problem<'a>) -> Self {
-        let route = Route::Start((0..problem.x.nrows()).collect());
+        let route = Route::Start(Present::all(problem.x.nrows()));
         Self { problem, watched: Watched::default(), route }
     }
 
     /// The route that fits the problem, from zero.
     fn set_out(&mut self) {
-        if let Route::Start(columns) = &mut self.route {
-            let columns = std::mem::take(columns);
+        if let Route::Start(columns) = &self.route {
             self.route = if columns.len() < self.problem.y.len() {
-                Route::Primal(Box::new(Newton::new(&self.problem, columns)))
+                Route::Primal(Box::new(Newton::new(&self.problem, columns.list())))
             } else {
-                Route::Gram(Gram::new(&self.problem, columns))
+                Route::Gram(Gram::new(&self.problem, columns.clone()))
             };
         }
     }
@@ -56,14 +56,14 @@ impl<'a> Exact<'a> {
     fn hand_over(&mut self) {
         let (columns, models) = match &self.route {
             Route::Gram(gram) if gram.columns().len() < self.problem.y.len() => {
-                (gram.columns(), gram.models(&self.problem))
+                (gram.columns().list(), gram.models(&self.problem))
             }
             Route::Woodbury(route) if route.columns().len() < self.problem.y.len() => {
-                (route.columns(), route.models())
+                (route.columns().to_vec(), route.models())
             }
             _ => return,
         };
-        self.route = Route::Primal(Box::new(Newton::warm(&self.problem, columns.to_vec(), models)));
+        self.route = Route::Primal(Box::new(Newton::warm(&self.problem, columns, models)));
     }
 
     /// For each of some columns, what is made of zero with each machine and its weight.
@@ -127,7 +127,7 @@ impl<'a> PathSolver<'a> for Exact<'a> {
                 }
                 let zero = vec![0.0; gram.columns().len() + 1];
                 let models = vec![zero; self.problem.machines()];
-                let mut route = Woodbury::warm(&self.problem, gram.columns().to_vec(), models);
+                let mut route = Woodbury::warm(&self.problem, gram.columns().list(), models);
                 let convergence = route.fit(&self.problem);
                 self.route = Route::Woodbury(route);
                 convergence
@@ -146,12 +146,12 @@ impl<'a> PathSolver<'a> for Exact<'a> {
         convergence
     }
 
-    fn columns(&self) -> &[usize] {
+    fn columns(&self) -> Cow<'_, [usize]> {
         match &self.route {
-            Route::Start(columns) => columns,
-            Route::Gram(route) => route.columns(),
-            Route::Woodbury(route) => route.columns(),
-            Route::Primal(route) => route.columns(),
+            Route::Start(columns) => columns.list().into(),
+            Route::Gram(route) => route.columns().list().into(),
+            Route::Woodbury(route) => route.columns().into(),
+            Route::Primal(route) => route.columns().into(),
         }
     }
 
@@ -220,7 +220,9 @@ impl<'a> PathSolver<'a> for Exact<'a> {
 
     fn remove(&mut self, columns: &[usize]) {
         match &mut self.route {
-            Route::Start(present) => present.retain(|column| !columns.contains(column)),
+            Route::Start(present) => columns.iter().for_each(|&column| {
+                present.remove(column);
+            }),
             Route::Gram(gram) => gram.remove(&self.problem, columns, &self.watched),
             Route::Woodbury(route) => route.remove(columns),
             Route::Primal(route) => route.remove(columns),

@@ -9,12 +9,12 @@ use super::lanes::{axpy, dot, matrix_add_outer, matrix_times, rows_times, some_r
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
 use super::solver::MARKS;
 use super::symmetric::{Symmetric, TOGETHER};
-use super::{Convergence, Drift, Problem, Watched};
+use super::{Convergence, Drift, Present, Problem, Watched};
 
 /// Warm-started Newton in Gram space. It does not hold the problem, so that it can be shared; every call is of the same one.
 #[derive(Clone)]
 pub struct Gram {
-    columns: Vec<usize>,
+    columns: Present,
     kernels: Kernels,
     /// Columns at the last computation of the kernels from the data: downdates drift, so they are renewed at a quarter of them.
     fresh_at: usize,
@@ -50,8 +50,8 @@ struct Machine {
 }
 
 impl Gram {
-    /// Starts from the zero model with some of the columns.
-    pub fn new(problem: &Problem<'_>, columns: Vec<usize>) -> Self {
+    /// Starts from the zero model with the columns that are present.
+    pub fn new(problem: &Problem<'_>, columns: Present) -> Self {
         let machines = (0..problem.machines()).map(|machine| Machine::new(problem, machine)).collect();
         Self { columns, kernels: Kernels::default(), fresh_at: 0, machines }
     }
@@ -74,8 +74,8 @@ impl Gram {
         fits.fold(Convergence::NONE, Convergence::and)
     }
 
-    /// The columns present, ascending.
-    pub fn columns(&self) -> &[usize] {
+    /// The columns present.
+    pub fn columns(&self) -> &Present {
         &self.columns
     }
 
@@ -151,9 +151,7 @@ impl Gram {
     pub fn remove(&mut self, problem: &Problem<'_>, columns: &[usize], watched: &Watched<'_>) {
         let before = self.columns.len();
         for column in columns {
-            let Ok(position) = self.columns.binary_search(column) else { continue };
-            self.columns.remove(position);
-            if self.fresh_at == 0 {
+            if !self.columns.remove(*column) || self.fresh_at == 0 {
                 continue;
             }
             let x = problem.feature(*column);
@@ -172,7 +170,7 @@ impl Gram {
 
     /// The kernels from the data.
     fn refresh(&mut self, problem: &Problem<'_>, watched: &Watched<'_>) {
-        self.kernels = Kernels::new(problem, &self.columns, watched);
+        self.kernels = Kernels::new(problem, &self.columns.list(), watched);
         self.fresh_at = self.columns.len();
         for machine in &mut self.machines {
             self.kernels.own.times_into(&machine.start, &mut machine.change);
@@ -183,9 +181,10 @@ impl Gram {
 
     /// The models, bias first: from where another route can go on.
     pub fn models(&self, problem: &Problem<'_>) -> Vec<Vec<f64>> {
+        let columns = self.columns.list();
         let model = |machine| {
-            let mut model = vec![self.bias(machine); self.columns.len() + 1];
-            self.weights_into(problem, machine, &self.columns, &mut model[1..]);
+            let mut model = vec![self.bias(machine); columns.len() + 1];
+            self.weights_into(problem, machine, &columns, &mut model[1..]);
             model
         };
         (0..self.machines.len()).map(model).collect()

@@ -37,11 +37,10 @@ pub fn norm(v: &[f64]) -> f64 {
 }
 
 /// Bounds that are looked at together.
-pub const BOUNDS: usize = 16;
+const BOUNDS: usize = 16;
 
 wide! {
-    /// Where the first block of [`BOUNDS`] from `start` on begins in which scale · a_i + reach · b_i is not below the height for
-    /// some i. What is not a number is not below.
+    /// The first i from `start` on for which scale · a_i + reach · b_i is not below the height. What is not a number is not below.
     first_not_below(a: &[f64], b: &[f64], scale: f64, reach: f64, height: f64, start: usize) -> Option<usize> {
         let (a_blocks, a_rest) = a[start..].as_chunks::<BOUNDS>();
         let (b_blocks, b_rest) = b[start..].as_chunks::<BOUNDS>();
@@ -51,14 +50,12 @@ wide! {
                 below += u64::from(scale * a[lane] + reach * b[lane] < height);
             }
             if below < BOUNDS as u64 {
-                return Some(start + BOUNDS * block);
+                let first = a.iter().zip(b).position(|(a, b)| !(scale * a + reach * b < height));
+                return first.map(|lane| start + BOUNDS * block + lane);
             }
         }
-        let mut below = 0;
-        for (a, b) in a_rest.iter().zip(b_rest) {
-            below += usize::from(scale * a + reach * b < height);
-        }
-        if below < a_rest.len() { Some(a.len() - a_rest.len()) } else { None }
+        let first = a_rest.iter().zip(b_rest).position(|(a, b)| !(scale * a + reach * b < height));
+        first.map(|lane| a.len() - a_rest.len() + lane)
     }
 }
 
@@ -333,7 +330,7 @@ mod tests {
                     a[at] = value;
                     assert_eq!(
                         first_not_below(&a, &b, 2.0, 0.5, 1.0, 0),
-                        Some(at - at % BOUNDS),
+                        Some(at),
                         "{length} {at}"
                     );
                     a[at] = -3.0;

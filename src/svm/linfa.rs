@@ -3,6 +3,8 @@
 use linfa::DatasetBase;
 use linfa::traits::Fit;
 use linfa_svm::Svm;
+use std::borrow::Cow;
+
 use ndarray::{Array1, Array2, ArrayView1, Axis, CowArray, Ix2};
 
 use super::{Convergence, PathSolver, Problem, Watched, decisions};
@@ -173,8 +175,8 @@ impl<'a> PathSolver<'a> for Linfa<'a> {
         whole
     }
 
-    fn columns(&self) -> &[usize] {
-        &self.columns
+    fn columns(&self) -> Cow<'_, [usize]> {
+        (&self.columns).into()
     }
 
     fn weights_of(&self, column: usize, by_class: &mut [f64]) {

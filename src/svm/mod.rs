@@ -13,6 +13,7 @@ mod lanes;
 mod linfa;
 mod margin;
 mod newton;
+mod present;
 mod rows;
 mod sight;
 mod solver;
@@ -24,9 +25,10 @@ mod woodbury;
 use exact::Exact;
 pub use exact::FirstFit;
 use gram::Gram;
-pub(crate) use lanes::{BOUNDS, first_not_below};
+pub(crate) use lanes::first_not_below;
 use linfa::Linfa;
 use newton::Newton;
+pub use present::Present;
 pub use solver::{
     ClassWeight, Convergence, Drift, MARKS, PathSolver, Problem, SolverKind, Watched, decisions, solver,
 };

@@ -1,5 +1,6 @@
 //! What every solver can do: fit all classes on the columns present, and let columns go.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use ndarray::{Array2, ArrayView2, CowArray, Ix2};
@@ -203,7 +204,7 @@ pub trait PathSolver<'a>: Send {
     }
 
     /// The columns present, ascending.
-    fn columns(&self) -> &[usize];
+    fn columns(&self) -> Cow<'_, [usize]>;
 
     /// The weights of a column that is present, by class.
     fn weights_of(&self, column: usize, by_class: &mut [f64]);
@@ -258,7 +259,7 @@ pub trait PathSolver<'a>: Send {
     fn weights(&self, class: usize) -> Vec<f64> {
         let mut weights = vec![0.0; self.problem().x.nrows()];
         let mut by_class = vec![0.0; self.problem().classes];
-        for &column in self.columns() {
+        for &column in self.columns().iter() {
             self.weights_of(column, &mut by_class);
             weights[column] = by_class[class];
         }
@@ -291,12 +292,12 @@ pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) 
     let cells = x.as_slice().expect("a standard layout is contiguous");
     let mut weights = vec![Vec::with_capacity(columns.len()); by_class.len()];
     let mut of_column = vec![0.0; classes];
-    for &j in columns {
+    for &j in columns.iter() {
         model.weights_of(j, &mut of_column);
         weights.iter_mut().zip(&of_column[own.clone()]).for_each(|(of_class, &weight)| of_class.push(weight));
     }
     for (decisions, weights) in by_class.iter_mut().zip(&weights) {
-        let columns = Columns { cells, length: rows, which: columns };
+        let columns = Columns { cells, length: rows, which: &columns };
         add_columns(columns, 0..rows, weights, decisions);
     }
     by_row(&by_class, classes)

@@ -132,7 +132,7 @@ fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::data::seed::{Purpose, Stream};
-    use crate::svm::{ClassWeight, Gram, Watched};
+    use crate::svm::{ClassWeight, Gram, Present, Watched};
     use ndarray::Array2;
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         let x = Array2::from_shape_fn((60, 24), |_| stream.uniform() - 0.5);
         let y: Vec<usize> = (0..24).map(|i| i % 3).collect();
         let problem = Problem { x: x.view(), y: &y, classes: 3, cost: 1.0, weight: ClassWeight::Balanced };
-        let mut gram = Gram::new(&problem, (0..60).collect());
+        let mut gram = Gram::new(&problem, Present::all(60));
         let mut woodbury = Woodbury::warm(&problem, (0..60).collect(), vec![vec![0.0; 61]; 3]);
         for gone in [3, 40, 17, 0, 59] {
             assert!(gram.fit(&problem, &Watched::default()).converged && woodbury.fit(&problem).converged);
