@@ -9,7 +9,7 @@ use super::front::Front;
 use super::{ClassSums, Method, Nonconformity};
 use crate::data::Unit;
 use crate::error::Result;
-use crate::svm::{ClassWeight, Convergence, Drift, FirstFit, MARKS, PathSolver, Present, Problem, SolverKind, solver};
+use crate::svm::{ClassWeight, Convergence, Drift, FirstFit, MARKS, PathSolver, Precision, Present, Problem, SolverKind, solver};
 
 /// Criteria closer than this, relatively, are tied: the lowest unit goes first.
 pub(super) const TIE: f64 = 1e-9;
@@ -293,7 +293,7 @@ impl<'a> Elimination<'a> {
     pub fn betas(&self) -> Vec<f64> {
         let mut betas = Vec::new();
         self.by_unit(&self.present(), &mut betas, |columns, sums| {
-            self.solver.combined(columns, &self.leverage, sums);
+            self.solver.combined(columns, &self.leverage, Precision::Full, sums);
         });
         betas.iter_mut().for_each(|beta| *beta = -*beta);
         betas
@@ -302,7 +302,7 @@ impl<'a> Elimination<'a> {
     /// β of a unit under the last item's model.
     pub fn beta(&self, unit: usize) -> f64 {
         let mut betas = Vec::new();
-        self.solver.combined(self.columns_of(unit), &self.leverage, &mut betas);
+        self.solver.combined(self.columns_of(unit), &self.leverage, Precision::Full, &mut betas);
         -betas.iter().sum::<f64>()
     }
 
@@ -319,15 +319,15 @@ impl<'a> Elimination<'a> {
     }
 
     /// The higher that of a unit is, the sooner it goes: β, or −Σ w² for RFE.
-    fn urgencies(&self, units: &[usize], urgencies: &mut Vec<f64>) {
+    fn urgencies(&self, units: &[usize], how: Precision, urgencies: &mut Vec<f64>) {
         if let Some(frozen) = &self.frozen {
             urgencies.clear();
             urgencies.extend(units.iter().map(|&unit| frozen[unit]));
             return;
         }
         self.by_unit(units, urgencies, |columns, sums| match self.settings.method {
-            Method::Rfe => self.solver.squares(columns, sums),
-            _ => self.solver.combined(columns, &self.leverage, sums),
+            Method::Rfe => self.solver.squares(columns, how, sums),
+            _ => self.solver.combined(columns, &self.leverage, how, sums),
         });
         urgencies.iter_mut().for_each(|urgency| *urgency = -*urgency);
     }
@@ -345,9 +345,9 @@ impl<'a> Elimination<'a> {
         sums.extend(units.iter().map(|&unit| of_column.by_ref().take(self.columns_of(unit).len()).sum::<f64>()));
     }
 
-    /// What orders units as their urgency does, and moves in proportion to the models: of −Σ w², that is the root.
+    /// What orders units as their urgency does, nearly, and moves in proportion to the models: of −Σ w², that is the root.
     fn ranks(&self, units: &[usize], ranks: &mut Vec<f64>) {
-        self.urgencies(units, ranks);
+        self.urgencies(units, Precision::Nearly, ranks);
         if self.settings.method == Method::Rfe {
             ranks.iter_mut().for_each(|rank| *rank = -(-*rank).sqrt());
         }
@@ -356,7 +356,7 @@ impl<'a> Elimination<'a> {
     /// What is known of some units.
     fn look(&self, units: &[usize], constant: bool) -> impl Iterator<Item = Candidate> {
         let mut urgencies = Vec::new();
-        self.urgencies(units, &mut urgencies);
+        self.urgencies(units, Precision::Full, &mut urgencies);
         let is_square = self.settings.method == Method::Rfe;
         units.iter().zip(urgencies).map(move |(&unit, urgency)| {
             let criterion = if is_square { -urgency } else { urgency };

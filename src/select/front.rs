@@ -98,14 +98,15 @@ impl Front {
     }
 
     /// Finds a set of units that holds the `count` of highest rank and all that are tied with the last of
-    /// them. The models have drifted since the marks; `look` computes ranks.
+    /// them. The models have drifted since the marks; `look` computes ranks as far as the drift of the newest mark.
     pub fn nearest(
         &mut self,
         count: usize,
         drifts: &[Drift; MARKS],
         look: impl FnMut(&[usize], &mut Vec<f64>),
     ) -> Vec<usize> {
-        let mut pass = Pass { bar: Bar::new(count), leaders: 0, waiting: Vec::new(), ranks: Vec::new(), look };
+        let (bar, reach) = (Bar::new(count), drifts[self.mark].reach);
+        let mut pass = Pass { bar, reach, leaders: 0, waiting: Vec::new(), ranks: Vec::new(), look };
         for at in 0..self.near.len() {
             let near = &self.near[at];
             if near.mark == self.mark || !pass.excludes(near.rank, near.slope, drifts[near.mark]) {
@@ -124,10 +125,8 @@ impl Front {
             }
         }
         pass.look(self);
-        let Pass { bar, leaders, .. } = pass;
-        // What is not a number ranks below all that are, but is not lost if there are too few of those.
-        let is_high = |near: &&Near| near.rank == f64::INFINITY || near.rank >= bar.height;
-        self.near[..leaders].iter().filter(is_high).map(|near| near.unit).collect()
+        let could_be = |near: &&Near| !pass.excludes(near.rank, near.slope, drifts[near.mark]);
+        self.near[..pass.leaders].iter().filter(could_be).map(|near| near.unit).collect()
     }
 }
 
@@ -142,6 +141,8 @@ const TOGETHER: usize = 4;
 /// One pass over the bounds.
 struct Pass<L> {
     bar: Bar,
+    /// Ranks that are computed now are off by no more than slopes times this.
+    reach: f64,
     /// So many units that were or will be looked at in this pass come first among the near ones.
     leaders: usize,
     /// The last of them, whose ranks are still to be computed.
@@ -171,7 +172,7 @@ impl<L: FnMut(&[usize], &mut Vec<f64>)> Pass<L> {
         (self.look)(&self.waiting, &mut self.ranks);
         let start = self.leaders - self.waiting.len();
         for (near, &rank) in front.near[start..self.leaders].iter_mut().zip(&self.ranks) {
-            self.bar.raise(rank);
+            self.bar.raise(rank - near.slope * self.reach);
             (near.rank, near.mark) = (known(rank), front.mark);
         }
         self.waiting.clear();

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use ndarray::{Array2, CowArray, Ix2};
 
 use super::solver::{MARKS, by_row, decisions};
-use super::{Convergence, Drift, Gram, Newton, PathSolver, Present, Problem, Watched, Woodbury};
+use super::{Convergence, Drift, Gram, Newton, PathSolver, Precision, Present, Problem, Watched, Woodbury};
 
 /// Columns whose weights are computed together.
 const BLOCK: usize = 64;
@@ -71,6 +71,7 @@ impl<'a> Exact<'a> {
     fn fold(
         &self,
         columns: &[usize],
+        how: Precision,
         sums: &mut Vec<f64>,
         add: impl Fn(&mut f64, usize, usize, f64),
     ) {
@@ -81,6 +82,9 @@ impl<'a> Exact<'a> {
             for machine in 0..self.problem.machines() {
                 let weights = &mut weights[..columns.len()];
                 match &self.route {
+                    Route::Gram(route) if how == Precision::Nearly => {
+                        route.weights_nearly(&self.problem, machine, columns, weights);
+                    }
                     Route::Gram(route) => route.weights_into(&self.problem, machine, columns, weights),
                     _ => weights
                         .iter_mut()
@@ -164,16 +168,16 @@ impl<'a> PathSolver<'a> for Exact<'a> {
         }
     }
 
-    fn combined(&self, columns: &[usize], factors: &[f64], sums: &mut Vec<f64>) {
+    fn combined(&self, columns: &[usize], factors: &[f64], how: Precision, sums: &mut Vec<f64>) {
         let classes = self.problem.classes;
-        self.fold(columns, sums, |sum, machine, column, weight| match factors[column * classes..] {
+        self.fold(columns, how, sums, |sum, machine, column, weight| match factors[column * classes..] {
             [mirror, own, ..] if classes == 2 => *sum = -weight * mirror + weight * own,
             ref of_column => *sum += weight * of_column[machine],
         });
     }
 
-    fn squares(&self, columns: &[usize], sums: &mut Vec<f64>) {
-        self.fold(columns, sums, |sum, _, _, weight| *sum += weight * weight);
+    fn squares(&self, columns: &[usize], how: Precision, sums: &mut Vec<f64>) {
+        self.fold(columns, how, sums, |sum, _, _, weight| *sum += weight * weight);
         if self.problem.classes == 2 {
             // The mirror image has the same.
             sums.iter_mut().for_each(|sum| *sum += *sum);

@@ -3,10 +3,13 @@
 //! The model is w = Σ a_i x_i, so fits see only K = X Xᵀ + 1 (rows × rows; the 1 is the bias), and decision values of other
 //! rows only the kernel between them and the training rows. Removing a column is a rank-1 downdate of both.
 
+use std::sync::Arc;
+
 use super::inverse::Inverse;
 use super::lagging::Lagging;
 use super::lanes::{axpy, dot, matrix_add_outer, matrix_times, rows_times, some_rows_times};
 use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
+use super::nearly::{Coefficients, Nearly};
 use super::solver::MARKS;
 use super::symmetric::{Symmetric, TOGETHER};
 use super::{Convergence, Drift, Present, Problem, Watched};
@@ -19,6 +22,8 @@ pub struct Gram {
     /// Columns at the last computation of the kernels from the data: downdates drift, so they are renewed at a quarter of them.
     fresh_at: usize,
     machines: Vec<Machine>,
+    /// All columns, rounded, if they can be.
+    nearly: Option<Arc<Nearly>>,
 }
 
 /// What fits and decision values are made of.
@@ -37,6 +42,8 @@ struct Kernels {
 struct Machine {
     margin: Margin,
     a: Vec<f64>,
+    /// The coefficients at the newest mark, rounded.
+    nearly: Coefficients,
     /// The coefficients at the marks, one after the other, and the square of their length.
     marks: Vec<f64>,
     squares: [f64; MARKS],
@@ -53,7 +60,8 @@ impl Gram {
     /// Starts from the zero model with the columns that are present.
     pub fn new(problem: &Problem<'_>, columns: Present) -> Self {
         let machines = (0..problem.machines()).map(|machine| Machine::new(problem, machine)).collect();
-        Self { columns, kernels: Kernels::default(), fresh_at: 0, machines }
+        let nearly = Nearly::new(problem).map(Arc::new);
+        Self { columns, kernels: Kernels::default(), fresh_at: 0, machines, nearly }
     }
 
     /// Fits all machines.
@@ -85,6 +93,7 @@ impl Gram {
             let rows = machine.a.len();
             machine.marks[mark * rows..(mark + 1) * rows].copy_from_slice(&machine.a);
             machine.squares[mark] = dot(&machine.a, &machine.a);
+            machine.nearly.set(&machine.a);
         }
     }
 
@@ -106,13 +115,16 @@ impl Gram {
         // sum of at most rows + classes + columns products.
         let terms = problem.y.len() + problem.classes + problem.x.nrows();
         let rounding = 16.0 * terms as f64 * f64::EPSILON;
+        let nearly = self.nearly.as_ref().map_or(0.0, |nearly| nearly.error());
         let mut drifts = [Drift::UNKNOWN; MARKS];
         for (mark, drift) in drifts[..marks].iter_mut().enumerate() {
             // Never zero: it multiplies what may be infinite.
             let scale = if then[mark] > 0.0 { common[mark] / then[mark] } else { 0.0 }.max(f64::MIN_POSITIVE);
             let apart = square - 2.0 * scale * common[mark] + scale * scale * then[mark];
             let slack = rounding * (square.sqrt() + scale * then[mark].sqrt()).powi(2);
-            *drift = Drift { scale, reach: (apart.max(0.0) + slack).sqrt() };
+            // What was computed at the mark may have been nearly right only.
+            let off = nearly * scale * then[mark].sqrt();
+            *drift = Drift { scale, reach: (apart.max(0.0) + slack).sqrt() + off };
         }
         drifts
     }
@@ -121,6 +133,20 @@ impl Gram {
     #[inline]
     pub fn weight(&self, problem: &Problem<'_>, machine: usize, column: usize) -> f64 {
         dot(problem.feature(column), &self.machines[machine].a)
+    }
+
+    /// The weights of some columns under the models of the newest mark, off by no more than drifts say.
+    pub fn weights_nearly(
+        &self,
+        problem: &Problem<'_>,
+        machine: usize,
+        columns: &[usize],
+        weights: &mut [f64],
+    ) {
+        match &self.nearly {
+            Some(nearly) => nearly.weights_into(columns, &self.machines[machine].nearly, weights),
+            None => self.weights_into(problem, machine, columns, weights),
+        }
     }
 
     /// The weights of some columns.
@@ -237,6 +263,7 @@ impl Machine {
         Self {
             margin,
             a: zeros(),
+            nearly: Coefficients::default(),
             marks: vec![0.0; MARKS * rows],
             squares: [0.0; MARKS],
             inverse: Inverse::new(rows),

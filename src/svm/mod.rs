@@ -12,6 +12,7 @@ mod lagging;
 mod lanes;
 mod linfa;
 mod margin;
+mod nearly;
 mod newton;
 mod present;
 mod rows;
@@ -30,6 +31,6 @@ use linfa::Linfa;
 use newton::Newton;
 pub use present::Present;
 pub use solver::{
-    ClassWeight, Convergence, Drift, MARKS, PathSolver, Problem, SolverKind, Watched, decisions, solver,
+    ClassWeight, Convergence, Drift, MARKS, PathSolver, Precision, Problem, SolverKind, Watched, decisions, solver,
 };
 use woodbury::Woodbury;

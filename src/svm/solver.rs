@@ -130,11 +130,20 @@ impl Convergence {
     }
 }
 
+/// How right a weight has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// Up to rounding.
+    Full,
+    /// As [`PathSolver::drifts`] says of the newest mark, at which the models must be.
+    Nearly,
+}
+
 /// How many models of the past a solver remembers at once.
 pub const MARKS: usize = 32;
 
 /// How models have moved since a mark: the weights of column j, as a vector over the machines, are `scale` times those of before, and off
-/// that by at most ‖x_j‖ times `reach`, rounding included.
+/// that by at most ‖x_j‖ times `reach`, rounding included, also where weights were computed with [`Precision::Nearly`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// Positive.
@@ -211,7 +220,7 @@ pub trait PathSolver<'a>: Send {
 
     /// Σ factor_k · w_k over the weights of each of some columns that are present; the factors are those of all columns of the
     /// problem, class by class, column by column.
-    fn combined(&self, columns: &[usize], factors: &[f64], sums: &mut Vec<f64>) {
+    fn combined(&self, columns: &[usize], factors: &[f64], _how: Precision, sums: &mut Vec<f64>) {
         let mut weights = vec![0.0; self.problem().classes];
         let combined = |&column: &usize| {
             self.weights_of(column, &mut weights);
@@ -223,7 +232,7 @@ pub trait PathSolver<'a>: Send {
     }
 
     /// Σ w_k² over the weights of each of some columns that are present.
-    fn squares(&self, columns: &[usize], sums: &mut Vec<f64>) {
+    fn squares(&self, columns: &[usize], _how: Precision, sums: &mut Vec<f64>) {
         let mut weights = vec![0.0; self.problem().classes];
         let square = |&column: &usize| {
             self.weights_of(column, &mut weights);

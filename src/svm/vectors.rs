@@ -5,6 +5,9 @@
 /// Sums run in so many lanes.
 pub const LANES: usize = 8;
 
+/// Numbers of single precision come in so many.
+pub const SINGLES: usize = 16;
+
 /// Makes a function of its body three times, for 512-bit vectors, for 256-bit ones (neither fuses) and for neither, and calls
 /// the widest that the processor can run. What the body calls of this module is what goes with it.
 macro_rules! wide {
@@ -23,7 +26,7 @@ macro_rules! wide {
             #[allow(unused_imports, reason = "not every body needs all of it")]
             use $crate::svm::vectors::plain::{
                 UNIT, combine, dots, four_load, four_plus, four_splat, four_store, four_sums, four_times, half_sums, load,
-                minus, plus, splat, spread, store, sums, times, twice, unit_load, unit_plus, unit_splat, unit_store, unit_times,
+                minus, plus, singles_dots, splat, spread, store, sums, times, twice, unit_load, unit_plus, unit_splat, unit_store, unit_times,
             };
             $body
         }
@@ -39,7 +42,7 @@ macro_rules! widened {
                 #[allow(unused_imports, reason = "not every body needs all of it")]
                 use $crate::svm::vectors::$module::{
                     UNIT, combine, dots, four_load, four_plus, four_splat, four_store, four_sums, four_times, half_sums, load,
-                    minus, plus, splat, spread, store, sums, times, twice, unit_load, unit_plus, unit_splat, unit_store, unit_times,
+                    minus, plus, singles_dots, splat, spread, store, sums, times, twice, unit_load, unit_plus, unit_splat, unit_store, unit_times,
                 };
                 $body
             }
@@ -135,7 +138,7 @@ macro_rules! loops {
 }
 
 pub(super) mod plain {
-    use super::LANES;
+    use super::{LANES, SINGLES};
 
     type Four = [f64; 4];
     type Eight = [f64; LANES];
@@ -237,6 +240,15 @@ pub(super) mod plain {
         std::array::from_fn(|lane| a[lane] * b[lane])
     }
 
+    /// Four sums Σ x_i a_i in single precision, in any order.
+    #[inline]
+    pub fn singles_dots(x: [&[[f32; SINGLES]]; 4], a: &[[f32; SINGLES]]) -> [f32; 4] {
+        x.map(|x| {
+            let products = x.iter().flatten().zip(a.iter().flatten()).map(|(x, a)| x * a);
+            products.sum()
+        })
+    }
+
     loops!();
     four_is_a_unit!();
 }
@@ -245,12 +257,12 @@ pub(super) mod plain {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2 {
     use std::arch::x86_64::{
-        __m256d, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd, _mm256_blend_pd,
+        __m256, __m256d, _mm_add_ps, _mm_storeu_ps, _mm256_add_ps, _mm256_castps256_ps128, _mm256_extractf128_ps, _mm256_hadd_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_setzero_ps, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd, _mm256_blend_pd,
         _mm256_castpd256_pd128, _mm256_extractf128_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_mul_pd,
         _mm256_permute2f128_pd, _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_storeu_pd, _mm256_sub_pd,
     };
 
-    use super::LANES;
+    use super::{LANES, SINGLES};
 
     type Eight = [__m256d; 2];
 
@@ -378,6 +390,51 @@ pub(super) mod avx2 {
         _mm256_mul_pd(a, b)
     }
 
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub fn singles_dots(x: [&[[f32; SINGLES]]; 4], a: &[[f32; SINGLES]]) -> [f32; 4] {
+        let x = [&x[0][..a.len()], &x[1][..a.len()], &x[2][..a.len()], &x[3][..a.len()]];
+        let mut lanes = [[_mm256_setzero_ps(); 2]; 4];
+        for (at, a) in a.iter().enumerate() {
+            let (a, _) = a.as_chunks::<8>();
+            for half in 0..2 {
+                let a = singles_load(&a[half]);
+                for r in 0..4 {
+                    let (x, _) = x[r][at].as_chunks::<8>();
+                    lanes[r][half] = _mm256_add_ps(lanes[r][half], _mm256_mul_ps(singles_load(&x[half]), a));
+                }
+            }
+        }
+        let mut eights = [_mm256_setzero_ps(); 4];
+        for r in 0..4 {
+            eights[r] = _mm256_add_ps(lanes[r][0], lanes[r][1]);
+        }
+        singles_sums(eights)
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn singles_load(from: &[f32; 8]) -> __m256 {
+        #[expect(unsafe_code, reason = "there are eight to be read")]
+        unsafe {
+            _mm256_loadu_ps(from.as_ptr())
+        }
+    }
+
+    /// The sum of each of four.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub(super) fn singles_sums([a, b, c, d]: [__m256; 4]) -> [f32; 4] {
+        let pairs = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+        let fours = _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps::<1>(pairs));
+        let mut sums = [0.0; 4];
+        #[expect(unsafe_code, reason = "there is room for the four")]
+        unsafe {
+            _mm_storeu_ps(sums.as_mut_ptr(), fours);
+        }
+        sums
+    }
+
     loops!(#[target_feature(enable = "avx2")]);
     four_is_a_unit!();
 }
@@ -386,12 +443,12 @@ pub(super) mod avx2 {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512 {
     use std::arch::x86_64::{
-        __m256d, __m512d, _mm512_add_pd, _mm512_broadcast_f64x4, _mm512_castpd512_pd256,
+        __m256d, __m512, __m512d, _mm256_add_ps, _mm256_castpd_ps, _mm256_setzero_ps, _mm512_add_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_loadu_ps, _mm512_mul_ps, _mm512_setzero_ps, _mm512_add_pd, _mm512_broadcast_f64x4, _mm512_castpd512_pd256,
         _mm512_extractf64x4_pd, _mm512_insertf64x4, _mm512_loadu_pd, _mm512_mul_pd, _mm512_permutex_pd, _mm512_set1_pd, _mm512_storeu_pd,
         _mm512_sub_pd, _mm512_zextpd256_pd512,
     };
 
-    use super::LANES;
+    use super::{LANES, SINGLES};
     use super::avx2;
     pub use super::avx2::{four_load, four_plus, four_splat, four_store, four_sums, four_times};
     pub use {load as unit_load, plus as unit_plus, splat as unit_splat, store as unit_store, times as unit_times};
@@ -484,6 +541,34 @@ pub(super) mod avx512 {
     #[inline]
     pub fn spread<const PLACE: i32>(eight: __m512d) -> __m512d {
         _mm512_permutex_pd::<PLACE>(eight)
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    pub fn singles_dots(x: [&[[f32; SINGLES]]; 4], a: &[[f32; SINGLES]]) -> [f32; 4] {
+        let x = [&x[0][..a.len()], &x[1][..a.len()], &x[2][..a.len()], &x[3][..a.len()]];
+        let mut lanes = [_mm512_setzero_ps(); 4];
+        for (at, a) in a.iter().enumerate() {
+            let a = singles_load(a);
+            for r in 0..4 {
+                lanes[r] = _mm512_add_ps(lanes[r], _mm512_mul_ps(singles_load(&x[r][at]), a));
+            }
+        }
+        let mut eights = [_mm256_setzero_ps(); 4];
+        for r in 0..4 {
+            let high = _mm512_extractf64x4_pd::<1>(_mm512_castps_pd(lanes[r]));
+            eights[r] = _mm256_add_ps(_mm512_castps512_ps256(lanes[r]), _mm256_castpd_ps(high));
+        }
+        avx2::singles_sums(eights)
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn singles_load(from: &[f32; SINGLES]) -> __m512 {
+        #[expect(unsafe_code, reason = "there are sixteen to be read")]
+        unsafe {
+            _mm512_loadu_ps(from.as_ptr())
+        }
     }
 
     loops!(#[target_feature(enable = "avx512f")]);
