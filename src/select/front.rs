@@ -9,7 +9,7 @@ use super::elimination::TIE;
 use crate::svm::{Drift, MARKS, first_not_below};
 
 /// All units are computed anew when one of this many has become near.
-const NEAR_SHARE: usize = 6;
+const NEAR_SHARE: usize = 8;
 /// Upper bounds of the ranks of the units that may go (the highest goes first).
 #[derive(Debug, Clone, Default)]
 pub struct Front {
@@ -136,7 +136,7 @@ fn known(rank: f64) -> f64 {
 }
 
 /// Units whose ranks are computed together.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 8;
 
 /// One pass over the bounds.
 struct Pass<L> {
