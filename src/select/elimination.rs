@@ -308,8 +308,8 @@ impl<'a> Elimination<'a> {
 
     /// The removable units of the last model in the order in which they would go at once: the survivors of a path.
     pub fn rest(&self) -> Vec<usize> {
-        let constant = self.look(&self.constant, true);
-        let all: Vec<_> = constant.chain(self.look(self.front.units(), false)).collect();
+        let mut all = self.look(&self.constant, true);
+        all.extend(self.look(&self.front.units(), false));
         let count = all.len();
         first_to_go(all, count).into_iter().map(|candidate| candidate.unit).collect()
     }
@@ -354,37 +354,34 @@ impl<'a> Elimination<'a> {
     }
 
     /// What is known of some units.
-    fn look(&self, units: &[usize], constant: bool) -> impl Iterator<Item = Candidate> {
+    fn look(&self, units: &[usize], constant: bool) -> Vec<Candidate> {
         let mut urgencies = Vec::new();
         self.urgencies(units, Precision::Full, &mut urgencies);
         let is_square = self.settings.method == Method::Rfe;
-        units.iter().zip(urgencies).map(move |(&unit, urgency)| {
+        let candidate = |(&unit, urgency): (&usize, f64)| {
             let criterion = if is_square { -urgency } else { urgency };
             Candidate { unit, criterion, urgency, constant }
-        })
+        };
+        units.iter().zip(urgencies).map(candidate).collect()
     }
 
     /// The units that may go, or at least all that could be among the first `count`.
     fn candidates(&mut self, count: usize) -> Vec<Candidate> {
         let constant = &self.constant[..count.min(self.constant.len())];
-        let mut candidates: Vec<Candidate> = self.look(constant, true).collect();
+        let mut candidates = self.look(constant, true);
         if candidates.len() == count {
             return candidates;
         }
         let count = count - candidates.len();
         let may_move = self.settings.method != Method::Smfs;
         if may_move && !self.solver.is_lazy() {
-            candidates.extend(self.look(self.front.units(), false));
+            candidates.extend(self.look(&self.front.units(), false));
             return candidates;
         }
         let mut front = std::mem::take(&mut self.front);
         if front.is_worn() {
             self.solver.mark(0);
-            front.know_all(|units| {
-                let mut ranks = Vec::with_capacity(units.len());
-                self.ranks(units, &mut ranks);
-                ranks
-            });
+            front.know_all(|units, ranks| self.ranks(units, ranks));
         }
         self.solver.mark(front.begin_pass());
         // What is frozen does not move.

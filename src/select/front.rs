@@ -6,83 +6,133 @@
 //! are computed, and the best are found exactly.
 
 use super::elimination::TIE;
-use crate::svm::{Drift, MARKS, first_not_below};
+use crate::svm::{Drift, MARKS, find_not_below};
 
 /// All units are computed anew when one of this many has become near.
 const NEAR_SHARE: usize = 8;
+/// Units whose ranks are computed together.
+const TOGETHER: usize = 8;
+
 /// Upper bounds of the ranks of the units that may go (the highest goes first).
 #[derive(Debug, Clone, Default)]
 pub struct Front {
-    units: Vec<usize>,
-    /// The ranks at mark 0; of near units, −∞.
-    rank: Vec<f64>,
-    slope: Vec<f64>,
-    /// Where each unit is among `units`.
-    place: Vec<Option<usize>>,
-    /// Those that were looked at in the last pass come first: they are the best, so that the bar is high from the start.
-    near: Vec<Near>,
-    /// Whether there is a mark 0.
+    /// The units by the mark they are known from.
+    groups: Vec<Group>,
+    /// In which group and where in it each unit is.
+    place: Vec<Option<(usize, usize)>>,
+    count: usize,
+    /// Whether anything is known.
     known: bool,
-    /// The mark of the last pass.
+    /// The mark of the last pass, and how many marks are in use.
     mark: usize,
-    /// So many marks are in use.
     marks: usize,
+    room: Room,
 }
 
-/// A unit that was looked at since mark 0.
-#[derive(Debug, Clone, Copy)]
-struct Near {
-    unit: usize,
-    rank: f64,
-    slope: f64,
-    mark: usize,
+/// Room to work in.
+#[derive(Debug, Clone, Default)]
+struct Room {
+    found: Vec<usize>,
+    /// Units whose ranks are still to be computed, and their slopes.
+    waiting: Vec<usize>,
+    slopes: Vec<f64>,
+    ranks: Vec<f64>,
+}
+
+/// Units that are known from one mark.
+#[derive(Debug, Clone, Default)]
+struct Group {
+    units: Vec<usize>,
+    rank: Vec<f64>,
+    slope: Vec<f64>,
+}
+
+impl Group {
+    /// Takes out the unit at a place, which another one takes.
+    fn take(&mut self, at: usize) -> (usize, f64) {
+        self.rank.swap_remove(at);
+        (self.units.swap_remove(at), self.slope.swap_remove(at))
+    }
+
+    fn push(&mut self, unit: usize, rank: f64, slope: f64) {
+        self.units.push(unit);
+        self.rank.push(rank);
+        self.slope.push(slope);
+    }
+
+    /// Where the units are that could rank as high as a height.
+    fn find(&self, drift: Drift, height: f64, found: &mut Vec<usize>) {
+        find_not_below(&self.rank, &self.slope, drift.scale, drift.reach, height, found);
+    }
+
+    /// Whether the unit at a place could rank as high as a height.
+    fn reaches(&self, at: usize, drift: Drift, height: f64) -> bool {
+        let is_below = drift.scale * self.rank[at] + drift.reach * self.slope[at] < height;
+        !is_below
+    }
+
+    fn clear(&mut self) {
+        self.units.clear();
+        self.rank.clear();
+        self.slope.clear();
+    }
 }
 
 impl Front {
     /// Nothing is known of the ranks; `slopes` belong to `units`, which are below `count`.
     pub fn new(units: &[usize], slopes: Vec<f64>, count: usize) -> Self {
         let mut place = vec![None; count];
-        units.iter().enumerate().for_each(|(at, &unit)| place[unit] = Some(at));
-        let rank = vec![f64::INFINITY; units.len()];
-        Self { units: units.to_vec(), rank, slope: slopes, place, ..Self::default() }
+        units.iter().enumerate().for_each(|(at, &unit)| place[unit] = Some((0, at)));
+        let mut groups = vec![Group::default(); MARKS];
+        groups[0] = Group { units: units.to_vec(), rank: vec![f64::INFINITY; units.len()], slope: slopes };
+        Self { groups, place, count: units.len(), marks: 1, ..Self::default() }
     }
 
     /// How many units there are.
     pub fn len(&self) -> usize {
-        self.units.len()
+        self.count
     }
 
     /// The units, in no order.
-    pub fn units(&self) -> &[usize] {
-        &self.units
+    pub fn units(&self) -> Vec<usize> {
+        self.groups.iter().flat_map(|group| &group.units).copied().collect()
     }
 
     /// Lets a unit go, if it is there.
     pub fn remove(&mut self, unit: usize) {
-        let Some(at) = self.place.get_mut(unit).and_then(Option::take) else { return };
-        self.units.swap_remove(at);
-        self.rank.swap_remove(at);
-        self.slope.swap_remove(at);
-        if let Some(&moved) = self.units.get(at) {
-            self.place[moved] = Some(at);
+        if let Some((group, at)) = self.place.get_mut(unit).and_then(Option::take) {
+            self.groups[group].take(at);
+            self.settle(group, at);
+            self.count -= 1;
         }
-        if let Some(at) = self.near.iter().position(|near| near.unit == unit) {
-            self.near.swap_remove(at);
+    }
+
+    /// Notes where the unit is that took another's place.
+    fn settle(&mut self, group: usize, at: usize) {
+        if let Some(&moved) = self.groups[group].units.get(at) {
+            self.place[moved] = Some((group, at));
         }
     }
 
     /// Whether all ranks should be computed, and the models marked as number 0.
     pub fn is_worn(&self) -> bool {
-        !self.known || NEAR_SHARE * self.near.len() > self.units.len()
+        !self.known || NEAR_SHARE * (self.count - self.groups[0].units.len()) > self.count
     }
 
     /// Takes the ranks of all units, for mark 0.
-    pub fn know_all(&mut self, ranks: impl FnOnce(&[usize]) -> Vec<f64>) {
-        self.near.clear();
-        self.known = true;
-        (self.mark, self.marks) = (0, 1);
-        self.rank = ranks(&self.units);
-        self.rank.iter_mut().for_each(|rank| *rank = known(*rank));
+    pub fn know_all(&mut self, ranks: impl FnOnce(&[usize], &mut Vec<f64>)) {
+        let [far, near @ ..] = &mut self.groups[..] else { return };
+        for group in &mut near[..self.marks - 1] {
+            for (&unit, &slope) in group.units.iter().zip(&group.slope) {
+                self.place[unit] = Some((0, far.units.len()));
+                far.push(unit, 0.0, slope);
+            }
+            group.clear();
+        }
+        (self.known, self.mark, self.marks) = (true, 0, 1);
+        let Group { units, rank, .. } = &mut self.groups[0];
+        ranks(units, rank);
+        rank.iter_mut().for_each(|rank| *rank = known(*rank));
     }
 
     /// Begins a pass; gives the number under which the models of now are to be marked.
@@ -105,28 +155,28 @@ impl Front {
         drifts: &[Drift; MARKS],
         look: impl FnMut(&[usize], &mut Vec<f64>),
     ) -> Vec<usize> {
-        let (bar, reach) = (Bar::new(count), drifts[self.mark].reach);
-        let mut pass = Pass { bar, reach, leaders: 0, waiting: Vec::new(), ranks: Vec::new(), look };
-        for at in 0..self.near.len() {
-            let near = &self.near[at];
-            if near.mark == self.mark || !pass.excludes(near.rank, near.slope, drifts[near.mark]) {
-                pass.lead(self, at);
-            }
-        }
-        let Drift { scale, reach } = drifts[0];
-        let mut start = 0;
-        while let Some(at) = first_not_below(&self.rank, &self.slope, scale, reach, pass.bar.height, start) {
-            start = at + 1;
-            let (rank, slope) = (self.rank[at], self.slope[at]);
-            if rank > f64::NEG_INFINITY {
-                self.rank[at] = f64::NEG_INFINITY;
-                self.near.push(Near { unit: self.units[at], rank, slope, mark: 0 });
-                pass.lead(self, self.near.len() - 1);
+        let now = self.mark;
+        let mut pass = Pass { bar: Bar::new(count), now: drifts[now], room: std::mem::take(&mut self.room), look };
+        let mut found = std::mem::take(&mut pass.room.found);
+        // Those that were looked at last come first: they are the best, so that the bar is high from the start. What is known
+        // from a model whose mark is used again is known no more.
+        for group in (0..=now).rev().chain((now + 1..self.marks).rev()) {
+            let drift = if group == now { Drift::UNKNOWN } else { drifts[group] };
+            self.groups[group].find(drift, pass.bar.height, &mut found);
+            // From the end: whoever takes a place was there already.
+            for &at in found.iter().rev() {
+                if self.groups[group].reaches(at, drift, pass.bar.height) {
+                    let (unit, slope) = self.groups[group].take(at);
+                    self.settle(group, at);
+                    pass.see(self, unit, slope);
+                }
             }
         }
         pass.look(self);
-        let could_be = |near: &&Near| !pass.excludes(near.rank, near.slope, drifts[near.mark]);
-        self.near[..pass.leaders].iter().filter(could_be).map(|near| near.unit).collect()
+        self.groups[now].find(drifts[now], pass.bar.height, &mut found);
+        let best = found.iter().map(|&at| self.groups[now].units[at]).collect();
+        self.room = Room { found, ..pass.room };
+        best
     }
 }
 
@@ -135,47 +185,37 @@ fn known(rank: f64) -> f64 {
     if rank.is_nan() { f64::INFINITY } else { rank }
 }
 
-/// Units whose ranks are computed together.
-const TOGETHER: usize = 8;
-
 /// One pass over the bounds.
 struct Pass<L> {
     bar: Bar,
-    /// Ranks that are computed now are off by no more than slopes times this.
-    reach: f64,
-    /// So many units that were or will be looked at in this pass come first among the near ones.
-    leaders: usize,
-    /// The last of them, whose ranks are still to be computed.
-    waiting: Vec<usize>,
-    ranks: Vec<f64>,
+    /// Ranks that are computed now are off by no more than slopes times its reach.
+    now: Drift,
+    room: Room,
     look: L,
 }
 
 impl<L: FnMut(&[usize], &mut Vec<f64>)> Pass<L> {
-    /// Whether a unit cannot be among the best.
-    fn excludes(&self, rank: f64, slope: f64, drift: Drift) -> bool {
-        drift.scale * rank + slope * drift.reach < self.bar.height
-    }
-
-    /// Puts a near unit among the leaders, to be looked at soon.
-    fn lead(&mut self, front: &mut Front, at: usize) {
-        self.waiting.push(front.near[at].unit);
-        front.near.swap(at, self.leaders);
-        self.leaders += 1;
-        if self.waiting.len() == TOGETHER {
+    /// Has a unit looked at soon.
+    fn see(&mut self, front: &mut Front, unit: usize, slope: f64) {
+        self.room.waiting.push(unit);
+        self.room.slopes.push(slope);
+        if self.room.waiting.len() == TOGETHER {
             self.look(front);
         }
     }
 
     /// Computes the ranks of those that wait.
     fn look(&mut self, front: &mut Front) {
-        (self.look)(&self.waiting, &mut self.ranks);
-        let start = self.leaders - self.waiting.len();
-        for (near, &rank) in front.near[start..self.leaders].iter_mut().zip(&self.ranks) {
-            self.bar.raise(rank - near.slope * self.reach);
-            (near.rank, near.mark) = (known(rank), front.mark);
+        let Room { waiting, slopes, ranks, .. } = &mut self.room;
+        (self.look)(waiting, ranks);
+        let group = &mut front.groups[front.mark];
+        for ((&unit, &slope), &rank) in waiting.iter().zip(&*slopes).zip(&*ranks) {
+            self.bar.raise(rank - slope * self.now.reach);
+            front.place[unit] = Some((front.mark, group.units.len()));
+            group.push(unit, known(rank), slope);
         }
-        self.waiting.clear();
+        waiting.clear();
+        slopes.clear();
     }
 }
 

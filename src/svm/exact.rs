@@ -11,9 +11,6 @@ use ndarray::{Array2, CowArray, Ix2};
 use super::solver::{MARKS, by_row, decisions};
 use super::{Convergence, Drift, Gram, Newton, PathSolver, Precision, Present, Problem, Watched, Woodbury};
 
-/// Columns whose weights are computed together.
-const BLOCK: usize = 64;
-
 /// Exact Newton along a path.
 pub struct Exact<'a> {
     problem: Problem<'a>,
@@ -66,35 +63,34 @@ impl<'a> Exact<'a> {
         self.route = Route::Primal(Box::new(Newton::warm(&self.problem, columns, models)));
     }
 
-    /// For each of some columns, what is made of zero with each machine and its weight.
-    #[inline]
-    fn fold(
+    /// The weights of some columns under one machine.
+    fn weights_into(&self, machine: usize, columns: &[usize], how: Precision, weights: &mut Vec<f64>) {
+        weights.resize(columns.len(), 0.0);
+        match &self.route {
+            Route::Gram(route) => route.weights_into(&self.problem, machine, columns, how, weights),
+            _ => weights
+                .iter_mut()
+                .zip(columns)
+                .for_each(|(weight, &column)| *weight = self.of_machine(machine, column)),
+        }
+    }
+
+    /// For each of some columns, the sum over the machines of what is made of its number and its weight. Two classes have one
+    /// machine: then it is what is made of that.
+    fn sum_up(
         &self,
         columns: &[usize],
         how: Precision,
         sums: &mut Vec<f64>,
-        add: impl Fn(&mut f64, usize, usize, f64),
+        term: impl Fn(usize, usize, f64) -> f64,
     ) {
-        sums.clear();
-        sums.resize(columns.len(), 0.0);
-        let mut weights = [0.0; BLOCK];
-        for (columns, sums) in columns.chunks(BLOCK).zip(sums.chunks_mut(BLOCK)) {
-            for machine in 0..self.problem.machines() {
-                let weights = &mut weights[..columns.len()];
-                match &self.route {
-                    Route::Gram(route) if how == Precision::Nearly => {
-                        route.weights_nearly(&self.problem, machine, columns, weights);
-                    }
-                    Route::Gram(route) => route.weights_into(&self.problem, machine, columns, weights),
-                    _ => weights
-                        .iter_mut()
-                        .zip(columns)
-                        .for_each(|(weight, &column)| *weight = self.of_machine(machine, column)),
-                }
-                for ((sum, &column), &weight) in sums.iter_mut().zip(columns).zip(&*weights) {
-                    add(sum, machine, column, weight);
-                }
-            }
+        self.weights_into(0, columns, how, sums);
+        sums.iter_mut().zip(columns).for_each(|(sum, &column)| *sum = term(0, column, *sum));
+        let mut weights = Vec::new();
+        for machine in 1..self.problem.machines() {
+            self.weights_into(machine, columns, how, &mut weights);
+            let terms = columns.iter().zip(&weights).map(|(&column, &weight)| term(machine, column, weight));
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
         }
     }
 
@@ -170,18 +166,22 @@ impl<'a> PathSolver<'a> for Exact<'a> {
 
     fn combined(&self, columns: &[usize], factors: &[f64], how: Precision, sums: &mut Vec<f64>) {
         let classes = self.problem.classes;
-        self.fold(columns, how, sums, |sum, machine, column, weight| match factors[column * classes..] {
-            [mirror, own, ..] if classes == 2 => *sum = -weight * mirror + weight * own,
-            ref of_column => *sum += weight * of_column[machine],
-        });
+        if classes == 2 {
+            let (pairs, _) = factors.as_chunks::<2>();
+            self.sum_up(columns, how, sums, |_, column, weight| {
+                let [mirror, own] = pairs[column];
+                -weight * mirror + weight * own
+            });
+        } else {
+            let factor = |machine, column| factors[column * classes + machine];
+            self.sum_up(columns, how, sums, |machine, column, weight| weight * factor(machine, column));
+        }
     }
 
     fn squares(&self, columns: &[usize], how: Precision, sums: &mut Vec<f64>) {
-        self.fold(columns, how, sums, |sum, _, _, weight| *sum += weight * weight);
-        if self.problem.classes == 2 {
-            // The mirror image has the same.
-            sums.iter_mut().for_each(|sum| *sum += *sum);
-        }
+        // The mirror image of one of two classes has the same.
+        let twice = if self.problem.classes == 2 { 2.0 } else { 1.0 };
+        self.sum_up(columns, how, sums, |_, _, weight| twice * (weight * weight));
     }
 
     fn bias(&self, class: usize) -> f64 {

@@ -12,7 +12,7 @@ use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
 use super::nearly::{Coefficients, Nearly};
 use super::solver::MARKS;
 use super::symmetric::{Symmetric, TOGETHER};
-use super::{Convergence, Drift, Present, Problem, Watched};
+use super::{Convergence, Drift, Precision, Present, Problem, Watched};
 
 /// Warm-started Newton in Gram space. It does not hold the problem, so that it can be shared; every call is of the same one.
 #[derive(Clone)]
@@ -135,29 +135,22 @@ impl Gram {
         dot(problem.feature(column), &self.machines[machine].a)
     }
 
-    /// The weights of some columns under the models of the newest mark, off by no more than drifts say.
-    pub fn weights_nearly(
-        &self,
-        problem: &Problem<'_>,
-        machine: usize,
-        columns: &[usize],
-        weights: &mut [f64],
-    ) {
-        match &self.nearly {
-            Some(nearly) => nearly.weights_into(columns, &self.machines[machine].nearly, weights),
-            None => self.weights_into(problem, machine, columns, weights),
-        }
-    }
-
     /// The weights of some columns.
     pub fn weights_into(
         &self,
         problem: &Problem<'_>,
         machine: usize,
         columns: &[usize],
+        how: Precision,
         weights: &mut [f64],
     ) {
-        some_rows_times(problem.cells(), columns, &self.machines[machine].a, weights);
+        let machine = &self.machines[machine];
+        match &self.nearly {
+            Some(nearly) if how == Precision::Nearly => {
+                nearly.weights_into(columns, &machine.nearly, weights);
+            }
+            _ => some_rows_times(problem.cells(), columns, &machine.a, weights),
+        }
     }
 
     /// The bias of a machine.
@@ -210,7 +203,7 @@ impl Gram {
         let columns = self.columns.list();
         let model = |machine| {
             let mut model = vec![self.bias(machine); columns.len() + 1];
-            self.weights_into(problem, machine, &columns, &mut model[1..]);
+            self.weights_into(problem, machine, &columns, Precision::Full, &mut model[1..]);
             model
         };
         (0..self.machines.len()).map(model).collect()

@@ -40,22 +40,28 @@ pub fn norm(v: &[f64]) -> f64 {
 const BOUNDS: usize = 16;
 
 wide! {
-    /// The first i from `start` on for which scale · a_i + reach · b_i is not below the height. What is not a number is not below.
-    first_not_below(a: &[f64], b: &[f64], scale: f64, reach: f64, height: f64, start: usize) -> Option<usize> {
-        let (a_blocks, a_rest) = a[start..].as_chunks::<BOUNDS>();
-        let (b_blocks, b_rest) = b[start..].as_chunks::<BOUNDS>();
+    /// Finds all i for which scale · a_i + reach · b_i is not below the height, ascending. What is not a number is not below.
+    find_not_below(a: &[f64], b: &[f64], scale: f64, reach: f64, height: f64, found: &mut Vec<usize>) {
+        found.clear();
+        let (a_blocks, a_rest) = a.as_chunks::<BOUNDS>();
+        let (b_blocks, b_rest) = b.as_chunks::<BOUNDS>();
         for (block, (a, b)) in a_blocks.iter().zip(b_blocks).enumerate() {
             let mut below = 0_u64;
             for lane in 0..BOUNDS {
                 below += u64::from(scale * a[lane] + reach * b[lane] < height);
             }
             if below < BOUNDS as u64 {
-                let first = a.iter().zip(b).position(|(a, b)| !(scale * a + reach * b < height));
-                return first.map(|lane| start + BOUNDS * block + lane);
+                let start = BOUNDS * block;
+                let is_below = |&lane: &usize| scale * a[lane] + reach * b[lane] < height;
+                found.extend((0..BOUNDS).filter(|lane| !is_below(lane)).map(|lane| start + lane));
             }
         }
-        let first = a_rest.iter().zip(b_rest).position(|(a, b)| !(scale * a + reach * b < height));
-        first.map(|lane| a.len() - a_rest.len() + lane)
+        for (lane, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
+            let is_below = scale * a + reach * b < height;
+            if !is_below {
+                found.push(a_blocks.len() * BOUNDS + lane);
+            }
+        }
     }
 }
 
@@ -320,21 +326,16 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_first_bound_that_is_not_below() {
-        for length in [1, 15, 16, 17, 40, 64] {
+    fn finds_all_bounds_that_are_not_below() {
+        for length in [0, 1, 15, 16, 17, 40, 64] {
             let b = vec![1.0; length];
-            let mut a = vec![-3.0; length];
-            assert_eq!(first_not_below(&a, &b, 2.0, 0.5, 1.0, 0), None);
-            for at in 0..length {
-                for value in [0.25, f64::NAN] {
-                    a[at] = value;
-                    assert_eq!(
-                        first_not_below(&a, &b, 2.0, 0.5, 1.0, 0),
-                        Some(at),
-                        "{length} {at}"
-                    );
-                    a[at] = -3.0;
-                }
+            for every in 1..20 {
+                let height = |i: usize| if i.is_multiple_of(2 * every) { f64::NAN } else { 0.25 };
+                let a: Vec<f64> =
+                    (0..length).map(|i| if i.is_multiple_of(every) { height(i) } else { -3.0 }).collect();
+                let mut found = vec![7];
+                find_not_below(&a, &b, 2.0, 0.5, 1.0, &mut found);
+                assert_eq!(found, (0..length).step_by(every).collect::<Vec<usize>>(), "{length} {every}");
             }
         }
     }

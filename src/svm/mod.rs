@@ -26,7 +26,7 @@ mod woodbury;
 use exact::Exact;
 pub use exact::FirstFit;
 use gram::Gram;
-pub(crate) use lanes::first_not_below;
+pub(crate) use lanes::find_not_below;
 use linfa::Linfa;
 use newton::Newton;
 pub use present::Present;

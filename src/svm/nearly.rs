@@ -68,14 +68,15 @@ wide! {
         let (cells, _) = cells.as_chunks::<SINGLES>();
         let (a, _) = a.as_chunks::<SINGLES>();
         let column = |j: usize| &cells[j * a.len()..(j + 1) * a.len()];
-        for (columns, products) in columns.chunks(4).zip(products.chunks_mut(4)) {
-            // Where there are not four, the last one is taken again.
-            let last = columns[columns.len() - 1];
-            let j = |l: usize| columns.get(l).copied().unwrap_or(last);
-            let sums = singles_dots([column(j(0)), column(j(1)), column(j(2)), column(j(3))], a);
-            for (product, sum) in products.iter_mut().zip(sums) {
-                *product = scale * f64::from(sum);
-            }
+        let (fours, rest) = columns.as_chunks::<4>();
+        let (four_products, rest_products) = products.as_chunks_mut::<4>();
+        for (&[i, j, k, l], products) in fours.iter().zip(four_products) {
+            let sums = singles_dots([column(i), column(j), column(k), column(l)], a);
+            *products = sums.map(|sum| scale * f64::from(sum));
+        }
+        for (&j, product) in rest.iter().zip(rest_products) {
+            let [sum, ..] = singles_dots([column(j); 4], a);
+            *product = scale * f64::from(sum);
         }
     }
 }
