@@ -242,7 +242,7 @@ impl<'a> Elimination<'a> {
         let is_column = |(number, unit): (usize, &Unit)| unit.columns == [number];
         Ok(Self {
             units_are_columns: units.iter().enumerate().all(is_column),
-            front: Front::new(&moving, moving.iter().map(slope).collect(), units.len()),
+            front: { let slopes = moving.iter().map(slope).collect(); Front::new(moving, slopes) },
             constant: still,
             present: Present::all(units.len()),
             pending: Vec::new(),

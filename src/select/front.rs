@@ -18,8 +18,6 @@ const TOGETHER: usize = 8;
 pub struct Front {
     /// The units by the mark they are known from.
     groups: Vec<Group>,
-    /// In which group and where in it each unit is.
-    place: Vec<Option<(usize, usize)>>,
     count: usize,
     /// Whether anything is known.
     known: bool,
@@ -79,13 +77,12 @@ impl Group {
 }
 
 impl Front {
-    /// Nothing is known of the ranks; `slopes` belong to `units`, which are below `count`.
-    pub fn new(units: &[usize], slopes: Vec<f64>, count: usize) -> Self {
-        let mut place = vec![None; count];
-        units.iter().enumerate().for_each(|(at, &unit)| place[unit] = Some((0, at)));
+    /// Nothing is known of the ranks; `slopes` belong to `units`.
+    pub fn new(units: Vec<usize>, slopes: Vec<f64>) -> Self {
+        let count = units.len();
         let mut groups = vec![Group::default(); MARKS];
-        groups[0] = Group { units: units.to_vec(), rank: vec![f64::INFINITY; units.len()], slope: slopes };
-        Self { groups, place, count: units.len(), marks: 1, ..Self::default() }
+        groups[0] = Group { units, rank: vec![f64::INFINITY; count], slope: slopes };
+        Self { groups, count, marks: 1, ..Self::default() }
     }
 
     /// How many units there are.
@@ -100,17 +97,14 @@ impl Front {
 
     /// Lets a unit go, if it is there.
     pub fn remove(&mut self, unit: usize) {
-        if let Some((group, at)) = self.place.get_mut(unit).and_then(Option::take) {
-            self.groups[group].take(at);
-            self.settle(group, at);
-            self.count -= 1;
-        }
-    }
-
-    /// Notes where the unit is that took another's place.
-    fn settle(&mut self, group: usize, at: usize) {
-        if let Some(&moved) = self.groups[group].units.get(at) {
-            self.place[moved] = Some((group, at));
+        // What goes was looked at last.
+        let groups = std::iter::once(self.mark).chain((0..self.marks).filter(|&group| group != self.mark));
+        for group in groups {
+            if let Some(at) = self.groups[group].units.iter().position(|&other| other == unit) {
+                self.groups[group].take(at);
+                self.count -= 1;
+                return;
+            }
         }
     }
 
@@ -124,7 +118,6 @@ impl Front {
         let [far, near @ ..] = &mut self.groups[..] else { return };
         for group in &mut near[..self.marks - 1] {
             for (&unit, &slope) in group.units.iter().zip(&group.slope) {
-                self.place[unit] = Some((0, far.units.len()));
                 far.push(unit, 0.0, slope);
             }
             group.clear();
@@ -167,7 +160,6 @@ impl Front {
             for &at in found.iter().rev() {
                 if self.groups[group].reaches(at, drift, pass.bar.height) {
                     let (unit, slope) = self.groups[group].take(at);
-                    self.settle(group, at);
                     pass.see(self, unit, slope);
                 }
             }
@@ -211,7 +203,6 @@ impl<L: FnMut(&[usize], &mut Vec<f64>)> Pass<L> {
         let group = &mut front.groups[front.mark];
         for ((&unit, &slope), &rank) in waiting.iter().zip(&*slopes).zip(&*ranks) {
             self.bar.raise(rank - slope * self.now.reach);
-            front.place[unit] = Some((front.mark, group.units.len()));
             group.push(unit, known(rank), slope);
         }
         waiting.clear();

@@ -36,30 +36,25 @@ pub fn norm(v: &[f64]) -> f64 {
     dot(v, v).sqrt()
 }
 
-/// Bounds that are looked at together.
-const BOUNDS: usize = 16;
-
 wide! {
     /// Finds all i for which scale · a_i + reach · b_i is not below the height, ascending. What is not a number is not below.
     find_not_below(a: &[f64], b: &[f64], scale: f64, reach: f64, height: f64, found: &mut Vec<usize>) {
         found.clear();
-        let (a_blocks, a_rest) = a.as_chunks::<BOUNDS>();
-        let (b_blocks, b_rest) = b.as_chunks::<BOUNDS>();
+        let (a_blocks, a_rest) = a.as_chunks::<LANES>();
+        let (b_blocks, b_rest) = b.as_chunks::<LANES>();
+        let (scales, reaches, heights) = (splat(scale), splat(reach), splat(height));
         for (block, (a, b)) in a_blocks.iter().zip(b_blocks).enumerate() {
-            let mut below = 0_u64;
-            for lane in 0..BOUNDS {
-                below += u64::from(scale * a[lane] + reach * b[lane] < height);
-            }
-            if below < BOUNDS as u64 {
-                let start = BOUNDS * block;
-                let is_below = |&lane: &usize| scale * a[lane] + reach * b[lane] < height;
-                found.extend((0..BOUNDS).filter(|lane| !is_below(lane)).map(|lane| start + lane));
+            let bounds = plus(times(scales, load(a)), times(reaches, load(b)));
+            let mut others = !below(bounds, heights);
+            while others != 0 {
+                found.push(LANES * block + others.trailing_zeros() as usize);
+                others &= others - 1;
             }
         }
         for (lane, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
             let is_below = scale * a + reach * b < height;
             if !is_below {
-                found.push(a_blocks.len() * BOUNDS + lane);
+                found.push(LANES * a_blocks.len() + lane);
             }
         }
     }

@@ -25,7 +25,7 @@ macro_rules! wide {
             }
             #[allow(unused_imports, reason = "not every body needs all of it")]
             use $crate::svm::vectors::plain::{
-                UNIT, combine, dots, four_load, four_plus, four_splat, four_store, four_sums, four_times, half_sums, load,
+                UNIT, below, combine, dots, four_load, four_plus, four_splat, four_store, four_sums, four_times, half_sums, load,
                 minus, plus, singles_dots, splat, spread, store, sums, times, twice, unit_load, unit_plus, unit_splat, unit_store, unit_times,
             };
             $body
@@ -41,7 +41,7 @@ macro_rules! widened {
             fn $module($($argument: $type),*) $(-> $result)? {
                 #[allow(unused_imports, reason = "not every body needs all of it")]
                 use $crate::svm::vectors::$module::{
-                    UNIT, combine, dots, four_load, four_plus, four_splat, four_store, four_sums, four_times, half_sums, load,
+                    UNIT, below, combine, dots, four_load, four_plus, four_splat, four_store, four_sums, four_times, half_sums, load,
                     minus, plus, singles_dots, splat, spread, store, sums, times, twice, unit_load, unit_plus, unit_splat, unit_store, unit_times,
                 };
                 $body
@@ -174,6 +174,12 @@ pub(super) mod plain {
         std::array::from_fn(|lane| a[lane] * b[lane])
     }
 
+    /// The bits of those that are less than the others.
+    #[inline]
+    pub fn below(a: Eight, b: Eight) -> u8 {
+        (0..LANES).fold(0, |bits, lane| bits | u8::from(a[lane] < b[lane]) << lane)
+    }
+
     /// Four numbers, twice.
     #[inline]
     pub fn twice(from: &[f64; 4]) -> Eight {
@@ -257,7 +263,7 @@ pub(super) mod plain {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2 {
     use std::arch::x86_64::{
-        __m256, __m256d, _mm_add_ps, _mm_storeu_ps, _mm256_add_ps, _mm256_castps256_ps128, _mm256_extractf128_ps, _mm256_hadd_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_setzero_ps, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd, _mm256_blend_pd,
+        __m256, __m256d, _CMP_LT_OQ, _mm256_cmp_pd, _mm256_movemask_pd, _mm_add_ps, _mm_storeu_ps, _mm256_add_ps, _mm256_castps256_ps128, _mm256_extractf128_ps, _mm256_hadd_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_setzero_ps, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd, _mm256_blend_pd,
         _mm256_castpd256_pd128, _mm256_extractf128_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_mul_pd,
         _mm256_permute2f128_pd, _mm256_permute4x64_pd, _mm256_set1_pd, _mm256_storeu_pd, _mm256_sub_pd,
     };
@@ -309,6 +315,14 @@ pub(super) mod avx2 {
     #[inline]
     pub fn times(a: Eight, b: Eight) -> Eight {
         [four_times(a[0], b[0]), four_times(a[1], b[1])]
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub fn below(a: Eight, b: Eight) -> u8 {
+        let low = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(a[0], b[0]));
+        let high = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(a[1], b[1]));
+        (low | high << 4) as u8
     }
 
     #[target_feature(enable = "avx2")]
@@ -443,7 +457,7 @@ pub(super) mod avx2 {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512 {
     use std::arch::x86_64::{
-        __m256d, __m512, __m512d, _mm256_add_ps, _mm256_castpd_ps, _mm256_setzero_ps, _mm512_add_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_loadu_ps, _mm512_mul_ps, _mm512_setzero_ps, _mm512_add_pd, _mm512_broadcast_f64x4, _mm512_castpd512_pd256,
+        __m256d, __m512, __m512d, _CMP_LT_OQ, _mm512_cmp_pd_mask, _mm256_add_ps, _mm256_castpd_ps, _mm256_setzero_ps, _mm512_add_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_loadu_ps, _mm512_mul_ps, _mm512_setzero_ps, _mm512_add_pd, _mm512_broadcast_f64x4, _mm512_castpd512_pd256,
         _mm512_extractf64x4_pd, _mm512_insertf64x4, _mm512_loadu_pd, _mm512_mul_pd, _mm512_permutex_pd, _mm512_set1_pd, _mm512_storeu_pd,
         _mm512_sub_pd, _mm512_zextpd256_pd512,
     };
@@ -502,6 +516,12 @@ pub(super) mod avx512 {
     #[inline]
     pub fn times(a: __m512d, b: __m512d) -> __m512d {
         _mm512_mul_pd(a, b)
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    pub fn below(a: __m512d, b: __m512d) -> u8 {
+        _mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b)
     }
 
     #[target_feature(enable = "avx512f")]
