@@ -57,8 +57,7 @@ struct Scratch {
     near: Vec<usize>,
     stale: Vec<usize>,
     products: Vec<f64>,
-    /// The decision values of the rows that are near, and what a step adds to them.
-    decisions: Vec<f64>,
+    /// What is added to the decision values of the rows that are near.
     changes: Vec<f64>,
     crossings: Vec<(f64, f64)>,
     /// Rows that crossed the margin.
@@ -141,6 +140,12 @@ impl Newton {
             }
         }
     }
+}
+
+/// The share of its way that a model is likely to move against a row at most: ways have many directions, and three times what is
+/// usual is rare. What is missed is found when a fit looks at all rows that could have crossed.
+fn likely(rows: &Rows) -> f64 {
+    (9.0 / rows.slots().len() as f64).sqrt().min(1.0)
 }
 
 /// The models of a few of the rows, whose costs make up for the others.
@@ -226,7 +231,7 @@ impl Machine {
     fn knows_all_sides(&self, rows: &Rows) -> bool {
         self.states.iter().enumerate().all(|(i, state)| {
             let slack = 1.0 - state.theta * dot(rows.row(i), &self.w);
-            (slack > 0.0) == state.inside || slack.abs() <= 1e-9 / rows.inverse_length(i)
+            (slack > 0.0) == state.inside || slack.abs() <= 1e-9 / rows.inverse_lengths()[i]
         })
     }
 
@@ -235,11 +240,15 @@ impl Machine {
     fn look(&mut self, rows: &Rows, at_all: bool, scratch: &mut Scratch) {
         let Self { states, sight, w, gradient, .. } = self;
         let Scratch { near, products, changed, .. } = scratch;
-        if at_all {
+        let near = if at_all {
             sight.forget();
-        }
-        let near = sight.find_or(w, |i| at_all | states[i].inside, near);
-        let now = sight.mark(w);
+            near.clear();
+            near.extend(0..states.len());
+            &near[..]
+        } else {
+            sight.find_with_loss(w, near)
+        };
+        let (mut notes, lengths) = (sight.notes(w), rows.inverse_lengths());
         gradient.copy_from_slice(w);
         changed.clear();
         // Block by block, so that rows are still in the cache when they are needed again.
@@ -248,10 +257,10 @@ impl Machine {
             for (&i, product) in block.iter().zip(&mut *products) {
                 let state = &mut states[i];
                 state.decision = *product;
-                sight.note(i, state.distance() * rows.inverse_length(i), now);
-                let inside = state.has_loss();
-                *product = if inside { state.push() } else { 0.0 };
-                if inside != state.inside {
+                let has_loss = state.has_loss();
+                notes.note(i, state.distance() * lengths[i], has_loss);
+                *product = if has_loss { state.push() } else { 0.0 };
+                if has_loss != state.inside {
                     changed.push(i);
                 }
             }
@@ -261,59 +270,54 @@ impl Machine {
         self.is_known = true;
     }
 
-    fn share(&self, rows: &Rows) -> f64 {
-        (9.0 / rows.slots().len() as f64).sqrt().min(1.0)
-    }
-
-    /// Looks at the rows that could have crossed the margin when columns went; finds those that have.
+    /// Looks at the rows that are likely to have crossed the margin when columns went; finds those that have.
     fn catch_up(&mut self, rows: &Rows, scratch: &mut Scratch) {
         self.sight.tidy_up();
-        let near = self.sight.find(&self.w, 0.0, self.share(rows), &mut scratch.near);
-        rows.times_into(near, &self.w, &mut scratch.decisions);
-        self.see(rows, near.len(), scratch);
+        let near = self.sight.find(&self.w, 0.0, likely(rows), &mut scratch.near);
+        rows.times_into(near, &self.w, &mut scratch.changes);
+        self.see(rows, near.len(), scratch, |_, decision| decision);
     }
 
     /// One step along the Newton direction, to the minimum or to its end; finds the rows that cross the margin.
     fn step(&mut self, rows: &Rows, scratch: &mut Scratch) {
-        let Scratch { near, stale, products, decisions, changes, direction, .. } = scratch;
+        let Scratch { near, stale, products, changes, direction, .. } = scratch;
         direction.resize(rows.width(), 0.0);
         self.curvature.descend(rows, &self.gradient, direction);
         let (slope, square) = (dot(&self.gradient, direction), dot(direction, direction));
-        let longest = if self.states.iter().all(|state| state.inside) { LONGEST } else { 1.0 };
-        let near = self.sight.find(&self.w, longest * square.sqrt(), if longest > 1.0 { 1.0 } else { self.share(rows) }, near);
-        // None of them can have crossed the margin since it was looked at, but its decision value may be an old one.
+        let all_inside = self.states.iter().all(|state| state.inside);
+        let (longest, share) = if all_inside { (LONGEST, 1.0) } else { (1.0, likely(rows)) };
+        let near = self.sight.find(&self.w, longest * square.sqrt(), share, near);
+        // Of a row that was not looked at since w has moved, the decision value is an old one.
         let now = self.sight.mark(&self.w);
         let stale = self.sight.stale(near, now, stale);
         rows.times_into(stale, &self.w, products);
         for (&i, &decision) in stale.iter().zip(&*products) {
             self.states[i].decision = decision;
         }
-        decisions.clear();
-        decisions.extend(near.iter().map(|&i| self.states[i].decision));
         rows.times_into(near, direction, changes);
         let count = near.len();
         let step = self.line_search(scratch, count, (slope, square), longest);
         axpy(step, &scratch.direction, &mut self.w);
         self.gradient.iter_mut().for_each(|g| *g *= 1.0 - step);
-        axpy(step, &scratch.changes, &mut scratch.decisions);
-        self.see(rows, count, scratch);
+        self.see(rows, count, scratch, |decision, change| decision + step * change);
     }
 
-    /// Takes the decision values of the rows that are near; finds those that have crossed the margin, and brings the gradient to
-    /// them.
-    fn see(&mut self, rows: &Rows, count: usize, scratch: &mut Scratch) {
-        let Scratch { near, decisions, changed, products, .. } = scratch;
-        let now = self.sight.mark(&self.w);
+    /// Computes the decision values of the rows that are near, from the old ones and the changes; finds those that have crossed
+    /// the margin, and brings the gradient to them.
+    fn see(&mut self, rows: &Rows, count: usize, scratch: &mut Scratch, decision: impl Fn(f64, f64) -> f64) {
+        let Scratch { near, changes, changed, products, .. } = scratch;
+        let (mut notes, lengths) = (self.sight.notes(&self.w), rows.inverse_lengths());
         changed.clear();
         products.clear();
-        for (&i, &decision) in near[..count].iter().zip(&*decisions) {
-            let state = &mut self.states[i];
-            state.decision = decision;
-            self.sight.note(i, state.distance() * rows.inverse_length(i), now);
-            let inside = state.has_loss();
-            if inside != state.inside {
+        let states = &mut self.states[..];
+        for (&i, &change) in near[..count].iter().zip(&*changes) {
+            let state = &mut states[i];
+            state.decision = decision(state.decision, change);
+            let has_loss = state.has_loss();
+            notes.note(i, state.distance() * lengths[i], has_loss);
+            if has_loss != state.inside {
                 changed.push(i);
-                products.push(if inside { state.push() } else { -state.push() });
+                products.push(if has_loss { state.push() } else { -state.push() });
             }
         }
         add_some_rows(rows.cells(), changed, products, &mut self.gradient);
@@ -329,13 +333,14 @@ impl Machine {
         (slope, square): (f64, f64),
         longest: f64,
     ) -> f64 {
-        let Scratch { near, decisions, changes, crossings, .. } = scratch;
+        let Scratch { near, changes, crossings, .. } = scratch;
         crossings.clear();
-        for ((&i, &decision), &change) in near[..count].iter().zip(&*decisions).zip(&*changes) {
-            let state = &self.states[i];
-            // Only a row that is on the other side at the end crosses the margin, once.
-            if (state.theta * (decision + longest * change) < 1.0) != state.inside {
-                let s = (state.theta - decision) / change;
+        let states = &self.states[..];
+        for (&i, &change) in near[..count].iter().zip(&*changes) {
+            let state = &states[i];
+            // Only a row that is on the other side at the end crosses the margin, once; before the start, if that was not seen.
+            if (state.theta * (state.decision + longest * change) < 1.0) != state.inside {
+                let s = (state.theta - state.decision) / change;
                 let weight = state.cost * change * change;
                 crossings.push((s, if state.inside { -weight } else { weight }));
             }

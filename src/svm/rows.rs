@@ -66,9 +66,9 @@ impl Rows {
         &self.cells[i * self.width..(i + 1) * self.width]
     }
 
-    /// 1/‖x_i‖, or less.
-    pub fn inverse_length(&self, i: usize) -> f64 {
-        self.inverse_lengths[i]
+    /// 1/‖x_i‖, or less, of every row.
+    pub fn inverse_lengths(&self) -> &[f64] {
+        &self.inverse_lengths
     }
 
     /// The products of some rows with a vector by slot.

@@ -5,7 +5,7 @@
 
 use super::lanes::{distance, dot};
 use super::rows::some_of;
-use super::within::{MORE, TABLE, find_within};
+use super::within::{FLAG, MORE, TABLE, find_within};
 
 /// When there are so many marks, most are let go.
 const MANY_MARKS: usize = 12;
@@ -18,17 +18,12 @@ pub struct Sight {
     /// By how much w could move when a row was last looked at before the row crosses the margin, as near as makes no difference
     /// to [`ROUNDING`].
     room: Vec<f32>,
-    /// When that was: an index into `marks`.
+    /// When that was, a mark, and with a [`FLAG`] whether the row had loss then.
     seen: Vec<u8>,
-    marks: Vec<Mark>,
-}
-
-/// A model of the past.
-#[derive(Clone)]
-struct Mark {
-    w: Vec<f64>,
-    /// The squares of its weights that have no slot any more.
-    lost: f64,
+    /// Models of the past, one after the other.
+    models: Vec<f64>,
+    /// The squares of their weights that have no slot any more.
+    lost: Vec<f64>,
 }
 
 /// More than what rounding to single precision takes from a reach or adds to a room.
@@ -37,30 +32,32 @@ const ROUNDING: f64 = 1e-6;
 impl Sight {
     /// Nothing is known of any row.
     pub fn new(rows: usize) -> Self {
-        Self { room: vec![0.0; rows], seen: vec![0; rows], marks: Vec::new() }
+        Self { room: vec![0.0; rows], seen: vec![0; rows], models: Vec::new(), lost: Vec::new() }
     }
 
     /// Forgets everything: all rows must be looked at next.
     pub fn forget(&mut self) {
-        self.marks.clear();
+        self.models.clear();
+        self.lost.clear();
     }
 
     /// The mark of a model; that it is the newest one is all that callers may rely on.
     pub fn mark(&mut self, w: &[f64]) -> u8 {
-        if self.marks.last().is_none_or(|mark| mark.w != w || mark.lost > 0.0) {
-            if self.marks.len() == TABLE {
+        let newest = self.models.len().saturating_sub(w.len());
+        if self.lost.last().is_none_or(|&lost| lost > 0.0 || distance(&self.models[newest..], w) > 0.0) {
+            if self.lost.len() == TABLE {
                 self.thin_out();
             }
-            self.marks.push(Mark { w: w.to_vec(), lost: 0.0 });
+            self.models.extend_from_slice(w);
+            self.lost.push(0.0);
         }
-        self.marks.len() as u8 - 1
+        self.lost.len() as u8 - 1
     }
 
-    /// Notes the room of a row under the model of a mark.
-    #[inline]
-    pub fn note(&mut self, row: usize, room: f64, mark: u8) {
-        self.room[row] = room as f32;
-        self.seen[row] = mark;
+    /// Where the rooms of rows are noted, and the mark of the model under which they have it.
+    pub fn notes(&mut self, w: &[f64]) -> Notes<'_> {
+        let mark = self.mark(w);
+        Notes { room: &mut self.room, seen: &mut self.seen, mark }
     }
 
     /// Those of some rows that were last looked at under another model than that of a mark.
@@ -69,7 +66,7 @@ impl Sight {
         let mut count = 0;
         for &row in rows {
             stale[count] = row;
-            count += usize::from(self.seen[row] != mark);
+            count += usize::from(self.seen[row] & !FLAG != mark);
         }
         &stale[..count]
     }
@@ -77,34 +74,30 @@ impl Sight {
     /// Finds the rows that would be across the margin when w has moved by so much more, if it moved against them with a
     /// share of its way.
     pub fn find<'n>(&self, w: &[f64], further: f64, share: f64, near: &'n mut Vec<usize>) -> &'n [usize] {
-        near.resize(self.room.len() + MORE, 0);
-        let count = find_within(&self.room, &self.seen, &self.reaches(w, further, share), near);
-        &near[..count]
+        self.find_among::<false>(&self.reaches(w, further, share), near)
     }
 
-    /// Finds the rows that could be across the margin, and all those of which something else is true.
-    pub fn find_or<'n>(
+    /// Finds the rows that have loss or could have.
+    pub fn find_with_loss<'n>(&self, w: &[f64], near: &'n mut Vec<usize>) -> &'n [usize] {
+        self.find_among::<true>(&self.reaches(w, 0.0, 1.0), near)
+    }
+
+    fn find_among<'n, const FLAGGED: bool>(
         &self,
-        w: &[f64],
-        also: impl Fn(usize) -> bool,
+        reaches: &[f32; TABLE],
         near: &'n mut Vec<usize>,
     ) -> &'n [usize] {
-        let reaches = self.reaches(w, 0.0, 1.0);
         near.resize(self.room.len() + MORE, 0);
-        // Every row is written down and kept or not: a branch here would be guessed wrongly too often.
-        let mut count = 0;
-        for (row, (room, &seen)) in self.room.iter().zip(&self.seen).enumerate() {
-            near[count] = row;
-            count += usize::from((*room <= reaches[usize::from(seen) % TABLE]) | also(row));
-        }
+        let count = find_within::<FLAGGED>(&self.room, &self.seen, reaches, near);
         &near[..count]
     }
 
     /// How far w is from each mark at most.
     fn reaches(&self, w: &[f64], further: f64, share: f64) -> [f32; TABLE] {
         let mut reaches = [0.0; TABLE];
-        for (reach, mark) in reaches.iter_mut().zip(&self.marks) {
-            let moved = (distance(&mark.w, w) + mark.lost).sqrt() + further;
+        let marks = self.models.chunks_exact(w.len()).zip(&self.lost);
+        for (reach, (model, lost)) in reaches.iter_mut().zip(marks) {
+            let moved = (distance(model, w) + lost).sqrt() + further;
             *reach = (share * moved * (1.0 + ROUNDING)) as f32;
         }
         reaches
@@ -112,37 +105,63 @@ impl Sight {
 
     /// Lets most marks go if they are many, those with the fewest rows. Of these rows nothing is known then.
     pub fn tidy_up(&mut self) {
-        if self.marks.len() >= MANY_MARKS {
+        if self.lost.len() >= MANY_MARKS {
             self.thin_out();
         }
     }
 
     fn thin_out(&mut self) {
+        let width = self.models.len() / self.lost.len().max(1);
         let mut members = [0_usize; TABLE];
-        self.seen.iter().for_each(|&mark| members[usize::from(mark)] += 1);
-        let mut kept: Vec<usize> = (0..self.marks.len()).collect();
+        self.seen.iter().for_each(|&seen| members[usize::from(seen & !FLAG) % TABLE] += 1);
+        let mut kept: Vec<usize> = (0..self.lost.len()).collect();
         kept.sort_by_key(|&mark| std::cmp::Reverse(members[mark]));
         kept.truncate(KEPT_MARKS);
-        let mut places = [None; TABLE];
-        kept.iter().enumerate().for_each(|(place, &mark)| places[mark] = Some(place as u8));
-        for (seen, room) in self.seen.iter_mut().zip(&mut self.room) {
-            let place = places[usize::from(*seen)];
-            *seen = place.unwrap_or(0);
-            if place.is_none() {
-                *room = 0.0;
-            }
+        kept.sort_unstable();
+        // Where each mark goes, and whether it stays: rows of the others have no room.
+        let (mut places, mut stays) = ([0; TABLE], [0.0; TABLE]);
+        for (place, &mark) in kept.iter().enumerate() {
+            (places[mark], stays[mark]) = (place as u8, 1.0);
+            self.models.copy_within(mark * width..(mark + 1) * width, place * width);
+            self.lost[place] = self.lost[mark];
         }
-        self.marks = kept.into_iter().map(|mark| self.marks[mark].clone()).collect();
+        for (seen, room) in self.seen.iter_mut().zip(&mut self.room) {
+            let mark = usize::from(*seen & !FLAG) % TABLE;
+            *seen = *seen & FLAG | places[mark];
+            *room *= stays[mark];
+        }
+        self.models.truncate(kept.len() * width);
+        self.lost.truncate(kept.len());
     }
 
     /// Prepares for rows without the slots that are not in use.
     pub fn close_up(&mut self, kept: &[usize], width: usize) {
-        for mark in &mut self.marks {
-            let before = dot(&mark.w, &mark.w);
-            mark.w = some_of(&mark.w, kept, width);
+        let before = self.models.len() / self.lost.len().max(1);
+        let mut models = Vec::with_capacity(self.lost.len() * width);
+        for (model, lost) in self.models.chunks_exact(before.max(1)).zip(&mut self.lost) {
+            let closed = some_of(model, kept, width);
             // A little more, for rounding.
-            mark.lost += (before * (1.0 + 1e-12) - dot(&mark.w, &mark.w)).max(0.0);
+            *lost += (dot(model, model) * (1.0 + 1e-12) - dot(&closed, &closed)).max(0.0);
+            models.extend(closed);
         }
+        self.models = models;
+    }
+}
+
+/// Where rooms of rows are noted.
+pub struct Notes<'s> {
+    /// By how much w can move before a row crosses the margin, and under which mark it has that.
+    room: &'s mut [f32],
+    seen: &'s mut [u8],
+    mark: u8,
+}
+
+impl Notes<'_> {
+    /// Notes the room of a row, and whether it has loss.
+    #[inline]
+    pub fn note(&mut self, row: usize, room: f64, has_loss: bool) {
+        self.room[row] = room as f32;
+        self.seen[row] = self.mark | if has_loss { FLAG } else { 0 };
     }
 }
 
@@ -150,25 +169,28 @@ impl Sight {
 mod tests {
     use super::*;
 
+    fn note(sight: &mut Sight, w: &[f64], rooms: &[(usize, f64)]) {
+        let mut notes = sight.notes(w);
+        rooms.iter().for_each(|&(row, room)| notes.note(row, room, row == 2));
+    }
+
     #[test]
     fn a_row_is_near_once_w_has_moved_by_its_room() {
         let mut sight = Sight::new(3);
         let mut near = Vec::new();
-        let mark = sight.mark(&[0.0, 0.0]);
-        for (row, room) in [(0, 0.5), (1, 1.5), (2, 6.0)] {
-            sight.note(row, room, mark);
-        }
-        assert_eq!(sight.find(&[0.0, 0.0], 0.25, &mut near), [] as [usize; 0]);
-        assert_eq!(sight.find(&[0.6, 0.8], 0.0, &mut near), [0]);
-        assert_eq!(sight.find(&[0.6, 0.8], 0.5, &mut near), [0, 1]);
-        assert_eq!(sight.find_or(&[0.6, 0.8], |row| row == 2, &mut near), [0, 2]);
+        note(&mut sight, &[0.0, 0.0], &[(0, 0.5), (1, 1.5), (2, 6.0)]);
+        assert_eq!(sight.find(&[0.0, 0.0], 0.25, 1.0, &mut near), [] as [usize; 0]);
+        assert_eq!(sight.find(&[0.6, 0.8], 0.0, 1.0, &mut near), [0]);
+        assert_eq!(sight.find(&[0.6, 0.8], 0.0, 0.25, &mut near), [] as [usize; 0]);
+        assert_eq!(sight.find(&[0.6, 0.8], 0.5, 1.0, &mut near), [0, 1]);
+        assert_eq!(sight.find_with_loss(&[0.6, 0.8], &mut near), [0, 2]);
         // Looked at again, the first row is measured from there; a slot that closes still counts.
+        note(&mut sight, &[0.6, 0.8], &[(0, 0.5)]);
         let mark = sight.mark(&[0.6, 0.8]);
-        sight.note(0, 0.5, mark);
-        assert_eq!(sight.stale(&[0, 1], mark, &mut near), [1]);
-        assert_eq!(sight.find(&[0.6, 0.8], 0.0, &mut near), [] as [usize; 0]);
+        assert_eq!(sight.stale(&[0, 1, 2], mark, &mut near), [1, 2]);
+        assert_eq!(sight.find(&[0.6, 0.8], 0.0, 1.0, &mut near), [] as [usize; 0]);
         sight.close_up(&[0], 1);
-        assert_eq!(sight.find(&[0.6], 0.0, &mut near), [0]);
+        assert_eq!(sight.find(&[0.6], 0.0, 1.0, &mut near), [0]);
     }
 
     #[test]
@@ -176,11 +198,11 @@ mod tests {
         let mut sight = Sight::new(40);
         let mut near = Vec::new();
         for model in 0..40 {
-            let mark = sight.mark(&[f64::from(model)]);
-            sight.note(model as usize, 1e6, mark);
-            sight.note(39, 1e6, mark);
+            note(&mut sight, &[model as f64], &[(model, 1e6), (39, 1e6)]);
         }
-        let found = sight.find(&[39.0], 0.0, &mut near);
+        let found = sight.find(&[39.0], 0.0, 1.0, &mut near);
         assert!(found.len() > 20 && !found.contains(&39), "{found:?}");
+        // What has loss is not forgotten.
+        assert!(sight.find_with_loss(&[39.0], &mut near).contains(&2));
     }
 }

@@ -97,20 +97,27 @@ impl Symmetric {
     }
 }
 
-/// Two vectors of at most a width, block by block in turn, filled up with zeros.
-pub fn taking_turns(x: [&[f64]; 2], turns: &mut [f64]) {
+/// Two vectors, block by block in turn, filled up with zeros.
+pub fn taking_turns([first, second]: [&[f64]; 2], turns: &mut [f64]) {
     let (blocks, _) = turns.as_chunks_mut::<BLOCK>();
-    for (block, two) in blocks.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-        *two = x.map(|x| block_of(x, BLOCK * block));
+    let (turns, _) = blocks.as_chunks_mut::<2>();
+    let ((a, a_rest), (b, b_rest)) = (first.as_chunks::<BLOCK>(), second.as_chunks::<BLOCK>());
+    turns.iter_mut().zip(a.iter().zip(b)).for_each(|(turn, (a, b))| *turn = [*a, *b]);
+    if let Some((turn, after)) = turns[a.len()..].split_first_mut() {
+        *turn = [block_of(a_rest, 0), block_of(b_rest, 0)];
+        after.fill([[0.0; BLOCK]; 2]);
     }
 }
 
 /// Two vectors that take turns, one by one.
-pub fn apart(turns: &[f64], vectors: [&mut [f64]; 2]) {
+pub fn apart(turns: &[f64], [first, second]: [&mut [f64]; 2]) {
     let (blocks, _) = turns.as_chunks::<BLOCK>();
-    for (offset, vector) in vectors.into_iter().enumerate() {
-        let own = blocks.iter().skip(offset).step_by(2);
-        vector.chunks_mut(BLOCK).zip(own).for_each(|(part, block)| set_block(part, *block));
+    let (turns, _) = blocks.as_chunks::<2>();
+    let ((a, a_rest), (b, b_rest)) = (first.as_chunks_mut::<BLOCK>(), second.as_chunks_mut::<BLOCK>());
+    a.iter_mut().zip(b.iter_mut()).zip(turns).for_each(|((a, b), turn)| [*a, *b] = *turn);
+    if let Some(turn) = turns.get(a.len()) {
+        set_block(a_rest, turn[0]);
+        set_block(b_rest, turn[1]);
     }
 }
 

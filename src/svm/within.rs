@@ -6,23 +6,31 @@ pub const TABLE: usize = 16;
 /// What is found is written so many at a time.
 pub const MORE: usize = 8;
 
-/// Finds the i with room_i ≤ reach[seen_i], ascending, and tells how many there are; every seen_i is below [`TABLE`]. There is
-/// room for all i and [`MORE`] more.
-pub fn find_within(room: &[f32], seen: &[u8], reach: &[f32; TABLE], found: &mut [usize]) -> usize {
+/// What marks a number that is of interest in any case, if those are asked for.
+pub const FLAG: u8 = 0x80;
+
+/// Finds the i with room_i ≤ reach[seen_i], and all that are flagged if they are asked for, ascending, and tells how many there
+/// are; without the flag every seen_i is below [`TABLE`]. There is room for all i and [`MORE`] more.
+pub fn find_within<const FLAGGED: bool>(
+    room: &[f32],
+    seen: &[u8],
+    reach: &[f32; TABLE],
+    found: &mut [usize],
+) -> usize {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         #[expect(unsafe_code, reason = "the processor was asked whether it has AVX2")]
-        return unsafe { avx2::find_within(room, seen, reach, found) };
+        return unsafe { avx2::find_within::<FLAGGED>(room, seen, reach, found) };
     }
-    plain::find_within(room, seen, reach, 0, found, 0)
+    plain::find_within::<FLAGGED>(room, seen, reach, 0, found, 0)
 }
 
 mod plain {
-    use super::TABLE;
+    use super::{FLAG, TABLE};
 
     /// As [`super::find_within`], from an i on, when some are found already; tells how many are then.
     #[inline(always)]
-    pub fn find_within(
+    pub fn find_within<const FLAGGED: bool>(
         room: &[f32],
         seen: &[u8],
         reach: &[f32; TABLE],
@@ -33,7 +41,8 @@ mod plain {
         // Every i is written down and kept or not: a branch here would be guessed wrongly too often.
         for (i, (room, &seen)) in room.iter().zip(seen).enumerate().skip(start) {
             found[count] = i;
-            count += usize::from(*room <= reach[usize::from(seen) % TABLE]);
+            let is_flagged = FLAGGED && seen & FLAG != 0;
+            count += usize::from((*room <= reach[usize::from(seen) % TABLE]) | is_flagged);
         }
         count
     }
@@ -70,7 +79,12 @@ mod avx2 {
 
     /// As the plain one, from the start.
     #[target_feature(enable = "avx2,popcnt")]
-    pub fn find_within(room: &[f32], seen: &[u8], reach: &[f32; TABLE], found: &mut [usize]) -> usize {
+    pub fn find_within<const FLAGGED: bool>(
+        room: &[f32],
+        seen: &[u8],
+        reach: &[f32; TABLE],
+        found: &mut [usize],
+    ) -> usize {
         let (room_blocks, _) = room.as_chunks::<8>();
         let (seen_blocks, _) = seen.as_chunks::<8>();
         let (low, high) = reach.split_at(TABLE / 2);
@@ -81,7 +95,10 @@ mod avx2 {
             let (low, high) = (_mm256_permutevar8x32_ps(low, seen), _mm256_permutevar8x32_ps(high, seen));
             // Bit 3 tells which half of the table is meant.
             let reach = _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(seen)));
-            let within = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(load_single(room), reach));
+            let mut within = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(load_single(room), reach));
+            if FLAGGED {
+                within |= _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_slli_epi32::<24>(seen)));
+            }
             let places = &SET_BITS[within as usize % 256];
             let start = _mm256_set1_epi64x(8 * block as i64);
             let Some(target) = found[count..].first_chunk_mut::<8>() else { break };
@@ -99,7 +116,7 @@ mod avx2 {
             }
             count += within.count_ones() as usize;
         }
-        super::plain::find_within(room, seen, reach, 8 * room_blocks.len(), found, count)
+        super::plain::find_within::<FLAGGED>(room, seen, reach, 8 * room_blocks.len(), found, count)
     }
 
     #[target_feature(enable = "avx2")]
@@ -129,9 +146,16 @@ mod tests {
             let expected: Vec<usize> =
                 (0..length).filter(|&i| room[i] <= reach[usize::from(seen[i])]).collect();
             let mut found = vec![0; length + MORE];
-            let count = find_within(&room, &seen, &reach, &mut found);
+            let count = find_within::<false>(&room, &seen, &reach, &mut found);
             assert_eq!(found[..count], expected);
-            let count = plain::find_within(&room, &seen, &reach, 0, &mut found, 0);
+            let count = plain::find_within::<false>(&room, &seen, &reach, 0, &mut found, 0);
+            assert_eq!(found[..count], expected);
+            let flagged: Vec<u8> = (0..length).map(|i| seen[i] | if i % 3 == 0 { FLAG } else { 0 }).collect();
+            let expected: Vec<usize> =
+                (0..length).filter(|&i| room[i] <= reach[usize::from(seen[i])] || i % 3 == 0).collect();
+            let count = find_within::<true>(&room, &flagged, &reach, &mut found);
+            assert_eq!(found[..count], expected);
+            let count = plain::find_within::<true>(&room, &flagged, &reach, 0, &mut found, 0);
             assert_eq!(found[..count], expected);
         }
     }
