@@ -8,7 +8,7 @@ use super::vectors::{LANES, wide};
 const BLOCK: usize = 4;
 
 /// Changes that are best made together.
-pub const TOGETHER: usize = 8;
+pub const TOGETHER: usize = 4;
 
 /// A symmetric matrix.
 #[derive(Debug, Clone, Default)]
