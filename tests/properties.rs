@@ -164,7 +164,7 @@ proptest! {
                 let scale = 1.0 + pull.iter().map(|pull| pull.abs()).sum::<f64>();
                 let near = |ours: f64, optimum: f64| (ours - optimum).abs() < 1e-6 * scale;
                 assert!(near(model.bias(class), pull.iter().sum()), "b of step {}", step.t);
-                for &j in path.present() {
+                for j in path.present() {
                     let optimum = train.x.row(j).iter().zip(&pull).map(|(x, pull)| x * pull).sum();
                     assert!(near(model.weights(class)[j], optimum), "w of step {}", step.t);
                 }
@@ -184,7 +184,7 @@ fn gram_and_primal_routes_agree() {
         let mut primal = 0;
         walk(Settings::new(Method::Crfe, classes), &train, &selection, |step, path| {
             let (model, present) = (path.model(), path.present());
-            let part = train.with_columns(present);
+            let part = train.with_columns(&present);
             let mut cold = solver(SolverKind::Newton, part.problem()).unwrap();
             assert!(cold.fit().converged);
             primal += usize::from(present.len() < rows);
@@ -197,7 +197,7 @@ fn gram_and_primal_routes_agree() {
             }
             // The same feature goes when β comes from the fresh fit.
             let units = units(part.x.nrows());
-            let chosen = selection.with_columns(present);
+            let chosen = selection.with_columns(&present);
             let constant = vec![false; units.len()];
             let settings = Settings::new(Method::Crfe, classes);
             let fresh = Elimination::new(settings, &units, part.labelled(), chosen.labelled(), &constant)

@@ -136,7 +136,7 @@ fn check_optimal(table: &Wide, path: &Elimination<'_>, class: usize) {
         let f = row.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + b;
         let pull = 2.0 * (1.0 - theta * f).max(0.0) * theta;
         rest_bias -= pull;
-        for &j in path.present() {
+        for j in path.present() {
             rest[j] -= pull * row[j];
             start[j] += 2.0 * theta * row[j];
         }
@@ -147,7 +147,7 @@ fn check_optimal(table: &Wide, path: &Elimination<'_>, class: usize) {
 /// Fits the columns present from scratch and compares weights and bias.
 fn check_cold(table: &Wide, path: &Elimination<'_>, class: usize) {
     let columns = path.present();
-    let x = table.x.select(Axis(0), columns);
+    let x = table.x.select(Axis(0), &columns);
     let mut cold = solver(SolverKind::Newton, problem(x.view(), &table.y, table.classes)).unwrap();
     assert!(cold.fit().converged);
     let (warm, fresh) = (path.model().weights(class), cold.weights(class));

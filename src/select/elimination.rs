@@ -9,7 +9,10 @@ use super::front::Front;
 use super::{ClassSums, Method, Nonconformity};
 use crate::data::Unit;
 use crate::error::Result;
-use crate::svm::{ClassWeight, Convergence, Drift, FirstFit, MARKS, PathSolver, Precision, Present, Problem, SolverKind, solver};
+use crate::svm::{
+    ClassWeight, Convergence, Drift, FirstFit, MARKS, PathSolver, Precision, Present, Problem, SolverKind,
+    solver,
+};
 
 /// Criteria closer than this, relatively, are tied: the lowest unit goes first.
 pub(super) const TIE: f64 = 1e-9;
@@ -235,6 +238,7 @@ impl<'a> Elimination<'a> {
         let (still, moving): (Vec<usize>, Vec<usize>) =
             may_go.partition(|&unit| units[unit].columns.iter().all(|&j| constant[j]));
         let slope = |&unit: &usize| slope(settings.method, &problem, leverage, &units[unit]);
+        let slopes = moving.iter().map(slope).collect();
         let ends = units.iter().scan(0, |end, unit| {
             *end += unit.columns.len();
             Some(*end)
@@ -242,7 +246,7 @@ impl<'a> Elimination<'a> {
         let is_column = |(number, unit): (usize, &Unit)| unit.columns == [number];
         Ok(Self {
             units_are_columns: units.iter().enumerate().all(is_column),
-            front: { let slopes = moving.iter().map(slope).collect(); Front::new(moving, slopes) },
+            front: Front::new(moving, slopes),
             constant: still,
             present: Present::all(units.len()),
             pending: Vec::new(),
@@ -342,7 +346,9 @@ impl<'a> Elimination<'a> {
         of_columns(&columns, &mut of_column);
         let mut of_column = of_column.into_iter();
         sums.clear();
-        sums.extend(units.iter().map(|&unit| of_column.by_ref().take(self.columns_of(unit).len()).sum::<f64>()));
+        sums.extend(
+            units.iter().map(|&unit| of_column.by_ref().take(self.columns_of(unit).len()).sum::<f64>()),
+        );
     }
 
     /// What orders units as their urgency does, nearly, and moves in proportion to the models: of −Σ w², that is the root.
@@ -400,7 +406,7 @@ impl<'a> Elimination<'a> {
         } else {
             self.betas().iter().sum()
         };
-        sum / self.present.len() as f64
+        sum / self.present.count() as f64
     }
 
     /// Lets the chosen units go.
@@ -455,8 +461,8 @@ impl Iterator for Elimination<'_> {
             self.frozen = Some((0..self.units.len()).map(|unit| self.beta(unit)).collect());
         }
         let removable = self.constant.len() + self.front.len();
-        let kept = self.present.len() - removable;
-        let may_go = self.present.len() - kept.max(1);
+        let kept = self.present.count() - removable;
+        let may_go = self.present.count() - kept.max(1);
         let count = self.settings.step.of(removable).min(may_go);
         let wanted = (count + 1).max(self.ahead);
         let order = first_to_go(self.candidates(wanted), wanted);
@@ -467,7 +473,7 @@ impl Iterator for Elimination<'_> {
         let runner_up = if self.finished { None } else { next.first() };
         Some(Removal {
             t: self.t - 1,
-            size: self.present.len(),
+            size: self.present.count(),
             beta_mean: self.mean_beta(),
             removed: self.pending.clone(),
             criterion: going.first().map(|candidate| candidate.criterion),

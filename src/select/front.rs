@@ -140,8 +140,8 @@ impl Front {
         self.marks
     }
 
-    /// Finds a set of units that holds the `count` of highest rank and all that are tied with the last of
-    /// them. The models have drifted since the marks; `look` computes ranks as far as the drift of the newest mark.
+    /// Finds a set of units that holds the `count` of highest rank and all that are tied with the last of them. The models have
+    /// drifted since the marks; `look` computes ranks that are right as far as the drift of the newest mark says.
     pub fn nearest(
         &mut self,
         count: usize,
@@ -149,7 +149,8 @@ impl Front {
         look: impl FnMut(&[usize], &mut Vec<f64>),
     ) -> Vec<usize> {
         let now = self.mark;
-        let mut pass = Pass { bar: Bar::new(count), now: drifts[now], room: std::mem::take(&mut self.room), look };
+        let (bar, room) = (Bar::new(count), std::mem::take(&mut self.room));
+        let mut pass = Pass { bar, reach: drifts[now].reach, room, look };
         let mut found = std::mem::take(&mut pass.room.found);
         // Those that were looked at last come first: they are the best, so that the bar is high from the start. What is known
         // from a model whose mark is used again is known no more.
@@ -180,8 +181,8 @@ fn known(rank: f64) -> f64 {
 /// One pass over the bounds.
 struct Pass<L> {
     bar: Bar,
-    /// Ranks that are computed now are off by no more than slopes times its reach.
-    now: Drift,
+    /// Ranks that are computed now are off by no more than slopes times this.
+    reach: f64,
     room: Room,
     look: L,
 }
@@ -202,7 +203,7 @@ impl<L: FnMut(&[usize], &mut Vec<f64>)> Pass<L> {
         (self.look)(waiting, ranks);
         let group = &mut front.groups[front.mark];
         for ((&unit, &slope), &rank) in waiting.iter().zip(&*slopes).zip(&*ranks) {
-            self.bar.raise(rank - slope * self.now.reach);
+            self.bar.raise(rank - slope * self.reach);
             group.push(unit, known(rank), slope);
         }
         waiting.clear();

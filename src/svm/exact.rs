@@ -41,7 +41,7 @@ impl<'a> Exact<'a> {
     /// The route that fits the problem, from zero.
     fn set_out(&mut self) {
         if let Route::Start(columns) = &self.route {
-            self.route = if columns.len() < self.problem.y.len() {
+            self.route = if columns.count() < self.problem.y.len() {
                 Route::Primal(Box::new(Newton::new(&self.problem, columns.list())))
             } else {
                 Route::Gram(Gram::new(&self.problem, columns.clone()))
@@ -52,7 +52,7 @@ impl<'a> Exact<'a> {
     /// The primal, once fewer columns than rows are left.
     fn hand_over(&mut self) {
         let (columns, models) = match &self.route {
-            Route::Gram(gram) if gram.columns().len() < self.problem.y.len() => {
+            Route::Gram(gram) if gram.columns().count() < self.problem.y.len() => {
                 (gram.columns().list(), gram.models(&self.problem))
             }
             Route::Woodbury(route) if route.columns().len() < self.problem.y.len() => {
@@ -125,7 +125,7 @@ impl<'a> PathSolver<'a> for Exact<'a> {
                 if convergence.converged {
                     return convergence;
                 }
-                let zero = vec![0.0; gram.columns().len() + 1];
+                let zero = vec![0.0; gram.columns().count() + 1];
                 let models = vec![zero; self.problem.machines()];
                 let mut route = Woodbury::warm(&self.problem, gram.columns().list(), models);
                 let convergence = route.fit(&self.problem);
@@ -232,5 +232,42 @@ impl<'a> PathSolver<'a> for Exact<'a> {
             Route::Primal(route) => route.remove(columns),
         }
         self.hand_over();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::seed::{Purpose, Stream};
+    use crate::svm::ClassWeight;
+    use crate::svm::vectors::narrowed;
+
+    /// The bits of all weights along a path that removes every third column, from 60 or fewer rows.
+    fn bits_of_a_path(rows: usize, classes: usize, widest: usize) -> Vec<u64> {
+        let mut stream = Stream::new(6, rows as u64, Purpose::Split);
+        let x = Array2::from_shape_fn((45, rows), |_| stream.uniform() - 0.5);
+        let y: Vec<usize> = (0..rows).map(|i| i % classes).collect();
+        let problem = Problem { x: x.view(), y: &y, classes, cost: 1.0, weight: ClassWeight::None };
+        narrowed::to(widest, || {
+            let mut solver = Exact::new(problem);
+            let mut bits = Vec::new();
+            for gone in (0..45).step_by(3) {
+                assert!(solver.fit().converged);
+                (0..classes).for_each(|class| bits.extend(solver.weights(class).iter().map(|w| w.to_bits())));
+                solver.remove(&[gone]);
+            }
+            bits
+        })
+    }
+
+    #[test]
+    fn vectors_of_any_width_give_the_same_bits() {
+        // More columns than rows at first, and then fewer; fewer from the start; many rows, of which some are tried first.
+        for (rows, classes) in [(40, 2), (40, 3), (90, 2), (90, 4), (500, 3)] {
+            let plain = bits_of_a_path(rows, classes, 128);
+            for widest in [256, 512] {
+                assert!(bits_of_a_path(rows, classes, widest) == plain, "{rows} {classes} {widest}");
+            }
+        }
     }
 }

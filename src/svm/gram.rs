@@ -70,7 +70,7 @@ impl Gram {
             self.refresh(problem, watched);
         }
         let mut total = self.fit_machines();
-        if !total.converged && self.fresh_at > self.columns.len() {
+        if !total.converged && self.fresh_at > self.columns.count() {
             self.refresh(problem, watched);
             total = self.fit_machines();
         }
@@ -168,7 +168,7 @@ impl Gram {
 
     /// Lets columns go.
     pub fn remove(&mut self, problem: &Problem<'_>, columns: &[usize], watched: &Watched<'_>) {
-        let before = self.columns.len();
+        let before = self.columns.count();
         for column in columns {
             if !self.columns.remove(*column) || self.fresh_at == 0 {
                 continue;
@@ -177,10 +177,10 @@ impl Gram {
             self.kernels.downdate(x, *column, watched);
             self.machines.iter_mut().for_each(|machine| machine.downdate(x));
         }
-        if self.fresh_at == 0 || self.columns.len() == before {
+        if self.fresh_at == 0 || self.columns.count() == before {
             return;
         }
-        if self.columns.len() <= self.fresh_at / 4 {
+        if self.columns.count() <= self.fresh_at / 4 {
             self.refresh(problem, watched);
         } else {
             self.machines.iter_mut().for_each(|machine| machine.see(&self.kernels.own));
@@ -190,7 +190,7 @@ impl Gram {
     /// The kernels from the data.
     fn refresh(&mut self, problem: &Problem<'_>, watched: &Watched<'_>) {
         self.kernels = Kernels::new(problem, &self.columns.list(), watched);
-        self.fresh_at = self.columns.len();
+        self.fresh_at = self.columns.count();
         for machine in &mut self.machines {
             self.kernels.own.times_into(&machine.start, &mut machine.change);
             machine.scale = dot(&machine.start, &machine.change);

@@ -225,7 +225,7 @@ mod tests {
         }
         solver.remove(&[1]);
         assert!(solver.fit().iterations > 0);
-        assert_eq!(solver.columns(), [0, 2]);
+        assert_eq!(*solver.columns(), [0, 2]);
         assert_eq!(solver.weights(1)[1], 0.0);
         solver.remove(&[0]);
         assert!(solver.fit().converged, "only a constant is left");

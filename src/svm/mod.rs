@@ -29,8 +29,9 @@ use gram::Gram;
 pub(crate) use lanes::find_not_below;
 use linfa::Linfa;
 use newton::Newton;
-pub use present::Present;
+pub(crate) use present::Present;
 pub use solver::{
-    ClassWeight, Convergence, Drift, MARKS, PathSolver, Precision, Problem, SolverKind, Watched, decisions, solver,
+    ClassWeight, Convergence, Drift, MARKS, PathSolver, Precision, Problem, SolverKind, Watched, decisions,
+    solver,
 };
 use woodbury::Woodbury;

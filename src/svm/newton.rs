@@ -3,8 +3,9 @@
 //! Per machine it keeps H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, or its inverse, the bias being a column of
 //! ones. Removing a column with these rows fixed is closed form; rows that enter or leave are low-rank updates.
 //!
-//! Only rows near the margin are looked at ([`super::sight`]), and the gradient follows from those that cross it. A fit ends with a look at all rows that have loss or could have: it computes decision
-//! values and gradient from w alone. What a fit stops on is the true gradient.
+//! Steps look only at rows that are likely to cross the margin ([`super::sight`]), and the gradient follows from those that do.
+//! A fit ends with a look at all rows that have loss or could have, by a bound that holds: it computes decision values and
+//! gradient from w alone, and finds what steps have missed. What a fit stops on is the true gradient.
 
 use ndarray::Array2;
 
@@ -193,6 +194,7 @@ impl Machine {
         let scale = norm(&self.start).max(f64::MIN_POSITIVE);
         let mut residual = f64::INFINITY;
         let mut stalls = 0;
+        let mut share = likely(rows);
         if self.is_known {
             self.catch_up(rows, scratch);
         } else {
@@ -204,6 +206,10 @@ impl Machine {
                 let none_changed = scratch.changed.is_empty();
                 self.look(rows, false, scratch);
                 let same_rows = none_changed && scratch.changed.is_empty();
+                if !scratch.changed.is_empty() {
+                    // From here on nothing is missed.
+                    share = 1.0;
+                }
                 self.follow(rows, scratch);
                 let now = norm(&self.gradient) / scale;
                 // With the rows fixed one step is exact; no progress then means that rounding has the word.
@@ -218,7 +224,7 @@ impl Machine {
                     self.curvature.renew(Support { rows, states: &self.states }, &mut scratch.shared);
                 }
             }
-            self.step(rows, scratch);
+            self.step(rows, share, scratch);
         }
         // The rows of the last step are in the gradient, but not in H.
         self.is_known = false;
@@ -278,14 +284,15 @@ impl Machine {
         self.see(rows, near.len(), scratch, |_, decision| decision);
     }
 
-    /// One step along the Newton direction, to the minimum or to its end; finds the rows that cross the margin.
-    fn step(&mut self, rows: &Rows, scratch: &mut Scratch) {
+    /// One step along the Newton direction, to the minimum or to its end; finds the rows that cross the margin, if w moves against
+    /// them with no more than a share of its way.
+    fn step(&mut self, rows: &Rows, share: f64, scratch: &mut Scratch) {
         let Scratch { near, stale, products, changes, direction, .. } = scratch;
         direction.resize(rows.width(), 0.0);
         self.curvature.descend(rows, &self.gradient, direction);
         let (slope, square) = (dot(&self.gradient, direction), dot(direction, direction));
         let all_inside = self.states.iter().all(|state| state.inside);
-        let (longest, share) = if all_inside { (LONGEST, 1.0) } else { (1.0, likely(rows)) };
+        let (longest, share) = if all_inside { (LONGEST, 1.0) } else { (1.0, share) };
         let near = self.sight.find(&self.w, longest * square.sqrt(), share, near);
         // Of a row that was not looked at since w has moved, the decision value is an old one.
         let now = self.sight.mark(&self.w);
