@@ -98,38 +98,57 @@ fn low_rank_change(size: usize) -> Timed {
     Timed { multiply_adds: 8.0 * cells, bytes: 2.0 * 2.0 * 8.0 * cells, seconds }
 }
 
+/// Makes a function that runs its body compiled for the widest vectors that the processor has, with as many numbers at once
+/// as keep their registers busy.
+macro_rules! widest {
+    ($name:ident($argument:ident: $type:ty) -> $result:ty, $body:ident) => {
+        fn $name($argument: $type) -> $result {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f")]
+                fn avx512($argument: $type) -> $result {
+                    $body::<192>($argument)
+                }
+                #[target_feature(enable = "avx2")]
+                fn avx2($argument: $type) -> $result {
+                    $body::<48>($argument)
+                }
+                if std::arch::is_x86_feature_detected!("avx512f") {
+                    #[expect(unsafe_code, reason = "the processor was asked whether it has AVX-512")]
+                    return unsafe { avx512($argument) };
+                }
+                if std::arch::is_x86_feature_detected!("avx2") {
+                    #[expect(unsafe_code, reason = "the processor was asked whether it has AVX2")]
+                    return unsafe { avx2($argument) };
+                }
+            }
+            $body::<48>($argument)
+        }
+    };
+}
+
 /// Independent sums in registers: multiplications and additions with nothing to wait for.
 fn multiply_adds_per_second() -> f64 {
     const STEPS: usize = 4096;
-    let seconds = least_seconds(|| in_registers(STEPS));
-    (STEPS * 48) as f64 / seconds
+    let mut done = 0;
+    let seconds = least_seconds(|| done = in_registers(STEPS));
+    done as f64 / seconds
 }
 
-fn in_registers(steps: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2")]
-        fn wide(steps: usize) {
-            chains(steps);
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            #[expect(unsafe_code, reason = "the processor was asked whether it has AVX2")]
-            return unsafe { wide(steps) };
-        }
-    }
-    chains(steps);
-}
+widest!(in_registers(steps: usize) -> usize, chains);
 
+/// Tells how many multiply-adds there were.
 #[inline(always)]
-fn chains(steps: usize) {
+fn chains<const SUMS: usize>(steps: usize) -> usize {
     let factor = black_box(0.999);
-    let mut sums = black_box([1.0; 48]);
+    let mut sums = black_box([1.0; SUMS]);
     for _ in 0..steps {
         for sum in &mut sums {
             *sum = *sum * factor + 1e-9;
         }
     }
     black_box(sums);
+    steps * SUMS
 }
 
 /// Reads so many bytes, in order, and adds them up.
@@ -141,25 +160,12 @@ fn bytes_per_second(bytes: usize) -> f64 {
     bytes as f64 / seconds
 }
 
-fn add_up(cells: &[f64]) -> f64 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2")]
-        fn wide(cells: &[f64]) -> f64 {
-            sums(cells)
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            #[expect(unsafe_code, reason = "the processor was asked whether it has AVX2")]
-            return unsafe { wide(cells) };
-        }
-    }
-    sums(cells)
-}
+widest!(add_up(cells: &[f64]) -> f64, sums);
 
 #[inline(always)]
-fn sums(cells: &[f64]) -> f64 {
-    let mut sums = [0.0; 32];
-    for chunk in cells.as_chunks::<32>().0 {
+fn sums<const SUMS: usize>(cells: &[f64]) -> f64 {
+    let mut sums = [0.0; SUMS];
+    for chunk in cells.as_chunks::<SUMS>().0 {
         for (sum, cell) in sums.iter_mut().zip(chunk) {
             *sum += cell;
         }

@@ -63,6 +63,23 @@ impl Group {
         find_not_below(&self.rank, &self.slope, drift.scale, drift.reach, height, found);
     }
 
+    /// Where the units of highest rank are, ascending.
+    fn find_highest(&self, count: usize, found: &mut Vec<usize>) {
+        found.clear();
+        found.extend(0..count.min(self.rank.len()));
+        let by_rank =
+            |found: &[usize], a: usize, b: usize| self.rank[found[a]].total_cmp(&self.rank[found[b]]);
+        let lowest = |found: &[usize]| (0..found.len()).min_by(|&a, &b| by_rank(found, a, b));
+        let Some(mut last) = lowest(found) else { return };
+        for at in found.len()..self.rank.len() {
+            if self.rank[at] > self.rank[found[last]] {
+                found[last] = at;
+                last = lowest(found).unwrap_or(last);
+            }
+        }
+        found.sort_unstable();
+    }
+
     /// Whether the unit at a place could rank as high as a height.
     fn reaches(&self, at: usize, drift: Drift, height: f64) -> bool {
         let is_below = drift.scale * self.rank[at] + drift.reach * self.slope[at] < height;
@@ -113,15 +130,19 @@ impl Front {
         !self.known || NEAR_SHARE * (self.count - self.groups[0].units.len()) > self.count
     }
 
+    /// Forgets what is known from a mark.
+    fn forget(&mut self, mark: usize) {
+        let [far, near @ ..] = &mut self.groups[..] else { return };
+        let group = &mut near[mark - 1];
+        for (&unit, &slope) in group.units.iter().zip(&group.slope) {
+            far.push(unit, f64::INFINITY, slope);
+        }
+        group.clear();
+    }
+
     /// Takes the ranks of all units, for mark 0.
     pub fn know_all(&mut self, ranks: impl FnOnce(&[usize], &mut Vec<f64>)) {
-        let [far, near @ ..] = &mut self.groups[..] else { return };
-        for group in &mut near[..self.marks - 1] {
-            for (&unit, &slope) in group.units.iter().zip(&group.slope) {
-                far.push(unit, 0.0, slope);
-            }
-            group.clear();
-        }
+        (1..self.marks).for_each(|mark| self.forget(mark));
         (self.known, self.mark, self.marks) = (true, 0, 1);
         let Group { units, rank, .. } = &mut self.groups[0];
         ranks(units, rank);
@@ -132,6 +153,8 @@ impl Front {
     pub fn begin_pass(&mut self) -> usize {
         self.mark = self.mark % (MARKS - 1) + 1;
         self.marks = self.marks.max(self.mark + 1);
+        // What is known from a model whose mark is used again is known no more.
+        self.forget(self.mark);
         self.mark
     }
 
@@ -152,10 +175,17 @@ impl Front {
         let (bar, room) = (Bar::new(count), std::mem::take(&mut self.room));
         let mut pass = Pass { bar, reach: drifts[now].reach, room, look };
         let mut found = std::mem::take(&mut pass.room.found);
-        // Those that were looked at last come first: they are the best, so that the bar is high from the start. What is known
-        // from a model whose mark is used again is known no more.
-        for group in (0..=now).rev().chain((now + 1..self.marks).rev()) {
-            let drift = if group == now { Drift::UNKNOWN } else { drifts[group] };
+        // The best of those that were looked at last come first, so that the bar is high from the start.
+        let last = if now > 1 || self.marks == 2 { now - 1 } else { self.marks - 1 };
+        self.groups[last].find_highest(count.max(TOGETHER / 2), &mut found);
+        for &at in found.iter().rev() {
+            let (unit, slope) = self.groups[last].take(at);
+            pass.see(self, unit, slope);
+        }
+        pass.look(self);
+        for (group, &drift) in
+            drifts[..self.marks].iter().enumerate().rev().filter(|&(group, _)| group != now)
+        {
             self.groups[group].find(drift, pass.bar.height, &mut found);
             // From the end: whoever takes a place was there already.
             for &at in found.iter().rev() {

@@ -7,7 +7,7 @@ use super::vectors::{LANES, wide};
 /// Rows come in blocks of this many, each as long as its block needs; the blocks on the diagonal are whole.
 const BLOCK: usize = 4;
 
-/// Changes that are best made together.
+/// Changes that are made together.
 pub const TOGETHER: usize = 4;
 
 /// A symmetric matrix.
@@ -124,10 +124,10 @@ pub fn apart(turns: &[f64], [first, second]: [&mut [f64]; 2]) {
 wide! {
     /// cells += Σ_l factor_l · u_l u_lᵀ on and below the diagonal. What is above it in whole vectors has no meaning.
     symmetric_add_outers(cells: &mut [f64], width: usize, factors: &[f64], u: &[f64]) {
-        let nothing = vec![0.0; if factors.len().is_multiple_of(4) { 0 } else { width }];
-        for (factors, vectors) in factors.chunks(4).zip(u.chunks(4 * width)) {
-            // With changes of nothing there are always four.
-            let (mut f, mut v) = ([0.0; 4], [&nothing[..]; 4]);
+        let nothing = vec![0.0; if factors.len().is_multiple_of(TOGETHER) { 0 } else { width }];
+        for (factors, vectors) in factors.chunks(TOGETHER).zip(u.chunks(TOGETHER * width)) {
+            // With changes of nothing there are always as many.
+            let (mut f, mut v) = ([0.0; TOGETHER], [&nothing[..]; TOGETHER]);
             for (l, (&factor, vector)) in factors.iter().zip(vectors.chunks_exact(width)).enumerate() {
                 (f[l], v[l]) = (factor, vector);
             }
