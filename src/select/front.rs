@@ -268,3 +268,74 @@ impl Bar {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::seed::{Purpose, Stream};
+
+    /// How far what is computed may be off.
+    const OFF: f64 = 1e-6;
+
+    fn length(v: &[f64; 4]) -> f64 {
+        v.iter().map(|v| v * v).sum::<f64>().sqrt()
+    }
+
+    fn dot(a: &[f64; 4], b: &[f64; 4]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    /// Ranks are products with a vector that wanders; two units of three have a twin, with which they are tied.
+    #[test]
+    fn finds_the_best_of_all_while_models_wander() {
+        let mut stream = Stream::new(9, 0, Purpose::Split);
+        let mut draw = |size: f64| std::array::from_fn::<f64, 4, _>(|_| size * (stream.uniform() - 0.5));
+        let mut x: Vec<[f64; 4]> = (0..900).map(|_| draw(1.0)).collect();
+        (0..300).for_each(|unit| x[unit + 600] = x[unit + 300]);
+        let mut front = Front::new((0..900).collect(), x.iter().map(length).collect());
+        let mut present: Vec<usize> = (0..900).collect();
+        let mut a = draw(1.0);
+        let mut marks = [[0.0; 4]; MARKS];
+        let (mut looks, mut worn) = (0, 0);
+        for pass in 0..400 {
+            // Slowly at times, so that marks are used again, and fast at others.
+            let step = draw(if pass % 100 < 80 { 1e-4 } else { 0.3 });
+            a = std::array::from_fn(|i| a[i] + step[i]);
+            let rank = |unit: usize| dot(&a, &x[unit]);
+            // Off by turns up and down.
+            let nearly = |unit: usize| rank(unit) + if unit % 2 == 0 { OFF } else { -OFF } * length(&x[unit]);
+            let mut look = |units: &[usize], ranks: &mut Vec<f64>| {
+                looks += units.len();
+                ranks.clear();
+                ranks.extend(units.iter().map(|&unit| nearly(unit)));
+            };
+            if front.is_worn() {
+                worn += 1;
+                marks[0] = a;
+                front.know_all(&mut look);
+            }
+            marks[front.begin_pass()] = a;
+            let drifts = marks.map(|mark| {
+                let apart = std::array::from_fn(|i| a[i] - mark[i]);
+                Drift { scale: 1.0, reach: length(&apart) + 2.0 * OFF }
+            });
+            let count = 1 + pass % 3;
+            let found = front.nearest(count, &drifts, &mut look);
+            let mut best = present.clone();
+            best.sort_by(|&i, &j| rank(j).total_cmp(&rank(i)));
+            let last = rank(best[count - 1]);
+            for &unit in best.iter().take_while(|&&unit| rank(unit) >= last - TIE * last.abs()) {
+                assert!(found.contains(&unit), "pass {pass}: {unit} is missing of {found:?}");
+            }
+            assert!(found.len() < 50, "pass {pass} found {}", found.len());
+            front.remove(best[0]);
+            present.retain(|&unit| unit != best[0]);
+            assert_eq!(front.len(), present.len());
+        }
+        let mut units = front.units();
+        units.sort_unstable();
+        assert_eq!(units, present);
+        // All that for a part of the work: 400 times 700 units, on the average, would be 280,000 looks.
+        assert!(worn > 2 && looks < 100_000, "{worn} {looks}");
+    }
+}
