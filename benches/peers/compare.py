@@ -38,6 +38,11 @@ def seconds(run):
     return time.process_time() - start
 
 
+def shortly(ratio):
+    """Three digits, and never as a power of ten."""
+    return f"{float(f'{ratio:.3g}'):g}×"
+
+
 def svm(classes):
     # CRFE wraps several classes in OneVsRestClassifier(n_jobs=-1) unless it is given one.
     return LinearSVC(C=1.0) if classes == 2 else OneVsRestClassifier(LinearSVC(C=1.0), n_jobs=1)
@@ -102,8 +107,8 @@ def compare(name, csv, work):
         times["job"].append(whole_job(csv, "--splits", 1, "--method", "crfe"))
     middle = {key: float(np.median(values)) for key, values in times.items()}
     mark = lambda key: "≈" if guess[key] else ""
-    shown = lambda key: f"{mark(key)}{middle[key]:.3g} s"
-    ratio = lambda key, own: f"**{mark(key)}{middle[key] / middle[own]:.3g}×**"
+    shown = lambda key: f"{mark(key)}{float(f'{middle[key]:.3g}'):g} s"
+    ratio = lambda key, own: f"**{mark(key)}{shortly(middle[key] / middle[own])}**"
     cells = [
         f"{name} ({rows} training rows, {classes} classes)",
         f"{1e3 * middle['our_crfe']:.3g} ms",
@@ -115,7 +120,7 @@ def compare(name, csv, work):
         shown("rfecv"),
         f"{1e3 * middle['our_fit']:.3g} ms",
         f"{1e3 * middle['fit']:.3g} ms",
-        f"{middle['fit'] / middle['our_fit']:.2g}×",
+        shortly(middle["fit"] / middle["our_fit"]),
         f"{middle['job']:.3g} s",
     ]
     print("| " + " | ".join(cells) + " |", flush=True)

@@ -307,7 +307,7 @@ mod tests {
             let rank = |unit: usize| dot(&a, &x[unit]);
             // Off by turns up and down.
             let nearly = |unit: usize| {
-                rank(unit) + if unit % 2 == 0 { 0.9 * OFF } else { -0.9 * OFF } * length(&x[unit])
+                rank(unit) + if unit.is_multiple_of(2) { 0.9 * OFF } else { -0.9 * OFF } * length(&x[unit])
             };
             let mut look = |units: &[usize], ranks: &mut Vec<f64>| {
                 looks += units.len();

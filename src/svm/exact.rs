@@ -242,7 +242,7 @@ mod tests {
     use crate::svm::ClassWeight;
     use crate::svm::vectors::narrowed;
 
-    /// The bits of all weights along a path that removes every third column, from 60 or fewer rows.
+    /// The bits of all weights along a path that removes every third column.
     fn bits_of_a_path(rows: usize, classes: usize, widest: usize) -> Vec<u64> {
         let mut stream = Stream::new(6, rows as u64, Purpose::Split);
         let x = Array2::from_shape_fn((45, rows), |_| stream.uniform() - 0.5);
