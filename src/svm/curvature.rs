@@ -128,7 +128,7 @@ impl Curvature {
             return;
         }
         // Of the size of a row by slot, for the sake of whole vectors.
-        let mut hessian = Symmetric::new(support.rows.width(), |i, j| f64::from(i == j));
+        let mut hessian = Symmetric::identity(support.rows.width());
         add_rows(&mut hessian, support, &rows);
         if is_all {
             shared.of_all = Some((states.iter().map(|state| state.cost).collect(), hessian.clone()));
@@ -188,7 +188,7 @@ impl Curvature {
 fn add_rows(hessian: &mut Symmetric, support: Support<'_>, rows: &[usize]) {
     let slots = support.rows.slots();
     let mut factors = Vec::with_capacity(BLOCK);
-    let mut vectors = vec![0.0; BLOCK * hessian.size()];
+    let mut vectors = vec![0.0; BLOCK.min(rows.len()) * hessian.size()];
     for block in rows.chunks(BLOCK) {
         factors.clear();
         for (&i, vector) in block.iter().zip(vectors.chunks_exact_mut(hessian.size())) {

@@ -150,7 +150,7 @@ mod tests {
 
     fn random_positive_definite(size: usize) -> Symmetric {
         let mut stream = Stream::new(1, size as u64, Purpose::Split);
-        let mut matrix = Symmetric::new(size, |i, j| f64::from(i == j));
+        let mut matrix = Symmetric::identity(size);
         for _ in 0..2 * size {
             let mut u: Vec<f64> = (0..size).map(|_| stream.uniform() - 0.5).collect();
             u.resize(matrix.width(), 0.0);

@@ -211,7 +211,7 @@ mod tests {
             let vector = |l: usize| (0..size).map(|i| ((i * (l + 2)) % 5) as f64 - 2.0).collect::<Vec<f64>>();
             let weights: Vec<f64> = (0..changes).map(|l| 1.0 + (l % 3) as f64).collect();
             let x: Vec<f64> = (0..changes).flat_map(vector).collect();
-            let mut inverse = Lagging::new(Symmetric::new(size, |i, j| f64::from(i == j)));
+            let mut inverse = Lagging::new(Symmetric::identity(size));
             assert!(inverse.follow(&weights, &x));
             let matrix = Symmetric::new(size, |i, j| {
                 let added = |l: usize| weights[l] * vector(l)[i] * vector(l)[j];

@@ -31,6 +31,13 @@ impl Symmetric {
         matrix
     }
 
+    /// Ones on the diagonal.
+    pub fn identity(size: usize) -> Self {
+        let mut matrix = Self::zeros(size);
+        (0..size).for_each(|i| matrix.set(i, i, 1.0));
+        matrix
+    }
+
     /// All zeros.
     pub fn zeros(size: usize) -> Self {
         let width = size.next_multiple_of(LANES);
