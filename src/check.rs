@@ -59,8 +59,8 @@ impl Cost {
         const PER_PREDICTION: f64 = 2e-8;
         const PER_DISTANCE: f64 = 1e-9;
         const PER_STEP_OF_TABLES: f64 = 4e-5;
-        const PER_STEP_BYTES: f64 = 600.0;
-        const PROGRAM_BYTES: f64 = 5e6;
+        const PER_STEP_BYTES: f64 = 750.0;
+        const PROGRAM_BYTES: f64 = 1.2e7;
         let info = &plan.info;
         let (tasks, threads) = (plan.tasks().len(), default_threads());
         let (rows, columns, units) = (info.rows as f64, info.columns.len() as f64, info.units.len() as f64);
@@ -88,7 +88,7 @@ impl Cost {
             tasks,
             threads,
             seconds: once + (tasks as f64 * path + info.splits as f64 * gaps) / workers,
-            bytes: PROGRAM_BYTES + matrix * (1.0 + 2.0 * workers) + PER_STEP_BYTES * units * tasks as f64,
+            bytes: PROGRAM_BYTES + matrix * (1.0 + 3.0 * workers) + PER_STEP_BYTES * units * tasks as f64,
         }
     }
 }
