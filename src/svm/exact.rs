@@ -270,4 +270,23 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn converges_with_about_as_many_columns_as_rows_and_large_costs() {
+        for seed in 0..10 {
+            let mut stream = Stream::new(7, seed, Purpose::Split);
+            let mut normal = || (0..12).map(|_| stream.uniform()).sum::<f64>() - 6.0;
+            let x = Array2::from_shape_fn((96, 87), |_| normal());
+            let y: Vec<usize> = (0..87).map(|i| i % 3).collect();
+            for cost in [10.0, 1e5] {
+                let problem = Problem { x: x.view(), y: &y, classes: 3, cost, weight: ClassWeight::None };
+                let mut solver = Exact::new(problem);
+                for gone in [5, 40, 77, 12, 3, 50, 60, 61, 62, 63, 64, 65] {
+                    let fit = solver.fit();
+                    assert!(fit.converged && fit.residual < 1e-10 / cost + 1e-13, "{seed} {cost}: {fit:?}");
+                    solver.remove(&[gone]);
+                }
+            }
+        }
+    }
 }

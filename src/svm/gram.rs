@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::inverse::Inverse;
 use super::lagging::Lagging;
 use super::lanes::{axpy, dot, matrix_add_outer, matrix_times, rows_times, some_rows_times};
-use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
+use super::margin::{ACCEPTABLE, MOST_STALLS, MOST_STEPS, Margin, Progress};
 use super::nearly::{Coefficients, Nearly};
 use super::solver::MARKS;
 use super::symmetric::{Symmetric, TOGETHER};
@@ -284,15 +284,17 @@ impl Machine {
 
     /// Newton steps until the true gradient, Σ (a_i − pull_i) x_i, vanishes.
     fn fit(&mut self, kernel: &mut Lagging) -> Convergence {
-        let scale = self.scale.max(f64::MIN_POSITIVE);
+        let (scale, tolerance) = (self.scale.max(f64::MIN_POSITIVE), self.margin.tolerance());
         let mut residual = f64::INFINITY;
-        let mut stalls = 0;
+        let (mut progress, mut stalls) = (Progress::new(), 0);
         for iterations in 0..MOST_STEPS {
             self.inverse.follow(&self.margin, kernel, stalls == 2);
-            let now = (self.gap(kernel, TOLERANCE * TOLERANCE * scale) / scale).sqrt();
-            stalls = if now >= 0.5 * residual { stalls + 1 } else { 0 };
+            let now = (self.gap(kernel, tolerance * tolerance * scale) / scale).sqrt();
             residual = now;
-            if now <= TOLERANCE || stalls > 8 {
+            if now > tolerance {
+                stalls = progress.note(now, dot(&self.a, &self.margin.decision), &self.margin);
+            }
+            if now <= tolerance || stalls > MOST_STALLS {
                 return Convergence { converged: now <= ACCEPTABLE, residual, iterations };
             }
             self.aim(kernel);

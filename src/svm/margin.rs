@@ -6,11 +6,16 @@ use super::Problem;
 use super::lanes;
 
 /// Newton stops here: relative norm of the true gradient.
-pub const TOLERANCE: f64 = 1e-10;
+const TOLERANCE: f64 = 1e-10;
+/// It is smaller the larger C is, down to this: the gradient at the zero model, to which it is relative, grows with C, but the
+/// weights do not.
+const LEAST_TOLERANCE: f64 = 1e-14;
 /// A fit that stalls above this is reported as not converged.
 pub const ACCEPTABLE: f64 = 1e-7;
 /// Newton steps before a fit is given up.
-pub const MOST_STEPS: usize = 200;
+pub const MOST_STEPS: usize = 2000;
+/// Steps in a row that lead nowhere before a fit in Gram space is given up.
+pub const MOST_STALLS: usize = 8;
 
 /// Labels and costs of the rows, and their decision values under the current model.
 #[derive(Clone)]
@@ -33,6 +38,12 @@ impl Margin {
         Self { theta, cost, decision }
     }
 
+    /// The relative norm of the gradient at which Newton stops.
+    pub fn tolerance(&self) -> f64 {
+        let most = self.cost.iter().fold(2.0, |most: f64, &cost| most.max(cost));
+        (2.0 * TOLERANCE / most).max(LEAST_TOLERANCE)
+    }
+
     /// Whether a row has positive loss.
     pub fn inside(&self, i: usize) -> bool {
         self.theta[i] * self.decision[i] < 1.0
@@ -48,6 +59,12 @@ impl Margin {
     /// The same, into a vector that is there.
     pub fn pull_into(&self, pull: &mut [f64]) {
         lanes::pull(&self.theta, &self.decision, &self.cost, pull);
+    }
+
+    /// What the losses of all rows come to: Σ C_i max(0, 1 − θ_i f_i)².
+    fn loss(&self) -> f64 {
+        let rows = self.theta.iter().zip(&self.decision).zip(&self.cost);
+        rows.map(|((theta, f), cost)| 0.5 * cost * (1.0 - theta * f).max(0.0).powi(2)).sum()
     }
 
     /// The exact minimum of the objective along a direction that moves the decision values by `change` and for which
@@ -93,11 +110,60 @@ impl Margin {
     }
 }
 
+/// Whether a fit gets anywhere. The norm of the gradient may grow for many steps while rows come and go, but the objective
+/// falls with every step, until rounding has the word.
+pub struct Progress {
+    objective: f64,
+    residual: f64,
+    stalls: usize,
+}
+
+impl Progress {
+    /// Nothing is done yet.
+    pub fn new() -> Self {
+        Self { objective: f64::INFINITY, residual: f64::INFINITY, stalls: 0 }
+    }
+
+    /// Takes the relative norm of the gradient, and ‖w‖² with the rows for the objective; tells how many steps in a row have led
+    /// nowhere.
+    pub fn note(&mut self, residual: f64, square: f64, margin: &Margin) -> usize {
+        let objective = 0.5 * square + margin.loss();
+        // Less than this is rounding.
+        let has_fallen = objective < self.objective * (1.0 - 1e-13);
+        self.stalls = if residual >= 0.5 * self.residual && !has_fallen { self.stalls + 1 } else { 0 };
+        (self.objective, self.residual) = (objective, residual);
+        self.stalls
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::seed::{Purpose, Stream};
     use crate::svm::lanes::dot;
+
+    #[test]
+    fn a_gradient_that_grows_is_no_stall_while_the_objective_falls() {
+        let margin = |decision: f64| Margin { theta: vec![1.0], cost: vec![2.0], decision: vec![decision] };
+        let mut progress = Progress::new();
+        for step in 1..20 {
+            let t = f64::from(step);
+            assert_eq!(progress.note(t, 1.0, &margin(0.01 * t)), 0);
+        }
+        // The same again, or worse, is one; a gradient that shrinks is none.
+        assert_eq!(progress.note(20.0, 1.0, &margin(0.19)), 1);
+        assert_eq!(progress.note(21.0, 1.0, &margin(0.18)), 2);
+        assert_eq!(progress.note(1.0, 1.0, &margin(0.18)), 0);
+    }
+
+    #[test]
+    fn tolerances_follow_the_largest_cost() {
+        let of_cost =
+            |cost| Margin { theta: vec![1.0; 2], cost: vec![2.0, 2.0 * cost], decision: vec![0.0; 2] };
+        assert_eq!(of_cost(1e-3).tolerance(), 1e-10);
+        assert!((of_cost(100.0).tolerance() - 1e-12).abs() < 1e-20);
+        assert_eq!(of_cost(1e9).tolerance(), 1e-14);
+    }
 
     #[test]
     fn line_search_finds_the_minimum_of_the_objective() {

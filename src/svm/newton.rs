@@ -11,7 +11,7 @@ use ndarray::Array2;
 
 use super::curvature::{Curvature, Shared, State, Support};
 use super::lanes::{add_some_rows, axpy, dot, norm, rows_times};
-use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
+use super::margin::{ACCEPTABLE, MOST_STEPS, Margin};
 use super::rows::{Rows, some_of};
 use super::sight::Sight;
 use super::{Convergence, Problem};
@@ -48,6 +48,7 @@ struct Machine {
     is_known: bool,
     /// The gradient at the zero model, for scale: −Σ 2C_i θ_i x_i.
     start: Vec<f64>,
+    tolerance: f64,
     curvature: Curvature,
 }
 
@@ -176,6 +177,7 @@ impl Machine {
             w,
             is_known: false,
             start,
+            tolerance: margin.tolerance(),
             curvature: Curvature::Unknown,
         }
     }
@@ -202,7 +204,7 @@ impl Machine {
         }
         for iterations in 0..MOST_STEPS {
             self.follow(rows, scratch);
-            if norm(&self.gradient) <= TOLERANCE * scale {
+            if norm(&self.gradient) <= self.tolerance * scale {
                 let none_changed = scratch.changed.is_empty();
                 self.look(rows, false, scratch);
                 let same_rows = none_changed && scratch.changed.is_empty();
@@ -215,7 +217,7 @@ impl Machine {
                 // With the rows fixed one step is exact; no progress then means that rounding has the word.
                 stalls = if same_rows && now >= 0.5 * residual { stalls + 1 } else { 0 };
                 residual = now;
-                if now <= TOLERANCE || stalls > 4 {
+                if now <= self.tolerance || stalls > 4 {
                     debug_assert!(self.knows_all_sides(rows), "a row crossed the margin unseen");
                     self.curvature.invert(rows);
                     return Convergence { converged: now <= ACCEPTABLE, residual, iterations };

@@ -7,7 +7,7 @@ use super::gram::kernel;
 use super::inverse::Inverse;
 use super::lagging::Lagging;
 use super::lanes::{add_columns, add_columns_times, axpy, dot, norm};
-use super::margin::{ACCEPTABLE, MOST_STEPS, Margin, TOLERANCE};
+use super::margin::{ACCEPTABLE, MOST_STALLS, MOST_STEPS, Margin, Progress};
 use super::{Convergence, Problem};
 
 /// Warm-started Newton on w with solves in Gram space. It does not hold the problem, so that it can be shared.
@@ -85,7 +85,7 @@ impl Machine {
         let start: Vec<f64> = self.margin.theta.iter().zip(&self.margin.cost).map(|(t, c)| t * c).collect();
         let scale = norm(&against(problem, columns, &start)).max(f64::MIN_POSITIVE);
         let mut residual = f64::INFINITY;
-        let mut stalls = 0;
+        let (mut progress, mut stalls, tolerance) = (Progress::new(), 0, self.margin.tolerance());
         let mut solved = vec![0.0; problem.y.len()];
         for iterations in 0..MOST_STEPS {
             // Decision values follow from w: steps that add up rounding would hide it.
@@ -94,9 +94,9 @@ impl Machine {
             let mut gradient = against(problem, columns, &self.margin.pull());
             axpy(1.0, &self.w, &mut gradient);
             let now = norm(&gradient) / scale;
-            stalls = if now >= 0.5 * residual { stalls + 1 } else { 0 };
             residual = now;
-            if now <= TOLERANCE || stalls > 8 {
+            stalls = progress.note(now, dot(&self.w, &self.w), &self.margin);
+            if now <= tolerance || stalls > MOST_STALLS {
                 return Convergence { converged: now <= ACCEPTABLE, residual, iterations };
             }
             self.inverse.times_into(&decisions(problem, columns, &gradient), &mut solved);
