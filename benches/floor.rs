@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use crfe::svm::hot::{Symmetric, some_rows_times};
+use crfe::linalg::{PackedSymmetric, row_dots};
 
 /// Each time is the least of so many.
 const ROUNDS: usize = 15;
@@ -88,16 +88,16 @@ fn rows_times_a_vector(rows: usize, width: usize, looked_at: usize) -> Timed {
     // Spread over all rows, as those near a margin are.
     let which: Vec<usize> = (0..looked_at).map(|l| l * rows / looked_at).collect();
     let mut products = vec![0.0; looked_at];
-    let seconds = least_seconds(|| some_rows_times(cells, &which, black_box(&x), &mut products));
+    let seconds = least_seconds(|| row_dots(cells, &which, black_box(&x), &mut products));
     let multiply_adds = (looked_at * width) as f64;
     Timed { inside: 8 * looked_at * width, multiply_adds, bytes: 8.0 * multiply_adds, seconds }
 }
 
 fn low_rank_change(size: usize) -> Timed {
-    let mut matrix = Symmetric::new(size, |_, _| 1.0);
+    let mut matrix = PackedSymmetric::new(size, |_, _| 1.0);
     let vectors = vec![1e-3; 8 * size];
     let factors = [1e-6, -1e-6, 1e-6, -1e-6, 1e-6, -1e-6, 1e-6, -1e-6];
-    let seconds = least_seconds(|| matrix.add_outers(&factors, black_box(&vectors)));
+    let seconds = least_seconds(|| matrix.rank_k_update(&factors, black_box(&vectors)));
     // On and below the diagonal; four changes a pass, each of which reads and writes the matrix.
     let cells = (size * (size + 1) / 2) as f64;
     let inside = 4 * size * (size + 1);

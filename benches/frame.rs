@@ -34,6 +34,8 @@ fn info() -> RunInfo {
         input_sha256: String::new(),
         splits_sha256: None,
         directory: None,
+        folds: 0,
+        permutations: 0,
         splits: SPLITS,
         rows: 200,
         units: names.iter().enumerate().map(unit).collect(),
@@ -73,7 +75,7 @@ fn app() -> App {
     let info = Arc::new(info());
     let theme = Theme { depth: Depth::True, light: false, ascii: false };
     let mut app = App::new("genes.csv".into(), info.spec.clone(), theme, Keymap::default());
-    let mut tell = |task, kind| app.event(&RunEvent { seq: 0, task, kind });
+    let mut tell = |task, kind| app.event(&RunEvent { task, kind });
     tell(None, EventKind::RunStarted(info));
     let paths: Vec<Vec<EventKind>> = (0..PATHS).map(steps).collect();
     for split in 0..SPLITS {
@@ -117,7 +119,7 @@ fn redraw(bencher: Bencher<'_, '_>, view: &str) {
 fn stale(bencher: Bencher<'_, '_>, view: &str) {
     let mut app = shown(view);
     bencher.bench_local(|| {
-        app.finished += 1;
+        app.mark_stale();
         app.refresh();
     });
 }

@@ -5,8 +5,8 @@
 
 use crfe::data::Unit;
 use crfe::data::seed::{Purpose, Stream};
+use crfe::linalg::{PackedSymmetric, row_dots};
 use crfe::select::{Elimination, Method, Settings};
-use crfe::svm::hot::{Symmetric, some_rows_times};
 use ndarray::Array2;
 
 fn main() {
@@ -32,7 +32,7 @@ fn steps(bencher: divan::Bencher<'_, '_>, rows: usize, columns: usize, method: M
     let start = || {
         let path = Elimination::new(Settings::new(method, 2), &units, data, data, &still);
         let mut path = path.expect("a path").watch(x.view());
-        path.next();
+        path.next().expect("a model").expect("finite models");
         path
     };
     bencher.with_inputs(start).bench_local_refs(|path| path.take(20).count());
@@ -53,11 +53,11 @@ fn rows_times_a_vector(bencher: divan::Bencher<'_, '_>, (rows, width, looked_at)
     let (cells, x) = (vec![0.5; rows * width], vec![0.25; width]);
     let which: Vec<usize> = (0..looked_at).map(|l| l * rows / looked_at).collect();
     let mut products = vec![0.0; looked_at];
-    bencher.bench_local(|| some_rows_times(&cells, &which, divan::black_box(&x), &mut products));
+    bencher.bench_local(|| row_dots(&cells, &which, divan::black_box(&x), &mut products));
 }
 
 #[divan::bench(args = [112, 208])]
 fn eight_changes_to_a_matrix(bencher: divan::Bencher<'_, '_>, size: usize) {
-    let (mut matrix, vectors) = (Symmetric::new(size, |_, _| 1.0), vec![1e-3; 8 * size]);
-    bencher.bench_local(|| matrix.add_outers(&[1e-6; 8], divan::black_box(&vectors)));
+    let (mut matrix, vectors) = (PackedSymmetric::new(size, |_, _| 1.0), vec![1e-3; 8 * size]);
+    bencher.bench_local(|| matrix.rank_k_update(&[1e-6; 8], divan::black_box(&vectors)));
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench --bench path -- time data.csv crfe        seconds of a path and of a fit, as JSON
+//! cargo bench --bench path -- once data.csv crfe        one path, to be counted by callgrind --toggle-collect='path::one_path*'
 //! cargo bench --bench path -- export data.csv DIR       the prepared training and selection rows, as CSV
 //! ```
 //! The split is the program's own split 0 of seed 0, so the peers get the very rows that are timed here.
@@ -22,8 +23,11 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["time", csv, method] => time(&load(csv), method.parse().expect("crfe, rfe or smfs")),
+        ["once", csv, method] => {
+            println!("{} units", one_path(&load(csv), method.parse().expect("crfe, rfe or smfs")));
+        }
         ["export", csv, directory] => export(&load(csv), Path::new(directory)),
-        _ => println!("usage: path time DATA.csv METHOD | path export DATA.csv DIR"),
+        _ => println!("usage: path time|once DATA.csv METHOD | path export DATA.csv DIR"),
     }
 }
 
@@ -37,19 +41,24 @@ fn load(csv: &str) -> (Plan, Prepared) {
     (plan, prepared)
 }
 
-fn time((plan, prepared): &(Plan, Prepared), method: Method) {
-    let classes = plan.data.classes.len();
+/// A path down to one unit; tells how many there were.
+#[inline(never)]
+fn one_path((plan, prepared): &(Plan, Prepared), method: Method) -> usize {
     let (train, selection) = (&prepared.train, &prepared.selection);
-    let path = mean(|| {
-        let path = Elimination::new(
-            Settings::new(method, classes),
-            &plan.data.units,
-            (train.x.view(), &train.y),
-            (selection.x.view(), &selection.y),
-            &prepared.constant,
-        );
-        path.expect("a path").map(|step| step.removed.len()).sum::<usize>() + 1
-    });
+    let path = Elimination::new(
+        Settings::new(method, plan.data.classes.len()),
+        &plan.data.units,
+        (train.x.view(), &train.y),
+        (selection.x.view(), &selection.y),
+        &prepared.constant,
+    );
+    path.expect("a path").map(|step| step.expect("finite models").removed.len()).sum::<usize>() + 1
+}
+
+fn time(table: &(Plan, Prepared), method: Method) {
+    let path = mean(|| one_path(table, method));
+    let (plan, prepared) = table;
+    let (classes, train) = (plan.data.classes.len(), &prepared.train);
     let fit = mean(|| {
         let problem =
             Problem { x: train.x.view(), y: &train.y, classes, cost: 1.0, weight: ClassWeight::None };

@@ -57,7 +57,7 @@ impl Split {
 #[divan::bench(args = TABLES)]
 fn path(bencher: Bencher<'_, '_>, table: &str) {
     let split = Split::first(table);
-    bencher.bench_local(|| split.path().fold(0.0, |sum, step| sum + step.beta_mean));
+    bencher.bench_local(|| split.path().fold(0.0, |sum, step| sum + step.expect("finite models").beta_mean));
 }
 
 #[divan::bench(args = TABLES)]
@@ -66,7 +66,7 @@ fn path_with_evaluation(bencher: Bencher<'_, '_>, table: &str) {
     let (evaluator, classes) = (split.evaluator(), split.data.classes.len());
     bencher.bench_local(|| {
         let mut path = split.path();
-        while path.next().is_some() {
+        while path.next().transpose().expect("finite models").is_some() {
             let model = path.model();
             let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
             let conformal = decisions(model, split.prepared.conformal.x.view());

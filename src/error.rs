@@ -140,6 +140,11 @@ impl fmt::Display for Error {
     }
 }
 
+/// A word for one thing or for many.
+pub(crate) fn plural(n: usize, word: &str) -> String {
+    if n == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
 /// Whether a terminal would obey a character, or show others in another order because of it.
 fn hostile(c: char) -> bool {
     c.is_control()

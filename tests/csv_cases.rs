@@ -1,6 +1,7 @@
 //! Any table a person brings: one small file for each case, what `check` says of it, and that `run` says the same.
 
 mod program;
+mod two_files;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +13,7 @@ use serde_json::Value;
 type Case = (&'static str, &'static str, i32, &'static str);
 
 /// Mended, in silence or with a notice.
-const MENDED: [Case; 24] = [
+const MENDED: [Case; 27] = [
     ("plain.csv", "", 0, "48 rows, 3 features, 2 classes: ill 24, well 24"),
     ("bom.csv", "", 0, "48 rows, 3 features, 2 classes: ill 24, well 24"),
     ("utf16.csv", "", 0, "the text is UTF-16, read as such"),
@@ -28,6 +29,14 @@ const MENDED: [Case; 24] = [
     ("decimal_comma.csv", "", 0, "numbers have a decimal comma"),
     ("spaces.csv", "", 0, "48 rows, 3 features, 2 classes: ill 24, well 24"),
     ("packed.csv.gz", "", 0, "the file is compressed (gzip)"),
+    ("sheets.xlsx", "--sheet Data", 0, "48 rows, 3 features, 2 classes"),
+    ("sheets.xlsx", "--sheet Data", 0, "1 missing cell in 1 column is imputed per split"),
+    (
+        "sheets.xlsx",
+        "--sheet Data",
+        0,
+        "1 column dropped, holding dates: make numbers of them, such as an age: seen",
+    ),
     ("packed_under_a_wrong_name.csv", "", 0, "the file is compressed (gzip)"),
     ("answers.csv", "", 0, "4 features, 20 splits"),
     ("true_false.csv", "", 0, "4 features, 20 splits"),
@@ -40,7 +49,7 @@ const MENDED: [Case; 24] = [
 ];
 
 /// Run, with a warning.
-const WARNED: [Case; 17] = [
+const WARNED: [Case; 21] = [
     ("id_text.csv", "", 0, "1 column dropped, different in every row, like an id: code"),
     ("id_increasing.csv", "", 0, "1 column dropped, numbering the rows: visit"),
     (
@@ -91,6 +100,27 @@ const WARNED: [Case; 17] = [
          treated",
     ),
     ("constant.csv", "", 0, "1 column dropped, the same in all rows: centre"),
+    ("nearly_constant.csv", "", 0, "2 columns dropped, the same in all rows: nearly, nearly2"),
+    (
+        "largest_number.csv",
+        "",
+        0,
+        "'a' is 1.7976931348623157e308 in 7 rows, far from its other values: if that means missing, add --na \
+         1.7976931348623157e308",
+    ),
+    (
+        "largest_number.csv",
+        "--na 1.7976931348623157e308",
+        0,
+        "7 missing cells in 1 column are imputed per split",
+    ),
+    (
+        "underflow.csv",
+        "",
+        0,
+        "values that lie more than 1e30 training ranges away are clipped there: take logarithms, or leave the column out with \
+         --drop: p",
+    ),
     (
         "rare_class.csv",
         "--mondrian",
@@ -107,7 +137,7 @@ const WARNED: [Case; 17] = [
 ];
 
 /// Refused, with the remedy; and accepted once the remedy is taken.
-const REFUSED: [Case; 42] = [
+const REFUSED: [Case; 47] = [
     (
         "ragged.csv",
         "",
@@ -153,6 +183,27 @@ const REFUSED: [Case; 42] = [
         "infinite.csv, line 8, column 'crp': 'inf' is not a finite number; correct it, declare it missing with --na, or \
          read the column as text with --categorical crp",
     ),
+    (
+        "huge.csv",
+        "--scale none",
+        3,
+        "huge.csv, column 'a': -1e308 is too large for a model without scaling; use --scale standard or --scale minmax, or \
+         correct the value",
+    ),
+    ("huge.csv", "--scale minmax", 0, "60 rows, 2 features"),
+    (
+        "sheets_error.xlsx",
+        "--sheet Data",
+        3,
+        "sheets_error.xlsx: sheet 'Data', row 9, column B: the cell holds #DIV/0!; correct the formula, or clear the cell",
+    ),
+    (
+        "sheets.xlsx",
+        "--sheet Date",
+        2,
+        "--sheet names the sheet 'Date', which does not exist; did you mean Data?",
+    ),
+    ("plain.csv", "--sheet Data", 2, "plain.csv: --sheet is for workbooks, and this is none; leave it out"),
     ("infinite.csv", "--na inf", 0, "1 missing cell in 1 column is imputed per split"),
     (
         "too_large.csv",
@@ -276,7 +327,7 @@ const REFUSED: [Case; 42] = [
         "plain.csv",
         "--memory-limit 0",
         3,
-        "plain.csv: 4 columns need 2 kB of memory, and 0 kB are allowed; leave columns",
+        "plain.csv: 4 columns need 12 MB of memory, and 0 kB are allowed; leave columns",
     ),
     (
         "plain.csv",
@@ -364,6 +415,79 @@ fn check_says_what_a_run_would_take() {
     let (code, bad) = json("ragged.csv");
     assert_eq!((code, &bad["usable"], &bad["exit_code"]), (3, &false.into(), &3.into()));
     assert!(bad["error"].as_str().unwrap().contains("line 6"));
+}
+
+/// A feature that separates the classes, among six that do not, is found whatever the unit it is measured in.
+#[test]
+fn a_separating_feature_is_kept_at_any_magnitude() {
+    let desk = tempfile::tempdir().unwrap();
+    let (table, run) = (desk.path().join("t.csv"), desk.path().join("RUN"));
+    let magnitudes = [
+        "1e-320",
+        "1e-310",
+        "1e-200",
+        "1e-100",
+        "1",
+        "1e20",
+        "1e100",
+        "1e155",
+        "1e300",
+        "1e308",
+        "1.7976931348623157e308",
+    ];
+    for magnitude in magnitudes {
+        let mut text = "separating,n0,n1,n2,n3,n4,n5,class\n".to_owned();
+        for row in 0_u64..60 {
+            let sign = if row % 2 == 0 { "" } else { "-" };
+            let noise: String = (0..6).map(|i| format!(",{}", (row * (37 + 10 * i) + 7 * i) % 101)).collect();
+            text += &format!("{sign}{magnitude}{noise},c{}\n", row % 2);
+        }
+        std::fs::write(&table, text).unwrap();
+        for scale in ["standard", "minmax", "none"] {
+            let words =
+                ["--splits", "2", "--stop", "1", "--method", "crfe", "--scale", scale, "--quiet", "--force"];
+            let ran = finish(program().arg("run").arg(&table).args(words).arg("--out").arg(&run));
+            let value: f64 = magnitude.parse().unwrap();
+            if scale == "none" && value > 1e100 {
+                assert_eq!(ran.code, 3, "{magnitude}");
+                assert!(ran.stderr.contains("column 'separating'"), "{}", ran.stderr);
+                continue;
+            }
+            assert_eq!(ran.code, 0, "{magnitude} {scale}: {}", ran.stderr);
+            let selected = std::fs::read_to_string(run.join("selected.txt")).unwrap();
+            // Without scaling the model sees nothing in numbers that small.
+            if scale != "none" || value >= 1.0 {
+                assert_eq!(selected.trim_end(), "separating", "{magnitude} {scale}");
+            }
+        }
+    }
+}
+
+/// Far more rows than fit, in a file of a few kilobytes.
+#[test]
+fn a_table_that_does_not_fit_is_refused_in_a_sentence() {
+    use std::io::Write;
+    let desk = tempfile::tempdir().unwrap();
+    let file = desk.path().join("bomb.csv.gz");
+    let mut packed =
+        flate2::write::GzEncoder::new(std::fs::File::create(&file).unwrap(), flate2::Compression::fast());
+    packed.write_all(b"a,b,class\n").unwrap();
+    let rows = "1,2,c1\n1,2,c2\n".repeat(50_000);
+    (0..20).for_each(|_| packed.write_all(rows.as_bytes()).unwrap());
+    packed.finish().unwrap();
+    let ran = finish(program().arg("check").arg(&file).args(["--memory-limit", "40"]));
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("bomb.csv.gz: 3 columns and the first "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("or allow more with --memory-limit"), "{}", ran.stderr);
+    // 2,000,000 rows take less than 60 MB to read, and more to understand.
+    let ran = finish(program().arg("check").arg(&file).args(["--memory-limit", "90"]));
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("a matrix of 3 columns and 2000000 rows needs"), "{}", ran.stderr);
+    // The shell's own limit of address space, in kilobytes, is seen as well.
+    let script = "ulimit -v 420000; exec \"$0\" check \"$1\"";
+    let ran = finish(Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_crfe-tui")]).arg(&file));
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains(" of memory, and ") && ran.stderr.contains("are allowed"), "{}", ran.stderr);
 }
 
 #[test]

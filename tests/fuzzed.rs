@@ -88,6 +88,25 @@ fn turned(lines: &[Vec<String>]) -> Vec<Vec<String>> {
     (0..lines[0].len()).map(|column| lines.iter().map(|line| line[column].clone()).collect()).collect()
 }
 
+#[test]
+fn numbers_that_the_fuzzer_found_are_run_to_the_end() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fuzzed/magnitudes");
+    let desk = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(directory).unwrap() {
+        let outcome = any_bytes::magnitudes(desk.path(), &fs::read(entry.unwrap().path()).unwrap());
+        assert!(outcome.is_ok(), "{outcome:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn tables_of_any_magnitude_are_run_or_refused(bytes in prop::collection::vec(any::<u8>(), 2..250)) {
+        let desk = tempfile::tempdir().unwrap();
+        let _ = any_bytes::magnitudes(desk.path(), &bytes);
+    }
+}
+
 proptest! {
     #[test]
     fn any_cells_that_are_written_are_read(lines in lines(), delimiter in prop::sample::select(b",;\t|".to_vec())) {

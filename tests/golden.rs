@@ -1,5 +1,6 @@
-//! Elimination paths against numbers computed independently (tests/fixtures, METHOD.md sections 2 to 7).
+//! Elimination paths against numbers computed independently (tests/fixtures, docs/method.md sections 2 to 7).
 
+use crfe::analysis::Metric;
 use crfe::data::Unit;
 use crfe::evaluate::{ConformalSettings, Evaluator};
 use crfe::select::{Elimination, Method, Nonconformity, Removal, Score, Settings};
@@ -97,8 +98,9 @@ impl<'a> Judged<'a> {
             if gap > 0.0 && gap < 1e-9 {
                 continue;
             }
-            let named = evaluator.tally(conformal.view(), test.view(), &bias).metrics().named();
-            for (name, ours) in named {
+            let tally = evaluator.tally(conformal.view(), test.view(), &bias);
+            for metric in Metric::ALL {
+                let (name, ours) = (metric.key(), metric.value(&tally));
                 let key = match name {
                     "precision_macro" => "precision",
                     "recall_macro" => "recall",
@@ -135,7 +137,7 @@ fn check_path(table: &Table, split: &Value, method: Method, fixture: &Value, wha
     let means = floats(&fixture["beta_mean"]);
     let judged = Judged::new(table, split, &fixture["metrics"]);
     let (mut steps, mut metrics) = (0, 0);
-    while let Some(step) = path.next() {
+    while let Some(step) = path.next().transpose().unwrap() {
         assert!(step.convergence.converged, "{what} step {}: {:?}", step.t, step.convergence);
         if step.t == 0 {
             for class in 0..table.classes {
@@ -228,7 +230,7 @@ fn check_hinge(name: &str) {
                 &constant,
             )
             .unwrap();
-            let first = path.next().unwrap();
+            let first = path.next().unwrap().unwrap();
             assert!(first.convergence.converged, "{what}");
             for class in 0..table.classes {
                 let (w, _) = expected_model(expected, class, table.classes);
@@ -239,7 +241,7 @@ fn check_hinge(name: &str) {
             let mut left: Vec<usize> = (0..table.units.len()).collect();
             left.retain(|unit| !first.removed.contains(unit));
             while left.len() > 10 {
-                let step = path.next().unwrap();
+                let step = path.next().unwrap().unwrap();
                 assert!(step.convergence.converged, "{what} step {}", step.t);
                 left.retain(|unit| !step.removed.contains(unit));
             }
@@ -272,7 +274,7 @@ fn balanced_class_weights_agree() {
         let data = (train.0.view(), train.1.as_slice());
         let constant = vec![false; table.x.nrows()];
         let mut path = Elimination::new(settings, &table.units, data, data, &constant).unwrap();
-        assert!(path.next().unwrap().convergence.converged);
+        assert!(path.next().unwrap().unwrap().convergence.converged);
         for (row, (w, b)) in case["w"].as_array().unwrap().iter().zip(floats(&case["b"])).enumerate() {
             let class = if table.classes == 2 { 1 } else { row };
             assert_close(&path.model().weights(class).to_vec(), &floats(w), 1e-6, "w");

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crfe::analysis::{Answer, History};
 use crfe::data::Dataset;
-use crfe::history::History;
-use crfe::report::{Answer, TABLES, write_tables};
-use crfe::run::{
-    EventKind, Gate, Live, Plan, Records, RunDirectory, RunEvent, RunOptions, Shard, Source, TaskId, journals,
-};
+use crfe::record::{Live, Records, RunDirectory, Shard, Source, journals};
+use crfe::report::{TABLES, make_way, outputs, write_tables};
+use crfe::run::{EventKind, Gate, Permutations, Plan, RunEvent, RunOptions, TaskId};
 use crfe::select::{Method, StopRule};
 use ndarray::Array2;
 
@@ -24,7 +23,8 @@ fn plan(options: RunOptions) -> Arc<Plan> {
 }
 
 fn options(splits: usize) -> RunOptions {
-    let mut options = RunOptions::default();
+    let mut options =
+        RunOptions { validate: None, permutations: Permutations::Count(0), ..RunOptions::default() };
     options.split.splits = splits;
     options
 }
@@ -37,11 +37,19 @@ fn scratch() -> tempfile::TempDir {
 
 /// What the dashboard and `crfe-tui run` do; also how many tasks had to be computed.
 fn run(plan: &Arc<Plan>, directory: &Path, shard: Shard) -> (History, usize) {
+    let before = journals(directory).unwrap();
     let claimed = Arc::new(RunDirectory::claim(directory, shard).unwrap());
     let records = claimed.resume(plan, &TABLES).unwrap();
-    let before = journals(directory).unwrap();
     let (gate, tasks) = (Arc::new(Gate::default()), shard.share(&plan.tasks()));
-    let live = Live { plan: plan.clone(), gate, tasks, threads: 1, directory: Some(claimed), records };
+    let live = Live {
+        plan: plan.clone(),
+        gate,
+        tasks,
+        followups: Vec::new(),
+        threads: 1,
+        directory: Some(claimed),
+        records,
+    };
     let source = Source::engine(live);
     let mut history = History::default();
     source.events().iter().for_each(|event| history.apply(&event));
@@ -79,7 +87,7 @@ fn put(scratch: &Path, journal: &[u8]) -> PathBuf {
 fn read_all(directory: &Path) -> crfe::Result<(History, Vec<String>)> {
     let mut history = History::default();
     let Some(mut records) = Records::open(directory)? else { return Ok((history, Vec::new())) };
-    records.tell(|event| history.apply(&event))?;
+    records.replay(|event| history.apply(&event))?;
     Ok((history, records.notes()))
 }
 
@@ -156,6 +164,118 @@ fn settings_that_only_read_the_path_are_those_of_the_last_start() {
 }
 
 #[test]
+fn the_last_start_counts_whatever_the_clock_says() {
+    let (knee, two) = (plan(options(2)), plan(RunOptions { stop: StopRule::Size(2), ..options(2) }));
+    let scratch = scratch();
+    run(&knee, scratch.path(), Shard::WHOLE);
+    let journal = journals(scratch.path()).unwrap().remove(0);
+    // As if the clock had been far ahead.
+    fs::rename(journal, scratch.path().join("journal-1of1-ffffffffffffffff-1.jsonl")).unwrap();
+    let recorded = || Records::open(scratch.path()).unwrap().unwrap().info().spec.stop;
+    for plan in [&two, &knee, &two] {
+        let (_, redone) = run(plan, scratch.path(), Shard::WHOLE);
+        assert_eq!((redone, recorded()), (0, plan.info.spec.stop), "nothing to compute, and still recorded");
+    }
+    // A start that changes nothing leaves nothing behind.
+    let before = journals(scratch.path()).unwrap();
+    run(&two, scratch.path(), Shard::WHOLE);
+    assert_eq!(journals(scratch.path()).unwrap(), before);
+}
+
+#[test]
+fn somebody_elses_files_are_not_deleted_and_not_overwritten() {
+    let plan = plan(options(1));
+    let scratch = scratch();
+    let file = scratch.path().join("report.html");
+    fs::write(&file, "mine").unwrap();
+    let claimed = RunDirectory::claim(scratch.path(), Shard::WHOLE).unwrap();
+    let refused = [
+        claimed.resume(&plan, &outputs()).map(drop),
+        claimed.start_anew(&plan, &outputs()),
+        make_way(scratch.path(), &plan.info, &[]).map(drop),
+    ];
+    for outcome in refused {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.exit_code(), 5);
+        assert!(error.to_string().contains("holds a report.html that crfe-tui did not write"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(file).unwrap(), "mine");
+}
+
+#[test]
+fn starting_anew_can_be_cut_short_at_any_file() {
+    let plan = plan(options(1));
+    let scratch = scratch();
+    let (history, _) = run(&plan, scratch.path(), Shard::WHOLE);
+    tables(scratch.path(), &history, Some(&plan));
+    let claimed = RunDirectory::claim(scratch.path(), Shard::WHOLE).unwrap();
+    // A directory in the place of a file cannot be deleted: there it stops.
+    let last = scratch.path().join("summary.txt");
+    fs::remove_file(&last).unwrap();
+    fs::create_dir(&last).unwrap();
+    assert!(claimed.start_anew(&plan, &TABLES).is_err());
+    assert!(scratch.path().join("manifest.json").exists(), "it can still be known as ours");
+    fs::remove_dir(&last).unwrap();
+    claimed.start_anew(&plan, &TABLES).unwrap();
+    assert!(fs::read_dir(scratch.path()).unwrap().all(|entry| {
+        let name = entry.unwrap().file_name();
+        name.to_string_lossy().starts_with(".lock-")
+    }));
+}
+
+#[test]
+fn what_a_killed_packing_left_is_removed_and_packed_later() {
+    let plan = plan(options(1));
+    let scratch = scratch();
+    run(&plan, scratch.path(), Shard::WHOLE);
+    let journal = journals(scratch.path()).unwrap().remove(0);
+    let mut file = fs::OpenOptions::new().append(true).open(&journal).unwrap();
+    let line = b"{\"finished\":true}\n";
+    std::io::Write::write_all(&mut file, &line.repeat((17 << 20) / line.len())).unwrap();
+    let name = journal.file_name().unwrap().to_str().unwrap();
+    let left = [format!("{name}.gz.part"), format!(".{name}.gz.0123456789abcdef.part")];
+    left.iter().for_each(|left| fs::write(scratch.path().join(left), "half").unwrap());
+    let foreign = scratch.path().join(".journal-2of2-0-1.jsonl.gz.0123456789abcdef.part");
+    fs::write(&foreign, "another shard's").unwrap();
+    let claimed = RunDirectory::claim(scratch.path(), Shard::WHOLE).unwrap();
+    claimed.resume(&plan, &TABLES).unwrap();
+    claimed.compress();
+    assert!(left.iter().all(|left| !scratch.path().join(left).exists()) && foreign.exists());
+    assert!(!journal.exists() && scratch.path().join(format!("{name}.gz")).exists());
+    assert!(read_all(scratch.path()).unwrap().0.finished_tasks().count() == 2);
+}
+
+#[test]
+fn the_state_directory_is_the_users_own() {
+    use std::os::unix::fs::PermissionsExt;
+    let plan = plan(options(1));
+    let scratch = scratch();
+    let (parent, path) = (scratch.path().join("crfe-tui"), scratch.path().join("crfe-tui/1a2b"));
+    // One that an earlier version made for everybody.
+    fs::create_dir_all(&path).unwrap();
+    fs::set_permissions(&parent, fs::Permissions::from_mode(0o755)).unwrap();
+    let claimed = RunDirectory::claim_private(&path, Shard::WHOLE).unwrap();
+    claimed.resume(&plan, &TABLES).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&parent), mode(&path)), (0o700, 0o700));
+    let files: Vec<PathBuf> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() >= 3, "{files:?}");
+    files.iter().for_each(|file| assert_eq!(mode(file), 0o600, "{}", file.display()));
+}
+
+#[test]
+fn tasks_of_a_method_that_the_run_does_not_have_are_left_out() {
+    let (journal, _) = reference(&plan(options(2)));
+    let mut lines = lines(&journal);
+    lines[0] = lines[0].replacen("\"methods\":[\"crfe\",\"rfe\"]", "\"methods\":[\"crfe\"]", 1);
+    let scratch = scratch();
+    put(scratch.path(), &joined(&lines));
+    let (history, notes) = read_all(scratch.path()).unwrap();
+    assert_eq!(history.finished_tasks().count(), 2);
+    assert!(notes[0].contains("lines were not understood"), "{notes:?}");
+}
+
+#[test]
 fn another_run_is_refused_saying_what_differs() {
     let scratch = scratch();
     run(&plan(options(2)), scratch.path(), Shard::WHOLE);
@@ -168,8 +288,8 @@ fn another_run_is_refused_saying_what_differs() {
         "{text}"
     );
     assert_eq!(error.exit_code(), 5);
-    claimed.start_anew(&TABLES).unwrap();
-    assert!(claimed.resume(&other, &TABLES).unwrap().is_none());
+    claimed.start_anew(&other, &TABLES).unwrap();
+    assert!(claimed.check(&other, &TABLES).unwrap().is_none());
     drop(claimed);
 
     // Two runs in one directory are not merged.
@@ -194,7 +314,7 @@ fn a_second_writer_of_the_same_shard_is_refused() {
         "{text}"
     );
     let second = RunDirectory::claim(scratch.path(), shard(2)).unwrap();
-    let error = second.start_anew(&TABLES).unwrap_err();
+    let error = second.start_anew(&plan(options(1)), &TABLES).unwrap_err();
     assert!(error.to_string().contains("another shard"), "{error}");
     drop(first);
     RunDirectory::claim(scratch.path(), shard(1)).unwrap();
@@ -228,6 +348,10 @@ fn a_hostile_first_line_is_refused_with_a_sentence() {
             "its number of splits is impossible",
         ),
         (spoil("\"columns\":[0]", "\"columns\":[1000000000]"), "a column that does not exist"),
+        (
+            spoil("\"classes\":[\"a\"", &format!("\"classes\":[\"{}\"", "a".repeat(10 << 20))),
+            "a class has a label that is too long",
+        ),
         (spoil("\"lambda\":0.5", "\"lambda\":7"), "--lambda 7 is out of range"),
         (spoil("\"lambda\":0.5", "\"lambda\":NaN"), "not the start of a run"),
         (spoil("\"units\":[", "\"units\":1000000000,\"x\":["), "not the start of a run"),
@@ -429,7 +553,8 @@ fn a_finished_directory_is_told_split_by_split() {
     let events: Vec<RunEvent> = source.events().iter().collect();
     assert!(matches!(events[0].kind, EventKind::RunStarted(_)));
     assert!(matches!(events.last().unwrap().kind, EventKind::RunFinished));
-    assert!(events.iter().enumerate().all(|(i, event)| event.seq == i as u64));
+    let starts = events.iter().filter(|event| matches!(event.kind, EventKind::RunStarted(_)));
+    assert_eq!(starts.count(), 1, "the start comes once");
     let order: Vec<usize> = events.iter().filter_map(|event| event.task).map(|task| task.split).collect();
     assert!(order.is_sorted());
     let mut history = History::default();

@@ -64,7 +64,7 @@ fn walk(
     let constant = vec![false; units.len()];
     let mut path =
         Elimination::new(settings, &units, train.labelled(), selection.labelled(), &constant).unwrap();
-    while let Some(step) = path.next() {
+    while let Some(step) = path.next().transpose().unwrap() {
         assert!(step.convergence.converged, "step {}", step.t);
         visit(&step, &path);
     }
@@ -123,7 +123,7 @@ proptest! {
             (Table::draw(features, rows, classes, seed), Table::draw(features, rows, classes, !seed));
         let mut settings = Settings::new(Method::Crfe, classes);
         settings.measure.lambda = lambda;
-        // α by its definition, METHOD.md section 3.
+        // α by its definition, docs/method.md section 3.
         let total = |path: &Elimination<'_>, x: &Array2<f64>| -> f64 {
             let f = decisions(path.model(), x.view());
             let of_row = |(i, &y): (usize, &usize)| -> f64 {
@@ -203,7 +203,7 @@ fn gram_and_primal_routes_agree() {
             let fresh = Elimination::new(settings, &units, part.labelled(), chosen.labelled(), &constant)
                 .unwrap()
                 .next();
-            let removed: Vec<usize> = fresh.unwrap().removed.iter().map(|&j| present[j]).collect();
+            let removed: Vec<usize> = fresh.unwrap().unwrap().removed.iter().map(|&j| present[j]).collect();
             assert_eq!(removed, step.removed, "step {}", step.t);
         });
         assert_eq!(primal, rows - 1);

@@ -48,14 +48,14 @@ fn every_view_in_a_small_and_a_large_terminal() {
             ("4", "Where each rule stops"),
             ("5", "Notes, warnings"),
             ("1", "Ranking at"),
-            ("?", "halt or resume the play"),
+            ("?", "pause or resume playing"),
         ];
         for (key, landmark) in landmarks {
             terminal.press(key);
             terminal.until_text(landmark);
         }
         terminal.press("\x1b");
-        terminal.until("help is gone", |screen| !screen.contents().contains("halt or resume the play"));
+        terminal.until("help is gone", |screen| !screen.contents().contains("pause or resume playing"));
         terminal.press("\t");
         terminal.until_text("inefficiency");
         terminal.press("q");
@@ -93,7 +93,7 @@ fn the_engine_waits_steps_and_goes_on() {
     // The play, from here to the end by itself.
     terminal.press("++++ ");
     terminal.until_text("step 13/13, 1 left");
-    terminal.until_text("halted");
+    terminal.until_text("paused");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn what_if_find_zoom_and_a_feature() {
     terminal.press("\x1b[H");
     terminal.until_text("step 1/13");
     terminal.press("/chol\rd");
-    terminal.until_text("cholesterol goes at 13 features instead");
+    terminal.until_text("cholesterol is removed at 13 features instead");
     terminal.press("\x1b");
     terminal.until_text("Which splits keep it");
     terminal.press("p");
@@ -110,9 +110,9 @@ fn what_if_find_zoom_and_a_feature() {
     terminal.press("\x1b");
     terminal.until_text("Which splits keep it");
     terminal.press("\x1bd");
-    terminal.until_text("it goes here anyway");
+    terminal.until_text("this feature is removed here anyway");
     terminal.press("\x1b\r");
-    terminal.until_text("correlated twins");
+    terminal.until_text("correlated features");
     terminal.until_text("rank in each finished split");
     terminal.press("\x1b");
     terminal.until_text("Ranking at");
@@ -126,12 +126,21 @@ fn what_if_find_zoom_and_a_feature() {
 }
 
 #[test]
+fn keys_and_the_table_cannot_both_come_from_standard_input() {
+    for arguments in [&["-"][..], &["open", "RUN", "--data", "-"]] {
+        let mut terminal = Terminal::start(100, 30, arguments);
+        terminal.until_text("so the table cannot come from there");
+        assert_eq!(terminal.ended(), 2);
+    }
+}
+
+#[test]
 fn settings_are_checked_and_run_again() {
     let mut terminal = heart(100, 30);
     terminal.press("o");
-    terminal.until_text("enter runs again");
+    terminal.until_text("enter run, esc");
     terminal.press("x\r");
-    terminal.until_text("lambda: '0.5x' cannot be used");
+    terminal.until_text("lambda: '0.5x' is not valid");
     // One up from the top is the last line; splits is the seventh.
     terminal.press("\x7f\t\t\t\t\t\t\x7f2\r");
     terminal.until_text("DONE 4/4");
@@ -147,9 +156,14 @@ fn tables_and_views_are_written_where_it_says() {
     terminal.press("x\r");
     terminal.until_text("all tables are in");
     assert!(std::fs::read_to_string(out.join("metrics.csv")).unwrap().starts_with("method,split,n_features"));
+    // A link in its place is replaced, not followed.
+    let foreign = directory.path().join("foreign.txt");
+    std::fs::write(&foreign, "somebody's own").unwrap();
+    std::os::unix::fs::symlink(&foreign, out.join("metrics.txt")).unwrap();
     terminal.press("2xjj\r");
-    terminal.until_text("this view is in");
+    terminal.until_text("this view was saved as");
     assert!(std::fs::read_to_string(out.join("metrics.txt")).unwrap().contains("coverage, target 0.9"));
+    assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "somebody's own");
 }
 
 #[test]
@@ -163,7 +177,7 @@ fn any_size_and_back() {
     terminal.resize(30, 8);
     terminal.until_text("is too small");
     terminal.resize(120, 40);
-    terminal.until_text("what did it understand of my file?");
+    terminal.until_text("what was understood of my file?");
 }
 
 #[test]
@@ -220,14 +234,28 @@ fn ctrl_z_gives_the_shell_its_terminal_and_fg_comes_back() {
 
 #[test]
 fn a_closed_terminal_ends_it() {
-    let terminal = heart(80, 24);
-    println!("ended {:?} after the terminal was closed", terminal.hang_up());
+    assert_eq!(heart(80, 24).hang_up(), 129);
     // Also when the last key came with a resize.
     let mut terminal = heart(80, 24);
     terminal.press("2");
     terminal.until_text("inefficiency");
     terminal.resize(100, 30);
-    println!("ended {:?} after the terminal was closed", terminal.hang_up());
+    assert_eq!(terminal.hang_up(), 129);
+}
+
+#[test]
+fn signals_end_it_while_nobody_reads_the_terminal() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
+        // A frame of this size does not fit into what a terminal keeps for its reader.
+        let mut terminal = heart(300, 100);
+        terminal.stop_reading();
+        terminal.press("5");
+        terminal.settle();
+        terminal.signal(signal);
+        assert_eq!(terminal.exit_code(), code);
+        terminal.read_on();
+        assert_eq!(terminal.ended(), code);
+    }
 }
 
 #[test]
@@ -318,7 +346,7 @@ fn a_run_that_is_refused_leaves_no_screen() {
     let mut again = wide(&[&HEART[..3], &["--out", out]].concat());
     again.until_text("DONE 6/6");
     again.press("o");
-    again.until_text("enter runs again");
+    again.until_text("enter run, esc");
     again.press("\x7f\x7f\x7f0.3\r");
     again.until_text("FAILED");
     again.press("q");
@@ -377,20 +405,21 @@ fn exports_are_as_shown_and_never_mixed() {
     terminal.press("4<<<<");
     terminal.until_text("k = 3 ");
     terminal.press("x");
-    terminal.until_text("with k = 3, window = 0.4, as slid");
+    terminal.until_text("with k = 3, window = 0.4, as set here");
     terminal.press("\r");
     terminal.until_text("report.html are in crfe-export-heart");
     assert!(read("crfe-export-heart/manifest.json").contains("\"sigma\": 3.0"));
     assert_ne!(read("crfe-export-heart/report.html"), page);
     terminal.press("3xjj\r");
-    terminal.until_text("this view is in crfe-export-heart/consistency.txt");
+    terminal.until_text("this view was saved as crfe-export-heart/consistency.txt");
     let text = read("crfe-export-heart/consistency.txt");
     assert!(text.contains('░') || text.contains('▒') || text.contains('▓'), "{text}");
     // Another run goes to the same directory: what is of the first one goes.
     let mut terminal = start("dermatology.csv", &["--out", "crfe-export-heart"]);
     terminal.until_text("DONE 4/4");
     terminal.press("x\r");
-    terminal.until_text("all tables are in crfe-export-heart; files of another run there were deleted");
+    terminal
+        .until_text("all tables are in crfe-export-heart; files of an earlier export there were replaced");
     assert!(read("crfe-export-heart/manifest.json").contains("dermatology"));
     for gone in ["report.html", "consistency.txt", "figures"] {
         assert!(!directory.path().join("crfe-export-heart").join(gone).exists(), "{gone}");
@@ -407,7 +436,7 @@ fn without_a_terminal_it_names_run() {
 #[test]
 fn idle_means_idle() {
     let mut terminal = heart(160, 48);
-    terminal.until_text("halted");
+    terminal.until_text("paused");
     terminal.settle();
     let before = (terminal.wake_ups(), terminal.traffic().bytes);
     terminal.silence(Duration::from_secs(5));
@@ -422,7 +451,7 @@ fn no_more_frames_than_asked_for() {
     let arguments = ["data/dermatology.csv", "--splits", "6", "--fps", "5", "--speed", "20", "--no-journal"];
     let terminal = Terminal::start(160, 48, &arguments);
     terminal.until_text("DONE 12/12");
-    terminal.until_text("halted");
+    terminal.until_text("paused");
     let (frames, seconds) = (terminal.traffic().frames, start.elapsed().as_secs_f64());
     assert!(frames >= 2 && frames as f64 <= 5.0 * seconds + 2.0, "{frames} frames in {seconds} s");
 }
@@ -514,5 +543,5 @@ fn speed_and_keys_as_configured() {
     std::fs::write(&config, "[keys]\nquit = 'n'\n").unwrap();
     let mut terminal = Terminal::start_with(200, 30, terminal::PROGRAM, &HEART, &[("CRFE_CONFIG", path)]);
     assert_eq!(terminal.ended(), 2);
-    terminal.until_text("'step' and 'quit' would have a key in common");
+    terminal.until_text("'step' and 'quit' would share a key");
 }

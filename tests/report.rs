@@ -196,6 +196,105 @@ fn a_short_and_narrow_run_has_figures_too() {
     }
 }
 
+/// Where the guarantee is void there is no band of a valid split to compare coverage with, in no file.
+#[test]
+fn the_band_of_coverage_is_shown_only_where_coverage_is_guaranteed() {
+    let desk = tempfile::tempdir().unwrap();
+    for (name, options, has_band) in [
+        ("strict", "--splits 2", true),
+        ("shared", "--splits 2 --calibration shared", false),
+        ("by_class", "--splits 2 --calibration shared --mondrian", false),
+    ] {
+        let run = desk.path().join(name);
+        run_into(&run, "data/heart.csv", &format!("--quiet {options}"));
+        let read = |file: &str| std::fs::read_to_string(run.join(file)).unwrap();
+        for (table, column) in [("metrics.csv", "coverage_lo"), ("per_class.csv", "coverage_hi")] {
+            let text = read(table);
+            let mut reader = csv::Reader::from_reader(text.as_bytes());
+            let place = reader.headers().unwrap().iter().position(|name| name == column).unwrap();
+            let filled = reader.records().filter(|row| !row.as_ref().unwrap()[place].is_empty()).count();
+            assert_eq!(filled > 0, has_band && table == "metrics.csv", "{name}: {table}");
+        }
+        let summary: serde_json::Value = serde_json::from_str(&read("summary.json")).unwrap();
+        assert_eq!(summary["methods"][0]["achieved"]["coverage_band"].is_array(), has_band, "{name}");
+        for file in ["report.html", "summary.txt"] {
+            assert_eq!(read(file).contains("95 % band of"), has_band, "{name}: {file}");
+        }
+        // The band lies behind the curves as one grey area; the others have their curve's colour.
+        let figure = read("figures/conformal.svg");
+        let document = Document::parse(&figure).unwrap();
+        let grey = document.descendants().filter(|node| {
+            node.has_tag_name(("http://www.w3.org/2000/svg", "polygon"))
+                && node.attribute("fill") == Some("#707070")
+        });
+        assert_eq!(grey.count(), if has_band { 2 } else { 0 }, "{name}");
+    }
+}
+
+/// The sets and p-values of every test row give the coverage, set sizes and certainty that metrics.csv has at the chosen size.
+#[test]
+fn predictions_give_the_metrics_of_the_chosen_size() {
+    let desk = tempfile::tempdir().unwrap();
+    let run = desk.path().join("RUN");
+    run_into(&run, "data/dermatology.csv", "--quiet --splits 3 --method crfe,rfe");
+    let summary: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(run.join("summary.json")).unwrap()).unwrap();
+    let chosen = |method: &str| -> String {
+        let methods = summary["methods"].as_array().unwrap();
+        methods.iter().find(|own| own["method"] == method).unwrap()["chosen"]["size"].to_string()
+    };
+    let classes: Vec<&str> =
+        summary["classes"].as_array().unwrap().iter().map(|c| c.as_str().unwrap()).collect();
+    #[derive(Default)]
+    struct Counted {
+        rows: f64,
+        covered: f64,
+        labels: f64,
+        certain: f64,
+        p_sum: f64,
+    }
+    let mut counted = BTreeMap::<(String, String), Counted>::new();
+    let mut table = csv::Reader::from_path(run.join("predictions.csv")).unwrap();
+    for row in table.records() {
+        let row = row.unwrap();
+        let set: Vec<&str> = row[5].split(';').filter(|label| !label.is_empty()).collect();
+        let p: Vec<f64> = row.iter().skip(6).map(|p| p.parse().unwrap()).collect();
+        let expected: Vec<&str> =
+            classes.iter().zip(&p).filter(|(_, p)| **p > 0.1).map(|(&class, _)| class).collect();
+        assert_eq!(set, expected, "the set holds the labels whose p-value is above ε");
+        let own = counted.entry((row[0].to_owned(), row[1].to_owned())).or_default();
+        let covered = set.contains(&&row[4]);
+        own.rows += 1.0;
+        own.covered += f64::from(covered);
+        own.labels += set.len() as f64;
+        own.certain += f64::from(covered && set.len() == 1);
+        own.p_sum += p.iter().sum::<f64>();
+    }
+    assert_eq!(counted.len(), 6, "two methods, three splits");
+    let mut table = csv::Reader::from_path(run.join("metrics.csv")).unwrap();
+    let header = table.headers().unwrap().clone();
+    let column = |name: &str| header.iter().position(|own| own == name).unwrap();
+    let mut compared = 0;
+    for row in table.records() {
+        let row = row.unwrap();
+        if row[2] != chosen(&row[0]) {
+            continue;
+        }
+        let own = &counted[&(row[0].to_owned(), row[1].to_owned())];
+        for (name, sum) in [
+            ("coverage", own.covered),
+            ("inefficiency", own.labels),
+            ("certainty", own.certain),
+            ("s_score", own.p_sum),
+        ] {
+            let value: f64 = row[column(name)].parse().unwrap();
+            assert!((value - sum / own.rows).abs() < 1e-12, "{name}: {value}, {}", sum / own.rows);
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 6 * 4);
+}
+
 #[test]
 fn the_shell_gets_completions_pages_and_a_configuration() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

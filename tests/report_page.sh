@@ -33,4 +33,5 @@ if [ -z "$python" ]; then
     echo "SKIPPED: the path was not repeated with scikit-learn, which cannot be installed here" >&2
 else
     OMP_NUM_THREADS=1 "$python" "$scratch/RUN/reproduce.py" data/dermatology.csv
+    "$python" tests/reproduce.py "$program"
 fi

@@ -5,11 +5,15 @@
 
 mod stage;
 
-use crfe::run::{EventKind, Forced, RunEvent, RunOptions, TaskId, branch, inspect, portrait};
+use crfe::run::{Betas, EventKind, Forced, RunEvent, RunOptions, TaskId, branch, inspect, portrait};
 use crfe::select::Method;
-use crfe::tui::{Action, App, Depth, Effect, Keymap, Message, Overlay, Phase, Prompt, Theme, View, panels};
+use crfe::tui::{
+    Action, App, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap, LinePrompt, Message,
+    Overlay, Prompt, QuitQuestion, Theme, View, panels,
+};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
+use ratatui::layout::Rect;
 use stage::{DARK, Run, dump, picture, row, splits};
 use unicode_width::UnicodeWidthStr;
 
@@ -80,7 +84,7 @@ fn every_palette_and_ascii() {
         ("ascii", theme(Depth::None, false, true)),
     ];
     for (name, theme) in palettes {
-        app.theme = theme;
+        app.set_theme(theme);
         for view in [View::Explore, View::Consistency] {
             app.update(Action::Show(view));
             let name = format!("palette_{name}_{}", view.name().to_lowercase());
@@ -101,51 +105,52 @@ fn what_stands_in_front() {
     insta::assert_snapshot!("help", dump(&picture(&mut app, 90, 66).0));
     act(&mut app, &run, &[Action::Back, Action::Options]);
     insta::assert_snapshot!("options", dump(&picture(&mut app, 90, 24).0));
-    app.overlay = Overlay::Quit;
+    app.set_overlay(Some(Overlay::Quit(QuitQuestion)));
     insta::assert_snapshot!("quit", dump(&picture(&mut app, 80, 24).0));
-    app.overlay = Overlay::None;
+    app.set_overlay(None);
     act(&mut app, &run, &[Action::Show(View::Metrics), Action::PerClass]);
     insta::assert_snapshot!("per_class", dump(&picture(&mut app, 100, 30).0));
 }
 
 /// Every overlay and every zoom, over every view.
 fn each_state(app: &mut App, mut look: impl FnMut(&mut App)) {
-    let spec = app.spec.clone();
+    let spec = app.spec().clone();
     for view in View::ALL {
         app.update(Action::Show(view));
         for zoom in std::iter::once(None).chain((0..panels(view).len()).map(Some)) {
-            app.zoom = zoom;
+            app.set_zoom(zoom);
             look(app);
         }
-        app.zoom = None;
+        app.set_zoom(None);
     }
-    app.per_class = true;
-    app.view = View::Metrics;
+    app.update(Action::Show(View::Metrics));
+    app.update(Action::PerClass);
     look(app);
-    app.per_class = false;
-    app.view = View::Explore;
+    app.update(Action::PerClass);
+    app.update(Action::Show(View::Explore));
     app.update(Action::Options);
-    let options = app.overlay.clone();
+    let options = app.overlay().unwrap().clone();
     let overlays = [
-        Overlay::Help(0),
-        Overlay::Help(1000),
-        Overlay::Feature(0, 0),
-        Overlay::Feature(0, 1000),
-        Overlay::Prompt(Prompt::Find, "long ".repeat(40)),
-        Overlay::Prompt(Prompt::GoTo, String::new()),
+        Overlay::Help(HelpPage::default()),
+        Overlay::Help(HelpPage::at(1000)),
+        Overlay::Feature(FeaturePage::of(0)),
+        Overlay::Feature(FeaturePage::of(0).at(1000)),
+        Overlay::Prompt(LinePrompt::new(Prompt::Find, "long ".repeat(40))),
+        Overlay::Prompt(LinePrompt::new(Prompt::GoTo, "")),
         options,
-        Overlay::Export(2),
-        Overlay::Quit,
+        Overlay::Export(ExportMenu::with(Export::View)),
+        Overlay::Quit(QuitQuestion),
     ];
     for overlay in overlays {
-        app.overlay = overlay;
+        app.set_overlay(Some(overlay));
         look(app);
     }
-    app.overlay = Overlay::None;
-    app.status = Some("many words ".repeat(30));
+    app.set_overlay(None);
+    app.say("many words ".repeat(30));
     look(app);
-    app.status = None;
-    assert_eq!(app.spec, spec);
+    app.update(Action::Help);
+    app.update(Action::Back);
+    assert_eq!(*app.spec(), spec);
 }
 
 #[test]
@@ -154,12 +159,29 @@ fn every_size_can_be_drawn() {
     act(&mut done, &run, &[Action::Down, Action::Open, Action::Back, Action::WhatIfKept]);
     let mut loading = run.ready(DARK);
     let mut failed = run.ready(DARK);
-    failed.phase = Phase::Failed("the file is empty; give a CSV file with a header and rows".into());
+    failed.tell(Message::Failed(
+        crfe::Error::data("the file is empty").remedy("give a CSV file with a header and rows"),
+    ));
     for width in 1..=60 {
         for height in 1..=30 {
-            each_state(&mut done, |app| drop(picture(app, width, height)));
-            picture(&mut loading, width, height);
-            picture(&mut failed, width, height);
+            each_state(&mut done, |app| {
+                let (buffer, hits) = picture(app, width, height);
+                holds_together(app);
+                let inside = |area: &Rect| buffer.area.intersection(*area) == *area;
+                assert!(hits.iter().all(|(area, _)| inside(area)), "{width}×{height}: {hits:?}");
+                let steps = app.steps();
+                let known = |hit: &Hit| match *hit {
+                    Hit::Tab(_) => true,
+                    Hit::Unit(unit) => unit < app.info().unwrap().units.len(),
+                    Hit::Step(step) => step < steps,
+                    Hit::Panel(panel) => panel < panels(app.view()).len(),
+                };
+                assert!(hits.iter().all(|(_, hit)| known(hit)), "{width}×{height}: {hits:?}");
+            });
+            for app in [&mut loading, &mut failed] {
+                picture(app, width, height);
+                holds_together(app);
+            }
         }
     }
 }
@@ -170,13 +192,13 @@ fn ascii_means_ascii() {
     act(&mut app, &run, &[Action::Down, Action::Open, Action::Back, Action::WhatIfRemoved]);
     let mut hostile = hostile_run().watched(DARK);
     for app in [&mut app, &mut hostile] {
-        app.theme = Theme { depth: Depth::Sixteen, light: false, ascii: true };
+        app.set_theme(Theme { depth: Depth::Sixteen, light: false, ascii: true });
         each_state(app, |app| {
             for (width, height) in [(120, 40), (60, 20), (30, 8)] {
                 let (buffer, _) = picture(app, width, height);
                 let foreign: Vec<&str> =
                     buffer.content.iter().map(|cell| cell.symbol()).filter(|s| !s.is_ascii()).collect();
-                assert!(foreign.is_empty(), "{:?} {:?}: {foreign:?}", app.view, app.overlay);
+                assert!(foreign.is_empty(), "{:?} {:?}: {foreign:?}", app.view(), app.overlay());
             }
         });
     }
@@ -205,11 +227,11 @@ fn hostile_run() -> Run {
 #[test]
 fn hostile_names_are_harmless_and_aligned() {
     let run = hostile_run();
-    let mut app = run.watched(DARK);
-    app.data = "evil\u{1b}[2J\u{202e}.csv".into();
+    let mut app = run.unread("evil\u{1b}[2J\u{202e}.csv", DARK);
+    app.tell(Message::Ready(run.plan.clone()));
+    run.tell_all(&mut app);
     app.scrub(3);
     act(&mut app, &run, &[Action::Down, Action::Open, Action::Back, Action::WhatIfRemoved]);
-    app.status = None;
     each_state(&mut app, |app| {
         for (width, height) in [(130, 40), (80, 24), (45, 14)] {
             let (buffer, _) = picture(app, width, height);
@@ -225,7 +247,7 @@ fn hostile_names_are_harmless_and_aligned() {
                     assert!(x + own <= width, "a wide character is cut at the edge");
                     x += own;
                 }
-                if app.overlay == Overlay::None && app.zoom == Some(0) && app.view == View::Explore {
+                if app.overlay().is_none() && app.zoom() == Some(0) && app.view() == View::Explore {
                     let line = row(&buffer, y);
                     if line.starts_with('│') {
                         edges.push(buffer[(width - 1, y)].symbol().to_owned());
@@ -325,7 +347,7 @@ fn a_file_that_cannot_be_used_is_a_sentence() {
     app.tell(Message::Failed(error));
     let text = dump(&picture(&mut app, 80, 24).0);
     assert!(text.contains("no.csv: there is no such file; check the path"), "{text}");
-    assert!(text.contains("o changes the settings, q quits"), "{text}");
+    assert!(text.contains("Press o to change the settings, q to quit"), "{text}");
     assert_eq!(app.update(Action::Quit), [Effect::Quit]);
 }
 
@@ -334,10 +356,10 @@ fn alt_is_esc_and_the_key() {
     let (_, mut app) = heart();
     app.update(Action::Help);
     app.key(KeyEvent::new(KeyCode::Char('2'), KeyModifiers::ALT));
-    assert_eq!((app.overlay.clone(), app.view), (Overlay::None, View::Metrics));
+    assert_eq!((app.overlay().cloned(), app.view()), (None, View::Metrics));
     app.update(Action::Find);
     app.key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::ALT));
-    assert_eq!((app.overlay, app.zoom), (Overlay::None, Some(0)));
+    assert_eq!((app.overlay(), app.zoom()), (None, Some(0)));
 }
 
 #[test]
@@ -379,17 +401,17 @@ fn clicks_go_where_they_point() {
         app.mouse(MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE }, &hits);
     };
     click(&mut app, "3 Consistency");
-    assert_eq!(app.view, View::Consistency);
+    assert_eq!(app.view(), View::Consistency);
     click(&mut app, "1 Explore");
     click(&mut app, "cholesterol");
-    assert_eq!(app.info().unwrap().units[app.selected.unwrap()].name, "cholesterol");
+    assert_eq!(app.info().unwrap().units[app.selected().unwrap()].name, "cholesterol");
     click(&mut app, "Ranking at");
-    assert_eq!(app.zoom, Some(0));
+    assert_eq!(app.zoom(), Some(0));
     click(&mut app, "━");
-    assert_eq!(app.cursor, 0);
+    assert_eq!(app.cursor(), 0);
     app.update(Action::Help);
     click(&mut app, "Keys");
-    assert_eq!(app.overlay, Overlay::None);
+    assert_eq!(app.overlay(), None);
 }
 
 #[test]
@@ -437,23 +459,23 @@ fn a_selected_feature_that_goes_is_let_go_of() {
     let now = |app: &mut App| dump(&picture(app, 80, 24).0).contains("▶ now");
     // The one that goes next is chosen by hand.
     act(&mut app, &run, &[Action::Down]);
-    let chosen = app.selected.unwrap();
+    let chosen = app.selected().unwrap();
     let gone = app.trace().unwrap().removed_at(chosen).unwrap();
     app.scrub(gone);
-    assert_eq!(app.selected, Some(chosen), "it is still there");
+    assert_eq!(app.selected(), Some(chosen), "it is still there");
     app.scrub(gone + 1);
-    assert_eq!(app.selected, None);
+    assert_eq!(app.selected(), None);
     assert!(now(&mut app));
     // One that has gone can be looked at while time stands still.
     act(&mut app, &run, &[Action::PageDown, Action::PageDown]);
-    assert!(app.selected.is_some());
+    assert!(app.selected().is_some());
     app.go_to_size(3);
     assert!(now(&mut app));
     // A survivor stays selected.
     let survivor = *app.trace().unwrap().order().last().unwrap();
-    app.selected = Some(survivor);
+    app.select(survivor);
     app.scrub(usize::MAX);
-    assert_eq!(app.selected, Some(survivor));
+    assert_eq!(app.selected(), Some(survivor));
 }
 
 #[test]
@@ -462,21 +484,21 @@ fn what_cannot_be_done_says_why() {
     app.scrub(usize::MAX);
     for action in [Action::Open, Action::WhatIfRemoved, Action::WhatIfKept] {
         act(&mut app, &run, &[action]);
-        let why = app.status.clone().unwrap_or_default();
-        assert!(why.starts_with("nothing goes at the last step"), "{action:?}: {why}");
+        let why = app.status().unwrap_or_default().to_owned();
+        assert!(why.starts_with("nothing is removed at the last step"), "{action:?}: {why}");
     }
     app.scrub(0);
     act(&mut app, &run, &[Action::WhatIfRemoved]);
     assert!(
-        app.status.as_deref().is_some_and(|why| why.starts_with("it goes here anyway")),
+        app.status().is_some_and(|why| why.starts_with("this feature is removed here anyway")),
         "{:?}",
-        app.status
+        app.status()
     );
-    assert_eq!(app.branch, None);
+    assert_eq!(app.branch(), None);
     app.submit(Prompt::GoTo, "99");
-    assert_eq!(app.status.as_deref(), Some("the path begins with 13 features"));
+    assert_eq!(app.status(), Some("the path begins with 13 features"));
     app.submit(Prompt::GoTo, "0");
-    assert_eq!(app.status.as_deref(), Some("the path ends with 1 feature"));
+    assert_eq!(app.status(), Some("the path ends with 1 feature"));
 }
 
 #[test]
@@ -493,28 +515,62 @@ fn the_answer_follows_the_rule_and_can_be_copied() {
     for _ in 0..9 {
         app.update(Action::SigmaDown);
         picture(&mut app, 160, 48);
-        let Some(size) = app.derived.answer.as_ref().unwrap().chosen.size else { continue };
+        let Some(size) = app.derived().facts.answer.as_ref().unwrap().chosen.size else { continue };
         let names = copied(&mut app);
         assert_eq!(names.len(), size);
         lengths.push(size);
-        let status = app.status.clone().unwrap();
-        assert!(status.starts_with(&format!("copied {size} feature")), "{status}");
+        let status = app.status().unwrap().to_owned();
+        assert!(status.starts_with(&format!("sent {size} feature")), "{status}");
         let text = dump(&picture(&mut app, 160, 48).0);
         assert!(
             text.contains(&format!("Answer by β rule, {size} feature")) && text.contains(&names[0]),
             "{text}"
         );
         // What is written is the same answer.
-        let history = app.history.under(app.rule).unwrap();
-        let answer = crfe::report::Answer::new(&history).unwrap();
+        let history = app.history().under(app.rule()).unwrap();
+        let answer = crfe::analysis::Answer::new(&history).unwrap();
         assert_eq!(answer.selected().iter().map(|feature| feature.name.clone()).collect::<Vec<_>>(), names);
         // And the trace is as if the run had been told so from the start.
-        let options = RunOptions { beta_rule: app.rule, ..run.plan.info.spec.clone().into() };
+        let options = RunOptions { beta_rule: app.rule(), ..run.plan.info.spec.clone().into() };
         let own = Run::of(run.plan.data.clone(), options.check().unwrap()).watched(DARK);
-        assert_eq!(history.trace(app.focus), own.history.trace(app.focus));
+        assert_eq!(history.trace(app.focus()), own.history().trace(app.focus()));
     }
     lengths.dedup();
     assert!(lengths.len() > 1, "the answer follows k: {lengths:?}");
+}
+
+/// Slid to another k and ψ, the panel of mean β is that of a run told so from the start: the threshold, and where the rule fires.
+#[test]
+fn the_threshold_follows_k_and_the_window() {
+    let options = RunOptions { stop: "beta".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
+    let run = Run::of_file("dermatology.csv", options);
+    let mut app = run.watched(DARK);
+    for action in
+        [Action::WindowDown, Action::WindowDown, Action::WindowDown, Action::SigmaDown, Action::SigmaDown]
+    {
+        app.update(action);
+    }
+    assert_ne!(app.rule().window, app.spec().beta_rule.window);
+    assert_ne!(app.rule().sigma, app.spec().beta_rule.sigma);
+    let options = RunOptions { beta_rule: app.rule(), ..run.plan.info.spec.clone().into() };
+    let mut own = Run::of(run.plan.data.clone(), options.check().unwrap()).watched(DARK);
+    for app in [&mut app, &mut own] {
+        app.update(Action::Show(View::Explore));
+        app.set_zoom(Some(1));
+    }
+    let mut fires = 0;
+    for step in 0..own.trace().unwrap().steps().len() {
+        app.scrub(step);
+        own.scrub(step);
+        let here = dump(&picture(&mut app, 100, 16).0);
+        assert_eq!(here, dump(&picture(&mut own, 100, 16).0), "the line at step {step}");
+        fires += usize::from(here.contains(": fires"));
+        if step % 8 == 0 {
+            let curves = dump(&picture(&mut app, 160, 48).0);
+            assert_eq!(curves, dump(&picture(&mut own, 160, 48).0), "the curves at step {step}");
+        }
+    }
+    assert!(fires > 0, "the rule fires somewhere");
 }
 
 #[test]
@@ -526,15 +582,16 @@ fn unknown_betas_say_why() {
     let mut app = run.watched(DARK);
     app.tick();
     let title = |app: &mut App| row(&picture(app, 80, 24).0, 2);
-    assert!(title(&mut app).contains("; · when halted"), "{}", title(&mut app));
+    assert!(title(&mut app).contains("(pause for all β)"), "{}", title(&mut app));
     app.update(Action::TogglePlay);
-    assert!(title(&mut app).contains("; · computing …"), "{}", title(&mut app));
+    assert!(title(&mut app).contains("(computing …)"), "{}", title(&mut app));
     let wanted = app.wanted();
     carry_out(&mut app, &run, wanted.into_iter().collect());
     assert!(title(&mut app).contains("Ranking at 700 features, by β"), "{}", title(&mut app));
-    app.plan = None;
+    let mut app = run.unread("data/table.csv", DARK);
+    run.tell_all(&mut app);
     app.scrub(2);
-    assert!(title(&mut app).contains("; · not recorded"), "{}", title(&mut app));
+    assert!(title(&mut app).contains("(others not recorded)"), "{}", title(&mut app));
 }
 
 #[test]
@@ -555,8 +612,8 @@ fn curves_differ_without_colours_as_the_legend_says() {
     let (_, mut app) = heart();
     app.update(Action::Show(View::Consistency));
     for (ascii, sample) in [(false, ["─j─", "─w─", "─n─"]), (true, ["jjj", "www", "nnn"])] {
-        app.theme = Theme { depth: Depth::None, light: false, ascii };
-        app.zoom = Some(2);
+        app.set_theme(Theme { depth: Depth::None, light: false, ascii });
+        app.set_zoom(Some(2));
         let text = dump(&picture(&mut app, 100, 30).0);
         let picture = text.lines().take(30).collect::<Vec<_>>().join("\n");
         let (plot, legend) = picture.split_once("features").unwrap();
@@ -566,32 +623,32 @@ fn curves_differ_without_colours_as_the_legend_says() {
             assert!(plot.lines().skip(3).any(|line| line.contains(mark)), "{mark}\n{picture}");
         }
     }
-    app.zoom = None;
+    app.set_zoom(None);
     for (theme, full) in [
         (DARK, "(bright: best)"),
         (Theme { light: true, ..DARK }, "(dark: best)"),
         (Theme { depth: Depth::None, ..DARK }, "(█: best)"),
         (Theme { depth: Depth::Sixteen, ascii: true, ..DARK }, "(#: best)"),
     ] {
-        app.theme = theme;
+        app.set_theme(theme);
         assert!(row(&picture(&mut app, 100, 30).0, 2).contains(full), "{full}");
     }
 }
 
 #[test]
 fn words_follow_the_keymap() {
-    let (_, app) = heart();
+    let (_, mut app) = heart();
     let mut keymap = Keymap::default();
     keymap
         .rebind(&[("quit".into(), vec!["Q".into()]), ("what_if_removed".into(), vec!["D".into()])])
         .unwrap();
-    let mut app = App { keymap, ..app };
+    app.set_keymap(keymap);
     assert!(row(&picture(&mut app, 120, 24).0, 23).contains("Q quit"));
-    app.zoom = Some(3);
-    assert!(dump(&picture(&mut app, 120, 24).0).contains("D lets it go now"));
+    app.set_zoom(Some(3));
+    assert!(dump(&picture(&mut app, 120, 24).0).contains("D removes it now"));
 }
 
-/// The table of the README, once it has one.
+/// The table of docs/guide.md.
 #[test]
 fn the_key_table_is_the_keymap() {
     let keymap = Keymap::default();
@@ -604,8 +661,65 @@ fn the_key_table_is_the_keymap() {
         let keys: Vec<String> = binding.keys.iter().map(|key| format!("`{}`", key.name())).collect();
         table += &format!("| {title} | {} | {} |\n", keys.join(" "), binding.words);
     }
-    let readme = std::fs::read_to_string("README.md").unwrap();
-    assert!(!readme.contains("### Keys\n") || readme.contains(&table), "write this into README.md:\n{table}");
+    let guide = std::fs::read_to_string("docs/guide.md").unwrap();
+    assert!(guide.contains(&format!("\n\n{table}\n")), "write this into docs/guide.md:\n{table}");
+}
+
+#[test]
+fn a_closer_look_agrees_with_the_path() {
+    let (run, app) = heart();
+    for task in run.plan.tasks() {
+        let trace = app.history().trace(task).unwrap();
+        let mut present: Vec<usize> = (0..run.plan.data.units.len()).collect();
+        for step in trace.steps() {
+            let found = inspect(&run.plan, task.split, &present).unwrap();
+            let Some(Betas::Whole(recorded)) = &step.beta else { panic!("a short path keeps every β") };
+            assert_eq!(found.units, present);
+            assert_eq!(found.beta.len(), recorded.len());
+            for ((&beta, &recorded), parts) in found.beta.iter().zip(recorded).zip(&found.by_class) {
+                // It is recorded with four digits.
+                assert!((beta - f64::from(recorded)).abs() <= 5.01e-4 * beta.abs(), "{beta} {recorded}");
+                let scale = parts.iter().fold(1.0, |scale: f64, part| scale.max(part.abs()));
+                assert!((beta - parts.iter().sum::<f64>()).abs() < 1e-12 * scale);
+            }
+            // What decides is recorded in full.
+            let close = |a: f64, b: f64| (a - b).abs() < 1e-8 * a.abs().max(1.0);
+            assert!(close(found.beta.iter().sum::<f64>() / found.beta.len() as f64, step.beta_mean));
+            if let (Method::Crfe, [unit], Some(criterion)) =
+                (task.method, step.removed.as_slice(), step.criterion)
+            {
+                let beta = found.beta[present.binary_search(unit).unwrap()];
+                assert!(close(beta, criterion), "{beta} {criterion}");
+                assert!(found.beta.iter().all(|&other| other <= beta + 1e-8), "it has the highest β");
+            }
+            present.retain(|unit| !step.removed.contains(unit));
+        }
+    }
+}
+
+#[test]
+fn what_happens_anyway_is_no_other_path() {
+    let (run, app) = heart();
+    for task in run.plan.tasks() {
+        let trace = app.history().trace(task).unwrap();
+        let all: Vec<usize> = (0..run.plan.data.units.len()).collect();
+        let survivor = *trace.order().last().unwrap();
+        let first = trace.steps()[0].removed[0];
+        // Two things that happen anyway: the survivor stays, and the first one goes.
+        for (forced, rest) in [(Forced::Kept(survivor), 0), (Forced::Removed(first), 1)] {
+            let branch = branch(&run.plan, task, &all, forced).unwrap();
+            assert_eq!(branch.steps.len(), trace.steps().len() - rest);
+            for (other, step) in branch.steps.iter().zip(&trace.steps()[rest..]) {
+                assert_eq!((other.size, other.removed), (step.size, step.removed.first().copied()));
+                assert_eq!(other.tally, step.tally);
+                assert!((other.beta_mean - step.beta_mean).abs() < 1e-8 * step.beta_mean.abs().max(1.0));
+            }
+        }
+        // And one that does not.
+        let other = branch(&run.plan, task, &all, Forced::Removed(survivor)).unwrap();
+        assert!(other.steps.iter().all(|step| step.removed != Some(survivor)));
+        assert_eq!(other.steps[0].size, all.len() - 1);
+    }
 }
 
 #[test]
@@ -615,7 +729,7 @@ fn typing_finds_and_goes() {
     typed(&mut app, "CHOLX");
     app.key(KeyEvent::from(KeyCode::Backspace));
     app.key(KeyEvent::from(KeyCode::Enter));
-    assert_eq!(app.info().unwrap().units[app.selected.unwrap()].name, "cholesterol");
+    assert_eq!(app.info().unwrap().units[app.selected().unwrap()].name, "cholesterol");
     app.key(KeyEvent::from(KeyCode::Char('g')));
     typed(&mut app, "4");
     app.key(KeyEvent::from(KeyCode::Enter));
@@ -623,7 +737,41 @@ fn typing_finds_and_goes() {
     app.key(KeyEvent::from(KeyCode::Char('g')));
     typed(&mut app, "four");
     app.key(KeyEvent::from(KeyCode::Enter));
-    assert_eq!(app.status.as_deref(), Some("'four' is not a number of features"));
+    assert_eq!(app.status(), Some("'four' is not a number of features"));
+}
+
+/// What holds of every state, whatever has been done to it.
+fn holds_together(app: &App) {
+    let (steps, cursor) = (app.steps(), app.cursor());
+    assert!(cursor < steps.max(1), "the cursor is at {cursor} of {steps} steps");
+    assert!(!app.is_playing() || !app.is_live(), "it either plays or follows");
+    assert!((0.25..=64.0).contains(&app.speed()), "{}", app.speed());
+    assert!((0.5..=20.0).contains(&app.rule().sigma), "{}", app.rule().sigma);
+    assert!((0.05..=1.0).contains(&app.rule().window), "{}", app.rule().window);
+    assert!(
+        app.zoom().is_none_or(|panel| panel < panels(app.view()).len()),
+        "{:?} {:?}",
+        app.view(),
+        app.zoom()
+    );
+    let Some(info) = app.info() else { return };
+    let units = info.units.len();
+    assert!(app.focus().split < info.splits, "{:?}", app.focus());
+    assert!(info.spec.methods.contains(&app.focus().method), "{:?}", app.focus());
+    assert!(app.selection().is_none_or(|unit| unit < units), "{:?}", app.selection());
+    assert_eq!(app.present().len(), app.size(), "what is present is as much as the size says");
+    let mut rows = app.derived().rows.clone();
+    rows.sort_unstable();
+    assert_eq!(rows, (0..units).collect::<Vec<_>>(), "the ranking holds every feature once");
+    if app.is_live() {
+        assert_eq!(cursor, steps.saturating_sub(1), "it follows the newest step");
+    }
+    if app.selected().is_none()
+        && let Some(unit) = app.selection()
+    {
+        assert!(app.present().contains(&unit), "what goes now is present");
+    }
+    assert!(app.branch().is_none_or(|branch| branch.task == app.focus()), "a branch of this path");
 }
 
 /// Something that can happen to a screen.
@@ -673,7 +821,7 @@ fn deed() -> impl Strategy<Value = Deed> {
 
 /// Does one deed, then looks.
 fn undergo(app: &mut App, run: &mut Run, told: &mut usize, size: &mut (u16, u16), deed: Deed) {
-    let actions: Vec<Action> = app.keymap.bindings().iter().map(|binding| binding.action).collect();
+    let actions: Vec<Action> = app.keymap().bindings().iter().map(|binding| binding.action).collect();
     let effects = match deed {
         Deed::Act(which) => app.update(actions[which % actions.len()]),
         Deed::Press(code, with) => app.key(KeyEvent::new(code, with)),
@@ -697,10 +845,10 @@ fn undergo(app: &mut App, run: &mut Run, told: &mut usize, size: &mut (u16, u16)
         }
         Deed::Force(unit, removed) => {
             let forced = if removed { Forced::Removed(unit) } else { Forced::Kept(unit) };
-            app.selected = Some(unit);
+            app.select(unit);
             let present = app.present();
             if app.trace().is_some() && present.contains(&unit) && present.len() > 1 {
-                vec![Effect::Branch(app.focus, present, forced)]
+                vec![Effect::Branch(app.focus(), present, forced)]
             } else {
                 Vec::new()
             }
@@ -710,7 +858,7 @@ fn undergo(app: &mut App, run: &mut Run, told: &mut usize, size: &mut (u16, u16)
             let task = tasks[which % tasks.len()];
             if app.trace().is_some() && which == 0 {
                 let kind = EventKind::TaskFailed { message: "on purpose".into() };
-                app.tell(Message::Event(RunEvent { seq: 0, task: Some(task), kind }));
+                app.tell(Message::Event(RunEvent { task: Some(task), kind }));
             }
             Vec::new()
         }
@@ -732,6 +880,7 @@ fn undergo(app: &mut App, run: &mut Run, told: &mut usize, size: &mut (u16, u16)
     let wanted = app.wanted();
     carry_out(app, run, wanted.into_iter().collect());
     picture(app, size.0, size.1);
+    holds_together(app);
 }
 
 proptest! {

@@ -17,6 +17,8 @@ fn data() -> String {
 fn command(out: &Path, splits: usize, more: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.env_remove("RUST_BACKTRACE").env("CRFE_CONFIG", "/dev/null");
+    // Paths alone: what follows them would make each of the many runs a hundred times longer.
+    command.env("CRFE_VALIDATE", "none").env("CRFE_PERMUTATIONS", "none");
     command.args(["run", &data(), "--quiet", "--splits", &splits.to_string()]);
     command.arg("--out").arg(out).args(more).stdout(Stdio::null()).stderr(Stdio::piped());
     command
@@ -392,4 +394,32 @@ fn a_report_without_the_data_says_what_it_leaves_out() {
     let (code, words) = report(&["--data", &scratch.path().join("moved.csv").to_string_lossy()]);
     assert_eq!(code, Some(0), "{words}");
     assert!(out.join("predictions.csv").exists());
+}
+
+/// A journal of two splits that an earlier build wrote, before first lines had a generation and runs had folds.
+#[test]
+fn a_journal_of_format_1_opens_and_resumes() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/format1");
+    let old = fs::read_dir(fixture).unwrap().next().unwrap().unwrap().path();
+    let (scratch, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::copy(&old, scratch.path().join(old.file_name().unwrap())).unwrap();
+    let report =
+        Command::new(PROGRAM).args(["report", "-q", "--data", &data()]).arg(scratch.path()).output().unwrap();
+    assert_eq!(report.status.code(), Some(0), "{}", said(&report));
+    let methods = ["--method", "crfe"];
+    succeed(&mut command(fresh.path(), 3, &methods));
+    succeed(&mut command(scratch.path(), 3, &methods));
+    let new = journals(scratch.path()).into_iter().find(|path| path.file_name() != old.file_name()).unwrap();
+    let computed = fs::read_to_string(new).unwrap();
+    assert!(
+        computed.contains("\"crfe/2\"") && !computed.contains("\"crfe/1\""),
+        "only the third split is computed"
+    );
+    let (mut resumed, mut expected) = (tables(scratch.path()), tables(fresh.path()));
+    // The manifest and the page say how the table was named.
+    for differs in ["manifest.json", "report.html", "reproduce.py"] {
+        resumed.remove(differs);
+        expected.remove(differs);
+    }
+    assert_eq!(resumed, expected);
 }

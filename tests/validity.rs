@@ -1,9 +1,9 @@
 //! The promise, on pure noise: strict calibration covers as often as it says at every size, and shared calibration does
 //! not, which is why the program says "guarantee void".
 
+use crfe::analysis::{History, Metric};
 use crfe::data::seed::{Purpose, Stream};
 use crfe::data::{Calibration, Dataset};
-use crfe::history::History;
 use crfe::run::{Engine, Gate, Plan, RunOptions};
 use crfe::select::Method;
 use ndarray::Array2;
@@ -51,7 +51,7 @@ fn mean_coverage(calibration: Calibration) -> Vec<f64> {
         let history = run(&Plan::new(options.check().unwrap(), noise(table)).unwrap());
         for (_, trace) in history.of_method(Method::Crfe) {
             assert_eq!(trace.steps().len(), FEATURES);
-            trace.steps().iter().for_each(|step| sums[step.size - 1] += step.tally.metrics().coverage);
+            trace.steps().iter().for_each(|step| sums[step.size - 1] += Metric::Coverage.value(&step.tally));
             paths += 1;
         }
     }

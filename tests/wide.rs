@@ -2,7 +2,7 @@
 
 use crfe::data::Unit;
 use crfe::data::seed::{Purpose, Stream};
-use crfe::select::{Common, Elimination, Method, Settings, StepSize};
+use crfe::select::{Common, Elimination, Method, Removal, Settings, StepSize};
 use crfe::svm::{ClassWeight, Problem, SolverKind, solver};
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -46,7 +46,7 @@ fn check_search(table: &Wide, settings: Settings, units: &[Unit], constant: &[bo
     let path = Elimination::new(settings, units, data, data, constant).unwrap();
     let mut path = path.watch(table.x.view()).look_ahead(4);
     let mut steps = 0;
-    while let Some(step) = path.next() {
+    while let Some(step) = path.next().transpose().unwrap() {
         assert!(step.convergence.converged, "{:?} {:?}", settings.method, step);
         let full = path.rest();
         let first = step.nearest.len();
@@ -106,7 +106,7 @@ fn check_models(table: &Wide, method: Method, every: usize, of_model: impl Fn(&E
     let settings = Settings::new(method, table.classes);
     let path = Elimination::new(settings, &units, data, data, &vec![false; p]).unwrap();
     let mut path = path.watch(table.x.view());
-    while let Some(step) = path.next() {
+    while let Some(step) = path.next().transpose().unwrap() {
         assert!(step.convergence.converged, "{step:?}");
         if step.t % every != 0 {
             continue;
@@ -114,7 +114,7 @@ fn check_models(table: &Wide, method: Method, every: usize, of_model: impl Fn(&E
         for class in 0..table.classes {
             of_model(&path, class);
             let (w, b) = (path.model().weights(class), path.model().bias(class));
-            for (row, decisions) in table.x.axis_iter(Axis(1)).zip(path.decisions(0).rows()) {
+            for (row, decisions) in table.x.axis_iter(Axis(1)).zip(path.decisions(0).unwrap().rows()) {
                 let direct = row.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + b;
                 assert!((direct - decisions[class]).abs() <= 1e-6, "{direct} {}", decisions[class]);
             }
@@ -183,7 +183,10 @@ fn so_is_every_model_of_a_tall_table() {
 
 /// Everything that a path tells, to the bit.
 fn told(path: Elimination<'_>) -> Vec<(Vec<usize>, u64, Option<u64>)> {
-    path.map(|step| (step.removed, step.beta_mean.to_bits(), step.criterion.map(f64::to_bits))).collect()
+    let step = |step: crfe::Result<Removal>| step.unwrap();
+    path.map(step)
+        .map(|step| (step.removed, step.beta_mean.to_bits(), step.criterion.map(f64::to_bits)))
+        .collect()
 }
 
 #[test]

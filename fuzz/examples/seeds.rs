@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TARGETS: [&str; 3] = ["table", "journal", "groups_and_splits"];
+const TARGETS: [&str; 4] = ["table", "journal", "groups_and_splits", "magnitudes"];
 
 fn main() -> std::io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -15,13 +15,17 @@ fn main() -> std::io::Result<()> {
             fs::copy(&file, corpus(target).join(file.file_name().unwrap_or_default()))?;
         }
     }
-    // The last byte holds the options: see tests/any_bytes.
+    // The last byte holds the options, of a table the last two: see tests/any_bytes.
     let plant = |target: &str, name: &str, bytes: &[u8], options: u8| {
         fs::write(corpus(target).join(name), [bytes, &[options]].concat())
     };
     for file in files(&fixtures.join("csv")) {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        plant("table", &name, &fs::read(&file)?, 0)?;
+        plant("table", &name, &[fs::read(&file)?, vec![0]].concat(), 0)?;
+    }
+    for options in 0..9 {
+        let cells: Vec<u8> = (0..160_u8).map(|i| i.wrapping_mul(37).wrapping_add(options)).collect();
+        plant("magnitudes", &format!("any-{options}"), &[&[2, options], &cells[..]].concat(), 0)?;
     }
     let journal = crfe_fuzz::good_journal();
     let first = journal.iter().position(|&byte| byte == b'\n').map_or(0, |feed| feed + 1);

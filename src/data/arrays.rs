@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ndarray::ArrayView2;
 use sha2::{Digest, Sha256};
 
+use super::source::hexadecimal;
 use super::target::Classes;
 use super::{Audit, Dataset, Unit};
 use crate::error::{Error, Result};
@@ -38,6 +39,7 @@ impl Dataset {
             sha256: fingerprint(rows_by_columns, &labels),
             x: rows_by_columns.t().as_standard_layout().into_owned(),
             units: columns.iter().enumerate().map(unit).collect(),
+            variables: (0..p).collect(),
             columns,
             target: "class".to_owned(),
             classes,
@@ -47,6 +49,7 @@ impl Dataset {
             groups: None,
             dropped: Vec::new(),
             audit: Audit::default(),
+            layout: None,
         };
         data.summarise();
         Ok(data)
@@ -109,7 +112,7 @@ fn fingerprint(x: ArrayView2<f64>, labels: &[&str]) -> String {
     let mut hash = Sha256::new();
     x.iter().for_each(|value| hash.update(value.to_le_bytes()));
     labels.iter().for_each(|label| hash.update(format!("{label}\n")));
-    format!("{:x}", hash.finalize())
+    hexadecimal(&hash.finalize())
 }
 
 #[cfg(test)]

@@ -9,8 +9,11 @@ use super::Dataset;
 use super::cells::short;
 use super::features::{Features, Reason};
 use super::guess::is_mangled_gene;
+use super::lines::Lines;
 use super::names::{elided, listed, listed_whole};
 use super::target::Found;
+
+mod doubts;
 
 /// How much a note matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -67,9 +70,9 @@ impl Audit {
     }
 
     /// Says which rows have no class.
-    pub(super) fn without_class(&mut self, lines: &[u64], classes: &[Option<u32>]) {
-        let absent = lines.iter().zip(classes).filter(|(_, class)| class.is_none());
-        let absent: Vec<_> = absent.map(|(line, _)| line.to_string()).collect();
+    pub(super) fn without_class(&mut self, lines: &Lines, classes: &[Option<u32>]) {
+        let absent = classes.iter().enumerate().filter(|(_, class)| class.is_none());
+        let absent: Vec<_> = absent.map(|(row, _)| lines.of(row).to_string()).collect();
         if !absent.is_empty() {
             let lines = listed(absent.iter().map(String::as_str));
             self.warn(format!(
@@ -97,6 +100,7 @@ impl Audit {
     pub(super) fn dropped(&mut self, dropped: &[(String, Reason)]) {
         let kinds = [
             (Reason::Asked, Level::Notice, "left out with --drop"),
+            (Reason::Phenotype, Level::Notice, "of phenotypes not used (--keep puts one into every model)"),
             (Reason::Empty, Level::Notice, "dropped, without any value"),
             (
                 Reason::Missing(0.0),
@@ -131,6 +135,7 @@ impl Audit {
     pub(super) fn codes(&mut self, features: &Features) {
         for (name, code, n) in features.missing_codes.iter().take(5) {
             let name = short(name);
+            let code = if code.abs() < 1e16 { format!("{code}") } else { format!("{code:e}") };
             self.warn(format!(
                 "'{name}' is {code} in {}, far from its other values: if that means missing, add --na {code}",
                 rows(*n)
@@ -235,8 +240,8 @@ mod tests {
     #[test]
     fn counts_rows_without_a_class_and_labels_that_look_alike() {
         let mut audit = Audit::default();
-        audit.without_class(&[2, 3, 5], &[None, Some(0), None]);
-        audit.without_class(&[2], &[Some(0)]);
+        audit.without_class(&[2, 3, 5].into_iter().collect(), &[None, Some(0), None]);
+        audit.without_class(&[2].into_iter().collect(), &[Some(0)]);
         audit.alike("sick", &["No", "no", "yes"].map(String::from));
         assert_eq!(
             texts(&audit),

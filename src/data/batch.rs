@@ -2,15 +2,18 @@
 
 use std::num::NonZero;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::{Builder, available_parallelism, scope};
 
-use super::cells::{Cells, Growing};
+use super::cells::{Cells, ColumnBuilder};
 use super::records::Record;
 use crate::error::{Error, Result};
 
 /// Batches that may wait for a thread.
 const AHEAD: usize = 2;
+/// Batches there are at most: those that wait, one that is appended and one that is filled.
+pub(super) const MOST_BATCHES: u64 = AHEAD as u64 + 2;
 /// More threads than this would wait for the one that reads.
 const MOST_THREADS: usize = 3;
 
@@ -43,19 +46,34 @@ impl Batch {
         (self.waiting >= ROWS && self.bytes >= BYTES) || self.bytes >= MOST_BYTES
     }
 
-    /// Gives columns, the first of which is at `start`, their cells; an error comes with the column it is about.
-    fn pour(
+    /// Bytes of the records.
+    pub(super) fn memory(&self) -> u64 {
+        /// Of a record without its cells: two vectors and what their allocations waste.
+        const RECORD: usize = 112;
+        let cells = self.records.first().map_or(0, Record::len);
+        (self.bytes + self.waiting * (RECORD + 4 * cells)) as u64
+    }
+
+    /// Appends to columns, the first of which is at `start`, their cells, and returns by how many bytes they grew; an error comes
+    /// with the column it is about.
+    fn append(
         &self,
         start: usize,
-        columns: &mut [Growing],
+        columns: &mut [ColumnBuilder],
         cells: &Cells,
-    ) -> std::result::Result<(), AtColumn> {
+    ) -> std::result::Result<u64, AtColumn> {
+        let mut grown = 0_u64;
         for (place, column) in (start..).zip(columns) {
+            let before = column.bytes();
+            let at_column = |error| (Some(place), error);
+            column.make_room(self.waiting).map_err(at_column)?;
             for record in &self.records[..self.waiting] {
-                column.push_cell(record, place, cells).map_err(|error| (Some(place), error))?;
+                column.push_cell(record, place, cells).map_err(at_column)?;
             }
+            // A column of gaps that becomes text may shrink.
+            grown = grown.wrapping_add(column.bytes().wrapping_sub(before));
         }
-        Ok(())
+        Ok(grown)
     }
 
     /// Makes the records ready to be used again.
@@ -69,67 +87,74 @@ impl Batch {
 pub(super) type AtColumn = (Option<usize>, Error);
 
 /// Runs `read`, which hands over full batches and gets empty ones for them, or nothing when there is no use in going on. Each
-/// of some threads pours the batches into its share of the columns meanwhile; if none can be had, this one does.
-pub(super) fn pour_while(
-    columns: &mut [Growing],
+/// of some threads appends the batches to its share of the columns meanwhile; if none can be had, this one does.
+/// `bytes` is what all columns take so far.
+pub(super) fn append_while(
+    columns: &mut [ColumnBuilder],
     cells: &Cells,
+    bytes: &AtomicU64,
     read: impl FnOnce(&mut dyn FnMut(Batch) -> Option<Batch>) -> Result<()>,
 ) -> std::result::Result<(), AtColumn> {
     let threads = available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let share = columns.len().div_ceil(threads).max(1);
     scope(|scope| {
         let (back, empty) = channel();
-        let mut pourers = Vec::new();
+        let mut appenders = Vec::new();
         let mut here = Vec::new();
         for (part, columns) in columns.chunks_mut(share).enumerate() {
             let (give, full) = sync_channel(AHEAD);
             let (start, back) = (part * share, back.clone());
             // The columns go to the thread by a channel, so that they are not lost with a thread that cannot be had.
             let (hand, take) = channel();
-            let work =
-                move || take.recv().map_or(Ok(()), |columns| pour_all(&full, &back, start, columns, cells));
+            let work = move || {
+                take.recv().map_or(Ok(()), |columns| append_all(&full, &back, start, columns, cells, bytes))
+            };
             match Builder::new().spawn_scoped(scope, work) {
                 Ok(thread) => {
                     let _ = hand.send(columns);
-                    pourers.push((give, thread));
+                    appenders.push((give, thread));
                 }
                 Err(_) => here.push((start, columns)),
             }
         }
         let mut outcome = Ok(());
-        let mut pour = |batch: Batch| {
+        let mut append = |batch: Batch| {
             for (start, columns) in &mut here {
-                if let Err(error) = batch.pour(*start, columns, cells) {
-                    outcome = Err(error);
-                    return None;
-                }
+                match batch.append(*start, columns, cells) {
+                    Ok(grown) => bytes.fetch_add(grown, Ordering::Relaxed),
+                    Err(error) => {
+                        outcome = Err(error);
+                        return None;
+                    }
+                };
             }
             let batch = Arc::new(batch);
-            if pourers.iter().any(|(give, _)| give.send(batch.clone()).is_err()) {
+            if appenders.iter().any(|(give, _)| give.send(batch.clone()).is_err()) {
                 return None;
             }
             give_back(batch, &back);
             Some(empty.try_recv().unwrap_or_default())
         };
-        let read = read(&mut pour).map_err(|error| (None, error));
-        for (give, thread) in pourers {
+        let read = read(&mut append).map_err(|error| (None, error));
+        for (give, thread) in appenders {
             drop(give);
-            let poured = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            outcome = outcome.and(poured);
+            let appended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            outcome = outcome.and(appended);
         }
         outcome.and(read)
     })
 }
 
-fn pour_all(
+fn append_all(
     full: &Receiver<Arc<Batch>>,
     back: &Sender<Batch>,
     start: usize,
-    columns: &mut [Growing],
+    columns: &mut [ColumnBuilder],
     cells: &Cells,
+    bytes: &AtomicU64,
 ) -> std::result::Result<(), AtColumn> {
     for batch in full {
-        batch.pour(start, columns, cells)?;
+        bytes.fetch_add(batch.append(start, columns, cells)?, Ordering::Relaxed);
         give_back(batch, back);
     }
     Ok(())

@@ -6,9 +6,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::decimal::plain_number;
+use super::lines::Lines;
+use super::memory::{make_room, of_text};
 use super::records::Record;
 use super::sniff::{has_decimal_comma, has_thousands};
 use super::table::Column;
+use super::word_list;
 use crate::error::{Error, Result};
 
 /// How many offending values an error lists.
@@ -47,11 +51,22 @@ impl fmt::Display for Censored {
 /// What text means in this file.
 pub(super) struct Cells {
     pub(super) decimal: char,
-    pub(super) missing: Vec<String>,
+    /// Words that mean "missing" besides the usual ones.
+    missing: Vec<String>,
+    /// Those of them that are numbers: in a column of numbers they may be spelled in any way.
+    missing_numbers: Vec<f64>,
     pub(super) censored: Option<Censored>,
 }
 
 impl Cells {
+    pub(super) fn new(decimal: char, missing: &[String], censored: Option<Censored>) -> Self {
+        let missing: Vec<String> = missing.iter().map(|word| word.trim().to_owned()).collect();
+        let mut cells = Self { decimal, missing: Vec::new(), missing_numbers: Vec::new(), censored };
+        cells.missing_numbers = missing.iter().filter_map(|word| cells.number(word)).collect();
+        cells.missing = missing;
+        cells
+    }
+
     /// Whether a trimmed cell holds no value.
     pub(super) fn is_missing(&self, cell: &str) -> bool {
         let usual = match cell.len() {
@@ -108,76 +123,6 @@ impl Cells {
     }
 }
 
-/// Digits that are exact as a number.
-const DIGITS: usize = 15;
-const POWERS: [f64; DIGITS + 1] =
-    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-
-/// A number such as `-12.375`, the first bytes of a text, bit for bit what `parse` makes of it: up to 15 digits and the power of
-/// ten that divides them are exact, so that the quotient is rounded once.
-fn short_decimal(text: &[u8], length: usize) -> Option<f64> {
-    let negative = length > 0 && text[0] == b'-';
-    let (text, length) = (&text[usize::from(negative)..], length - usize::from(negative));
-    let (whole, decimals) = match text.first_chunk() {
-        Some(word) if length <= 8 => digits_of_word(u64::from_le_bytes(*word), length)?,
-        _ => digits(&text[..length])?,
-    };
-    // A signed integer becomes a number in one instruction; a branch on the sign would be guessed wrongly half the time.
-    let number = whole.cast_signed() as f64 / POWERS[decimals];
-    Some(f64::from_bits(number.to_bits() ^ u64::from(negative) << 63))
-}
-
-/// The digits before and behind a point, as one number, and how many are behind.
-fn digits(text: &[u8]) -> Option<(u64, usize)> {
-    if text.len() > DIGITS + 1 {
-        return None;
-    }
-    let (mut whole, mut point) = (0_u64, None);
-    for (place, &byte) in text.iter().enumerate() {
-        match byte {
-            b'0'..=b'9' => whole = 10 * whole + u64::from(byte - b'0'),
-            b'.' if point.is_none() => point = Some(place),
-            _ => return None,
-        }
-    }
-    let count = text.len() - usize::from(point.is_some());
-    (1..=DIGITS).contains(&count).then(|| (whole, point.map_or(0, |point| count - point)))
-}
-
-/// The same of up to eight bytes at once, the first of which is the lowest.
-fn digits_of_word(word: u64, length: usize) -> Option<(u64, usize)> {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    const LOW: u64 = 0x7f * EACH;
-    const ZEROS: u64 = b'0' as u64 * EACH;
-    /// A mask of the first bytes.
-    fn first(bytes: usize) -> u64 {
-        if bytes < 8 { (1 << (8 * bytes)) - 1 } else { u64::MAX }
-    }
-    // The highest bit of every byte that is a point.
-    let different = word ^ (u64::from(b'.') * EACH);
-    let points = !(((different & LOW) + LOW) | different | LOW) & first(length);
-    let (digits, count, decimals) = if points == 0 {
-        (word, length, 0)
-    } else {
-        // Whatever stands behind a second point, which is not a digit, is found below.
-        let place = points.trailing_zeros() as usize / 8;
-        ((word & first(place)) | (word >> 8 & !first(place)), length - 1, length - 1 - place)
-    };
-    if count == 0 {
-        return None;
-    }
-    // With zeros in front there are eight.
-    let eight = digits << (8 * (8 - count)) | (ZEROS & first(8 - count));
-    let not_digits = (eight.wrapping_add(0x46 * EACH) | eight.wrapping_sub(ZEROS)) & (0x80 * EACH);
-    if not_digits != 0 {
-        return None;
-    }
-    // Pairs of digits, then of pairs, then of fours.
-    let pairs = (eight - ZEROS).wrapping_mul(10).wrapping_add((eight - ZEROS) >> 8);
-    let fours = |shift: u32, factors: u64| (pairs >> shift & 0x0000_00ff_0000_00ff).wrapping_mul(factors);
-    Some((fours(0, 0x000f_4240_0000_0064).wrapping_add(fours(16, 0x0000_2710_0000_0001)) >> 32, decimals))
-}
-
 /// What keeps a word from being a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -190,13 +135,15 @@ enum Fault {
 }
 
 /// A column while it is read.
-pub(super) struct Growing {
+pub(super) struct ColumnBuilder {
     declared_text: bool,
     numbers: usize,
     censored: usize,
     /// Text met by a column of numbers: the first few with their row, and how many in all.
-    strays: Vec<(usize, String)>,
-    stray_count: usize,
+    unparsed: Vec<(usize, String)>,
+    unparsed_count: usize,
+    /// Bytes of the distinct texts.
+    text_bytes: u64,
     values: Values,
 }
 
@@ -205,7 +152,7 @@ enum Values {
     Text { codes: Vec<Option<u32>>, known: HashMap<String, u32> },
 }
 
-impl Growing {
+impl ColumnBuilder {
     /// An empty column; `declared_text` columns are text whatever they look like.
     pub(super) fn new(declared_text: bool) -> Self {
         let values = if declared_text {
@@ -213,7 +160,35 @@ impl Growing {
         } else {
             Values::Numbers(Vec::new())
         };
-        Self { declared_text, numbers: 0, censored: 0, strays: Vec::new(), stray_count: 0, values }
+        Self {
+            declared_text,
+            numbers: 0,
+            censored: 0,
+            unparsed: Vec::new(),
+            unparsed_count: 0,
+            text_bytes: 0,
+            values,
+        }
+    }
+
+    /// Makes sure that so many more cells fit.
+    pub(super) fn make_room(&mut self, cells: usize) -> Result<()> {
+        match &mut self.values {
+            Values::Numbers(values) => make_room(values, cells),
+            Values::Text { codes, .. } => make_room(codes, cells),
+        }
+    }
+
+    /// Bytes that are reserved for values, and that finishing the column will take.
+    pub(super) fn bytes(&self) -> u64 {
+        /// Of a level: a place in the map, which is never full, and one in the list of levels.
+        const LEVEL: u64 = 40 + 24;
+        match &self.values {
+            Values::Numbers(values) => 8 * values.capacity() as u64,
+            Values::Text { codes, known } => {
+                8 * codes.capacity() as u64 + LEVEL * known.capacity() as u64 + self.text_bytes
+            }
+        }
     }
 
     /// How many censored values were taken for their bound or for missing.
@@ -224,7 +199,9 @@ impl Growing {
     /// The row of the only word among numbers.
     pub(super) fn lone_word(&self, cells: &Cells) -> Option<usize> {
         match &self.values {
-            Values::Numbers(_) => self.strays.first().filter(|_| self.stray_count == 1).map(|(row, _)| *row),
+            Values::Numbers(_) => {
+                self.unparsed.first().filter(|_| self.unparsed_count == 1).map(|(row, _)| *row)
+            }
             Values::Text { codes, known } => {
                 // The first value is a word, or the column would be one of numbers.
                 let words = known.keys().filter(|word| !cells.finite(word)).count();
@@ -239,13 +216,11 @@ impl Growing {
     pub(super) fn push_cell(&mut self, record: &Record, place: usize, cells: &Cells) -> Result<()> {
         if let Values::Numbers(values) = &mut self.values
             && cells.is_plain()
+            && let Some(number) = plain_number(record.bytes_of(place))
         {
-            let (text, length) = record.text_from(place);
-            if let Some(number) = short_decimal(text, length) {
-                self.numbers += 1;
-                values.push(number);
-                return Ok(());
-            }
+            self.numbers += 1;
+            values.push(number);
+            return Ok(());
         }
         self.push(record.cell(place), cells)
     }
@@ -255,10 +230,11 @@ impl Growing {
         let missing = cells.is_missing(cell);
         match &mut self.values {
             Values::Text { codes, known } => {
-                codes.push(if missing { None } else { Some(intern(known, cell)?) });
+                codes.push(if missing { None } else { Some(intern(known, &mut self.text_bytes, cell)?) });
             }
             Values::Numbers(values) if missing => values.push(f64::NAN),
             Values::Numbers(values) => match cells.number(cell) {
+                Some(number) if cells.missing_numbers.contains(&number) => values.push(f64::NAN),
                 Some(number) if number.is_finite() => {
                     self.numbers += 1;
                     values.push(number);
@@ -278,24 +254,28 @@ impl Growing {
             values.push(if censored == Censored::Bound { bound } else { f64::NAN });
         } else if self.numbers == 0 {
             let (mut codes, mut known) = (vec![None; values.len()], HashMap::new());
-            codes.push(Some(intern(&mut known, cell)?));
+            codes.push(Some(intern(&mut known, &mut self.text_bytes, cell)?));
             self.values = Values::Text { codes, known };
         } else {
-            if self.strays.len() < LISTED {
-                self.strays.push((values.len(), cell.to_owned()));
+            if self.unparsed.len() < LISTED {
+                self.unparsed.push((values.len(), cell.to_owned()));
             }
-            self.stray_count += 1;
+            self.unparsed_count += 1;
             values.push(f64::NAN);
         }
         Ok(())
     }
 
     /// The whole column; numbers among text are refused, for either may be a slip of the pen.
-    pub(super) fn finish(self, name: &str, lines: &[u64], cells: &Cells) -> Result<Column> {
+    pub(super) fn finish(self, name: &str, lines: &Lines, cells: &Cells) -> Result<Column> {
         let (codes, known) = match self.values {
-            Values::Numbers(_) if self.stray_count > 0 => {
-                let strays = Strays { numbers: self.numbers, words: self.stray_count, listed: self.strays };
-                return Err(strays.refuse(name, lines, cells));
+            Values::Numbers(_) if self.unparsed_count > 0 => {
+                let unparsed = UnparsedValues {
+                    numbers: self.numbers,
+                    words: self.unparsed_count,
+                    listed: self.unparsed,
+                };
+                return Err(unparsed.refuse(name, lines, cells));
             }
             Values::Numbers(values) => return Ok(Column::Numbers(values)),
             Values::Text { codes, known } => (codes, known),
@@ -311,13 +291,14 @@ impl Growing {
     }
 }
 
-fn intern(known: &mut HashMap<String, u32>, cell: &str) -> Result<u32> {
+fn intern(known: &mut HashMap<String, u32>, bytes: &mut u64, cell: &str) -> Result<u32> {
     if let Some(&code) = known.get(cell) {
         return Ok(code);
     }
     let code =
         u32::try_from(known.len()).map_err(|_| Error::data("the column has too many different values"))?;
     known.insert(cell.to_owned(), code);
+    *bytes += of_text(cell.len());
     Ok(code)
 }
 
@@ -326,7 +307,7 @@ fn check_text(
     name: &str,
     levels: &[String],
     codes: &[Option<u32>],
-    lines: &[u64],
+    lines: &Lines,
     cells: &Cells,
 ) -> Result<()> {
     let is_number: Vec<bool> = levels.iter().map(|level| cells.finite(level)).collect();
@@ -344,19 +325,19 @@ fn check_text(
     let numbers = rows().filter(|&(_, code)| is_number[code]).count();
     let words = rows().filter(|&(_, code)| !is_number[code]);
     let listed = words.clone().take(LISTED).map(|(row, code)| (row, levels[code].clone())).collect();
-    Err(Strays { numbers, words: words.count(), listed }.refuse(name, lines, cells))
+    Err(UnparsedValues { numbers, words: words.count(), listed }.refuse(name, lines, cells))
 }
 
 /// Words in a column that has numbers too.
-struct Strays {
+struct UnparsedValues {
     numbers: usize,
     words: usize,
     /// The first few, with their rows.
     listed: Vec<(usize, String)>,
 }
 
-impl Strays {
-    fn refuse(&self, name: &str, lines: &[u64], cells: &Cells) -> Error {
+impl UnparsedValues {
+    fn refuse(&self, name: &str, lines: &Lines, cells: &Cells) -> Error {
         let (row, word) = match self.listed.first() {
             Some((row, word)) => (*row, short(word)),
             None => (0, String::new()),
@@ -372,8 +353,7 @@ impl Strays {
             Some(&first) if faults.iter().all(|&fault| fault == first) => first,
             _ => Fault::Word,
         };
-        let quoted = quoted(name);
-        let text = format!("or read the column as text with --categorical {quoted}");
+        let text = format!("or read the column as text with {}", option_with("--categorical", name));
         let (what, remedy) = match fault {
             Fault::Infinite => (
                 format!("'{word}' is not a finite number"),
@@ -401,25 +381,38 @@ impl Strays {
             }
             Fault::Word => return self.mixed(name, lines),
         };
-        Error::data(what).line(lines[row]).column(name).remedy(remedy)
+        Error::data(what).line(lines.of(row)).column(name).remedy(remedy)
     }
 
-    fn mixed(&self, name: &str, lines: &[u64]) -> Error {
+    fn mixed(&self, name: &str, lines: &Lines) -> Error {
         let Self { numbers, words, listed } = self;
-        let mut places: Vec<_> =
-            listed.iter().map(|(row, word)| format!("line {} has '{}'", lines[*row], short(word))).collect();
+        let mut places: Vec<_> = listed
+            .iter()
+            .map(|(row, word)| format!("line {} has '{}'", lines.of(*row), short(word)))
+            .collect();
         if *words > places.len() {
             places.push(format!("{} more are not", words - places.len()));
         }
         let last = places.pop().unwrap_or_default();
         let places = if places.is_empty() { last } else { format!("{} and {last}", places.join(", ")) };
-        let name_of = quoted(name);
+        let text = option_with("--categorical", name);
         Error::data(format!("{numbers} of {} values are numbers, but {places}", numbers + words))
             .column(name)
             .remedy(format!(
-                "correct them, declare them missing with --na, or read the column as text with --categorical {name_of}"
+                "correct them, declare them missing with --na, or read the column as text with {text}"
             ))
     }
+}
+
+/// A name as one of a list, as `--drop` takes it, on a command line.
+pub(super) fn listed_word(name: &str) -> String {
+    quoted(&word_list::listed(name))
+}
+
+/// An option with a name as one of its list: a name that begins like an option must cling to it.
+pub(super) fn option_with(option: &str, name: &str) -> String {
+    let sign = if name.starts_with('-') { '=' } else { ' ' };
+    format!("{option}{sign}{}", listed_word(name))
 }
 
 /// A name as one word of a command line.
@@ -433,48 +426,5 @@ pub(super) fn short(value: &str) -> String {
     match value.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &value[..end]),
         None => value.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Whatever follows in the text, the number is the same.
-    fn short_in_any(text: &str) -> Option<f64> {
-        let number = short_decimal(text.as_bytes(), text.len());
-        for rest in [",1", ".5,99999999", "0000000000", "\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}"] {
-            let longer = format!("{text}{rest}");
-            let same = short_decimal(longer.as_bytes(), text.len());
-            assert_eq!(number.map(f64::to_bits), same.map(f64::to_bits), "{text} {rest}");
-        }
-        number
-    }
-
-    proptest! {
-        #[test]
-        fn the_short_way_gives_the_same_bits(text in "-?[0-9]{0,17}(\\.[0-9]{0,17})?[e.x]?") {
-            if let Some(number) = short_in_any(&text) {
-                prop_assert_eq!(number.to_bits(), text.parse::<f64>().unwrap().to_bits());
-            }
-        }
-
-        #[test]
-        fn so_does_that_of_eight_bytes(text in "-?[0-9]{0,5}\\.?[0-9]{0,4}[/:.x-]?[0-9]{0,2}") {
-            let parsed = text.parse::<f64>().ok();
-            prop_assert_eq!(short_in_any(&text).map(f64::to_bits), parsed.map(f64::to_bits));
-        }
-    }
-
-    #[test]
-    fn most_numbers_are_short() {
-        for text in ["0", "-0", "5.", ".5", "-12.375", "12345678", "123456789012345", "0.00000000000001"] {
-            assert_eq!(short_in_any(text).map(f64::to_bits), text.parse().ok().map(f64::to_bits), "{text}");
-        }
-        for text in ["", "-", ".", "-.", "+1", "1e5", "1234567890123456", "1.2.3", "--1", "nan", " 1"] {
-            assert_eq!(short_in_any(text), None, "{text}");
-        }
     }
 }

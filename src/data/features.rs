@@ -2,27 +2,31 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::Range;
+use std::ops;
 
-use super::cells::quoted;
+use super::cells::option_with;
 use super::guess;
+use super::memory::make_room;
+use super::scaling::Range;
 use super::table::Column;
 use super::target::sort_levels;
 use crate::error::{Error, Result};
 
 /// A category has at most so many levels.
-const MOST_LEVELS: usize = 50;
+pub(super) const MOST_LEVELS: usize = 50;
 
 /// Why a column is no feature; displayed as the end of the sentence "dropped: …".
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Reason {
     /// By `--drop`.
     Asked,
+    /// It is a phenotype that nobody asked for.
+    Phenotype,
     /// No row has a value.
     Empty,
     /// This share of values is missing.
     Missing(f64),
-    /// All values are the same.
+    /// All values are the same, up to rounding.
     Constant,
     /// The row numbers or names that a program wrote along.
     Index,
@@ -40,6 +44,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Asked => f.write_str("left out with --drop"),
+            Self::Phenotype => f.write_str("it is a phenotype, and not named by --keep"),
             Self::Empty => f.write_str("it has no values"),
             Self::Missing(share) => write!(f, "{:.0} % of its values are missing", 100.0 * share),
             Self::Constant => f.write_str("all its values are the same"),
@@ -56,7 +61,7 @@ impl fmt::Display for Reason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Variable {
     pub(super) name: String,
-    pub(super) columns: Range<usize>,
+    pub(super) columns: ops::Range<usize>,
 }
 
 /// A column that may become a feature.
@@ -87,7 +92,7 @@ impl Features {
     pub(super) fn add(&mut self, offered: &Offered<'_>, rows: &[usize], max_missing: f64) -> Result<()> {
         let (start, name) = (self.columns.len(), offered.name);
         let reason = match offered.column {
-            Column::Numbers(values) => self.add_numbers(offered, values, rows, max_missing),
+            Column::Numbers(values) => self.add_numbers(offered, values, rows, max_missing)?,
             Column::Text { levels, codes } => {
                 let category = Category::new(levels, codes, rows);
                 match category.reason(offered, rows.len(), max_missing) {
@@ -105,44 +110,55 @@ impl Features {
         Ok(())
     }
 
+    /// Whether the column that was added last was dropped because it tells the rows apart.
+    pub(super) fn names_rows(&self) -> bool {
+        self.columns.is_empty()
+            && matches!(self.dropped.last(), Some((_, Reason::Index | Reason::Identifier)))
+    }
+
+    /// For each column the position of its variable.
+    pub(super) fn variable_of_columns(&self) -> Vec<usize> {
+        let columns = |(position, variable): (usize, &Variable)| vec![position; variable.columns.len()];
+        self.variables.iter().enumerate().flat_map(columns).collect()
+    }
+
     fn add_numbers(
         &mut self,
         offered: &Offered<'_>,
         all: &[f64],
         rows: &[usize],
         max_missing: f64,
-    ) -> Option<Reason> {
+    ) -> Result<Option<Reason>> {
         let values = || rows.iter().map(|&row| all[row]);
         let present = || values().filter(|value| !value.is_nan());
         let count = present().count();
         if let Some(reason) = too_empty(count, rows.len(), max_missing) {
-            return Some(reason);
+            return Ok(Some(reason));
         }
-        let first = present().next();
-        if present().all(|value| Some(value) == first) {
-            return Some(Reason::Constant);
+        if Range::of(values()).is_constant() {
+            return Ok(Some(Reason::Constant));
         }
         let name = offered.name;
         let many = count > guess::FEWEST_IDS;
         if offered.may_be_index && guess::counts(all) {
-            return Some(Reason::Index);
+            return Ok(Some(Reason::Index));
         }
         if many && (guess::counts(all) || guess::numbers_rows(all)) {
-            return Some(Reason::Counter);
+            return Ok(Some(Reason::Counter));
         }
         if guess::are_dates(values()) {
-            return Some(Reason::Date);
+            return Ok(Some(Reason::Date));
         }
         if offered.may_be_index || guess::is_id_name(name) || guess::is_person_name(name) {
             let different = guess::different_integers(values()).unwrap_or_default();
             if offered.may_be_index && different == count && name.starts_with("Unnamed:") {
-                return Some(Reason::Index);
+                return Ok(Some(Reason::Index));
             }
             if many && guess::is_person_name(name) && recur(different, count) {
-                return Some(Reason::Person);
+                return Ok(Some(Reason::Person));
             }
             if many && guess::is_id_name(name) && 10 * different >= 9 * count {
-                return Some(Reason::Identifier);
+                return Ok(Some(Reason::Identifier));
             }
         }
         if many {
@@ -153,8 +169,9 @@ impl Features {
             }
         }
         self.columns.push(name.to_owned());
+        make_room(&mut self.values, rows.len())?;
         self.values.extend(values());
-        None
+        Ok(None)
     }
 
     fn encode(&mut self, name: &str, category: &Category) -> Result<Option<Reason>> {
@@ -164,12 +181,13 @@ impl Features {
                 "the text has {count} different values, too many for a category"
             ))
             .column(name)
-            .remedy(format!("leave it out with --drop {}, or merge rare values", quoted(name))));
+            .remedy(format!("leave it out with {}, or merge rare values", option_with("--drop", name))));
         }
         let (sorted, place) = sort_levels(&category.levels);
         let first = if count == 2 { 1 } else { 0 };
         for (level, label) in sorted.iter().enumerate().skip(first) {
             self.columns.push(format!("{name}={label}"));
+            make_room(&mut self.values, category.codes.len())?;
             let value = |code: &Option<usize>| code.map_or(f64::NAN, |code| f64::from(place[code] == level));
             self.values.extend(category.codes.iter().map(value));
         }
@@ -228,7 +246,7 @@ fn recur(different: usize, rows: usize) -> bool {
 }
 
 /// Whether all levels are yes and no, or true and false, in more than one spelling.
-fn are_answers(levels: &[String]) -> bool {
+pub(super) fn are_answers(levels: &[String]) -> bool {
     const PAIRS: [[&str; 2]; 4] = [["yes", "no"], ["true", "false"], ["y", "n"], ["t", "f"]];
     let of = |pair: &[&str; 2]| {
         levels.iter().all(|level| pair.iter().any(|answer| level.eq_ignore_ascii_case(answer)))
@@ -317,6 +335,7 @@ mod tests {
         assert_eq!(reason(&Column::Numbers(vec![1.0, nan, 2.0, nan]), 4), Some(Reason::Missing(0.5)));
         assert_eq!(reason(&Column::Numbers(vec![1.0, nan, 2.0, 3.0]), 4), None);
         assert_eq!(reason(&Column::Numbers(vec![7.0, nan, 7.0, 7.0]), 4), Some(Reason::Constant));
+        assert_eq!(reason(&Column::Numbers(vec![0.3, 0.1 + 0.2, 0.3, 0.3]), 4), Some(Reason::Constant));
         assert_eq!(reason(&text(&["a", "a", "", "a"]), 4), Some(Reason::Constant));
         assert_eq!(Reason::Missing(0.5).to_string(), "50 % of its values are missing");
     }

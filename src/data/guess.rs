@@ -98,10 +98,20 @@ pub(super) fn are_codes(values: impl Iterator<Item = f64>) -> bool {
     })
 }
 
-/// A value that may mean "missing", and in how many rows: −9, 99 and the like, far from all others.
+/// Whether a number is the largest that a program can write, in double or single precision.
+fn is_largest(value: f64) -> bool {
+    value.abs() == f64::MAX || value.abs() as f32 == f32::MAX
+}
+
+/// A value that may mean "missing", and in how many rows: −9, 99 and the like, far from all others, or the largest number
+/// that there is.
 pub(super) fn missing_code(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, usize)> {
     const CODES: [f64; 8] = [-9.0, -99.0, -999.0, -9999.0, 9.0, 99.0, 999.0, 9999.0];
     let present = || values.clone().filter(|value| !value.is_nan());
+    if let Some(largest) = present().find(|&value| is_largest(value)) {
+        let rows = present().filter(|&value| value == largest).count();
+        return (2 * rows < present().count()).then_some((largest, rows));
+    }
     let (lowest, highest) = present()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
     let code = CODES.into_iter().find(|&code| code == if code < 0.0 { lowest } else { highest })?;
@@ -217,6 +227,9 @@ mod tests {
         assert_eq!(code(&[-3.0, 51.0, -9.0, 33.0]), None);
         assert_eq!(code(&[1.5, 2.5, 999.0, 0.5]), Some((999.0, 1)));
         assert_eq!(code(&[7.0, 8.0, 9.0, 8.0]), None);
+        assert_eq!(code(&[7.0, f64::MAX, 9.0, -f64::MAX, f64::MAX]), Some((f64::MAX, 2)));
+        assert_eq!(code(&[7.0, -3.402_823_5e38, 9.0]), Some((-3.402_823_5e38, 1)));
+        assert_eq!(code(&[-f64::MAX, f64::MAX]), None, "half of the rows");
     }
 
     #[test]

@@ -7,15 +7,21 @@ mod arrays;
 mod audit;
 mod batch;
 mod cells;
-mod doubts;
+mod decimal;
 mod features;
+mod geo;
 mod guess;
 mod header;
-mod kinds;
+mod imputing;
+mod join;
+mod labels;
+mod layout;
+mod lines;
 mod memory;
 mod names;
 mod prepare;
 mod records;
+mod scaling;
 mod schema;
 pub mod seed;
 mod sniff;
@@ -24,11 +30,22 @@ mod split;
 mod table;
 mod target;
 mod units;
+pub mod word_list;
+#[cfg(feature = "formats")]
+mod workbook;
 
 pub use audit::{Audit, Level, Note};
 pub use cells::Censored;
 pub use header::Header;
-pub use prepare::{DONOR_LIMIT, Impute, Part, Prepared, Scale, prepare, refuse_missing};
+pub use imputing::{DONOR_LIMIT, Impute};
+pub use layout::{Layout, Origin};
+pub use lines::Lines;
+pub use prepare::{Part, Prepared, check_preprocessing, prepare};
+pub use scaling::Scale;
 pub use schema::{Dataset, DroppedColumn, SchemaOptions, Unit};
-pub use split::{Calibration, Split, SplitOptions, Splits};
+pub use source::{STANDARD, STANDARD_INPUT};
+pub use split::{
+    Calibration, MOST_SPLITS, OuterFold, Split, SplitOptions, Splits, outer_folds, stratified_folds,
+};
 pub use table::{Column, ReadOptions, Table};
+pub use target::{LONGEST_LABEL, Rare};

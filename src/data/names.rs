@@ -1,19 +1,32 @@
 //! Finding what a user named, and saying what else there is when it cannot be found.
 
-use super::cells::{quoted, short};
+use super::cells::{listed_word, quoted, short};
 use crate::error::{Error, Result};
 
-/// The position of the column called `name`, which the user gave with `option`.
+/// The position of the column called `name`, which the user gave with `option`; or, if no column has that name, of the column
+/// at that 1-based position.
 pub(super) fn find(header: &[String], name: &str, option: &str) -> Result<usize> {
     let name = name.trim();
-    header.iter().position(|column| column == name).ok_or_else(|| unknown("column", name, option, header))
+    let by_position = || name.parse().ok().filter(|n| (1..=header.len()).contains(n)).map(|n| n - 1);
+    let by_name = header.iter().position(|column| column == name);
+    by_name.or_else(by_position).ok_or_else(|| unknown("column", name, option, header))
 }
+
+/// Options that take several names.
+const LISTS: [&str; 3] = ["--drop", "--keep", "--categorical"];
 
 /// The error for a name that is not there.
 pub(super) fn unknown<S: AsRef<str>>(what: &str, name: &str, option: &str, known: &[S]) -> Error {
-    let near = nearest(name, known);
+    let is_list = LISTS.contains(&option);
+    let mut near = nearest(name, known);
+    if is_list && near.is_empty() {
+        // The part of a name up to a comma, or behind one, that was not put in quotes.
+        let holds = |known: &&str| known.contains(',') && known.split(',').any(|part| part.trim() == name);
+        near = known.iter().map(AsRef::as_ref).filter(holds).take(3).collect();
+    }
     let remedy = if !near.is_empty() {
-        format!("did you mean {}?", near.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(" or "))
+        let typed = if is_list { listed_word } else { quoted };
+        format!("did you mean {}?", near.iter().map(|name| typed(name)).collect::<Vec<_>>().join(" or "))
     } else {
         format!("there are {}", listed(known.iter().map(AsRef::as_ref)))
     };
@@ -95,6 +108,9 @@ mod tests {
         assert!(say("chst pain").ends_with("did you mean 'chest pain'?"));
         assert!(say("weight").ends_with("there are Age, gender, chest pain, class"));
         assert_eq!(find(&header, " gender ", "--drop").unwrap(), 1);
+        assert_eq!(find(&header, "3", "--drop").unwrap(), 2);
+        assert_eq!(find(&["2".to_owned(), "1".to_owned()], "1", "--drop").unwrap(), 1, "a name comes first");
+        assert!(find(&header, "5", "--drop").is_err() && find(&header, "0", "--drop").is_err());
     }
 
     #[test]

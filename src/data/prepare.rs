@@ -1,94 +1,15 @@
 //! Scale and impute one split: fitted on its training rows, applied to the others. Knows nothing of how it was split.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView1, Axis};
-use serde::{Deserialize, Serialize};
+use ndarray::{Array2, Axis};
 
+use super::imputing::{Filler, Impute};
+use super::names::listed;
+use super::scaling::{MOST_SCALED, MOST_UNSCALED, Range, Scale, Scaler};
 use super::seed::{Purpose, Stream};
-use super::{Dataset, Split};
+use super::{Dataset, Split, Splits};
 use crate::error::{Error, Result};
-
-/// With more training rows than this, a seeded sample of so many are the donors.
-pub const DONOR_LIMIT: usize = 2000;
-
-/// How missing values are filled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Impute {
-    /// The mean of the k nearest training rows that have the value.
-    Knn(usize),
-    /// The median of the training rows.
-    Median,
-    /// Missing values are refused.
-    None,
-}
-
-impl Default for Impute {
-    fn default() -> Self {
-        Self::Knn(5)
-    }
-}
-
-impl FromStr for Impute {
-    type Err = String;
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let neighbours = |k: &str| k.parse().ok().filter(|&k| k > 0).map(Self::Knn);
-        match text {
-            "median" => Some(Self::Median),
-            "none" => Some(Self::None),
-            _ => text.strip_prefix("knn:").and_then(neighbours),
-        }
-        .ok_or_else(|| "write knn:K (K at least 1), median or none".into())
-    }
-}
-
-impl fmt::Display for Impute {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Knn(k) => write!(f, "knn:{k}"),
-            Self::Median => f.write_str("median"),
-            Self::None => f.write_str("none"),
-        }
-    }
-}
-
-/// How columns are scaled.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scale {
-    /// To mean 0 and standard deviation 1 (ddof 0).
-    #[default]
-    Standard,
-    /// To 0..1.
-    Minmax,
-    /// Not at all.
-    None,
-}
-
-impl FromStr for Scale {
-    type Err = String;
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "standard" => Ok(Self::Standard),
-            "minmax" => Ok(Self::Minmax),
-            "none" => Ok(Self::None),
-            _ => Err("write standard, minmax or none".into()),
-        }
-    }
-}
-
-impl fmt::Display for Scale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Standard => "standard",
-            Self::Minmax => "minmax",
-            Self::None => "none",
-        })
-    }
-}
 
 /// Some rows, ready for a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,8 +46,45 @@ pub struct Prepared {
     pub constant: Vec<bool>,
 }
 
-/// Refuses a dataset with missing values: what `--impute none` promises.
-pub fn refuse_missing(data: &Dataset) -> Result<()> {
+impl Prepared {
+    /// The same rows with other labels; `labels` are of all rows of the dataset. Scaling and imputation do not look at labels.
+    #[must_use]
+    pub fn relabelled(mut self, labels: &[usize]) -> Self {
+        let relabel = |part: &mut Part| part.y = part.rows.iter().map(|&row| labels[row]).collect();
+        relabel(&mut self.train);
+        relabel(&mut self.test);
+        let shared = Arc::ptr_eq(&self.selection, &self.conformal);
+        relabel(Arc::make_mut(&mut self.selection));
+        if shared {
+            self.conformal = Arc::clone(&self.selection);
+        } else {
+            relabel(Arc::make_mut(&mut self.conformal));
+        }
+        self
+    }
+}
+
+/// Refuses what `--impute none` and `--scale none` cannot hand to a model, and warns of columns with values that no split can
+/// scale to anything meaningful.
+pub fn check_preprocessing(data: &mut Dataset, splits: &Splits, scale: Scale, impute: Impute) -> Result<()> {
+    if impute == Impute::None {
+        refuse_missing(data)?;
+    }
+    if scale == Scale::None {
+        return refuse_huge(data);
+    }
+    let clipped = clipped_columns(data, splits, scale)?;
+    if !clipped.is_empty() {
+        let names = listed(clipped.iter().map(|&column| data.columns[column].as_str()));
+        data.audit.warn(format!(
+            "values that lie more than {MOST_SCALED:e} training ranges away are clipped there: take logarithms, or leave the \
+             column out with --drop: {names}"
+        ));
+    }
+    Ok(())
+}
+
+fn refuse_missing(data: &Dataset) -> Result<()> {
     for (column, values) in data.columns.iter().zip(data.x.outer_iter()) {
         let missing = values.iter().filter(|value| value.is_nan()).count();
         if missing > 0 {
@@ -137,6 +95,42 @@ pub fn refuse_missing(data: &Dataset) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn refuse_huge(data: &Dataset) -> Result<()> {
+    for (column, values) in data.columns.iter().zip(data.x.outer_iter()) {
+        if let Some(value) = values.iter().find(|value| value.abs() > MOST_UNSCALED) {
+            return Err(Error::data(format!("{value:e} is too large for a model without scaling"))
+                .file(&data.name)
+                .column(column)
+                .remedy("use --scale standard or --scale minmax, or correct the value"));
+        }
+    }
+    Ok(())
+}
+
+/// The columns that some split has to clip.
+fn clipped_columns(data: &Dataset, splits: &Splits, scale: Scale) -> Result<Vec<usize>> {
+    /// Only values of more different sizes than this can be that far apart, however many rows there are.
+    const SPAN: f64 = 1e10;
+    let spans = |&column: &usize| {
+        let sizes = || data.x.row(column).into_iter().map(|value| value.abs());
+        let largest = sizes().fold(0.0, f64::max);
+        sizes().any(|size| size > 0.0 && size < largest / SPAN)
+    };
+    let suspects: Vec<usize> = (0..data.columns.len()).filter(spans).collect();
+    let mut clipped = vec![false; suspects.len()];
+    for index in 0..if suspects.is_empty() { 0 } else { splits.count() } {
+        let split = splits.split(data, index)?;
+        let others = || split.selection.iter().chain(&split.conformal).chain(&split.test);
+        for (&column, clipped) in suspects.iter().zip(&mut clipped) {
+            let values = data.x.row(column);
+            let training = values.select(Axis(0), &split.train);
+            let scaler = Scaler::fit(scale, training.view(), &Range::of(training.iter().copied()));
+            *clipped |= others().any(|&row| scaler.clips(values[row]));
+        }
+    }
+    Ok(suspects.into_iter().zip(clipped).filter(|(_, clipped)| *clipped).map(|(column, _)| column).collect())
 }
 
 /// Prepares one split. `seed` and `index` choose the donors when there are too many to compare with.
@@ -154,7 +148,7 @@ pub fn prepare(
     let mut conformal = (!shared).then(|| Part::of(data, &split.conformal));
     let mut test = Part::of(data, &split.test);
 
-    let ranges: Vec<Range> = train.x.outer_iter().map(Range::of).collect();
+    let ranges: Vec<Range> = train.x.outer_iter().map(|values| Range::of(values.iter().copied())).collect();
     let scalers: Vec<Scaler> =
         train.x.outer_iter().zip(&ranges).map(|(values, range)| Scaler::fit(scale, values, range)).collect();
     let parts = [Some(&mut train), Some(&mut selection), conformal.as_mut(), Some(&mut test)];
@@ -180,193 +174,15 @@ pub fn prepare(
     Prepared { train, selection, conformal, test, constant }
 }
 
-fn present(values: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
-    values.into_iter().copied().filter(|value| !value.is_nan())
-}
-
 /// For each column whether a cell is missing anywhere.
 fn gaps(parts: &[&mut Array2<f64>]) -> Vec<bool> {
     let missing = |column| parts.iter().any(|x| x.row(column).iter().any(|value| value.is_nan()));
     (0..parts[0].nrows()).map(missing).collect()
 }
 
-/// The mean of the present values, NaN if there are none.
-fn mean(values: ArrayView1<'_, f64>) -> f64 {
-    let (sum, count) = present(values).fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    sum / count
-}
-
-/// The smallest and the largest present value of a training column; empty if there is none.
-struct Range {
-    low: f64,
-    high: f64,
-}
-
-impl Range {
-    fn of(values: ArrayView1<'_, f64>) -> Self {
-        let start = Self { low: f64::INFINITY, high: f64::NEG_INFINITY };
-        present(values).fold(start, |r, value| Self { low: r.low.min(value), high: r.high.max(value) })
-    }
-
-    fn is_constant(&self) -> bool {
-        self.low >= self.high
-    }
-}
-
-/// How one column is scaled.
-enum Scaler {
-    /// To (x − centre)/spread.
-    Affine { centre: f64, spread: f64 },
-    /// To 0: the column is constant in training.
-    Zero,
-    /// Not at all.
-    Keep,
-}
-
-impl Scaler {
-    fn fit(scale: Scale, values: ArrayView1<'_, f64>, range: &Range) -> Self {
-        match scale {
-            Scale::None => Self::Keep,
-            _ if range.is_constant() => Self::Zero,
-            Scale::Minmax => Self::Affine { centre: range.low, spread: range.high - range.low },
-            Scale::Standard => {
-                // Squares are taken of deviations relative to the range: those of 1e-200 would vanish.
-                let (centre, width) = (mean(values), range.high - range.low);
-                let squares = values.mapv(|value| ((value - centre) / width).powi(2));
-                Self::Affine { centre, spread: width * mean(squares.view()).sqrt() }
-            }
-        }
-    }
-
-    fn apply(&self, value: f64) -> f64 {
-        match self {
-            Self::Affine { centre, spread } => (value - centre) / spread,
-            Self::Zero if !value.is_nan() => 0.0,
-            Self::Zero | Self::Keep => value,
-        }
-    }
-}
-
-/// Fills missing cells from the scaled training rows.
-struct Filler {
-    /// For each column with gaps the value without neighbours: the training mean or median, 0 if none is present.
-    fallback: Vec<f64>,
-    nearest: Option<Neighbours>,
-}
-
-/// The k nearest among the donors by nan-euclidean distance.
-struct Neighbours {
-    k: usize,
-    /// Feature-major, missing cells still missing.
-    donors: Array2<f64>,
-    /// For each column whether all donors have it.
-    complete: Vec<bool>,
-}
-
-impl Filler {
-    fn fit(impute: Impute, train: &Array2<f64>, gaps: &[bool], mut stream: Stream) -> Self {
-        let centre = if impute == Impute::Median { median } else { mean };
-        let filling = |(values, &gap)| if gap { centre(values) } else { 0.0 };
-        let or_zero = |value: f64| if value.is_nan() { 0.0 } else { value };
-        let fallback = train.outer_iter().zip(gaps).map(filling).map(or_zero).collect();
-        let nearest = match impute {
-            Impute::Knn(k) => Some(Neighbours::new(k, donors(train, &mut stream))),
-            Impute::Median | Impute::None => None,
-        };
-        Self { fallback, nearest }
-    }
-
-    fn fill(&self, x: &mut Array2<f64>) {
-        let mut receives = vec![false; x.ncols()];
-        for values in x.outer_iter() {
-            receives.iter_mut().zip(values).for_each(|(receives, value)| *receives |= value.is_nan());
-        }
-        let rows = x.axis_iter_mut(Axis(1)).zip(receives).filter(|(_, receives)| *receives);
-        for (mut row, _) in rows {
-            let order = self.nearest.as_ref().map(|nearest| nearest.order(row.view()));
-            for (column, value) in row.iter_mut().enumerate().filter(|(_, value)| value.is_nan()) {
-                let near = self.nearest.as_ref().zip(order.as_ref());
-                let near = near.and_then(|(nearest, order)| nearest.value(column, order));
-                *value = near.unwrap_or(self.fallback[column]);
-            }
-        }
-    }
-}
-
-/// The training rows that may give values: all, or a sample in the same order.
-fn donors(train: &Array2<f64>, stream: &mut Stream) -> Array2<f64> {
-    if train.ncols() <= DONOR_LIMIT {
-        return train.clone();
-    }
-    let mut rows: Vec<usize> = (0..train.ncols()).collect();
-    stream.shuffle(&mut rows);
-    rows.truncate(DONOR_LIMIT);
-    rows.sort_unstable();
-    train.select(Axis(1), &rows)
-}
-
-impl Neighbours {
-    fn new(k: usize, donors: Array2<f64>) -> Self {
-        let complete = donors.outer_iter().map(|values| values.iter().all(|value| !value.is_nan())).collect();
-        Self { k, donors, complete }
-    }
-
-    /// The donors that share a column with the row, nearest first, the lower one on ties. The distance is
-    /// √(columns/shared · Σ (difference)²); its order is that of Σ/shared.
-    fn order(&self, row: ArrayView1<'_, f64>) -> Vec<usize> {
-        let mut sums = vec![0.0; self.donors.ncols()];
-        let mut shared = vec![0.0; self.donors.ncols()];
-        let mut shared_by_all = 0.0;
-        for ((&value, donors), &complete) in row.iter().zip(self.donors.outer_iter()).zip(&self.complete) {
-            if value.is_nan() {
-                continue;
-            }
-            if complete {
-                shared_by_all += 1.0;
-                for (sum, donor) in sums.iter_mut().zip(donors) {
-                    *sum += (donor - value).powi(2);
-                }
-            } else {
-                for ((sum, shared), donor) in sums.iter_mut().zip(&mut shared).zip(donors) {
-                    let missing = donor.is_nan();
-                    *sum += if missing { 0.0 } else { (donor - value).powi(2) };
-                    *shared += if missing { 0.0 } else { 1.0 };
-                }
-            }
-        }
-        for (sum, shared) in sums.iter_mut().zip(&shared) {
-            *sum /= shared + shared_by_all;
-        }
-        let mut order: Vec<usize> = (0..sums.len()).filter(|&donor| !sums[donor].is_nan()).collect();
-        order.sort_by(|&a, &b| sums[a].total_cmp(&sums[b]));
-        order
-    }
-
-    /// The mean of the first k donors that have the column.
-    fn value(&self, column: usize, order: &[usize]) -> Option<f64> {
-        let values = self.donors.row(column);
-        let found = order.iter().map(|&donor| values[donor]).filter(|value| !value.is_nan()).take(self.k);
-        let (sum, count) = found.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-        (count > 0.0).then(|| sum / count)
-    }
-}
-
-/// The median of the present values, NaN if there are none.
-fn median(values: ArrayView1<'_, f64>) -> f64 {
-    let mut values: Vec<f64> = present(values).collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => f64::NAN,
-        odd if odd % 2 == 1 => values[middle],
-        _ => f64::midpoint(values[middle - 1], values[middle]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ndarray::array;
-    use serde_json::Value;
 
     use super::*;
     use crate::data::Audit;
@@ -380,6 +196,7 @@ mod tests {
             sha256: String::new(),
             x,
             columns: (0..p).map(|column| format!("x{column}")).collect(),
+            variables: (0..p).collect(),
             units: Vec::new(),
             target: "class".into(),
             classes: vec!["a".into(), "b".into()],
@@ -389,36 +206,13 @@ mod tests {
             groups: None,
             dropped: Vec::new(),
             audit: Audit::default(),
+            layout: None,
         }
     }
 
     /// Training rows 0..4, one row for each other part.
     fn split() -> Split {
         Split { train: vec![0, 1, 2, 3], selection: vec![4], conformal: vec![5], test: vec![6] }
-    }
-
-    fn feature_major(value: &Value) -> Array2<f64> {
-        let rows: Vec<Vec<Option<f64>>> = serde_json::from_value(value.clone()).unwrap();
-        Array2::from_shape_fn((rows[0].len(), rows.len()), |(column, row)| rows[row][column].unwrap_or(NAN))
-    }
-
-    #[test]
-    fn imputes_as_the_fixture() {
-        let text = std::fs::read_to_string("tests/fixtures/knn_impute.json").unwrap();
-        let fixture: Value = serde_json::from_str(&text).unwrap();
-        let mut checked = 0;
-        for (matrix, cases) in [("matrix", "cases"), ("matrix_no_overlap", "cases_no_overlap")] {
-            for case in fixture[cases].as_array().unwrap() {
-                let mut x = feature_major(&fixture[matrix]);
-                let k = usize::try_from(case["k"].as_u64().unwrap()).unwrap();
-                let stream = Stream::new(0, 0, Purpose::Donors);
-                Filler::fit(Impute::Knn(k), &x, &gaps(&[&mut x.clone()]), stream).fill(&mut x);
-                let error = (x - feature_major(&case["imputed"])).mapv(f64::abs);
-                assert!(error.iter().all(|&error| error < 1e-12), "{matrix}, k = {k}: {error}");
-                checked += 1;
-            }
-        }
-        assert_eq!(checked, 8);
     }
 
     #[test]
@@ -494,16 +288,6 @@ mod tests {
     }
 
     #[test]
-    fn samples_donors_by_seed_when_there_are_many() {
-        let train = Array2::from_shape_fn((1, DONOR_LIMIT + 500), |(_, row)| row as f64);
-        let sample = |seed| donors(&train, &mut Stream::new(seed, 0, Purpose::Donors));
-        assert_eq!(sample(1).ncols(), DONOR_LIMIT);
-        assert_eq!(sample(1), sample(1));
-        assert_ne!(sample(1), sample(2));
-        assert!(sample(1).iter().is_sorted());
-    }
-
-    #[test]
     fn refuses_missing_values_by_name() {
         let data = dataset(array![[1.0, 2.0], [NAN, 2.0]]);
         let message = refuse_missing(&data).unwrap_err().to_string();
@@ -512,16 +296,22 @@ mod tests {
     }
 
     #[test]
-    fn words_survive_a_round_trip() {
-        for text in ["knn:5", "median", "none"] {
-            assert_eq!(text.parse::<Impute>().unwrap().to_string(), text);
-        }
-        for text in ["standard", "minmax", "none"] {
-            assert_eq!(text.parse::<Scale>().unwrap().to_string(), text);
-        }
-        for text in ["knn:0", "knn", "knn:-1", "mean"] {
-            assert_eq!(text.parse::<Impute>().unwrap_err(), "write knn:K (K at least 1), median or none");
-        }
-        assert!("robust".parse::<Scale>().is_err());
+    fn refuses_huge_values_without_scaling_by_name() {
+        let data = dataset(array![[1.0, 2.0], [1e101, 2.0]]);
+        let message = refuse_huge(&data).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "toy.csv, column 'x1': 1e101 is too large for a model without scaling; use --scale standard or --scale minmax, or \
+             correct the value"
+        );
+        assert!(refuse_huge(&dataset(array![[1e100, -1e100]])).is_ok());
+    }
+
+    #[test]
+    fn a_column_constant_up_to_rounding_is_scaled_to_zero() {
+        let data = dataset(array![[0.1 + 0.2, 0.3, 0.3, 0.1 + 0.2, 0.3, 0.4, 5.0]]);
+        let made = prepare(&data, &split(), Scale::Standard, Impute::None, 0, 0);
+        assert!(made.train.x.iter().chain(&made.test.x).all(|&value| value == 0.0));
+        assert_eq!(made.constant, [true]);
     }
 }

@@ -42,10 +42,16 @@ impl Record {
         &self.text[start..end]
     }
 
-    /// The text from a cell on, and how long the cell is.
-    pub(super) fn text_from(&self, cell: usize) -> (&[u8], usize) {
+    /// The bytes of one cell.
+    pub(super) fn bytes_of(&self, cell: usize) -> &[u8] {
         let (start, end) = self.bounds(cell);
-        (&self.text.as_bytes()[start..], end - start)
+        &self.text.as_bytes()[start..end]
+    }
+
+    /// The same record behind an empty cell.
+    pub(super) fn behind_an_empty_cell(&self) -> Self {
+        let ends = std::iter::once(0).chain(self.ends.iter().map(|end| end + 1));
+        Self { text: format!(" {}", self.text), ends: ends.collect() }
     }
 
     /// The cells.
@@ -210,6 +216,11 @@ impl<P: FnMut(u64, u64)> Records<P> {
         (self.line_feeds, self.after_feed, self.line) = (0, false, 1);
         self.parser = parser(self.delimiter);
         self
+    }
+
+    /// Bytes of text that wait in memory to be read.
+    pub(super) fn held(&self) -> u64 {
+        self.source.held()
     }
 
     /// The file, when all is read.

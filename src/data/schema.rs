@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::features::{Features, Offered, Reason};
+use super::cells::short;
+use super::features::{Features, MOST_LEVELS, Offered, Reason};
 use super::guess::is_index_name;
 use super::header::Header;
-use super::names::find;
+use super::join::{Orientation, Phenotypes};
+use super::memory;
+use super::names::{find, listed};
 use super::table::{Column, Table};
 use super::target::{Classes, Found, Rare, choose, is_usual};
 use super::units::{keep, merge, read_groups};
-use super::{Audit, ReadOptions};
+use super::{Audit, Layout, ReadOptions};
 use crate::error::{Error, Result};
 
 /// What the user says about the columns, by their names.
@@ -36,6 +39,9 @@ pub struct SchemaOptions {
     pub group_col: Option<String>,
     /// Names the rows in predictions.csv.
     pub id_col: Option<String>,
+    /// A table of phenotypes, among them the class, to be joined with the matrix by id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pheno: Option<PathBuf>,
     /// A column with a larger share of missing values is dropped.
     pub max_missing: f64,
     /// Rows of classes with fewer rows are left out, or merged.
@@ -55,6 +61,7 @@ impl Default for SchemaOptions {
             groups: None,
             group_col: None,
             id_col: None,
+            pheno: None,
             max_missing: 0.25,
             min_class_size: None,
             merge_rare: None,
@@ -100,6 +107,8 @@ pub struct Dataset {
     pub x: Array2<f64>,
     /// Names of the encoded columns: `age`, or `chest pain=asymptomatic` for a level.
     pub columns: Vec<String>,
+    /// For each column the variable (a column of the file that is a feature) it encodes, numbered in file order.
+    pub variables: Vec<usize>,
     /// The units, in file order of their first column.
     pub units: Vec<Unit>,
     /// The class column's name.
@@ -118,38 +127,49 @@ pub struct Dataset {
     pub dropped: Vec<DroppedColumn>,
     /// What there is to say about the table.
     pub audit: Audit,
+    /// How the file was read, if it was one.
+    pub layout: Option<Layout>,
 }
 
 impl Dataset {
     /// Reads and understands a file; `progress` is told bytes read and bytes in all.
     pub fn load(path: &Path, options: &SchemaOptions, progress: impl FnMut(u64, u64)) -> Result<Self> {
-        let as_text = |header: &Header| Ok(Roles::new(header, options)?.as_text());
-        let table = Table::read(path, &options.read, as_text, progress)?;
+        let (mut table, reading) = read(path, options, progress)?;
+        let roles = reading.roles.ok_or_else(|| Error::internal("the header was not looked at"))?;
+        let is_one_text = reading.phenotypes.is_none() && !table.encoding.is_empty();
+        if let Some(phenotypes) = reading.phenotypes {
+            table = phenotypes.join(table, reading.id).map_err(|error| error.file(path))?;
+        }
         let header = table.header.names.clone();
         let path = &PathBuf::from(&table.name);
-        let (mut data, features) = Self::understand(table, options).map_err(|error| error.file(path))?;
+        let (mut data, features) =
+            Self::understand(table, &roles, options).map_err(|error| error.file(path))?;
         let groups = options.groups.as_deref();
         let members = groups.map(read_groups).transpose()?.unwrap_or_default();
         let (mut units, unused) =
             merge(&features, &members).map_err(|error| error.file(groups.unwrap_or(path)))?;
         keep(&mut units, &features, &header, &options.keep).map_err(|error| error.file(path))?;
         data.units = units;
+        if !is_one_text {
+            data.layout = None;
+        }
         data.audit.unused_members(&unused);
         data.summarise();
         Ok(data)
     }
 
     /// All but the units.
-    fn understand(table: Table, options: &SchemaOptions) -> Result<(Self, Features)> {
-        let Table { name, sha256, header, columns, lines, notes, .. } = table;
-        let roles = Roles::new(&header, options)?;
+    fn understand(table: Table, roles: &Roles, options: &SchemaOptions) -> Result<(Self, Features)> {
+        let mut layout = Layout::new(&table, roles.target);
+        let Table { name, sha256, header, mut columns, lines, notes, .. } = table;
+        roles.check_memory(&columns, lines.len(), options.read.memory_limit)?;
         let mut audit = Audit::default();
         notes.into_iter().for_each(|note| audit.notice(note));
         audit.mangled(&header.names);
         let target = header.names[roles.target].clone();
         audit.target(&target, roles.found);
         let turned = looks_transposed(&columns, roles.target, roles.found);
-        let (levels, codes) = text(&columns[roles.target])?;
+        let (levels, codes) = columns[roles.target].text()?;
         audit.without_class(&lines, codes);
         let rare = Rare::new(options.min_class_size, options.merge_rare.as_deref());
         let settled = rare.settle(levels, codes);
@@ -172,17 +192,30 @@ impl Dataset {
             audit.warn("the first column names its rows and all others are numbers: if columns are patients and lines are features, add --transpose");
         }
         audit.alike(&target, &classes);
-        let ids = roles.id.map(|id| names_of(&columns[id], &rows)).transpose()?;
+        columns[roles.target] = Column::Numbers(Vec::new());
+        let mut ids = roles.id.map(|id| names_of(&columns[id], &rows)).transpose()?;
         let groups = roles.group.map(|group| groups_of(&columns[group], &rows)).transpose()?;
 
         let mut features = Features::default();
         for (position, (name, column)) in header.names.iter().zip(columns).enumerate() {
             if roles.dropped.contains(&position) {
                 features.dropped.push((name.clone(), Reason::Asked));
+            } else if roles.unused.contains(&position) {
+                features.dropped.push((name.clone(), Reason::Phenotype));
             } else if roles.is_feature(position) {
                 let may_be_index = position == 0 && (header.unnamed[0] || is_index_name(name));
                 let offered = Offered { name, column: &column, may_be_index };
+                let first = features.columns.len();
                 features.add(&offered, &rows, options.max_missing)?;
+                layout.add(position, name, &column, &features.columns[first..]);
+                if position == 0
+                    && ids.is_none()
+                    && features.names_rows()
+                    && matches!(column, Column::Text { .. })
+                {
+                    ids = Some(names_of(&column, &rows)?);
+                    audit.notice(format!("rows are named by '{}'", short(name)));
+                }
             }
         }
         audit.codes(&features);
@@ -200,9 +233,23 @@ impl Dataset {
             reason: reason.to_string(),
         };
         let dropped = features.dropped.iter().map(reason).collect();
-        let (columns, units) = (features.columns.clone(), Vec::new());
-        let data =
-            Self { name, sha256, x, columns, units, target, classes, y, rows, ids, groups, dropped, audit };
+        let data = Self {
+            name,
+            sha256,
+            x,
+            columns: features.columns.clone(),
+            variables: features.variable_of_columns(),
+            units: Vec::new(),
+            target,
+            classes,
+            y,
+            rows,
+            ids,
+            groups,
+            dropped,
+            audit,
+            layout: Some(layout),
+        };
         Ok((data, features))
     }
 
@@ -222,21 +269,70 @@ impl Dataset {
 
     /// For each variable how many of its cells are missing.
     pub(super) fn missing_by_variable(&self) -> impl Iterator<Item = usize> {
-        let firsts = self.units.iter().flat_map(|unit| {
-            let before = std::iter::once(None).chain(unit.columns.iter().map(Some));
-            let first = |(&column, before): (&usize, Option<&usize>)| {
-                let again = before.is_some_and(|&before| self.same_variable(before, column));
-                (!again).then_some(column)
-            };
-            unit.columns.iter().zip(before).filter_map(first)
-        });
-        firsts.map(|column| self.x.row(column).iter().filter(|value| value.is_nan()).count())
+        let is_first = |&column: &usize| column == 0 || self.variables[column] != self.variables[column - 1];
+        let missing = |column: usize| self.x.row(column).iter().filter(|value| value.is_nan()).count();
+        (0..self.variables.len()).filter(is_first).map(missing)
     }
+}
 
-    /// Whether two columns of one unit are levels of one variable, `name=level`.
-    fn same_variable(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (self.columns[a].as_bytes(), self.columns[b].as_bytes());
-        a.iter().zip(b).take_while(|(a, b)| a == b).any(|(&sign, _)| sign == b'=')
+/// Reads the table, or the matrix and its phenotypes, and finds what the columns are for.
+fn read(
+    path: &Path,
+    options: &SchemaOptions,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<(Table, Reading)> {
+    let phenotypes = options.pheno.as_deref().map(|file| Phenotypes::read(file, options)).transpose()?;
+    let mut reading = Reading { phenotypes, roles: None, id: 0, samples_are_columns: false };
+    let look = |header: &Header, samples: Option<Table>| reading.look(header, samples, options);
+    let mut table = Table::read_with_samples(path, &options.read, look, &mut progress);
+    if reading.samples_are_columns {
+        let mut options = options.clone();
+        options.read.transpose = true;
+        let look = |header: &Header, samples: Option<Table>| reading.look(header, samples, &options);
+        table = Table::read_with_samples(path, &options.read, look, &mut progress);
+        if let Ok(table) = &mut table {
+            table.notes.push("samples are columns of the matrix: it was transposed".to_owned());
+        }
+    }
+    Ok((table?, reading))
+}
+
+/// What is found out when the header of a file is seen.
+struct Reading {
+    phenotypes: Option<Phenotypes>,
+    roles: Option<Roles>,
+    /// The column of the matrix that holds the ids.
+    id: usize,
+    samples_are_columns: bool,
+}
+
+impl Reading {
+    /// The columns to be read as text.
+    fn look(
+        &mut self,
+        header: &Header,
+        samples: Option<Table>,
+        options: &SchemaOptions,
+    ) -> Result<Vec<usize>> {
+        if let (Some(samples), None) = (samples, &self.phenotypes) {
+            self.phenotypes = Some(Phenotypes::new(samples, options)?);
+        }
+        let Some(phenotypes) = &self.phenotypes else {
+            return Ok(self.roles.insert(Roles::new(header, options)?).as_text());
+        };
+        let id = match phenotypes.orientation(header, options) {
+            Orientation::Rows(id) => id,
+            Orientation::Columns => {
+                self.samples_are_columns = true;
+                return Err(Error::data("samples are columns").remedy("add --transpose"));
+            }
+        };
+        self.id = id;
+        let (joined, count) = phenotypes.header(header, id)?;
+        let roles = self.roles.insert(Roles::joined(&joined, count, phenotypes.id(), options)?);
+        let of_matrix = |position: usize| position - count + usize::from(position - count >= id);
+        let text = roles.as_text().into_iter().filter(|&position| position >= count);
+        Ok(text.map(of_matrix).chain([id]).collect())
     }
 }
 
@@ -248,11 +344,35 @@ struct Roles {
     categorical: Vec<usize>,
     group: Option<usize>,
     id: Option<usize>,
+    /// Phenotypes that nobody asked for.
+    unused: HashSet<usize>,
 }
 
 impl Roles {
     fn new(header: &Header, options: &SchemaOptions) -> Result<Self> {
-        let (header, named) = (&header.names, header.named());
+        Self::among(header, header.named(), options)
+    }
+
+    /// Of a matrix behind so many columns of phenotypes: the class is one of these, and those without a part are not used.
+    fn joined(header: &Header, phenotypes: usize, id: usize, options: &SchemaOptions) -> Result<Self> {
+        let id_col = Some(header.names[id].clone());
+        let mut roles = Self::among(header, phenotypes, &SchemaOptions { id_col, ..options.clone() })?;
+        if roles.found == Found::Last {
+            let names = listed(header.names[..phenotypes].iter().map(String::as_str));
+            return Err(Error::usage(format!("the class column is not known: the phenotypes are {names}"))
+                .remedy("name one with --target"));
+        }
+        let kept = |position: usize| options.keep.iter().any(|kept| kept.trim() == header.names[position]);
+        let is_unused = |position: &usize| {
+            roles.is_feature(*position) && !roles.dropped.contains(position) && !kept(*position)
+        };
+        roles.unused = (0..phenotypes).filter(is_unused).collect();
+        Ok(roles)
+    }
+
+    /// The class column is looked for among the first columns.
+    fn among(header: &Header, named: usize, options: &SchemaOptions) -> Result<Self> {
+        let header = &header.names;
         let all = |names: &[String], option| {
             names.iter().map(|name| find(header, name, option)).collect::<Result<Vec<_>>>()
         };
@@ -264,7 +384,8 @@ impl Roles {
         let id = one(&options.id_col, "--id-col")?;
         let taken: Vec<_> = dropped.iter().copied().chain(group).chain(id).collect();
         let (target, found) = choose(header, named, options.target.as_deref(), &taken)?;
-        let roles = Self { target, found, dropped: dropped.into_iter().collect(), categorical, group, id };
+        let (dropped, unused) = (dropped.into_iter().collect(), HashSet::new());
+        let roles = Self { target, found, dropped, categorical, group, id, unused };
         let clash = [
             (roles.dropped.contains(&target), "--drop"),
             (group == Some(target), "--group-col"),
@@ -281,6 +402,35 @@ impl Roles {
 
     fn is_feature(&self, position: usize) -> bool {
         position != self.target && self.group != Some(position) && self.id != Some(position)
+    }
+
+    /// Refuses a table that was read but cannot be made a matrix in the memory that is left.
+    fn check_memory(&self, columns: &[Column], rows: usize, told: Option<u64>) -> Result<()> {
+        /// Of a row: its position, its class, a value that is copied and one that is compared.
+        const ROW: usize = 4 * 8;
+        /// Of a row's name, if it is not long.
+        const ID: usize = 56;
+        let more = |(position, column): (usize, &Column)| match column {
+            Column::Text { levels, .. } if self.is_feature(position) && levels.len() <= MOST_LEVELS => {
+                8 * rows * levels.len()
+            }
+            _ if self.id == Some(position) => ID * rows,
+            _ => 0,
+        };
+        let more: usize = columns.iter().enumerate().map(more).sum::<usize>() + ROW * rows;
+        // What is free is free beside the table; what is allowed is allowed with it.
+        let read = told.map_or(0, |_| memory::PROGRAM + columns.iter().map(Column::bytes).sum::<u64>());
+        let (needed, limit) = (read + more as u64, memory::limit(told));
+        if needed <= limit {
+            return Ok(());
+        }
+        Err(Error::data(format!(
+            "a matrix of {} columns and {rows} rows needs {} of memory, and {} are allowed",
+            columns.len(),
+            memory::spoken(needed),
+            memory::spoken(limit)
+        ))
+        .remedy("leave columns or rows out of the file, or allow more with --memory-limit"))
     }
 
     /// The columns whose values are names, whatever they look like.
@@ -310,23 +460,16 @@ fn all_numbers_in(column: &Column) -> bool {
     }
 }
 
-fn text(column: &Column) -> Result<(&[String], &[Option<u32>])> {
-    match column {
-        Column::Text { levels, codes } => Ok((levels, codes)),
-        Column::Numbers(_) => Err(Error::internal("a column that was to be read as text is numbers")),
-    }
-}
-
 /// The text of each row, empty if missing.
 fn names_of(column: &Column, rows: &[usize]) -> Result<Vec<String>> {
-    let (levels, codes) = text(column)?;
+    let (levels, codes) = column.text()?;
     let name = |&row: &usize| codes[row].map_or_else(String::new, |code| levels[code as usize].clone());
     Ok(rows.iter().map(name).collect())
 }
 
 /// The group of each row, numbered in order of appearance; a row without one is a group of its own.
 fn groups_of(column: &Column, rows: &[usize]) -> Result<Vec<usize>> {
-    let (_, codes) = text(column)?;
+    let (_, codes) = column.text()?;
     let (mut known, mut count) = (HashMap::new(), 0);
     let mut new = || {
         count += 1;

@@ -19,6 +19,12 @@ pub enum Purpose {
     Donors = 4,
     /// Cross-validation folds.
     Folds = 5,
+    /// Outer folds of the nested validation.
+    Validation = 6,
+    /// Rows set aside before anything else.
+    Reserve = 7,
+    /// Permutations of the labels.
+    Permutation = 8,
 }
 
 /// A stream of random numbers that depends on its coordinates alone.
@@ -45,6 +51,11 @@ impl Stream {
         let mut rng = ChaCha8Rng::from_seed(key);
         rng.set_stream(split);
         Self(rng)
+    }
+
+    /// 64 random bits, such as the seed of other streams.
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
     }
 
     /// Uniform in [0, 1), 53 bits.

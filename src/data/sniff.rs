@@ -1,4 +1,6 @@
-//! The separator and the decimal sign of a file, from its first lines.
+//! What a file is, from its first bytes: its kind, the separator and the decimal sign.
+
+pub(super) mod kinds;
 
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 

@@ -9,11 +9,12 @@ use std::io::{self, Chain, Cursor, Read, Stdin};
 use std::path::Path;
 use std::time::SystemTime;
 
-use encoding_rs::{Decoder, Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::{Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
-use super::{kinds, sniff};
+use super::geo;
+use super::sniff::{self, kinds};
 use crate::error::{Error, Result};
 
 const HEAD: u64 = 1 << 20;
@@ -22,15 +23,13 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 const GZIP: &[u8] = b"\x1f\x8b";
 
 /// What the user writes for standard input.
-const STANDARD: &str = "-";
+pub const STANDARD: &str = "-";
+/// What standard input is called in sentences, and as the name of a dataset.
+pub const STANDARD_INPUT: &str = "standard input";
 
 /// The file as it is named in sentences.
 pub(super) fn name(path: &Path) -> String {
-    if path.as_os_str() == STANDARD {
-        "standard input".to_owned()
-    } else {
-        path.to_string_lossy().into_owned()
-    }
+    if path.as_os_str() == STANDARD { STANDARD_INPUT.to_owned() } else { path.to_string_lossy().into_owned() }
 }
 
 /// A file being read once, front to back.
@@ -38,7 +37,9 @@ pub(super) struct Source<P> {
     text: Decoded<Ahead<Unpacked<P>>>,
     head: Vec<u8>,
     served: usize,
+    replaced: u64,
     letters: Letters,
+    encoding: &'static Encoding,
     stamp: Option<Stamp>,
     notes: Vec<String>,
 }
@@ -90,7 +91,36 @@ impl<P: FnMut(u64, u64)> Source<P> {
             head.iter_mut().for_each(return_to_feed);
         }
         let letters = Letters::Ascii;
-        Ok(Self { text, head, served: 0, letters, stamp, notes })
+        let encoding = encoding.unwrap_or(UTF_8);
+        Ok(Self { text, head, served: 0, replaced: 0, letters, encoding, stamp, notes })
+    }
+
+    /// The usual name of the encoding.
+    pub(super) fn encoding(&self) -> &'static str {
+        self.encoding.name()
+    }
+
+    /// Text in memory as a file.
+    pub(super) fn of_text(text: Vec<u8>, progress: P) -> Self {
+        let raw = Raw { input: Input::Nothing, hash: Sha256::new(), read: 0, total: 0, told: 0, progress };
+        let unpacked = Unpacked::Plain(Cursor::new(Vec::new()).chain(raw));
+        let decoded = Decoded::new(Cursor::new(Vec::new()).chain(unpacked), None);
+        let (letters, replaced) = (Letters::Ascii, text.capacity() as u64);
+        Self {
+            text: decoded,
+            head: text,
+            served: 0,
+            replaced,
+            letters,
+            encoding: UTF_8,
+            stamp: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Whether it is a series matrix file.
+    pub(super) fn is_series_matrix(&self) -> bool {
+        geo::is_series_matrix(&self.head)
     }
 
     /// The separator that fits the first lines best.
@@ -108,8 +138,14 @@ impl<P: FnMut(u64, u64)> Source<P> {
         self.letters == Letters::Other && self.stamp.is_some()
     }
 
+    /// Bytes of text that were put in place of the file's.
+    pub(super) fn held(&self) -> u64 {
+        self.replaced
+    }
+
     /// Puts other text in place of the rest.
     pub(super) fn replace(&mut self, text: Vec<u8>) {
+        self.replaced = text.capacity() as u64;
         (self.head, self.served) = (text, 0);
     }
 
@@ -126,7 +162,7 @@ impl<P: FnMut(u64, u64)> Source<P> {
                     .remedy("wait until it is written, and start again"));
             }
         }
-        Ok((self.notes, format!("{:x}", raw.hash.finalize())))
+        Ok((self.notes, hexadecimal(&raw.hash.finalize())))
     }
 }
 
@@ -162,6 +198,8 @@ impl Stamp {
 enum Input {
     File(File),
     Standard(Stdin),
+    /// The text was given.
+    Nothing,
 }
 
 fn open(path: &Path) -> Result<(Input, Option<Stamp>)> {
@@ -198,6 +236,7 @@ impl<P: FnMut(u64, u64)> Read for Raw<P> {
         let n = match &mut self.input {
             Input::File(file) => file.read(buffer)?,
             Input::Standard(input) => input.read(buffer)?,
+            Input::Nothing => 0,
         };
         self.hash.update(&buffer[..n]);
         self.read += n as u64;
@@ -352,6 +391,11 @@ fn return_to_feed(byte: &mut u8) {
     if *byte == b'\r' {
         *byte = b'\n';
     }
+}
+
+/// Bytes as hexadecimal digits.
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A file that could not be opened or read.

@@ -10,10 +10,14 @@ use sha2::{Digest, Sha256};
 
 use super::Dataset;
 use super::seed::{Purpose, Stream};
+use super::source::hexadecimal;
 use crate::error::{Error, Result};
 
 mod given;
 mod grouped;
+mod nested;
+
+pub use nested::{OuterFold, outer_folds, stratified_folds};
 
 /// Whether β and the p-values look at the same rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +60,9 @@ impl fmt::Display for Calibration {
     }
 }
 
+/// The most splits that a run may have.
+pub const MOST_SPLITS: usize = 1_000_000;
+
 /// How to split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SplitOptions {
@@ -81,14 +88,23 @@ impl Default for SplitOptions {
 }
 
 impl SplitOptions {
-    fn check(&self) -> Result<()> {
-        if self.splits == 0 {
-            return Err(Error::usage("--splits must be at least 1"));
-        }
+    /// Refuses numbers that mean nothing; the number of splits does not matter when a file has them.
+    pub fn check(&self) -> Result<()> {
         for (flag, size) in [("--test-size", self.test_size), ("--cal-size", self.cal_size)] {
             if !(size > 0.0 && size < 1.0) {
-                return Err(Error::usage(format!("{flag} must be above 0 and below 1, and is {size}")));
+                return Err(Error::usage(format!("{flag} {size} is out of range"))
+                    .remedy("give a share between 0 and 1"));
             }
+        }
+        if self.splits_from.is_some() {
+            return Ok(());
+        }
+        if self.splits == 0 {
+            return Err(Error::usage("--splits 0 leaves nothing to run").remedy("give at least 1"));
+        }
+        if self.splits > MOST_SPLITS {
+            return Err(Error::usage(format!("--splits {} is too many", self.splits))
+                .remedy(format!("give at most {MOST_SPLITS}")));
         }
         Ok(())
     }
@@ -120,7 +136,7 @@ fn digest(splits: &[Split]) -> String {
             part.iter().for_each(|&row| hash.update((row as u64).to_le_bytes()));
         }
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&hash.finalize())
 }
 
 /// Makes any split of a dataset on demand; construction checks that every split can be made.
@@ -311,6 +327,7 @@ mod tests {
             sha256: String::new(),
             x: Array2::zeros((1, y.len())),
             columns: vec!["x".into()],
+            variables: vec![0],
             units: Vec::new(),
             target: "class".into(),
             classes: (0..sizes.len()).map(|class| format!("c{class}")).collect(),
@@ -320,6 +337,7 @@ mod tests {
             groups: None,
             dropped: Vec::new(),
             audit: Audit::default(),
+            layout: None,
         }
     }
 

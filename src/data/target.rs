@@ -34,9 +34,7 @@ pub(super) fn choose(
     taken: &[usize],
 ) -> Result<(usize, Found)> {
     if let Some(told) = told {
-        let by_name = names::find(header, told, "--target");
-        let by_position = told.trim().parse().ok().filter(|n| (1..=header.len()).contains(n)).map(|n| n - 1);
-        return by_name.or_else(|unknown| by_position.ok_or(unknown)).map(|position| (position, Found::Told));
+        return names::find(header, told, "--target").map(|position| (position, Found::Told));
     }
     let free: Vec<_> = (0..named).filter(|position| !taken.contains(position)).collect();
     let called =
@@ -61,20 +59,24 @@ pub(super) struct Classes {
     pub(super) y: Vec<usize>,
 }
 
+/// The longest label of a class, in bytes: it is repeated in every row of a table.
+pub const LONGEST_LABEL: usize = 4096;
+
 /// What becomes of classes with few rows.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rare<'a> {
+pub struct Rare<'a> {
     /// Classes with fewer rows are rare.
-    pub(super) fewest: usize,
+    pub fewest: usize,
     /// The class they become; without it their rows are left out.
-    pub(super) merged: Option<&'a str>,
+    pub merged: Option<&'a str>,
 }
 
 /// Without `--min-class-size`, `--merge-rare` takes classes that cannot be in every part of a split.
 const FEWEST_ROWS: usize = 4;
 
 impl<'a> Rare<'a> {
-    pub(super) fn new(fewest: Option<usize>, merged: Option<&'a str>) -> Self {
+    /// From `--min-class-size` and `--merge-rare`.
+    pub fn new(fewest: Option<usize>, merged: Option<&'a str>) -> Self {
         let fewest = fewest.unwrap_or(if merged.is_some() { FEWEST_ROWS } else { 0 });
         Self { fewest, merged: merged.map(str::trim) }
     }
@@ -132,6 +134,14 @@ impl Classes {
                 return Err(Error::data(what).remedy(another));
             }
             _ => {}
+        }
+        if let Some(long) = levels.iter().find(|label| label.len() > LONGEST_LABEL) {
+            let start: String = long.chars().take(30).collect();
+            let what = format!(
+                "the class '{start}…' is {} bytes long, and a label may have {LONGEST_LABEL}: it looks like free text",
+                long.len()
+            );
+            return Err(Error::data(what).remedy(another));
         }
         let count = levels.len();
         if let Some(numbers) = all_numbers(levels)

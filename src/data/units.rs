@@ -28,7 +28,7 @@ pub(super) fn read_groups(path: &Path) -> Result<Vec<Member>> {
             format!("a groups file has two columns, feature and group, but this has {}", table.columns.len());
         return Err(Error::data(what).file(path).remedy("give it the header feature,group"));
     };
-    let members = table.lines.iter().zip(codes.iter().zip(group_codes)).map(|(&line, codes)| match codes {
+    let members = table.lines.iter().zip(codes.iter().zip(group_codes)).map(|(line, codes)| match codes {
         (Some(feature), Some(group)) => {
             let (feature, group) = (levels[*feature as usize].clone(), groups[*group as usize].clone());
             Ok(Member { line, feature, group })
@@ -96,6 +96,11 @@ pub(super) fn keep(
 ) -> Result<()> {
     let place = Places::new(features);
     for name in kept.iter().map(|name| name.trim()) {
+        let is_known =
+            |name: &str| place.columns(name).is_some() || header.iter().any(|column| column == name);
+        let is_unit = units.iter().any(|unit| unit.name == name);
+        let by_position = names::find(header, name, "--keep").ok().filter(|_| !is_unit && !is_known(name));
+        let name = by_position.map_or(name, |position| &header[position]);
         if let Some(unit) = units.iter_mut().find(|unit| unit.name == name) {
             unit.kept = true;
         } else if let Some(columns) = place.columns(name) {
@@ -216,6 +221,8 @@ mod tests {
         assert_eq!(kept(&["g"]).unwrap(), ["g"]);
         assert_eq!(kept(&["b", " a"]).unwrap(), ["a", "g"]);
         assert_eq!(kept(&["k=z"]).unwrap(), ["k"]);
+        assert_eq!(kept(&["1", "2"]).unwrap(), ["a", "g"], "by position");
+        assert_eq!(kept(&["5"]).unwrap_err().exit_code(), 2);
         assert_eq!(
             kept(&["gone"]).unwrap_err().to_string(),
             "--keep names the column 'gone', but it was dropped: all its values are the same; take it out of --keep, or \

@@ -1,6 +1,6 @@
-//! Precision, recall and F1 of single predictions, from a confusion matrix (METHOD.md section 7).
+//! Precision, recall and F1 of single predictions, from a confusion matrix (docs/method.md section 7).
 
-use super::ratio;
+use super::stats::ratio;
 
 /// The scores of one class; an undefined ratio is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -1,23 +1,9 @@
 //! Is the difference of two methods more than luck? Paired over splits, with a test that knows splits overlap
-//! (METHOD.md section 8).
-
-use std::collections::BTreeMap;
+//! (docs/method.md section 8).
 
 use serde::{Deserialize, Serialize};
-use statrs::function::beta::checked_beta_reg;
 
-use super::Spread;
-use crate::data::seed::{Purpose, Stream};
-
-/// Bootstrap resamples.
-const RESAMPLES: usize = 2000;
-
-/// The interval runs from the 50th smallest to the 50th largest of the resampled means (2.5 % of 2000): swapping the
-/// methods mirrors it exactly.
-const TAIL: usize = RESAMPLES / 40;
-
-/// The 2.5 % quantile lies near 1.96 standard deviations: hardly ever within this many.
-const LIKELY: f64 = 1.5;
+use super::stats::{Bootstrap, Spread, two_sided_p};
 
 /// Metrics are of order 1, so differences carry rounding of about 1e-16: a smaller range than this is none.
 const NO_SPREAD: f64 = 1e-12;
@@ -39,22 +25,7 @@ pub struct PairedDifference {
     pub p_corrected: Option<f64>,
 }
 
-/// Resamples of splits, drawn once for each number of splits and shared by all metrics and sizes.
-#[derive(Debug, Clone)]
-pub struct Bootstrap {
-    seed: u64,
-    /// By number of splits: how often each split is in each resample, split after split.
-    tables: BTreeMap<usize, Vec<f64>>,
-    means: Vec<f64>,
-    largest: Vec<f64>,
-}
-
 impl Bootstrap {
-    /// The resamples of a seed.
-    pub fn new(seed: u64) -> Self {
-        Self { seed, tables: BTreeMap::new(), means: Vec::new(), largest: Vec::new() }
-    }
-
     /// Judges the differences of J splits; `test_share` is n_test/(n − n_test). None without splits.
     pub fn paired(&mut self, differences: &[f64], test_share: f64) -> Option<PairedDifference> {
         let Spread { mean, sd } = Spread::of(differences)?;
@@ -71,34 +42,6 @@ impl Bootstrap {
         let p = two_sided_p(t, splits - 1.0);
         Some(PairedDifference { lo: Some(lo), hi: Some(hi), t_corrected: Some(t), p_corrected: p, ..none })
     }
-
-    /// The percentile interval of the mean.
-    fn interval(&mut self, differences: &[f64], mean: f64) -> (f64, f64) {
-        let splits = differences.len();
-        let table = self.tables.entry(splits).or_insert_with(|| multiplicities(splits, self.seed));
-        self.means.clear();
-        self.means.resize(RESAMPLES, 0.0);
-        for (times, difference) in table.chunks_exact(RESAMPLES).zip(differences) {
-            let part = (difference - mean) / splits as f64;
-            self.means.iter_mut().zip(times).for_each(|(sum, times)| *sum += times * part);
-        }
-        let spread = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>().sqrt() / splits as f64;
-        let (lo, hi) = (-self.tail(-1.0, LIKELY * spread), self.tail(1.0, LIKELY * spread));
-        (mean + lo, mean + hi)
-    }
-
-    /// The [`TAIL`]-th largest of the means times `sign`; it is likely above `cut`, so that most need not be put in order.
-    fn tail(&mut self, sign: f64, cut: f64) -> f64 {
-        let signed = || self.means.iter().map(|mean| sign * mean);
-        self.largest.clear();
-        self.largest.extend(signed().filter(|&mean| mean >= cut));
-        if self.largest.len() < TAIL {
-            self.largest.clear();
-            self.largest.extend(signed());
-        }
-        let at = self.largest.len() - TAIL;
-        *self.largest.select_nth_unstable_by(at, f64::total_cmp).1
-    }
 }
 
 /// As [`Bootstrap::paired`], for one comparison.
@@ -106,28 +49,10 @@ pub fn paired_difference(differences: &[f64], test_share: f64, seed: u64) -> Opt
     Bootstrap::new(seed).paired(differences, test_share)
 }
 
-/// How often each split is in each resample: splits × resamples, so that a sum over splits runs along memory.
-fn multiplicities(splits: usize, seed: u64) -> Vec<f64> {
-    let mut stream = Stream::new(seed, 0, Purpose::Bootstrap);
-    let mut times = vec![0.0; splits * RESAMPLES];
-    for resample in 0..RESAMPLES {
-        for _ in 0..splits {
-            times[stream.below(splits) * RESAMPLES + resample] += 1.0;
-        }
-    }
-    times
-}
-
-/// P(|T| ≥ |t|) of Student's distribution: I_x(ν/2, 1/2) at x = ν/(ν + t²), to ten digits. The last ones would be those of the
-/// system's exp and ln, which differ from processor to processor.
-fn two_sided_p(t: f64, freedom: f64) -> Option<f64> {
-    let p = checked_beta_reg(freedom / 2.0, 0.5, freedom / (freedom + t * t)).ok()?;
-    format!("{p:.9e}").parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::seed::{Purpose, Stream};
 
     const DIFFERENCES: [f64; 8] = [0.03, -0.01, 0.02, 0.05, 0.0, 0.04, 0.01, -0.02];
 
@@ -150,19 +75,6 @@ mod tests {
     }
 
     #[test]
-    fn student_p_values_match_scipy() {
-        for (t, freedom, p) in [
-            (0.0, 3.0, 1.0),
-            (2.0, 1.0, 0.295_167_235_300_866_5),
-            (2.5, 19.0, 0.021_740_411_168_397_44),
-            (-12.0, 4.0, 0.000_276_428_548_502_973),
-            (40.0, 9.0, 1.898_299_844_933_982_2e-11),
-        ] {
-            close_in_ten_digits(two_sided_p(t, freedom).unwrap(), p);
-        }
-    }
-
-    #[test]
     fn interval_is_near_normal_theory() {
         let mut stream = Stream::new(1, 0, Purpose::Split);
         let differences: Vec<f64> = (0..60).map(|_| stream.uniform()).collect();
@@ -182,21 +94,6 @@ mod tests {
         let other = bootstrap.paired(&DIFFERENCES.map(|d| -d), 0.25).unwrap();
         assert_eq!((one.mean, one.lo, one.hi), (-other.mean, other.hi.map(|v| -v), other.lo.map(|v| -v)));
         assert_eq!((one.t_corrected, one.p_corrected), (other.t_corrected.map(|t| -t), other.p_corrected));
-    }
-
-    #[test]
-    fn the_tails_are_those_of_all_means_in_order() {
-        let mut stream = Stream::new(2, 0, Purpose::Split);
-        // Spread evenly, and so skewed that fewer than 2.5 % may lie beyond the cut.
-        for power in [1, 40] {
-            let differences: Vec<f64> = (0..12).map(|_| stream.uniform().powi(power)).collect();
-            let mut bootstrap = Bootstrap::new(3);
-            let ours = bootstrap.paired(&differences, 0.3).unwrap();
-            let mut means = bootstrap.means.clone();
-            means.sort_unstable_by(f64::total_cmp);
-            assert_eq!(ours.lo, Some(ours.mean + means[TAIL - 1]));
-            assert_eq!(ours.hi, Some(ours.mean + means[RESAMPLES - TAIL]));
-        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Conformal p-values and prediction sets of one split's test rows (METHOD.md section 6). Knows scores, not models.
+//! Conformal p-values and prediction sets of one split's test rows (docs/method.md section 6). Knows scores, not models.
 
 use ndarray::{Array2, ArrayView2};
-use statrs::function::gamma::ln_gamma;
 
-use super::Tally;
+use super::grouped::{Votes, WeightedScores};
+use super::stats::BetaBinomial;
+use super::{Tally, concordant_pairs};
 use crate::data::seed::{Purpose, Stream};
 use crate::select::{Nonconformity, Score};
 
@@ -23,16 +24,31 @@ pub struct ConformalSettings {
     pub measure: Nonconformity,
 }
 
+impl ConformalSettings {
+    /// The category of conformal rows that a label is compared with: its own class under Mondrian, else all.
+    fn category(&self, y: usize) -> usize {
+        if self.mondrian { y } else { 0 }
+    }
+}
+
+/// Conformal scores of one category.
+enum References<'a> {
+    Rows(Ladder<'a>),
+    Groups(WeightedScores),
+}
+
 /// The conformal and test labels of one split, ready to judge any model of it.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     settings: ConformalSettings,
     conformal_y: Vec<usize>,
     test_y: Vec<usize>,
-    /// Conformal scores lie group by group: all rows are one group, or each class is one under Mondrian.
+    /// Conformal scores lie category by category: all rows are one category, or each class is one under Mondrian.
     slots: Vec<usize>,
-    /// Where each group begins; one entry more than there are groups.
+    /// Where each category begins; one entry more than there are categories.
     bounds: Vec<usize>,
+    /// The votes of conformal groups, where rows come in groups.
+    votes: Option<Votes>,
     /// τ, test rows × m, if smoothed.
     tau: Option<Array2<f64>>,
 }
@@ -49,17 +65,16 @@ impl Evaluator {
         split: u64,
     ) -> Self {
         let classes = settings.measure.classes;
-        let group = |y: usize| if settings.mondrian { y } else { 0 };
         let mut bounds = vec![0; if settings.mondrian { classes } else { 1 } + 1];
         for &y in conformal_y {
-            bounds[group(y) + 1] += 1;
+            bounds[settings.category(y) + 1] += 1;
         }
-        for g in 1..bounds.len() {
-            bounds[g] += bounds[g - 1];
+        for category in 1..bounds.len() {
+            bounds[category] += bounds[category - 1];
         }
         let mut next = bounds.clone();
         let slot = |&y: &usize| {
-            let slot = &mut next[group(y)];
+            let slot = &mut next[settings.category(y)];
             *slot += 1;
             *slot - 1
         };
@@ -72,7 +87,17 @@ impl Evaluator {
             }
             tau
         });
-        Self { settings, conformal_y: conformal_y.to_vec(), test_y: test_y.to_vec(), slots, bounds, tau }
+        let (conformal_y, test_y) = (conformal_y.to_vec(), test_y.to_vec());
+        Self { settings, conformal_y, test_y, slots, bounds, votes: None, tau }
+    }
+
+    /// Gives each group of conformal rows one vote: valid for test rows of other groups.
+    #[must_use]
+    pub fn with_groups(mut self, conformal_groups: &[usize]) -> Self {
+        let rows = self.conformal_y.iter().zip(&self.slots).zip(conformal_groups);
+        let rows = rows.map(|((&y, &slot), &group)| (self.settings.category(y), slot, group));
+        self.votes = Some(Votes::new(rows, self.bounds.len() - 1));
+        self
     }
 
     /// Counts what one model does on the test rows, from its decision values f_r(x), rows × m, and its biases.
@@ -81,6 +106,7 @@ impl Evaluator {
         self.judge(conformal, test, bias, |row, decision, p| {
             tally.add(self.test_y[row], predicted(decision), p, self.settings.epsilon);
         });
+        tally.concordant = concordant_pairs(test, &self.test_y);
         tally
     }
 
@@ -115,18 +141,32 @@ impl Evaluator {
             measure.alphas(&decision, bias, &mut alphas);
             references[slot] = on_grid(alphas[y]);
         }
-        for group in self.bounds.windows(2) {
-            references[group[0]..group[1]].sort_unstable_by(f64::total_cmp);
+        if self.votes.is_none() {
+            for category in self.bounds.windows(2) {
+                references[category[0]..category[1]].sort_unstable_by(f64::total_cmp);
+            }
         }
-        let ladders: Vec<Ladder<'_>> =
-            self.bounds.windows(2).map(|group| Ladder::new(&references[group[0]..group[1]])).collect();
+        let categories: Vec<References<'_>> = self
+            .bounds
+            .windows(2)
+            .enumerate()
+            .map(|(category, bounds)| {
+                let scores = &references[bounds[0]..bounds[1]];
+                match &self.votes {
+                    None => References::Rows(Ladder::new(scores)),
+                    Some(votes) => References::Groups(votes.weigh(category, bounds[0], scores)),
+                }
+            })
+            .collect();
         for (i, row) in test.rows().into_iter().enumerate() {
             decision.iter_mut().zip(row).for_each(|(own, f)| *own = *f);
             measure.alphas(&decision, bias, &mut alphas);
             for (y, value) in alphas.iter_mut().enumerate() {
-                let group = if self.settings.mondrian { y } else { 0 };
                 let tau = self.tau.as_ref().map(|tau| tau[[i, y]]);
-                *value = p_value(&ladders[group], on_grid(*value), tau, measure.score);
+                *value = match &categories[self.settings.category(y)] {
+                    References::Rows(scores) => p_value(scores, on_grid(*value), tau, measure.score),
+                    References::Groups(scores) => scores.p_value(on_grid(*value), tau),
+                };
             }
             visit(i, &decision, &alphas);
         }
@@ -134,7 +174,7 @@ impl Evaluator {
 }
 
 /// A score in whole grid steps; what is not a number is as strange as can be.
-fn on_grid(alpha: f64) -> f64 {
+pub(super) fn on_grid(alpha: f64) -> f64 {
     if alpha.is_nan() { f64::INFINITY } else { round(alpha * STEPS_PER_UNIT) }
 }
 
@@ -216,7 +256,7 @@ fn p_value(reference: &Ladder<'_>, alpha: f64, tau: Option<f64>, score: Score) -
     let at_least = n - reference.below(alpha, false);
     let rows = match score {
         Score::Weighted => n + 1,
-        // The authors' code divides by n (METHOD.md section 9), so its p can be above 1.
+        // The authors' code divides by n (docs/method.md section 9); a p above 1 means no more than 1.
         Score::Published => n.max(1),
     };
     let count = match tau {
@@ -226,10 +266,10 @@ fn p_value(reference: &Ladder<'_>, alpha: f64, tau: Option<f64>, score: Score) -
             above as f64 + tau * (at_least - above + 1) as f64
         }
     };
-    count / rows as f64
+    (count / rows as f64).min(1.0)
 }
 
-/// argmax_r f_r, the lowest index on ties (METHOD.md section 7).
+/// argmax_r f_r, the lowest index on ties (docs/method.md section 7).
 pub fn predicted(decision: &[f64]) -> usize {
     (1..decision.len()).fold(0, |best, r| if decision[r] > decision[best] { r } else { best })
 }
@@ -274,23 +314,9 @@ pub fn coverage_band(n_test: usize, n_conf: usize, epsilon: f64) -> Option<Band>
     if l == 0 || l == n_conf + 1 {
         return Some(Band { lo: mean, hi: mean, mean });
     }
-    let n = n_test as f64;
-    let ln_beta = |a: f64, b: f64| ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b);
-    // C(n, k) = 1/((n+1) B(k+1, n−k+1)).
-    let constant = -(n + 1.0).ln() - ln_beta(a, b);
-    let probability = |k: usize| {
-        let k = k as f64;
-        (constant - ln_beta(k + 1.0, n - k + 1.0) + ln_beta(k + a, n - k + b)).exp()
-    };
-    let cumulative: Vec<f64> = (0..=n_test)
-        .scan(0.0, |sum, k| {
-            *sum += probability(k);
-            Some(*sum)
-        })
-        .collect();
-    let total = cumulative[n_test];
-    let quantile = |q: f64| cumulative.partition_point(|&sum| sum < q * total) as f64 / n;
-    Some(Band { lo: quantile(0.025), hi: quantile(0.975), mean })
+    let quantile = BetaBinomial::new(n_test, a, b);
+    let share = |probability: f64| quantile.of(probability) as f64 / n_test as f64;
+    Some(Band { lo: share(0.025), hi: share(0.975), mean })
 }
 
 #[cfg(test)]
@@ -365,7 +391,7 @@ mod tests {
             let test = decisions(&column("alpha"), &vec![y; tests.len()]);
             let p = evaluator.p_values(conformal.view(), test.view(), &[0.3, -0.2]);
             for (ours, theirs) in p.column(y).iter().zip(column(key)) {
-                assert!((ours - theirs).abs() < 1e-12, "{key}: {ours} {theirs}");
+                assert!((ours - theirs.min(1.0)).abs() < 1e-12, "{key}: {ours} {theirs}");
             }
             p
         };

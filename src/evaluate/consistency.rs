@@ -1,14 +1,16 @@
-//! Do splits choose the same features? Indices of agreement over splits, and of two methods (METHOD.md section 8).
+//! Do splits choose the same features? Indices of agreement over splits, and of two methods (docs/method.md section 8).
 //!
 //! All of them are read off whole numbers that adding one feature to one subset updates in O(splits), so nested
 //! subsets cost no more at all sizes together than at the largest.
 
 use serde::{Deserialize, Serialize};
 
-/// For each feature its rank in one split, 1 the last survivor; None for a kept feature, which no index counts.
-pub type Ranks = Vec<Option<u32>>;
+use super::stats::Spread;
 
-/// The 97.5 % quantile of the normal distribution, 1.96 in METHOD.md.
+/// For each feature its rank in one split, 1 the last survivor; None for a kept feature, which no index counts.
+pub type Ranks = [Option<u32>];
+
+/// The 97.5 % quantile of the normal distribution, 1.96 in docs/method.md.
 const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054;
 
 /// How much the subsets of several splits agree.
@@ -26,25 +28,6 @@ pub struct Agreement {
     pub nogueira_lo: Option<f64>,
     /// The upper end.
     pub nogueira_hi: Option<f64>,
-}
-
-/// Mean and sample standard deviation over splits.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
-    /// The mean.
-    pub mean: f64,
-    /// The standard deviation (n−1); None for one split.
-    pub sd: Option<f64>,
-}
-
-impl Spread {
-    /// The spread of some values; None if there are none.
-    pub fn of(values: &[f64]) -> Option<Self> {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let sd = || (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
-        (n > 0.0).then(|| Self { mean, sd: (n > 1.0).then(sd) })
-    }
 }
 
 /// How much two methods agree on the same splits.
@@ -242,7 +225,7 @@ pub fn agreement_from_counts(counts: &[u32], splits: usize, features: usize, siz
 }
 
 /// The agreement at each of `sizes`, numbers of ranked features, in their order.
-pub fn agreement_by_size(ranks: &[Ranks], sizes: &[usize]) -> Vec<Agreement> {
+pub fn agreement_by_size(ranks: &[&Ranks], sizes: &[usize]) -> Vec<Agreement> {
     let mut votes = Votes::new(ranks.len(), columns(ranks), ranked(&[ranks]));
     let mut paths = paths(ranks);
     by_size(sizes, |_, size| {
@@ -271,7 +254,7 @@ pub fn similarity(a: &[Vec<usize>], b: &[Vec<usize>], features: usize) -> Option
 }
 
 /// The similarity of two methods at each of `sizes`, numbers of ranked features, in their order; empty without splits.
-pub fn similarity_by_size(a: &[Ranks], b: &[Ranks], sizes: &[usize]) -> Vec<Similarity> {
+pub fn similarity_by_size(a: &[&Ranks], b: &[&Ranks], sizes: &[usize]) -> Vec<Similarity> {
     let splits = a.len().min(b.len());
     let (a, b) = (&a[..splits], &b[..splits]);
     let mut votes = Votes::new(2 * splits, columns(a).max(columns(b)), ranked(&[a, b]));
@@ -285,13 +268,13 @@ pub fn similarity_by_size(a: &[Ranks], b: &[Ranks], sizes: &[usize]) -> Vec<Simi
             for &(_, feature) in paths_a[split].up_to(size) {
                 votes.add(split, feature);
                 overlap.sizes[0] += 1;
-                overlap.both += usize::from(within(&b[split], feature, size));
+                overlap.both += usize::from(within(b[split], feature, size));
             }
             for &(_, feature) in paths_b[split].up_to(size) {
                 votes.add(splits + split, feature);
                 overlap.sizes[1] += 1;
                 // One that is new to both was counted above.
-                overlap.both += usize::from(within(&a[split], feature, previous));
+                overlap.both += usize::from(within(a[split], feature, previous));
             }
         }
         Similarity::of(&overlaps, &votes)
@@ -332,23 +315,6 @@ impl Similarity {
     }
 }
 
-/// The share of subsets that hold each of the features 0..`features`.
-pub fn selection_frequency(subsets: &[Vec<usize>], features: usize) -> Vec<f64> {
-    let mut counts = vec![0_u32; features];
-    subsets.iter().flatten().for_each(|&feature| counts[feature] += 1);
-    counts.into_iter().map(|count| super::ratio(count, subsets.len() as f64)).collect()
-}
-
-/// The share of splits that hold each feature at a number of ranked features; None for a feature no split ranks.
-pub fn frequency_at_size(ranks: &[Ranks], size: usize) -> Vec<Option<f64>> {
-    let frequency = |feature: usize| {
-        let mut own = ranks.iter().filter_map(|split| split.get(feature).copied().flatten()).peekable();
-        own.peek()?;
-        Some(own.filter(|&rank| rank as usize <= size).count() as f64 / ranks.len() as f64)
-    };
-    (0..columns(ranks)).map(frequency).collect()
-}
-
 /// The features of one split from rank 1 on.
 struct Path {
     order: Vec<(u32, usize)>,
@@ -364,8 +330,8 @@ impl Path {
     }
 }
 
-fn paths(ranks: &[Ranks]) -> Vec<Path> {
-    let path = |ranks: &Ranks| {
+fn paths(ranks: &[&Ranks]) -> Vec<Path> {
+    let path = |ranks: &&Ranks| {
         let mut order: Vec<_> =
             ranks.iter().enumerate().filter_map(|(f, rank)| Some(((*rank)?, f))).collect();
         order.sort_unstable();
@@ -374,12 +340,12 @@ fn paths(ranks: &[Ranks]) -> Vec<Path> {
     ranks.iter().map(path).collect()
 }
 
-fn columns(ranks: &[Ranks]) -> usize {
-    ranks.iter().map(Vec::len).max().unwrap_or(0)
+fn columns(ranks: &[&Ranks]) -> usize {
+    ranks.iter().map(|ranks| ranks.len()).max().unwrap_or(0)
 }
 
 /// The number of features that some split ranks: p of the formulas.
-fn ranked(methods: &[&[Ranks]]) -> usize {
+fn ranked(methods: &[&[&Ranks]]) -> usize {
     let columns = methods.iter().map(|ranks| columns(ranks)).max().unwrap_or(0);
     let splits = || methods.iter().flat_map(|ranks| ranks.iter());
     (0..columns).filter(|&feature| splits().any(|split| matches!(split.get(feature), Some(Some(_))))).count()
@@ -461,16 +427,8 @@ mod tests {
         assert_eq!(similarity(&a, &[vec![0], vec![1]], 5).unwrap().kuncheva, None);
     }
 
-    #[test]
-    fn frequencies_are_shares_of_splits() {
-        assert_eq!(selection_frequency(&[vec![0, 1], vec![1]], 3), [0.5, 1.0, 0.0]);
-        let ranks = [vec![Some(1), None, Some(2)], vec![Some(2), None, Some(1)]];
-        assert_eq!(frequency_at_size(&ranks, 1), [Some(0.5), None, Some(0.5)]);
-        assert_eq!(frequency_at_size(&ranks, 2), [Some(1.0), None, Some(1.0)]);
-    }
-
     /// Random ranks of `removable` features, each followed by a kept one, and the subsets without the kept ones.
-    fn random_ranks(splits: usize, removable: usize, stream: &mut Stream) -> Vec<Ranks> {
+    fn random_ranks(splits: usize, removable: usize, stream: &mut Stream) -> Vec<Vec<Option<u32>>> {
         let ranks = |_| {
             let mut order: Vec<u32> = (1..=removable as u32).collect();
             // Shuffling each half keeps early ranks alike between splits.
@@ -482,12 +440,16 @@ mod tests {
         (0..splits).map(ranks).collect()
     }
 
-    fn subsets(ranks: &[Ranks], size: usize) -> Vec<Vec<usize>> {
-        let subset = |ranks: &Ranks| {
+    fn subsets(ranks: &[Vec<Option<u32>>], size: usize) -> Vec<Vec<usize>> {
+        let subset = |ranks: &Vec<Option<u32>>| {
             let removable = ranks.iter().flatten().enumerate();
             removable.filter(|(_, rank)| **rank as usize <= size).map(|(f, _)| f).collect()
         };
         ranks.iter().map(subset).collect()
+    }
+
+    fn slices(ranks: &[Vec<Option<u32>>]) -> Vec<&Ranks> {
+        ranks.iter().map(Vec::as_slice).collect()
     }
 
     proptest! {
@@ -499,10 +461,10 @@ mod tests {
             let mut sizes: Vec<usize> = (0..=removable).collect();
             stream.shuffle(&mut sizes);
             sizes.truncate(removable.div_ceil(2));
-            for (walked, &size) in agreement_by_size(&a, &sizes).iter().zip(&sizes) {
+            for (walked, &size) in agreement_by_size(&slices(&a), &sizes).iter().zip(&sizes) {
                 prop_assert_eq!(*walked, agreement(&subsets(&a, size), removable));
             }
-            for (walked, &size) in similarity_by_size(&a, &b, &sizes).iter().zip(&sizes) {
+            for (walked, &size) in similarity_by_size(&slices(&a), &slices(&b), &sizes).iter().zip(&sizes) {
                 prop_assert_eq!(Some(*walked), similarity(&subsets(&a, size), &subsets(&b, size), removable));
             }
         }

@@ -1,22 +1,41 @@
 //! How good is a subset: prediction sets, single predictions, agreement of splits, comparison of methods.
 //!
-//! Everything measured on the test rows of one model is a [`Tally`] of counts; metrics are read off it. So a journal
+//! Everything measured on the test rows of one model is a [`Tally`] of counts; a [`Metric`] is read off it. So a journal
 //! holds integers, and a mean is computed from what was counted.
 
+mod auc;
+mod chance;
+mod choice;
 mod classic;
 mod compare;
 mod conformal;
 mod consistency;
+#[cfg(test)]
+mod fixtures;
+mod frequency;
+mod grouped;
+mod metric;
+mod one_se;
+mod performance;
+mod stats;
 
+pub use auc::{auc, concordant_pairs};
+pub use chance::{Chance, p_of_smaller};
+pub use choice::{FinishedPath, Procedure, SizeCurve, common_sizes, median_size};
 pub use classic::{ClassScores, MacroScores, class_scores, macro_scores};
-pub use compare::{Bootstrap, PairedDifference, paired_difference};
+pub use compare::{PairedDifference, paired_difference};
 pub use conformal::{
     Band, ConformalSettings, Evaluator, coverage_band, never_excluded, normalised_inefficiency, predicted,
 };
 pub use consistency::{
-    Agreement, Ranks, Similarity, Spread, agreement, agreement_by_size, agreement_from_counts,
-    frequency_at_size, selection_frequency, similarity, similarity_by_size,
+    Agreement, Ranks, Similarity, agreement, agreement_by_size, agreement_from_counts, similarity,
+    similarity_by_size,
 };
+pub use frequency::{Kept, by_frequency};
+pub use metric::{Column, Metric};
+pub use one_se::{CurveBySplit, OneSe, one_se_size};
+pub use performance::{ClassPerformance, Interval, Performance, Predicted};
+pub use stats::{Bootstrap, Spread, correlation, median, ratio};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +58,10 @@ pub struct Tally {
     pub p_sum: f64,
     /// Sum over rows of the largest p-value.
     pub p_max: f64,
+    /// Sum over rows of the true label's p-value; none in runs recorded before it was counted.
+    pub p_true: Option<f64>,
+    /// Twice the number of pairs in the right order, by class (see [`concordant_pairs`]); empty where it was not counted.
+    pub concordant: Vec<u64>,
 }
 
 impl Tally {
@@ -48,6 +71,7 @@ impl Tally {
             confusion: vec![0; classes * classes],
             covered: vec![0; classes],
             set_sizes: vec![0; classes],
+            p_true: Some(0.0),
             ..Self::default()
         }
     }
@@ -65,6 +89,7 @@ impl Tally {
         self.empty += u32::from(size == 0);
         self.p_sum += p.iter().sum::<f64>();
         self.p_max += p.iter().copied().fold(0.0, f64::max);
+        self.p_true = self.p_true.map(|sum| sum + p[truth]);
     }
 
     /// m.
@@ -77,23 +102,19 @@ impl Tally {
         self.confusion.iter().sum()
     }
 
-    /// The metrics of all rows; 0 where there are none.
-    pub fn metrics(&self) -> Metrics {
-        let rows = self.rows();
-        let scores = macro_scores(&self.confusion, self.classes());
-        Metrics {
-            coverage: ratio(self.covered.iter().sum::<u32>(), rows),
-            inefficiency: ratio(self.set_sizes.iter().sum::<u32>(), rows),
-            certainty: ratio(self.certain, rows),
-            uncertainty: ratio(self.full, rows),
-            mistrust: ratio(self.empty, rows),
-            s_score: ratio(self.p_sum, rows),
-            credibility: ratio(self.p_max, rows),
-            accuracy: scores.accuracy,
-            precision_macro: scores.precision,
-            recall_macro: scores.recall,
-            f1_macro: scores.f1,
-        }
+    /// Area under the ROC curve, one class against the rest, mean over classes; none where it was not counted.
+    pub fn auc(&self) -> Option<f64> {
+        auc(&self.concordant, &self.rows_of_class())
+    }
+
+    /// Observed fuzziness: mean sum of the false labels' p-values; none where it was not counted.
+    pub fn fuzziness(&self) -> Option<f64> {
+        self.p_true.map(|p_true| ratio(self.p_sum - p_true, self.rows()))
+    }
+
+    /// The number of test rows of each class.
+    pub fn rows_of_class(&self) -> Vec<u32> {
+        self.confusion.chunks(self.classes().max(1)).map(|row| row.iter().sum()).collect()
     }
 
     /// The metrics of each class; 0 where a ratio is undefined.
@@ -112,58 +133,6 @@ impl Tally {
             }
         };
         scores.enumerate().map(class).collect()
-    }
-}
-
-/// A quotient that is 0 where it is undefined (METHOD.md section 7).
-fn ratio(part: impl Into<f64>, whole: impl Into<f64>) -> f64 {
-    let whole = whole.into();
-    if whole == 0.0 { 0.0 } else { part.into() / whole }
-}
-
-/// The metrics of METHOD.md sections 6 and 7, in the order of metrics.csv.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Metrics {
-    /// Share of rows whose set holds the true class.
-    pub coverage: f64,
-    /// Mean set size.
-    pub inefficiency: f64,
-    /// Share of rows whose set is exactly the true class.
-    pub certainty: f64,
-    /// Share of rows whose set is all classes.
-    pub uncertainty: f64,
-    /// Share of rows whose set is empty.
-    pub mistrust: f64,
-    /// Mean sum of p-values.
-    pub s_score: f64,
-    /// Mean largest p-value.
-    pub credibility: f64,
-    /// Share of rows predicted right.
-    pub accuracy: f64,
-    /// Mean over classes of precision.
-    pub precision_macro: f64,
-    /// Mean over classes of recall: the balanced accuracy.
-    pub recall_macro: f64,
-    /// Mean over classes of F1.
-    pub f1_macro: f64,
-}
-
-impl Metrics {
-    /// Names and values, in the order of metrics.csv.
-    pub fn named(&self) -> [(&'static str, f64); 11] {
-        [
-            ("coverage", self.coverage),
-            ("inefficiency", self.inefficiency),
-            ("certainty", self.certainty),
-            ("uncertainty", self.uncertainty),
-            ("mistrust", self.mistrust),
-            ("s_score", self.s_score),
-            ("credibility", self.credibility),
-            ("accuracy", self.accuracy),
-            ("precision_macro", self.precision_macro),
-            ("recall_macro", self.recall_macro),
-            ("f1_macro", self.f1_macro),
-        ]
     }
 }
 
@@ -189,28 +158,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_rows_into_metrics() {
+    fn counts_rows() {
         let mut tally = Tally::new(3);
         tally.add(0, 0, &[0.9, 0.05, 0.1], 0.1); // {0}: certain
         tally.add(0, 1, &[0.2, 0.3, 0.4], 0.1); // all
         tally.add(1, 1, &[0.1, 0.1, 0.0], 0.1); // empty: p > ε is strict
         tally.add(1, 0, &[0.5, 0.0, 0.0], 0.1); // {0}: sure and wrong
         assert_eq!(tally.confusion, [1, 1, 0, 1, 1, 0, 0, 0, 0]);
-        let metrics = tally.metrics();
-        assert_eq!((metrics.coverage, metrics.inefficiency, metrics.certainty), (0.5, 1.25, 0.25));
-        assert_eq!((metrics.uncertainty, metrics.mistrust, metrics.accuracy), (0.25, 0.25, 0.5));
-        assert!((metrics.s_score - (1.05 + 0.9 + 0.2 + 0.5) / 4.0).abs() < 1e-15);
-        assert!((metrics.credibility - (0.9 + 0.4 + 0.1 + 0.5) / 4.0).abs() < 1e-15);
+        assert_eq!((tally.rows(), tally.certain, tally.full, tally.empty), (4, 1, 1, 1));
+        assert!((tally.p_sum - (1.05 + 0.9 + 0.2 + 0.5)).abs() < 1e-15);
+        assert!((tally.p_max - (0.9 + 0.4 + 0.1 + 0.5)).abs() < 1e-15);
         let class = tally.per_class();
         assert_eq!((class[0].n, class[0].coverage, class[0].set_size), (2, 1.0, 2.0));
         assert_eq!((class[1].n, class[1].coverage, class[1].set_size), (2, 0.0, 0.5));
         let absent =
             ClassMetrics { n: 0, coverage: 0.0, set_size: 0.0, precision: 0.0, recall: 0.0, f1: 0.0 };
         assert_eq!(class[2], absent);
-    }
-
-    #[test]
-    fn no_rows_give_zeros() {
-        assert!(Tally::new(2).metrics().named().iter().all(|&(_, value)| value == 0.0));
     }
 }

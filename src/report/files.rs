@@ -1,24 +1,35 @@
-//! A file is written whole or not at all.
+//! One process at a time writes the files of a report.
 
-use std::io::Write;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use super::figures::FIGURES;
+use super::outputs;
+use crate::error::Result;
+use crate::files::{Directory, unwritable};
 
-/// Writes beside, then renames: a reader sees the old file or the new one.
-pub fn write_whole(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
-    let (path, beside) = (directory.join(name), directory.join(format!(".{name}.part")));
-    let write = || {
-        let mut file = std::fs::File::create(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_data()?;
-        std::fs::rename(&beside, &path)
-    };
-    write().map_err(|error| {
-        // The half-written file is of no use; that it may stay is not worth a second error.
-        let _ = std::fs::remove_file(&beside);
-        Error::output(format!("cannot write: {error}"))
-            .file(&path)
-            .remedy("make room, or choose another directory with --out")
-    })
+/// Held by the process that writes tables, figures and the page.
+const LOCK: &str = ".lock-report";
+
+/// Does something while no other process writes a report into this directory: readers never see files of two reports mixed
+/// for longer than it takes to write them, and the last one stays.
+pub fn writing<T>(directory: &Path, write: impl FnOnce(&Directory) -> Result<T>) -> Result<T> {
+    let failed = |error: std::io::Error| unwritable(directory, &error);
+    let directory = Directory::open(directory).map_err(failed)?;
+    let lock = directory.lock(LOCK).map_err(failed)?;
+    if lock.is_some() {
+        remove_leftovers(&directory);
+    }
+    let written = write(&directory)?;
+    directory.sync().map_err(failed)?;
+    Ok(written)
+}
+
+/// What killed processes began to write; what cannot be removed does no harm.
+fn remove_leftovers(directory: &Directory) {
+    let ours = outputs();
+    let _ = directory.remove_leftovers(|name| ours.iter().any(|output| output == name));
+    let is_figure = |name: &str| ours.contains(&format!("{FIGURES}/{name}"));
+    if let Ok(figures) = directory.open_subdirectory(FIGURES) {
+        let _ = figures.remove_leftovers(is_figure);
+    }
 }

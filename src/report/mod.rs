@@ -1,20 +1,16 @@
 //! What stays when the program has ended: the answer, tables, figures, a page, a summary; and progress while it runs.
 
-mod answer;
 mod command;
 mod figures;
 mod files;
 mod html;
-mod pairs;
 mod progress;
 mod reproduce;
+mod rows;
 mod summary;
 mod tables;
 mod together;
 
-pub use answer::{
-    Achieved, Answer, ChosenFeature, MethodAnswer, RuleSize, common_sizes, one_se, visited_sizes,
-};
 pub use command::{command_line, for_a_shell};
 pub use figures::{FIGURES, Figure, figures, write_figures};
 pub use html::PAGE;
@@ -26,9 +22,11 @@ use together::{Job, together};
 
 use std::path::Path;
 
+use crate::analysis::{Answer, History};
 use crate::error::{Error, Result};
-use crate::history::History;
-use crate::run::{Plan, Records, RunInfo};
+use crate::files::Directory;
+use crate::record::{Records, manifest, refuse_foreign};
+use crate::run::{Plan, RunInfo};
 
 /// The version of the program, with the commit it was built from where that is known.
 pub const VERSION: &str = env!("CRFE_VERSION");
@@ -47,15 +45,17 @@ pub fn write_report(directory: &Path, history: &History, plan: Option<&Plan>, th
     let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
         return Err(Error::internal("there is no run to report"));
     };
-    let tables = tables::Tables { history, info, answer: &answer, directory };
-    let mut jobs: Vec<Job<'_>> = vec![Box::new(|| write_page(directory, history, info, &answer, plan))];
-    jobs.extend(tables.jobs(plan));
-    together(&jobs, threads)
+    files::writing(directory, |directory| {
+        let tables = tables::Tables { history, info, answer: &answer, directory };
+        let mut jobs: Vec<Job<'_>> = vec![Box::new(|| write_page(directory, history, info, &answer, plan))];
+        jobs.extend(tables.jobs(plan));
+        together(&jobs, threads)
+    })
 }
 
 /// The figures, the script and the page.
 fn write_page(
-    directory: &Path,
+    directory: &Directory,
     history: &History,
     info: &RunInfo,
     answer: &Answer,
@@ -65,40 +65,46 @@ fn write_page(
     write_figures(directory, &figures)?;
     let script = reproduce::script(history, plan)?;
     match &script {
-        Ok(script) => files::write_whole(directory, SCRIPT, script.as_bytes())?,
+        Ok(script) => directory.write(SCRIPT, script.as_bytes())?,
         // One of an earlier run would not belong to this page; that there is none is as good.
-        Err(_) => drop(std::fs::remove_file(directory.join(SCRIPT))),
+        Err(_) => drop(directory.remove(SCRIPT)),
     }
     let script = script.as_deref().map_err(|reason| *reason);
     let page = html::page(&html::Material { history, info, answer, figures: &figures, script });
-    files::write_whole(directory, PAGE, page.as_bytes())
+    directory.write(PAGE, page.as_bytes())
 }
 
 /// Before files of a run go into a directory: those of another run (and `also`) are deleted, so that nobody takes them for this
-/// one's; whether there were any. Refused where that other run is recorded itself.
+/// one's; whether there were any. Refused where that other run is recorded itself, or where files of our names are somebody else's.
 pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<bool> {
     let of_another = |fingerprint: &str| fingerprint != info.fingerprint;
-    if Records::open(directory)?.is_some_and(|records| of_another(&records.info().fingerprint)) {
+    let recorded = Records::open(directory)?;
+    if recorded.as_ref().is_some_and(|records| of_another(&records.info().fingerprint)) {
         return Err(Error::resume("another run is recorded in this directory")
             .file(directory)
             .remedy("choose another with --out"));
     }
-    let manifest = std::fs::read(directory.join("manifest.json")).unwrap_or_default();
-    let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap_or_default();
+    let manifest = manifest(directory);
+    if recorded.is_none() && manifest["program"] != "crfe-tui" {
+        refuse_foreign(directory, &outputs())?;
+    }
     if !manifest["fingerprint"].as_str().is_some_and(of_another) {
         return Ok(false);
     }
     let ours = TABLES.iter().chain(&[PAGE, SCRIPT]).copied().chain(also.iter().map(String::as_str));
-    for path in ours.map(|name| directory.join(name)).filter(|path| path.exists()) {
-        std::fs::remove_file(&path)
-            .map_err(|error| Error::output(format!("cannot be deleted: {error}")).file(&path))?;
-    }
-    if directory.join(FIGURES).is_dir() {
-        write_figures(directory, &[])?;
-        // It stays if it holds something that is not ours.
-        let _ = std::fs::remove_dir(directory.join(FIGURES));
-    }
-    Ok(true)
+    files::writing(directory, |directory| {
+        for name in ours {
+            directory.remove(name).map_err(|error| {
+                Error::output(format!("cannot be deleted: {error}")).file(directory.path().join(name))
+            })?;
+        }
+        if directory.open_subdirectory(FIGURES).is_ok() {
+            write_figures(directory, &[])?;
+            // It stays if it holds something that is not ours.
+            let _ = directory.remove_empty_subdirectory(FIGURES);
+        }
+        Ok(true)
+    })
 }
 
 /// Text as it may stand in XML and HTML.

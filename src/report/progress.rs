@@ -5,14 +5,21 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::run::{EventKind, RunEvent};
+use crate::run::{EventKind, Followup, RunEvent};
 use crate::say::say;
 
 /// Shows progress on standard error.
 pub struct Progress {
     shape: Shape,
-    tasks: usize,
-    done: usize,
+    /// How many paths, folds and permutations there are.
+    parts: [usize; 3],
+    done: [usize; 3],
+    /// Paths of a fold or a permutation, and models of a path.
+    splits: usize,
+    models: usize,
+    /// All paths, also those of folds and permutations.
+    paths: usize,
+    paths_done: usize,
     started: Instant,
 }
 
@@ -89,57 +96,87 @@ fn reading_style(bounded: bool) -> ProgressStyle {
 }
 
 impl Progress {
-    /// For so many tasks of so many models each.
-    pub fn new(tasks: usize, models: usize, quiet: bool) -> Self {
+    /// For some paths of so many models each, and what follows them, which makes `splits` paths each.
+    pub fn new(tasks: usize, followups: &[Followup], splits: usize, models: usize, quiet: bool) -> Self {
+        let folds = followups.iter().filter(|followup| matches!(followup, Followup::Fold(..))).count();
+        let parts = [tasks, folds, followups.len() - folds];
+        let paths = tasks + followups.len() * splits;
         let shape = if quiet {
             Shape::Quiet
         } else if std::io::stderr().is_terminal() {
-            let bar = ProgressBar::with_draw_target(
-                Some((tasks * models) as u64),
-                ProgressDrawTarget::stderr_with_hz(8),
-            );
+            let target = ProgressDrawTarget::stderr_with_hz(8);
+            let bar = ProgressBar::with_draw_target(Some((paths * models) as u64), target);
             let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
                 let _ = write!(text, "{:.0} models/s", state.per_sec());
             };
             let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {rate}  {eta} left  {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate));
-            bar.set_message(format!("0 of {tasks} tasks"));
             Shape::Bar(bar)
         } else {
             Shape::Lines(0)
         };
-        Self { shape, tasks, done: 0, started: Instant::now() }
+        let progress = Self {
+            shape,
+            parts,
+            done: [0; 3],
+            splits,
+            models,
+            paths,
+            paths_done: 0,
+            started: Instant::now(),
+        };
+        if let Shape::Bar(bar) = &progress.shape {
+            bar.set_message(progress.words());
+        }
+        progress
     }
 
     /// Takes note of an event.
     pub fn event(&mut self, event: &RunEvent) {
-        match &event.kind {
+        let (part, paths) = match &event.kind {
             EventKind::Step(_) => {
                 if let Shape::Bar(bar) = &self.shape {
                     bar.inc(1);
                 }
+                return;
             }
-            EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => {
-                self.done += 1;
-                self.tell();
+            EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => (0, 1),
+            EventKind::Followed(followup, _) | EventKind::FollowupFailed(followup, _) => {
+                if let Shape::Bar(bar) = &self.shape {
+                    bar.inc((self.splits * self.models) as u64);
+                }
+                (if matches!(followup, Followup::Fold(..)) { 1 } else { 2 }, self.splits)
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        self.done[part] += 1;
+        self.paths_done += paths;
+        self.tell();
+    }
+
+    /// The part that is under way: the last that has begun.
+    fn words(&self) -> String {
+        const PARTS: [&str; 3] = ["paths", "validation folds", "permutations"];
+        let part = (0..3).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
+        // A part that has ended gives way to the next.
+        let is_over = self.done[part] == self.parts[part];
+        let next = (part + 1..3).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(part);
+        format!("{} of {} {}", self.done[next], self.parts[next], PARTS[next])
     }
 
     fn tell(&mut self) {
-        let (done, tasks) = (self.done, self.tasks);
+        let words = self.words();
         match &mut self.shape {
             Shape::Quiet => {}
-            Shape::Bar(bar) => bar.set_message(format!("{done} of {tasks} tasks")),
+            Shape::Bar(bar) => bar.set_message(words),
             Shape::Lines(told) => {
-                let tenth = 10 * done / tasks.max(1);
+                let tenth = 10 * self.paths_done / self.paths.max(1);
                 if tenth > *told {
                     *told = tenth;
                     let seconds = self.started.elapsed().as_secs_f64().max(1e-9);
-                    let rate = done as f64 / seconds;
-                    let left = (tasks - done) as f64 / rate;
-                    say(format_args!("{done} of {tasks} tasks, {rate:.1} a second, {left:.0} s left"));
+                    let rate = self.paths_done as f64 / seconds;
+                    let left = (self.paths - self.paths_done) as f64 / rate;
+                    say(format_args!("{words}, {rate:.1} paths per second, {left:.0} s left"));
                 }
             }
         }

@@ -1,23 +1,31 @@
 # Repeats one split's elimination with scikit-learn's LinearSVC and compares the order of removal with that of crfe-tui.
 # Needs numpy and scikit-learn.  Usage: python reproduce.py [DATA.CSV]
 import csv
+import gzip
+import hashlib
+import io
 import sys
+from collections import Counter
 
 import numpy as np
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
-DATA = @DATA@
-DELIMITER, DECIMAL, HEADER, MISSING = @READ@
-TARGET = @TARGET@
+# The table (None: it came from standard input) and the SHA-256 of its bytes.
+DATA, SHA256 = @DATA@
+# How its text is read: bound or na is what a value such as <0.5 stands for.
+ENCODING, DELIMITER, DECIMAL, HEADER, TRANSPOSED, MISSING, CENSORED = @READ@
+# The position of the class column; classes with fewer rows than FEWEST are merged into MERGED, unless that is None.
+TARGET, FEWEST, MERGED = @TARGET@
 CLASSES = @CLASSES@
 SCALE, IMPUTE, COST, WEIGHT, LAMBDA = @SETTINGS@
 # Split @SPLIT@: rows of the file from 0, without the header.
 TRAIN = @TRAIN@
 SELECTION = @SELECTION@
-# Encoded columns, the units that are removed at once, and the units that stay.
+# Encoded columns: name, position in the file, level of a category (None: a number), whether its case is ignored.
 COLUMNS = @COLUMNS@
+# The units that are removed at once, and the units that stay.
 UNITS = @UNITS@
 KEPT = @KEPT@
 # For each method how many units went after each model, and in which order.
@@ -26,31 +34,52 @@ ORDER = @ORDER@
 
 
 def read(path):
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        text = file.read()
-    first = text.split("\n", 1)[0]
-    delimiter = DELIMITER or max(",;\t|", key=first.count)
-    rows = [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if row]
-    header = [cell.strip() for cell in rows.pop(0)] if HEADER else [f"c{i + 1}" for i in range(len(rows[0]))]
-    return {name: [row[i].strip() for row in rows] for i, name in enumerate(header)}
+    """The columns of the table, as text."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if hashlib.sha256(data).hexdigest() != SHA256:
+        sys.exit(f"{path}: this is not the file that the run was made of")
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    text = data.decode(ENCODING, errors="replace").removeprefix("\ufeff")
+    csv.field_size_limit(sys.maxsize)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=DELIMITER)
+    # A line without a word is no row.
+    rows = [row for row in rows if len(row) > 1 or (row and row[0].strip())]
+    if TRANSPOSED:
+        rows = [row for row in zip(*rows) if len(row) > 1 or row[0].strip()]
+    return [[cell.strip() for cell in column] for column in zip(*rows[1 if HEADER else 0:])]
 
 
 def missing(cell):
     return cell.lower() in ("", "?", ".", "na", "n/a", "nan", "null") or cell in MISSING
 
 
-def encode(table, name):
-    if name in table:
-        return [np.nan if missing(cell) else float(cell.replace(DECIMAL, ".")) for cell in table[name]]
-    # A level of a category: name=level.
-    variable = next(v for v in sorted(table, key=len, reverse=True) if name.startswith(v + "="))
-    level = name[len(variable) + 1:]
-    return [np.nan if missing(cell) else float(cell == level) for cell in table[variable]]
+def number(cell):
+    if CENSORED and cell[0] in "<>≤≥":
+        return np.nan if CENSORED == "na" else number(cell[1:].removeprefix("=").lstrip())
+    return float(cell.replace(DECIMAL, "."))
+
+
+def encode(table, column):
+    _, position, level, any_case = column
+    cells = [cell.lower() if any_case else cell for cell in table[position]]
+    value = number if level is None else lambda cell: float(cell == level)
+    return [np.nan if missing(cell) else value(cell) for cell in cells]
+
+
+def classes(table):
+    """For each row the number of its class, -1 if it has none."""
+    labels = table[TARGET]
+    if MERGED is not None:
+        count = Counter(label for label in labels if not missing(label))
+        labels = [MERGED if count[label] in range(1, FEWEST) else label for label in labels]
+    return np.array([CLASSES.index(label) if label in CLASSES else -1 for label in labels])
 
 
 def prepare(table):
-    x = np.array([encode(table, name) for name in COLUMNS]).T
-    y = np.array([CLASSES.index(cell) if cell in CLASSES else -1 for cell in table[TARGET]])
+    x = np.array([encode(table, column) for column in COLUMNS]).T
+    y = classes(table)
     train, selection = x[TRAIN], x[SELECTION]
     constant = np.array([len(set(column[~np.isnan(column)])) < 2 for column in train.T])
     steps = []
@@ -119,7 +148,10 @@ def eliminate(method, batches, train, selection, constant):
 
 
 def main():
-    train, selection, constant = prepare(read(sys.argv[1] if len(sys.argv) > 1 else DATA))
+    path = sys.argv[1] if len(sys.argv) > 1 else DATA
+    if path is None:
+        sys.exit("usage: python reproduce.py DATA.CSV (the run read its table from standard input)")
+    train, selection, constant = prepare(read(path))
     agree = True
     for method, expected in ORDER.items():
         order = eliminate(method, BATCHES[method], train, selection, constant)

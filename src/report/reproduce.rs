@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::data::{DONOR_LIMIT, Impute};
+use crate::analysis::History;
+use crate::data::{DONOR_LIMIT, Impute, Origin, Rare, STANDARD_INPUT};
 use crate::error::Result;
-use crate::history::History;
-use crate::run::{Plan, TaskId};
+use crate::run::{Plan, RunInfo, TaskId};
 use crate::svm::{ClassWeight, SolverKind};
 
 /// The file beside the page.
@@ -19,6 +19,9 @@ const MOST_STEPS: usize = 400;
 /// The script for the first split that a method has finished, or the reason why there is none.
 pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Result<String, &'static str>> {
     let Some(plan) = plan else { return Ok(Err("the data were not at hand when this page was written")) };
+    let Some(layout) = &plan.data.layout else {
+        return Ok(Err("the data do not come from one table in a text file"));
+    };
     let spec = &plan.info.spec;
     if spec.solver != SolverKind::Newton {
         return Ok(Err("linfa's plain hinge is not what LinearSVC solves"));
@@ -52,19 +55,23 @@ pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Res
     }
     let units: Vec<&[usize]> = plan.data.units.iter().map(|unit| unit.columns.as_slice()).collect();
     let kept: Vec<usize> = (0..units.len()).filter(|&unit| plan.data.units[unit].kept).collect();
+    let rare = Rare::new(spec.schema.min_class_size, spec.schema.merge_rare.as_deref());
     let values = [
-        ("@DATA@", literal(&plan.info.input)),
+        ("@DATA@", format!("{}, {}", or_none(input(&plan.info)), literal(&plan.info.input_sha256))),
         (
             "@READ@",
             format!(
-                "{}, {}, {}, {}",
-                read.delimiter.map_or_else(|| "None".to_owned(), |sign| literal(&sign)),
-                literal(&read.decimal.unwrap_or('.')),
-                if read.no_header { "False" } else { "True" },
-                literal(&read.missing)
+                "{}, {}, {}, {}, {}, {}, {}",
+                literal(&layout.encoding.to_lowercase()),
+                literal(&layout.delimiter),
+                literal(&layout.decimal),
+                truth(!read.no_header),
+                truth(read.transpose),
+                literal(&read.missing.iter().map(|word| word.trim()).collect::<Vec<_>>()),
+                or_none(read.censored.map(|censored| censored.to_string())),
             ),
         ),
-        ("@TARGET@", literal(&plan.info.target)),
+        ("@TARGET@", format!("{}, {}, {}", layout.target, rare.fewest, or_none(rare.merged))),
         ("@CLASSES@", literal(&plan.info.classes)),
         (
             "@SETTINGS@",
@@ -79,13 +86,35 @@ pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Res
         ("@SPLIT@", first.to_string()),
         ("@TRAIN@", literal(&rows(&split.train))),
         ("@SELECTION@", literal(&rows(&split.selection))),
-        ("@COLUMNS@", literal(&plan.info.columns)),
+        ("@COLUMNS@", columns(&plan.info.columns, &layout.columns)),
         ("@UNITS@", literal(&units)),
         ("@KEPT@", literal(&kept)),
         ("@BATCHES@", literal(&batches)),
         ("@ORDER@", literal(&orders)),
     ];
     Ok(Ok(filled(&values)))
+}
+
+/// The file, unless it was standard input.
+fn input(info: &RunInfo) -> Option<&str> {
+    Some(info.input.as_str()).filter(|name| *name != STANDARD_INPUT)
+}
+
+fn or_none(value: Option<impl Serialize>) -> String {
+    value.map_or_else(|| "None".to_owned(), |value| literal(&value))
+}
+
+fn truth(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}
+
+/// Name, position, level and case of each encoded column.
+fn columns(names: &[String], origins: &[Origin]) -> String {
+    let one = |(name, origin): (&String, &Origin)| {
+        let (level, case) = (or_none(origin.level.as_ref()), truth(origin.any_case));
+        format!("({}, {}, {level}, {case})", literal(name), origin.position)
+    };
+    format!("[{}]", names.iter().zip(origins).map(one).collect::<Vec<_>>().join(", "))
 }
 
 /// Puts values into the template; what a value itself contains is never replaced.
@@ -108,10 +137,9 @@ fn filled(values: &[(&str, String)]) -> String {
 /// JSON of numbers, text, lists and maps is Python too.
 fn literal(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).unwrap_or_default();
-    // JSON leaves C1 controls and bidirectional overrides as they are; an editor or a page would obey them.
+    // JSON leaves C1 controls, line separators and bidirectional overrides as they are; an editor or a page would obey them.
     text.chars().fold(String::with_capacity(text.len()), |mut safe, c| {
-        if c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c)
-        {
+        if c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
             safe.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             safe.push(c);
@@ -131,7 +159,7 @@ mod tests {
         let values: Vec<(&str, String)> =
             places.iter().map(|place| (*place, "\"@ORDER@\"".to_owned())).collect();
         let text = filled(&values);
-        assert!(text.contains("DATA = \"@ORDER@\"\n") && text.contains("TARGET = \"@ORDER@\"\n"));
+        assert!(text.contains("SHA256 = \"@ORDER@\"\n") && text.contains("MERGED = \"@ORDER@\"\n"));
         assert!(text.contains("ORDER = @ORDER@\n"), "a place without a value stays");
         assert_eq!(TEMPLATE.matches('@').count(), 26);
     }

@@ -3,18 +3,20 @@
 //! Rows are sorted by method and split, numbers are the shortest text that reads back equal, and nothing depends on time
 //! or threads: the same tasks give the same bytes.
 
-use std::io::Write;
 use std::path::Path;
 
-use super::answer::{Answer, common_sizes, has_band, sizes_by_split};
-use super::files::write_whole;
-use super::pairs::Pair;
+use super::files::writing;
+use super::rows::{Cell, Rows};
 use super::together::{Job, together};
+use crate::analysis::{
+    Answer, History, Metric, Pair, Paths, RankTable, Trace, class_bands, coverage_band, known_rules,
+};
+use crate::data::word_list::in_list;
 use crate::error::{Error, Result};
-use crate::evaluate::{Bootstrap, agreement_by_size, coverage_band, frequency_at_size, similarity_by_size};
-use crate::history::{History, Trace};
+use crate::evaluate::Bootstrap;
+use crate::files::Directory;
 use crate::run::{Plan, RunInfo, predictions};
-use crate::select::{Method, StopRule};
+use crate::select::Method;
 
 /// The files that [`write_tables`] makes.
 pub const TABLES: [&str; 14] = [
@@ -34,9 +36,6 @@ pub const TABLES: [&str; 14] = [
     "summary.txt",
 ];
 
-/// Tables of more bytes are packed with gzip, which pandas, R and DuckDB read as they are.
-const LARGE: usize = 16 << 20;
-
 /// selection.csv holds these sizes, and the chosen ones.
 const SELECTION_SIZES: usize = 100;
 
@@ -46,59 +45,15 @@ pub fn write_tables(directory: &Path, history: &History, plan: Option<&Plan>, th
     let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
         return Err(Error::internal("there is no run to write tables of"));
     };
-    together(&Tables { history, info, answer: &answer, directory }.jobs(plan), threads)
+    writing(directory, |directory| {
+        together(&Tables { history, info, answer: &answer, directory }.jobs(plan), threads)
+    })
 }
 
 fn pretty(value: &impl serde::Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
     text
-}
-
-fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packed
-        .write_all(bytes)
-        .and_then(|()| packed.finish())
-        .map_err(|error| Error::internal(format!("a table could not be packed: {error}")))
-}
-
-/// One row of a CSV file, cell by cell.
-struct Rows<'a>(csv::Writer<&'a mut Vec<u8>>);
-
-impl Rows<'_> {
-    fn header(&mut self, names: &[&str]) -> Result<()> {
-        self.0.write_record(names).map_err(unwritable)
-    }
-
-    fn row(&mut self, cells: &[Cell<'_>]) -> Result<()> {
-        for cell in cells {
-            let text = match cell {
-                Cell::Text(text) => std::borrow::Cow::Borrowed(*text),
-                Cell::Owned(text) => text.as_str().into(),
-                Cell::Int(value) => value.to_string().into(),
-                Cell::Real(Some(value)) if value.is_finite() => value.to_string().into(),
-                Cell::Real(_) => "".into(),
-                Cell::Flag(true) => "true".into(),
-                Cell::Flag(false) => "false".into(),
-            };
-            self.0.write_field(text.as_bytes()).map_err(unwritable)?;
-        }
-        self.0.write_record(None::<&[u8]>).map_err(unwritable)
-    }
-}
-
-fn unwritable(error: csv::Error) -> Error {
-    Error::internal(format!("a row could not be put together: {error}"))
-}
-
-enum Cell<'a> {
-    Text(&'a str),
-    Owned(String),
-    Int(usize),
-    /// Empty when absent.
-    Real(Option<f64>),
-    Flag(bool),
 }
 
 /// Fills a table.
@@ -113,7 +68,7 @@ pub struct Tables<'a> {
     /// What came of it.
     pub answer: &'a Answer,
     /// Where they go.
-    pub directory: &'a Path,
+    pub directory: &'a Directory,
 }
 
 impl<'a> Tables<'a> {
@@ -125,7 +80,7 @@ impl<'a> Tables<'a> {
             None => {
                 // Those of an earlier report may not belong to these tables; that there are none is as good.
                 for name in ["predictions.csv", "predictions.csv.gz"] {
-                    let _ = std::fs::remove_file(self.directory.join(name));
+                    let _ = self.directory.remove(name);
                 }
                 Ok(())
             }
@@ -149,32 +104,21 @@ impl<'a> Tables<'a> {
             self.text("summary.json", &pretty(self.answer))?;
             self.text("summary.txt", &super::summary(self.answer))?;
             let selected = self.answer.selected();
-            let names: String = selected.iter().map(|feature| format!("{}\n", feature.name)).collect();
+            let names: String =
+                selected.iter().map(|feature| in_list(&feature.name, &['\n', '\r']) + "\n").collect();
             self.text("selected.txt", &names)
         }));
         jobs
     }
 
     fn text(&self, name: &str, text: &str) -> Result<()> {
-        write_whole(self.directory, name, text.as_bytes())
+        self.directory.write(name, text.as_bytes())
     }
 
     fn csv(&self, name: &str, fill: impl FnOnce(&Self, &mut Rows<'_>) -> Result<()>) -> Result<()> {
-        let mut bytes = Vec::new();
-        let mut rows = Rows(csv::Writer::from_writer(&mut bytes));
+        let mut rows = Rows::create(self.directory, name);
         fill(self, &mut rows)?;
-        drop(rows);
-        let packed = format!("{name}.gz");
-        let (made, other) =
-            if bytes.len() > LARGE { (packed.as_str(), name) } else { (name, packed.as_str()) };
-        if made == name {
-            write_whole(self.directory, made, &bytes)?;
-        } else {
-            write_whole(self.directory, made, &gzip(&bytes)?)?;
-        }
-        // The table of an earlier report, in the form that it no longer has; that there is none is as good.
-        let _ = std::fs::remove_file(self.directory.join(other));
-        Ok(())
+        rows.finish()
     }
 
     /// What was run on what, without times or places.
@@ -224,46 +168,30 @@ impl<'a> Tables<'a> {
     }
 
     fn names(&self, units: &[usize]) -> String {
-        units.iter().map(|&unit| self.name(unit)).collect::<Vec<_>>().join(";")
+        units.iter().map(|&unit| in_list(self.name(unit), &[';'])).collect::<Vec<_>>().join(";")
     }
 
     fn metrics(&self, rows: &mut Rows<'_>) -> Result<()> {
-        rows.header(&[
-            "method",
-            "split",
-            "n_features",
-            "coverage",
-            "coverage_lo",
-            "coverage_hi",
-            "guaranteed",
-            "inefficiency",
-            "certainty",
-            "uncertainty",
-            "mistrust",
-            "s_score",
-            "credibility",
-            "accuracy",
-            "precision_macro",
-            "recall_macro",
-            "f1_macro",
-        ])?;
+        // The band stands beside the coverage.
+        let (coverage, others) = (Metric::Coverage, Metric::ALL.iter().filter(|&&m| m != Metric::Coverage));
+        let mut header = vec!["method", "split", "n_features"];
+        header.extend([coverage.key(), "coverage_lo", "coverage_hi", "guaranteed"]);
+        header.extend(others.clone().map(|metric| metric.key()));
+        rows.header(&header)?;
         let spec = &self.info.spec;
         for (method, split, trace) in self.tasks() {
-            let sum = |counts: &[usize]| counts.iter().sum();
-            let band = coverage_band(sum(&trace.parts().test), sum(&trace.parts().conformal), spec.epsilon)
-                .filter(|_| has_band(self.info) && !spec.mondrian);
+            let band = coverage_band(spec, trace.parts());
             for step in trace.steps() {
-                let metrics = step.tally.metrics();
                 let mut cells = vec![
                     Cell::Text(method.name()),
                     Cell::Int(split),
                     Cell::Int(step.size),
-                    Cell::Real(Some(metrics.coverage)),
+                    Cell::Real(Some(coverage.value(&step.tally))),
                     Cell::Real(band.as_ref().map(|band| band.lo)),
                     Cell::Real(band.as_ref().map(|band| band.hi)),
                     Cell::Flag(spec.guaranteed()),
                 ];
-                cells.extend(metrics.named().into_iter().skip(1).map(|(_, value)| Cell::Real(Some(value))));
+                cells.extend(others.clone().map(|metric| Cell::Real(Some(metric.value(&step.tally)))));
                 rows.row(&cells)?;
             }
         }
@@ -286,16 +214,7 @@ impl<'a> Tables<'a> {
             "coverage_hi",
         ])?;
         for (method, split, trace) in self.tasks() {
-            let parts = trace.parts();
-            let bands: Vec<_> = parts
-                .test
-                .iter()
-                .zip(&parts.conformal)
-                .map(|(&test, &conformal)| {
-                    coverage_band(test, conformal, self.info.spec.epsilon)
-                        .filter(|_| self.info.spec.mondrian && has_band(self.info))
-                })
-                .collect();
+            let bands = class_bands(&self.info.spec, trace.parts());
             for step in trace.steps() {
                 for (class, metrics) in step.tally.per_class().into_iter().enumerate() {
                     let band = bands[class].as_ref();
@@ -368,9 +287,9 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// The ranks of a method's finished splits.
-    fn ranks(&self, method: Method) -> Vec<Vec<Option<u32>>> {
-        self.history.of_method(method).map(|(_, trace)| trace.ranks().to_vec()).collect()
+    /// The finished paths of a method.
+    fn paths(&self, method: Method) -> Paths<'_> {
+        Paths::new(self.history, self.info, method)
     }
 
     fn consistency(&self, rows: &mut Rows<'_>) -> Result<()> {
@@ -385,14 +304,11 @@ impl<'a> Tables<'a> {
             "nogueira_hi",
         ])?;
         for method in self.history.methods() {
-            let sizes = common_sizes(self.history, method);
-            // Kept units are left out of the indices.
-            let kept = self.info.kept();
-            let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
-            for (size, agreement) in sizes.iter().zip(agreement_by_size(&self.ranks(method), &removable)) {
+            let paths = self.paths(method);
+            for (size, agreement) in paths.agreement(&paths.common_sizes()) {
                 rows.row(&[
                     Cell::Text(method.name()),
-                    Cell::Int(*size),
+                    Cell::Int(size),
                     Cell::Real(Some(agreement.jaccard)),
                     Cell::Real(Some(agreement.i_w)),
                     Cell::Real(agreement.kuncheva),
@@ -416,16 +332,12 @@ impl<'a> Tables<'a> {
             "kuncheva_sd",
             "i_w",
         ])?;
-        for pair in Pair::all(self.history) {
-            let sizes = pair.sizes();
-            let kept = self.info.kept();
-            let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
-            let (a, b) = pair.ranks();
-            for (size, similarity) in sizes.iter().zip(similarity_by_size(&a, &b, &removable)) {
+        for pair in Pair::all(self.history, self.info) {
+            for (size, similarity) in pair.similarity(&pair.sizes()) {
                 rows.row(&[
                     Cell::Text(pair.a.name()),
                     Cell::Text(pair.b.name()),
-                    Cell::Int(*size),
+                    Cell::Int(size),
                     Cell::Real(Some(similarity.jaccard.mean)),
                     Cell::Real(similarity.jaccard.sd),
                     Cell::Real(similarity.kuncheva.as_ref().map(|kuncheva| kuncheva.mean)),
@@ -441,24 +353,22 @@ impl<'a> Tables<'a> {
         rows.header(&["method", "n_features", "feature", "count", "frequency"])?;
         for answer in &self.answer.methods {
             let method = answer.method;
-            let ranks = self.ranks(method);
-            let mut sizes = common_sizes(self.history, method);
+            let paths = self.paths(method);
+            let ranks = RankTable::new(&paths);
+            let mut sizes = paths.common_sizes();
             sizes.retain(|&size| size <= SELECTION_SIZES);
             sizes.extend(answer.chosen.size.filter(|size| !sizes.contains(size)));
             sizes.sort_unstable_by(|a, b| b.cmp(a));
             for size in sizes {
-                let shares = frequency_at_size(&ranks, size - self.info.kept());
-                for (unit, share) in shares.into_iter().enumerate() {
-                    // A kept unit is in every subset.
-                    let share = share.unwrap_or(1.0);
-                    if share > 0.0 {
-                        let count = (share * ranks.len() as f64).round() as usize;
+                for unit in 0..self.info.units.len() {
+                    let count = ranks.count(unit, size);
+                    if count > 0 {
                         rows.row(&[
                             Cell::Text(method.name()),
                             Cell::Int(size),
                             Cell::Text(self.name(unit)),
                             Cell::Int(count),
-                            Cell::Real(Some(share)),
+                            Cell::Real(Some(ranks.frequency(unit, size))),
                         ])?;
                     }
                 }
@@ -469,14 +379,13 @@ impl<'a> Tables<'a> {
 
     fn stopping(&self, rows: &mut Rows<'_>) -> Result<()> {
         rows.header(&["method", "split", "rule", "fired", "n_features", "features"])?;
-        let mut rules = vec![StopRule::Knee, StopRule::Beta, StopRule::OneSe];
-        if !rules.contains(&self.info.spec.stop) && self.info.spec.stop != StopRule::None {
-            rules.push(self.info.spec.stop);
-        }
+        let rules = known_rules(self.info);
         for method in self.history.methods() {
+            let paths = self.paths(method);
+            let ranks = RankTable::new(&paths);
             let sizes: Vec<Vec<Option<usize>>> =
-                rules.iter().map(|&rule| sizes_by_split(self.history, self.info, method, rule)).collect();
-            for (i, (split, trace)) in self.history.of_method(method).enumerate() {
+                rules.iter().map(|&rule| paths.recorded_sizes(rule)).collect();
+            for (i, (split, _)) in paths.splits().enumerate() {
                 for (rule, sizes) in rules.iter().zip(&sizes) {
                     let size = sizes[i];
                     rows.row(&[
@@ -485,9 +394,7 @@ impl<'a> Tables<'a> {
                         Cell::Owned(rule.name()),
                         Cell::Flag(size.is_some()),
                         size.map_or(Cell::Text(""), Cell::Int),
-                        Cell::Owned(size.map_or_else(String::new, |size| {
-                            self.names(&trace.subset(&self.info.units, size))
-                        })),
+                        Cell::Owned(size.map_or_else(String::new, |size| self.names(&ranks.subset(i, size)))),
                     ])?;
                 }
             }
@@ -509,13 +416,13 @@ impl<'a> Tables<'a> {
             "method_b",
         ])?;
         let mut bootstrap = Bootstrap::new(self.info.spec.split.seed);
-        for pair in Pair::all(self.history) {
-            let Some(share) = pair.test_share(self.info.rows) else { continue };
+        for pair in Pair::all(self.history, self.info) {
+            let Some(share) = pair.test_share() else { continue };
             for size in pair.sizes() {
                 for (metric, differences) in pair.differences(size) {
                     let Some(paired) = bootstrap.paired(&differences, share) else { continue };
                     rows.row(&[
-                        Cell::Text(metric),
+                        Cell::Text(metric.key()),
                         Cell::Int(size),
                         Cell::Real(Some(paired.mean)),
                         Cell::Real(paired.sd),
@@ -539,8 +446,10 @@ impl<'a> Tables<'a> {
         rows.header(&header)?;
         for answer in &self.answer.methods {
             let Some(size) = answer.chosen.size else { continue };
-            for (split, trace) in self.history.of_method(answer.method) {
-                for prediction in predictions(plan, split, &trace.subset(&self.info.units, size))? {
+            let paths = self.paths(answer.method);
+            let ranks = RankTable::new(&paths);
+            for (i, (split, _)) in paths.splits().enumerate() {
+                for prediction in predictions(plan, split, &ranks.subset(i, size))? {
                     let set: Vec<&str> = prediction
                         .p_values
                         .iter()

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
 
-/// Files that are in the making at a time: each is held in memory until it is whole.
+/// Files that are being written at a time: each has a buffer of up to `rows::LARGE` bytes.
 const MOST: usize = 4;
 
 /// Makes one file.

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use super::Plan;
 use super::task::settings;
 use crate::data::seed::{Purpose, Stream};
-use crate::data::{Prepared, Split, prepare};
+use crate::data::{Prepared, Split, prepare, stratified_folds};
 use crate::select::{Elimination, Method};
 
 const FOLDS: usize = 5;
 
 /// The size with the highest mean accuracy over the folds, the smallest on a tie: what scikit-learn's RFECV chooses.
-pub fn best_size(plan: &Plan, prepared: &Prepared, index: usize) -> usize {
+pub fn best_size(plan: &Plan, prepared: &Prepared, seed: u64, index: usize) -> usize {
     let mut rows = prepared.train.rows.clone();
     rows.extend(&prepared.selection.rows);
     let mut accuracy: BTreeMap<usize, f64> = BTreeMap::new();
-    for fold in folds(plan, &mut rows, index) {
-        for (size, share) in accuracies(plan, &fold, index) {
+    for fold in folds(plan, rows, seed, index) {
+        for (size, share) in accuracies(plan, &fold, seed, index) {
             *accuracy.entry(size).or_default() += share;
         }
     }
@@ -25,35 +25,38 @@ pub fn best_size(plan: &Plan, prepared: &Prepared, index: usize) -> usize {
     accuracy.iter().find(|&(_, &sum)| sum >= best - 1e-9).map_or(plan.data.units.len(), |(&size, _)| size)
 }
 
-/// Stratified folds: the rows of each class are shuffled and dealt in turn.
-fn folds(plan: &Plan, rows: &mut [usize], index: usize) -> Vec<Split> {
+/// Each fold held out from the others.
+fn folds(plan: &Plan, mut rows: Vec<usize>, seed: u64, index: usize) -> Vec<Split> {
     rows.sort_unstable();
-    Stream::new(plan.info.spec.split.seed, index as u64, Purpose::Folds).shuffle(rows);
-    rows.sort_by_key(|&row| plan.data.y[row]);
-    let part = |wanted: &dyn Fn(usize) -> bool| -> Vec<usize> {
-        let mut part: Vec<usize> =
-            rows.iter().enumerate().filter(|&(i, _)| wanted(i % FOLDS)).map(|(_, &row)| row).collect();
-        part.sort_unstable();
-        part
+    let mut stream = Stream::new(seed, index as u64, Purpose::Folds);
+    let folds = stratified_folds(&plan.data, rows, FOLDS, &mut stream);
+    let others = |fold: usize| {
+        let mut rows: Vec<usize> = folds
+            .iter()
+            .enumerate()
+            .filter(|&(i, _)| i != fold)
+            .flat_map(|(_, rows)| rows.iter().copied())
+            .collect();
+        rows.sort_unstable();
+        rows
     };
-    (0..FOLDS)
-        .map(|fold| {
-            let held_out = part(&|f| f == fold);
-            Split {
-                train: part(&|f| f != fold),
-                selection: held_out.clone(),
-                conformal: held_out.clone(),
-                test: held_out,
-            }
+    folds
+        .iter()
+        .enumerate()
+        .filter(|(_, held_out)| !held_out.is_empty())
+        .map(|(fold, held_out)| Split {
+            train: others(fold),
+            selection: held_out.clone(),
+            conformal: held_out.clone(),
+            test: held_out.clone(),
         })
-        .filter(|split| !split.test.is_empty())
         .collect()
 }
 
 /// The accuracy of RFE on the held-out rows at every size; nothing if the fold cannot be fitted.
-fn accuracies(plan: &Plan, fold: &Split, index: usize) -> Vec<(usize, f64)> {
+fn accuracies(plan: &Plan, fold: &Split, seed: u64, index: usize) -> Vec<(usize, f64)> {
     let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
-    let fold = prepare(&plan.data, fold, spec.scale, spec.impute, spec.split.seed, index);
+    let fold = prepare(&plan.data, fold, spec.scale, spec.impute, seed, index);
     let settings = settings(plan, Method::Rfe);
     let (train, test) =
         ((fold.train.x.view(), fold.train.y.as_slice()), (fold.test.x.view(), fold.test.y.as_slice()));
@@ -63,7 +66,7 @@ fn accuracies(plan: &Plan, fold: &Split, index: usize) -> Vec<(usize, f64)> {
     let mut path = path.watch(fold.test.x.view());
     let mut curve = Vec::new();
     while let Some(step) = path.next() {
-        let decisions = path.decisions(0);
+        let (Ok(step), Ok(decisions)) = (step, path.decisions(0)) else { return Vec::new() };
         let right = decisions.rows().into_iter().zip(&fold.test.y).filter(|(row, y)| {
             let best = (0..classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
             best == **y
@@ -71,4 +74,77 @@ fn accuracies(plan: &Plan, fold: &Split, index: usize) -> Vec<(usize, f64)> {
         curve.push((step.size, right.count() as f64 / fold.test.y.len() as f64));
     }
     curve
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+    use crate::run::RunOptions;
+    use crate::run::task::SplitWork;
+    use crate::svm::{Problem, decisions, solver};
+    use ndarray::{Array2, Axis};
+
+    /// The rule by its definition: at every size a model fitted from nothing, the feature of the smallest Σ w² goes, and the right
+    /// predictions of the rows held out are counted.
+    fn by_definition(plan: &Plan, prepared: &Prepared, index: usize) -> usize {
+        let (spec, features) = (&plan.info.spec, plan.data.units.len());
+        let rows: Vec<usize> = prepared.train.rows.iter().chain(&prepared.selection.rows).copied().collect();
+        let mut right = vec![0.0; features + 1];
+        for fold in folds(plan, rows, spec.split.seed, index) {
+            let fold = prepare(&plan.data, &fold, spec.scale, spec.impute, spec.split.seed, index);
+            let mut present: Vec<usize> = (0..features).collect();
+            while !present.is_empty() {
+                let (x, test) =
+                    (fold.train.x.select(Axis(0), &present), fold.test.x.select(Axis(0), &present));
+                let problem = Problem {
+                    x: x.view(),
+                    y: &fold.train.y,
+                    classes: plan.data.classes.len(),
+                    cost: spec.cost,
+                    weight: spec.class_weight,
+                };
+                let mut model = solver(spec.solver, problem).unwrap();
+                model.fit();
+                let values = decisions(&*model, test.view());
+                let hits = values.rows().into_iter().zip(&fold.test.y).filter(|(row, y)| {
+                    let highest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    row.iter().position(|&value| value == highest) == Some(**y)
+                });
+                right[present.len()] += hits.count() as f64 / fold.test.y.len() as f64;
+                let weight = |place: usize| {
+                    let mut weights = vec![0.0; plan.data.classes.len()];
+                    model.weights_of(place, &mut weights);
+                    weights.iter().map(|w| w * w).sum::<f64>()
+                };
+                let least = (0..present.len()).min_by(|&a, &b| weight(a).total_cmp(&weight(b))).unwrap();
+                present.remove(least);
+            }
+        }
+        let most = right.iter().copied().fold(0.0, f64::max);
+        (1..=features).find(|&size| right[size] >= most - 1e-9).unwrap()
+    }
+
+    #[test]
+    fn the_size_is_that_of_the_definition() {
+        let mut sizes = std::collections::BTreeSet::new();
+        // So many features that tell the three classes apart, and noise.
+        for telling in [1, 3, 6] {
+            let mut stream = Stream::new(telling as u64, 0, Purpose::Split);
+            let x = Array2::from_shape_fn((90, 8), |(i, j)| {
+                let class = if j < telling { ((i + j) % 3) as f64 } else { 0.0 };
+                class + 2.0 * stream.uniform()
+            });
+            let labels: Vec<String> = (0..90).map(|i| format!("class {}", i % 3)).collect();
+            let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
+            let plan = Plan::new(RunOptions::default().check().unwrap(), data).unwrap();
+            for index in 0..3 {
+                let work = SplitWork::new(&plan, index).unwrap();
+                let ours = best_size(&plan, &work.prepared, plan.info.spec.split.seed, index);
+                assert_eq!(ours, by_definition(&plan, &work.prepared, index), "{telling}, split {index}");
+                sizes.insert(ours);
+            }
+        }
+        assert!(sizes.len() > 2, "several sizes are chosen: {sizes:?}");
+    }
 }

@@ -1,46 +1,60 @@
 //! N plain threads over a queue of tasks. One panicking task fails alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use crossbeam_channel::Sender;
 
+use super::queue::{Queue, SharedWork, in_turns};
 use super::task::{SplitWork, run_task};
-use super::{EventKind, Gate, Passage, Plan, RunEvent, TaskId};
+use super::{Change, EventKind, Followup, Gate, Passage, Plan, RunEvent, TaskId};
 use crate::error::Result;
 use crate::fault;
 
 /// The name of worker threads; a panic there is a failed task, not a crash.
 pub const WORKER: &str = "crfe-worker";
 
-/// Runs the tasks of a plan and tells what happens.
+/// Runs the tasks of a plan and emits what happens.
 pub struct Engine<'a> {
     plan: &'a Plan,
     gate: &'a Gate,
     events: Sender<RunEvent>,
-    seq: AtomicU64,
+    followups: Vec<Followup>,
 }
 
 impl<'a> Engine<'a> {
-    /// An engine that tells its events to a (bounded) channel.
+    /// An engine that sends its events to a (bounded) channel.
     pub fn new(plan: &'a Plan, gate: &'a Gate, events: Sender<RunEvent>) -> Self {
-        Self { plan, gate, events, seq: AtomicU64::new(0) }
+        Self { plan, gate, events, followups: Vec::new() }
+    }
+
+    /// What is run after the paths, on the same threads.
+    #[must_use]
+    pub fn then(mut self, followups: Vec<Followup>) -> Self {
+        self.followups = followups;
+        self
     }
 
     /// Runs the tasks to the end, or until the gate is cancelled or nobody listens any more.
     pub fn run(&self, tasks: &[TaskId], threads: usize) {
-        self.run_with(tasks, threads, |work, task, tell, go_on| run_task(self.plan, work, task, tell, go_on));
+        self.emit(None, EventKind::RunStarted(self.plan.info.clone()));
+        self.resume(tasks, threads);
+    }
+
+    /// Runs what is left of a run whose start is known already.
+    pub fn resume(&self, tasks: &[TaskId], threads: usize) {
+        self.run_with(tasks, threads, |work, task, emit, go_on| run_task(self.plan, work, task, emit, go_on));
     }
 
     fn run_with<W>(&self, tasks: &[TaskId], threads: usize, work: W)
     where
         W: Fn(&SplitWork, TaskId, &mut dyn FnMut(EventKind), &mut dyn FnMut() -> bool) -> Result<bool> + Sync,
     {
-        self.tell(None, EventKind::RunStarted(self.plan.info.clone()));
         let tasks = &in_turns(tasks, threads)[..];
         let queue = Queue::new(tasks);
         let shared = SharedWork::new(self.plan, tasks);
+        let followups = Mutex::new(self.followups.iter().copied());
+        let next_followup = || followups.lock().unwrap_or_else(PoisonError::into_inner).next();
         let thread = || std::thread::Builder::new().name(WORKER.into());
         std::thread::scope(|scope| {
             // While all workers wait at the gate, a person may ask for a step of a task that none of them has begun.
@@ -54,12 +68,17 @@ impl<'a> Engine<'a> {
             // Without it such a step is only refused.
             let _ = thread().spawn_scoped(scope, spare);
             std::thread::scope(|workers| {
-                for _ in 0..threads.clamp(1, tasks.len().max(1)) {
+                for _ in 0..threads.clamp(1, (tasks.len() + self.followups.len()).max(1)) {
                     let worker = || {
                         while let Some(task) = queue.next()
                             && !self.gate.cancelled()
                         {
                             self.one(task, &shared, &work);
+                        }
+                        while !self.gate.cancelled()
+                            && let Some(followup) = next_followup()
+                        {
+                            self.follow_up(followup);
                         }
                     };
                     if thread().spawn_scoped(workers, worker).is_err() {
@@ -71,7 +90,7 @@ impl<'a> Engine<'a> {
             self.gate.no_more_tasks();
         });
         if !self.gate.cancelled() {
-            self.tell(None, EventKind::RunFinished);
+            self.emit(None, EventKind::RunFinished);
         }
     }
 
@@ -83,24 +102,65 @@ impl<'a> Engine<'a> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let split = shared.take(task.split)?;
             fault::strike(|| format!("worker:{}:{}", task.method.name(), task.split));
-            let mut tell = |kind| self.tell(Some(task), kind);
-            work(&split, task, &mut tell, &mut || self.gate.pass(task) == Passage::Go)
+            let mut emit = |kind| self.emit(Some(task), kind);
+            work(&split, task, &mut emit, &mut || self.pass(Some(task)))
         }));
         drop(inside);
+        self.emit_news();
         shared.give_back(task.split);
-        let message = match outcome {
-            Ok(Ok(_)) => return,
-            Ok(Err(error)) => error.to_string(),
-            Err(panic) => format!("internal fault: {}", panic_text(&*panic)),
-        };
-        self.tell(Some(task), EventKind::TaskFailed { message });
+        if let Err(message) = settle(outcome) {
+            self.emit(Some(task), EventKind::TaskFailed { message });
+        }
     }
 
-    fn tell(&self, task: Option<TaskId>, kind: EventKind) {
-        let seq = self.seq.fetch_add(1, Ordering::Relaxed);
-        if self.events.send(RunEvent { seq, task, kind }).is_err() {
+    fn follow_up(&self, followup: Followup) {
+        let inside = self.gate.enter();
+        let mut go_on = || self.pass(None);
+        let outcome = catch_unwind(AssertUnwindSafe(|| followup.run(self.plan, &mut go_on)));
+        drop(inside);
+        self.emit_news();
+        let kind = match settle(outcome) {
+            Ok(None) => return,
+            Ok(Some(outcome)) => EventKind::Followed(followup, outcome.into()),
+            Err(message) => EventKind::FollowupFailed(followup, message),
+        };
+        self.emit(None, kind);
+    }
+
+    /// Whether to go on; waits while paused.
+    fn pass(&self, task: Option<TaskId>) -> bool {
+        self.gate.pass(task, |change| self.emit_change(change)) == Passage::Go
+    }
+
+    /// A worker that leaves may be the one that the others' pause waited for.
+    fn emit_news(&self) {
+        if let Some(change) = self.gate.news() {
+            self.emit_change(change);
+        }
+    }
+
+    fn emit_change(&self, change: Change) {
+        self.emit(
+            None,
+            match change {
+                Change::Paused => EventKind::Paused,
+                Change::Resumed => EventKind::Resumed,
+            },
+        );
+    }
+
+    fn emit(&self, task: Option<TaskId>, kind: EventKind) {
+        if self.events.send(RunEvent { task, kind }).is_err() {
             self.gate.cancel();
         }
+    }
+}
+
+/// The outcome of a task, or why it failed.
+fn settle<T>(outcome: std::thread::Result<Result<T>>) -> std::result::Result<T, String> {
+    match outcome {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(panic) => Err(format!("internal fault: {}", panic_text(&*panic))),
     }
 }
 
@@ -108,93 +168,6 @@ impl<'a> Engine<'a> {
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
-}
-
-/// As many splits side by side as there are threads, each with one method after the other: the second finds the preparation and the
-/// first fit of its split done. Side by side, the methods of a split would each wait for the one or do the other again.
-fn in_turns(tasks: &[TaskId], threads: usize) -> Vec<TaskId> {
-    let mut by_split: Vec<Vec<TaskId>> = Vec::new();
-    for &task in tasks {
-        match by_split.iter_mut().find(|of_split| of_split[0].split == task.split) {
-            Some(of_split) => of_split.push(task),
-            None => by_split.push(vec![task]),
-        }
-    }
-    let mut order = Vec::with_capacity(tasks.len());
-    for side_by_side in by_split.chunks(threads.max(1)) {
-        let most = side_by_side.iter().map(Vec::len).max().unwrap_or_default();
-        for turn in 0..most {
-            order.extend(side_by_side.iter().filter_map(|of_split| of_split.get(turn)));
-        }
-    }
-    order
-}
-
-/// The tasks in order, each given out once.
-struct Queue<'a> {
-    tasks: &'a [TaskId],
-    taken: Vec<AtomicBool>,
-}
-
-impl<'a> Queue<'a> {
-    fn new(tasks: &'a [TaskId]) -> Self {
-        Self { tasks, taken: tasks.iter().map(|_| AtomicBool::new(false)).collect() }
-    }
-
-    /// The first that nobody has.
-    fn next(&self) -> Option<TaskId> {
-        self.tasks.iter().copied().find(|&task| self.claim(task))
-    }
-
-    /// Takes a task, unless somebody has.
-    fn claim(&self, task: TaskId) -> bool {
-        let taken = self.position(task).map(|i| self.taken[i].swap(true, Ordering::Relaxed));
-        taken == Some(false)
-    }
-
-    /// Whether a task is here and nobody has it.
-    fn waits(&self, task: TaskId) -> bool {
-        self.position(task).is_some_and(|i| !self.taken[i].load(Ordering::Relaxed))
-    }
-
-    fn position(&self, task: TaskId) -> Option<usize> {
-        self.tasks.iter().position(|&other| other == task)
-    }
-}
-
-/// The preparation of each split: made by the first task that needs it, shared, and dropped after the last.
-struct SharedWork<'a> {
-    plan: &'a Plan,
-    splits: Vec<Mutex<(usize, Option<Arc<SplitWork>>)>>,
-}
-
-impl<'a> SharedWork<'a> {
-    fn new(plan: &'a Plan, tasks: &[TaskId]) -> Self {
-        let users = |split| tasks.iter().filter(|task| task.split == split).count();
-        Self {
-            plan,
-            splits: (0..plan.splits.count()).map(|split| Mutex::new((users(split), None))).collect(),
-        }
-    }
-
-    /// Waits only for the preparation of the same split.
-    fn take(&self, split: usize) -> Result<Arc<SplitWork>> {
-        let mut slot = self.splits[split].lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(work) = &slot.1 {
-            return Ok(work.clone());
-        }
-        let work = Arc::new(SplitWork::new(self.plan, split)?);
-        slot.1 = Some(work.clone());
-        Ok(work)
-    }
-
-    fn give_back(&self, split: usize) {
-        let mut slot = self.splits[split].lock().unwrap_or_else(PoisonError::into_inner);
-        slot.0 -= 1;
-        if slot.0 == 0 {
-            slot.1 = None;
-        }
-    }
 }
 
 /// What this process may use: affinity and cgroup limits, and what Slurm gave it.
@@ -208,15 +181,20 @@ pub fn default_threads() -> usize {
 mod tests {
     use super::*;
     use crate::data::Dataset;
-    use crate::run::RunOptions;
+    use crate::run::{Outcome, RunOptions};
     use crate::select::Method;
     use ndarray::Array2;
 
     fn plan() -> Plan {
+        plan_with(|_| {})
+    }
+
+    fn plan_with(change: fn(&mut RunOptions)) -> Plan {
         let x = Array2::from_shape_fn((40, 3), |(i, j)| ((i * 7 + j * 3) % 11) as f64 + (i % 2 * j) as f64);
         let labels: Vec<&str> = (0..40).map(|i| if i % 2 == 0 { "a" } else { "b" }).collect();
         let mut options = RunOptions::default();
         options.split.splits = 3;
+        change(&mut options);
         Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap()).unwrap()
     }
 
@@ -234,14 +212,25 @@ mod tests {
     }
 
     #[test]
+    fn every_task_is_given_out_once() {
+        let tasks = plan().tasks();
+        let queue = Queue::new(&tasks);
+        assert!(queue.waits(tasks[2]) && queue.claim(tasks[2]));
+        assert!(!queue.waits(tasks[2]) && !queue.claim(tasks[2]));
+        let rest: Vec<TaskId> = std::iter::from_fn(|| queue.next()).collect();
+        assert_eq!(rest, [tasks[0], tasks[1], tasks[3], tasks[4], tasks[5]]);
+        assert!(!queue.claim(tasks[0]) && !queue.claim(TaskId { split: 99, ..tasks[0] }));
+    }
+
+    #[test]
     fn one_panicking_task_fails_alone() {
         let (plan, gate) = (plan(), Gate::default());
         let (send, receive) = crossbeam_channel::unbounded();
         let engine = Engine::new(&plan, &gate, send);
         let bad = TaskId { method: Method::Rfe, split: 1 };
-        engine.run_with(&plan.tasks(), 2, |work, task, tell, go_on| {
+        engine.run_with(&plan.tasks(), 2, |work, task, emit, go_on| {
             assert!(task != bad, "on purpose");
-            run_task(&plan, work, task, tell, go_on)
+            run_task(&plan, work, task, emit, go_on)
         });
         drop(engine);
         let events: Vec<RunEvent> = receive.iter().collect();
@@ -305,11 +294,72 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_and_its_end_are_said_once() {
+        let (plan, gate) = (plan(), Gate::default());
+        let (send, receive) = crossbeam_channel::unbounded();
+        gate.pause();
+        std::thread::scope(|scope| {
+            let engine = Engine::new(&plan, &gate, send);
+            let plan = &plan;
+            scope.spawn(move || engine.run(&plan.tasks(), 1));
+            assert!(receive.iter().any(|event| event.kind == EventKind::Paused));
+            gate.resume();
+            let rest: Vec<EventKind> = receive.iter().map(|event| event.kind).collect();
+            assert_eq!(rest.iter().filter(|kind| **kind == EventKind::Resumed).count(), 1);
+            assert!(!rest.contains(&EventKind::Paused));
+        });
+    }
+
+    #[test]
     fn ends_when_nobody_listens() {
         let (plan, gate) = (plan(), Gate::default());
         let (send, receive) = crossbeam_channel::bounded(1);
         drop(receive);
         Engine::new(&plan, &gate, send).run(&plan.tasks(), 2);
         assert!(gate.cancelled());
+    }
+
+    #[test]
+    fn folds_and_permutations_come_after_the_paths_and_do_not_depend_on_threads() {
+        let plan = plan_with(|options| options.stop = crate::select::StopRule::Size(2));
+        assert_eq!((plan.info.folds, plan.info.permutations), (5, 99));
+        let followups: Vec<Followup> = plan
+            .info
+            .followups()
+            .into_iter()
+            .filter(|f| !matches!(f, Followup::Permutation(_, 2..)))
+            .collect();
+        let outcomes = |threads| {
+            let (gate, (send, receive)) = (Gate::default(), crossbeam_channel::unbounded());
+            let engine = Engine::new(&plan, &gate, send).then(followups.clone());
+            engine.run(&plan.tasks(), threads);
+            drop(engine);
+            let mut paths_ended = 0;
+            let mut outcomes = Vec::new();
+            for event in receive {
+                match event.kind {
+                    EventKind::TaskFinished { .. } => paths_ended += 1,
+                    EventKind::Followed(followup, outcome) => {
+                        assert!(threads > 1 || paths_ended == 6, "paths come first");
+                        outcomes.push((followup, outcome));
+                    }
+                    EventKind::FollowupFailed(followup, why) => panic!("{followup}: {why}"),
+                    _ => {}
+                }
+            }
+            outcomes.sort_by_key(|(followup, _)| *followup);
+            outcomes
+        };
+        let one = outcomes(1);
+        assert_eq!(one.len(), followups.len());
+        assert_eq!(one, outcomes(3));
+        let tested: usize = one
+            .iter()
+            .filter_map(|(followup, outcome)| match (followup, &**outcome) {
+                (Followup::Fold(Method::Crfe, _), Outcome::Fold(fold)) => Some(fold.rows.len()),
+                _ => None,
+            })
+            .sum();
+        assert_eq!(tested, 40, "every row is tested once");
     }
 }

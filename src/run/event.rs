@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::RunSpec;
+use super::{Followup, Outcome, RunSpec};
 use crate::data::{Audit, DroppedColumn, Unit};
-use crate::evaluate::Tally;
+use crate::evaluate::{Kept, Procedure, Tally};
 use crate::select::{Method, Stopping};
 
 /// The version of the event format.
@@ -29,20 +29,16 @@ impl std::fmt::Display for TaskId {
 }
 
 /// Something happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunEvent {
-    /// Counts the events of one source from 0.
-    pub seq: u64,
     /// The task it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// What it was.
     pub kind: EventKind,
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
     /// The file is being read.
     Loading {
@@ -68,7 +64,6 @@ pub enum EventKind {
         /// The removable units that are left, in the order in which they would go.
         rest: Vec<usize>,
         /// The size chosen by cross-validation, when it was asked for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         cv_size: Option<usize>,
     },
     /// A task could not be finished.
@@ -76,6 +71,10 @@ pub enum EventKind {
         /// Why.
         message: String,
     },
+    /// A fold of the validation or a permutation has ended.
+    Followed(Followup, Arc<Outcome>),
+    /// A fold or a permutation could not be finished.
+    FollowupFailed(Followup, String),
     /// All tasks have ended.
     RunFinished,
 }
@@ -126,9 +125,20 @@ pub struct RunInfo {
     pub dropped: Vec<DroppedColumn>,
     /// What there is to say about the table.
     pub audit: Audit,
+    /// Folds of the nested validation; 0 if there is none.
+    #[serde(default)]
+    pub folds: usize,
+    /// Permutations of the labels; 0 if there are none.
+    #[serde(default)]
+    pub permutations: usize,
 }
 
 impl RunInfo {
+    /// Whether a task belongs to the run.
+    pub fn has(&self, task: TaskId) -> bool {
+        task.split < self.splits && self.spec.methods.contains(&task.method)
+    }
+
     /// The units that may be removed.
     pub fn removable(&self) -> usize {
         self.units.iter().filter(|unit| !unit.kept).count()
@@ -137,6 +147,32 @@ impl RunInfo {
     /// The units that are in every model.
     pub fn kept(&self) -> usize {
         self.units.len() - self.removable()
+    }
+
+    /// What is run after the paths: all folds, then all permutations.
+    pub fn followups(&self) -> Vec<Followup> {
+        let methods = &self.spec.methods;
+        let each = |count: usize, make: fn(Method, usize) -> Followup| {
+            (0..count).flat_map(move |index| methods.iter().map(move |&method| make(method, index)))
+        };
+        each(self.folds, Followup::Fold).chain(each(self.permutations, Followup::Permutation)).collect()
+    }
+
+    /// How this run chooses a size and a list.
+    pub fn procedure(&self) -> Procedure<'_> {
+        Procedure {
+            rule: self.spec.stop,
+            beta_rule: &self.spec.beta_rule,
+            by: &self.spec.by,
+            units: self.units.len(),
+            kept: self.kept(),
+        }
+    }
+
+    /// The units of a list of this size: the most frequent, then those that are never removed.
+    pub fn list(&self, by_frequency: &[Kept], size: usize) -> Vec<usize> {
+        let chosen = by_frequency.iter().take(size.saturating_sub(self.kept())).map(|kept| kept.unit);
+        chosen.chain((0..self.units.len()).filter(|&unit| self.units[unit].kept)).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use super::task::{SplitWork, fresh_fit, measure, settings};
 use super::{Plan, TaskId};
 use crate::data::{Dataset, Part, Unit};
 use crate::error::Result;
-use crate::evaluate::Metrics;
+use crate::evaluate::{Tally, correlation};
 use crate::select::{ClassSums, Elimination};
 
 /// Features that move together this closely are twins.
@@ -32,7 +32,7 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
     let selection = &work.prepared.selection;
     fresh_fit(plan, &work, units, |model, columns| {
         let sums = ClassSums::new(selection.x.select(Axis(0), columns).view(), &selection.y, classes);
-        let leverage = measure(plan).leverage(&sums);
+        let beta_coefficients = measure(plan).beta_coefficients(&sums);
         let mut weights = vec![0.0; classes];
         let mut parts = |unit: usize| -> Vec<f64> {
             let mut parts = vec![0.0; classes];
@@ -40,7 +40,7 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
                 plan.data.units[unit].columns.iter().filter_map(|column| columns.binary_search(column).ok())
             {
                 model.weights_of(j, &mut weights);
-                (0..classes).for_each(|class| parts[class] -= weights[class] * leverage[[class, j]]);
+                (0..classes).for_each(|class| parts[class] -= weights[class] * beta_coefficients[[class, j]]);
             }
             parts
         };
@@ -73,9 +73,12 @@ pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
     let mut twins: Vec<(usize, f64)> = (0..data.units.len())
         .filter(|&other| other != unit)
         .filter_map(|other| {
-            let pairs = own
-                .iter()
-                .flat_map(|&a| data.units[other].columns.iter().map(move |&b| correlation(data, a, b)));
+            let pairs = own.iter().flat_map(|&a| {
+                data.units[other]
+                    .columns
+                    .iter()
+                    .map(move |&b| correlation(data.x.row(a).iter().zip(data.x.row(b))))
+            });
             pairs.max_by(|a, b| a.abs().total_cmp(&b.abs())).filter(|r| r.abs() > TWIN).map(|r| (other, r))
         })
         .collect();
@@ -98,22 +101,6 @@ pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
     }
     let means = sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
     Portrait { unit, twins, range: (lo, hi), histogram, means, missing: data.y.len() - present().count() }
-}
-
-/// Pearson's r over the rows where both are present; 0 if it is not defined.
-fn correlation(data: &Dataset, a: usize, b: usize) -> f64 {
-    let (x, y) = (data.x.row(a), data.x.row(b));
-    let both = || x.iter().zip(y).filter(|(x, y)| !x.is_nan() && !y.is_nan());
-    let n = both().count() as f64;
-    let (mean_x, mean_y) = both().fold((0.0, 0.0), |(sx, sy), (x, y)| (sx + x / n, sy + y / n));
-    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
-    for (x, y) in both() {
-        let (dx, dy) = (x - mean_x, y - mean_y);
-        xx += dx * dx;
-        yy += dy * dy;
-        xy += dx * dy;
-    }
-    if xx * yy > 0.0 { xy / (xx * yy).sqrt() } else { 0.0 }
 }
 
 /// What a person does instead of the method.
@@ -147,8 +134,8 @@ pub struct BranchStep {
     pub removed: Option<usize>,
     /// Mean β.
     pub beta_mean: f64,
-    /// Metrics on the test rows.
-    pub metrics: Metrics,
+    /// What was counted on the test rows.
+    pub tally: Tally,
 }
 
 /// Follows the path from the units present with one thing done otherwise.
@@ -179,16 +166,11 @@ pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> R
         .watch(conformal.view())
         .watch(test.view());
     let mut steps = Vec::new();
-    while let Some(step) = path.next() {
+    while let Some(step) = path.next().transpose()? {
         let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
-        let tally = work.evaluator.tally(path.decisions(0).view(), path.decisions(1).view(), &bias);
+        let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
         let removed = step.removed.first().map(|&unit| start[unit]);
-        steps.push(BranchStep {
-            size: step.size,
-            removed,
-            beta_mean: step.beta_mean,
-            metrics: tally.metrics(),
-        });
+        steps.push(BranchStep { size: step.size, removed, beta_mean: step.beta_mean, tally });
     }
     Ok(Branch { task, forced, from: present.len(), steps })
 }

@@ -1,29 +1,32 @@
 //! Who runs what, and what is said about it: tasks on plain threads, and one stream of [`RunEvent`]s.
 
-mod check;
+mod control;
+mod cost;
 mod cross_validation;
 mod engine;
+mod estimate;
 mod event;
-mod gate;
+mod followup;
 mod inspect;
-mod journal;
-mod line;
-mod packed;
+pub mod options;
+mod permutation;
 mod plan;
-mod records;
-mod shard;
-mod source;
+mod queue;
 mod spec;
 mod task;
+mod trace;
+mod validation;
 
+pub use control::{Change, Gate, Passage};
+pub use cost::PathCost;
 pub use engine::{Engine, WORKER, default_threads, panic_text};
+pub use estimate::Estimate;
 pub use event::{Betas, EventKind, FORMAT, Parts, Reason, RunEvent, RunInfo, Step, TaskId};
-pub use gate::{Gate, Passage};
+pub use followup::{Followup, Outcome};
 pub use inspect::{Branch, BranchStep, Forced, Inspection, Portrait, branch, inspect, portrait};
-pub use journal::{Journal, RunDirectory, Writer, differences, host, state_directory};
+pub use permutation::{PermutedRun, evaluated};
 pub use plan::Plan;
-pub use records::{Records, journals};
-pub use shard::Shard;
-pub use source::{Live, REPORT_JOB, SUBMITTED, ShardStatus, Source};
-pub use spec::{RunOptions, RunSpec};
+pub use spec::{MOST_FOLDS, MOST_PERMUTATIONS, Permutations, RunOptions, RunSpec};
 pub use task::{Prediction, predictions};
+pub use trace::Trace;
+pub use validation::{FoldTest, TestedRow};

@@ -1,12 +1,17 @@
 //! A checked spec meets its data: everything that can be refused is refused here, before anything is computed or written.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::{FORMAT, RunInfo, RunOptions, RunSpec, TaskId};
-use crate::data::{DONOR_LIMIT, Dataset, Impute, Splits, prepare, refuse_missing};
+use super::cost::{PathCost, default_permutations};
+use super::{FORMAT, Permutations, RunInfo, RunOptions, RunSpec, TaskId};
+use crate::data::{
+    DONOR_LIMIT, Dataset, Impute, OuterFold, STANDARD, STANDARD_INPUT, Splits, check_preprocessing,
+    outer_folds, prepare,
+};
 use crate::error::{Error, Result};
 use crate::evaluate::never_excluded;
 use crate::select::{Score, StopRule};
@@ -26,10 +31,8 @@ pub struct Plan {
 impl Plan {
     /// Refuses what cannot be run, and warns of what will not mean much.
     pub fn new(spec: RunSpec, mut data: Dataset) -> Result<Self> {
-        if spec.impute == Impute::None {
-            refuse_missing(&data)?;
-        }
         let splits = Splits::new(&data, &spec.split)?;
+        check_preprocessing(&mut data, &splits, spec.scale, spec.impute)?;
         let (units, kept) = (data.units.len(), data.units.iter().filter(|unit| unit.kept).count());
         if let StopRule::Size(size) = spec.stop
             && !(kept.max(1)..=units).contains(&size)
@@ -44,7 +47,9 @@ impl Plan {
         if spec.solver == SolverKind::Linfa {
             refuse_what_linfa_cannot_solve(&spec, &data, &splits)?;
         }
-        let info = info(spec, &data, &splits);
+        let folds = plan_validation(&spec, &mut data);
+        let permutations = plan_permutations(&spec, &data);
+        let info = RunInfo { folds, permutations, ..info(spec, &data, &splits) };
         Ok(Self { info: Arc::new(info), data, splits })
     }
 
@@ -53,10 +58,22 @@ impl Plan {
         let then = |name: &Path| -> PathBuf {
             info.directory.as_ref().map_or_else(|| name.to_path_buf(), |directory| directory.join(name))
         };
-        let path = given.map_or_else(|| then(Path::new(&info.input)), Path::to_path_buf);
+        if given.is_none() && [STANDARD, STANDARD_INPUT].contains(&info.input.as_str()) {
+            return Err(Error::data("the run read its table from standard input")
+                .remedy("name a file that holds the same table with --data"));
+        }
+        let path = match given {
+            Some(given) => given.to_path_buf(),
+            None => then(Path::new(&info.input)),
+        };
         let mut options = RunOptions::from(info.spec.clone());
         options.schema.groups = options.schema.groups.as_deref().map(then);
+        options.schema.pheno = options.schema.pheno.as_deref().map(then);
         options.split.splits_from = options.split.splits_from.as_deref().map(then);
+        let named = given.is_none().then_some(&path).into_iter();
+        let others =
+            [&options.schema.groups, &options.schema.pheno, &options.split.splits_from].into_iter().flatten();
+        named.chain(others).try_for_each(|path| refuse_special(path))?;
         let spec = options.check()?;
         let data = Dataset::load(&path, &spec.schema, |_, _| {})?;
         if data.sha256 != info.input_sha256 {
@@ -80,6 +97,53 @@ impl Plan {
             .flat_map(|split| methods.iter().map(move |&method| TaskId { method, split }))
             .collect()
     }
+
+    /// The rows of each fold of the validation.
+    pub fn outer_folds(&self) -> Result<Vec<OuterFold>> {
+        let options = &self.info.spec.split;
+        outer_folds(&self.data, self.info.folds, options.seed, options.calibration)
+    }
+}
+
+/// How many folds the validation has. Where it is impossible, the reason is a warning, not a refusal: the run is useful without it.
+fn plan_validation(spec: &RunSpec, data: &mut Dataset) -> usize {
+    let Some(folds) = spec.validate else { return 0 };
+    if spec.split.splits_from.is_some() {
+        data.audit.notice(
+            "the list is not tested by nested validation: --splits-from says nothing about other rows",
+        );
+        return 0;
+    }
+    match outer_folds(data, folds, spec.split.seed, spec.split.calibration) {
+        Ok(_) => folds,
+        Err(error) => {
+            data.audit.warn(format!("the list is not tested by nested validation: {error}"));
+            0
+        }
+    }
+}
+
+/// How many permutations there are.
+fn plan_permutations(spec: &RunSpec, data: &Dataset) -> usize {
+    match spec.permutations {
+        // Splits that were given belong to the labels that are there.
+        _ if spec.split.splits_from.is_some() => 0,
+        Permutations::Count(count) => count,
+        Permutations::Auto => default_permutations(&PathCost::new(spec, data), spec),
+    }
+}
+
+/// A journal may name anything: a pipe, a device or a file of the kernel could be read for ever.
+fn refuse_special(path: &Path) -> Result<()> {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let of_the_system = ["/proc", "/sys"].iter().any(|system| real.starts_with(system));
+    let other = std::fs::metadata(&real).is_ok_and(|data| !data.is_file());
+    if of_the_system || other || path == Path::new("-") {
+        return Err(Error::data("the run names this as a file of its data, and it is not a regular file")
+            .file(path)
+            .remedy("name the table with --data"));
+    }
+    Ok(())
 }
 
 /// Conformal prediction cannot exclude a class, or anything, with too few conformal rows: say so before the run starts.
@@ -90,24 +154,33 @@ fn warn_of_rare_classes(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> 
     let mut most_training_rows = 0;
     for index in 0..splits.count() {
         let split = splits.split(data, index)?;
-        let mut counts = vec![0; classes];
-        split.conformal.iter().for_each(|&row| counts[data.y[row]] += 1);
-        fewest.iter_mut().zip(&counts).for_each(|(fewest, &count)| *fewest = count.min(*fewest));
-        fewest_in_all = fewest_in_all.min(split.conformal.len());
+        let votes = |of_class: &dyn Fn(usize) -> bool| {
+            let rows = split.conformal.iter().filter(|&&row| of_class(data.y[row]));
+            match &data.groups {
+                // A group has one vote, however many rows it has.
+                Some(groups) => rows.map(|&row| groups[row]).collect::<BTreeSet<usize>>().len(),
+                None => rows.count(),
+            }
+        };
+        for (class, fewest) in fewest.iter_mut().enumerate() {
+            *fewest = votes(&|y| y == class).min(*fewest);
+        }
+        fewest_in_all = fewest_in_all.min(votes(&|_| true));
         most_training_rows = most_training_rows.max(split.train.len());
     }
     let needed = (1.0 / spec.epsilon).ceil() as usize - 1;
+    let votes = if data.groups.is_some() { "groups" } else { "rows" };
     if spec.mondrian {
         for class in (0..classes).filter(|&class| never_excluded(fewest[class], spec.epsilon)) {
             data.audit.warn(format!(
-                "class '{}' has {} conformal rows in some split; with --mondrian and ε = {} it needs {needed} to be ever excluded \
-                 from a prediction set",
+                "class '{}' has {} conformal {votes} in some split; with --mondrian and ε = {} it needs at least {needed} before it \
+                 can ever be excluded from a prediction set",
                 data.classes[class], fewest[class], spec.epsilon
             ));
         }
     } else if never_excluded(fewest_in_all, spec.epsilon) {
         data.audit.warn(format!(
-            "with {fewest_in_all} conformal rows and ε = {} no class can be excluded from a prediction set; {needed} rows are needed",
+            "with {fewest_in_all} conformal {votes} and ε = {} no class can be excluded from a prediction set; at least {needed} {votes} are needed",
             spec.epsilon
         ));
     }
@@ -152,6 +225,8 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         input_sha256: data.sha256.clone(),
         splits_sha256: splits.sha256().map(str::to_owned),
         splits: splits.count(),
+        folds: 0,
+        permutations: 0,
         rows: data.y.len(),
         units: data.units.clone(),
         columns: data.columns.clone(),

@@ -1,15 +1,22 @@
 //! Everything that determines the result of a run, checked once.
 
+use std::fmt;
 use std::ops::Deref;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::check::MOST_SPLITS;
 use crate::data::{Calibration, Impute, Scale, SchemaOptions, SplitOptions};
 use crate::error::{Error, Result};
+use crate::evaluate::SizeCurve;
 use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
 use crate::svm::{ClassWeight, SolverKind};
+
+/// More folds than this are refused.
+pub const MOST_FOLDS: usize = 100;
+/// More permutations than this are refused.
+pub const MOST_PERMUTATIONS: usize = 100_000;
 
 /// What a user may choose; [`RunOptions::check`] makes a [`RunSpec`] of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +55,60 @@ pub struct RunOptions {
     pub smoothed: bool,
     /// Which score the p-values are made of.
     pub score: Score,
+    /// The curves that the rule `1se` looks at.
+    #[serde(default = "default_by")]
+    pub by: Vec<SizeCurve>,
+    /// Folds of the nested validation, at least 2; none if it is not wanted.
+    #[serde(default)]
+    pub validate: Option<usize>,
+    /// How often the labels are permuted.
+    #[serde(default = "no_permutations")]
+    pub permutations: Permutations,
+}
+
+/// How often the labels are permuted to see what chance achieves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permutations {
+    /// As often as a run of this size affords: see [`super::default_permutations`].
+    #[default]
+    Auto,
+    /// This often; 0 is not at all.
+    Count(usize),
+}
+
+impl FromStr for Permutations {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::Count(0)),
+            _ => text
+                .parse()
+                .map(Self::Count)
+                .map_err(|_| "write auto, none or a number of permutations".into()),
+        }
+    }
+}
+
+impl fmt::Display for Permutations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Count(0) => f.write_str("none"),
+            Self::Count(count) => write!(f, "{count}"),
+        }
+    }
+}
+
+/// Set size and accuracy.
+fn default_by() -> Vec<SizeCurve> {
+    vec![SizeCurve::Inefficiency, SizeCurve::Accuracy]
+}
+
+/// What a run that was recorded before there were permutations has.
+fn no_permutations() -> Permutations {
+    Permutations::Count(0)
 }
 
 impl Default for RunOptions {
@@ -63,13 +124,16 @@ impl Default for RunOptions {
             class_weight: ClassWeight::None,
             solver: SolverKind::Newton,
             step: StepSize::default(),
-            stop: StopRule::Knee,
+            stop: StopRule::OneSe,
             beta_rule: BetaRule::default(),
             early: false,
             epsilon: 0.1,
             mondrian: false,
             smoothed: false,
             score: Score::Weighted,
+            by: default_by(),
+            validate: Some(5),
+            permutations: Permutations::Auto,
         }
     }
 }
@@ -106,21 +170,23 @@ impl RunOptions {
             window > 0.0 && window <= 1.0,
             "give a share of the features, above 0 and at most 1",
         )?;
-        within(
-            "test-size",
-            self.split.test_size,
-            open(self.split.test_size),
-            "give a share between 0 and 1",
-        )?;
-        within("cal-size", self.split.cal_size, open(self.split.cal_size), "give a share between 0 and 1")?;
         let share = self.schema.max_missing;
         within("max-missing", share, (0.0..=1.0).contains(&share), "give a share from 0 to 1")?;
-        if self.split.splits == 0 && self.split.splits_from.is_none() {
-            return Err(Error::usage("--splits 0 leaves nothing to run").remedy("give at least 1"));
+        self.split.check()?;
+        if let Some(folds) = self.validate
+            && !(2..=MOST_FOLDS).contains(&folds)
+        {
+            return Err(Error::usage(format!("--validate {folds} is out of range"))
+                .remedy(format!("give 2 to {MOST_FOLDS} folds, or none")));
         }
-        if self.split.splits > MOST_SPLITS {
-            return Err(Error::usage(format!("--splits {} is too many", self.split.splits))
-                .remedy(format!("give at most {MOST_SPLITS}")));
+        if let Permutations::Count(count) = self.permutations
+            && count > MOST_PERMUTATIONS
+        {
+            return Err(Error::usage(format!("--permutations {count} is too many"))
+                .remedy(format!("give at most {MOST_PERMUTATIONS}")));
+        }
+        if self.by.is_empty() {
+            return Err(Error::usage("--by names no curve").remedy("give inefficiency, accuracy, or both"));
         }
         if self.methods.is_empty() {
             return Err(Error::usage("--method names no method")
@@ -139,6 +205,8 @@ impl RunOptions {
         }
         self.methods.sort_unstable();
         self.methods.dedup();
+        self.by.sort_unstable();
+        self.by.dedup();
         Ok(RunSpec(self))
     }
 }
@@ -180,7 +248,10 @@ impl RunSpec {
         let Ok(Value::Object(mut all)) = serde_json::to_value(&self.0) else {
             unreachable!("options serialise to an object with string keys")
         };
-        all.remove("methods");
+        // Neither the choice of a size nor what is run after the paths changes a path.
+        for later in ["methods", "by", "validate", "permutations"] {
+            all.remove(later);
+        }
         if !self.early {
             all.remove("stop");
             all.remove("beta_rule");
@@ -192,6 +263,7 @@ impl RunSpec {
         }
         if let Some(Value::Object(schema)) = all.get_mut("schema") {
             schema.remove("groups");
+            schema.remove("pheno");
         }
         all
     }
@@ -223,6 +295,23 @@ mod tests {
             ..RunOptions::default()
         };
         assert_eq!(plain.determining(), more.check().unwrap().determining());
+    }
+
+    #[test]
+    fn the_number_of_splits_does_not_matter_when_a_file_has_them() {
+        let x = ndarray::Array2::from_shape_fn((40, 2), |(i, j)| (i * (j + 1) % 7) as f64);
+        let labels: Vec<&str> = (0..40).map(|i| if i % 2 == 0 { "a" } else { "b" }).collect();
+        let data = crate::data::Dataset::from_arrays(x.view(), &labels, None).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let rows = |part: usize| (0..40).filter(|i| (i / 2) % 3 == part).collect::<Vec<usize>>();
+        let split = serde_json::json!({"train": rows(0), "calibration": rows(1), "test": rows(2)});
+        std::fs::write(&file, serde_json::json!({"splits": [split]}).to_string()).unwrap();
+        let mut options = RunOptions::default();
+        options.split.splits = 0;
+        assert!(options.clone().check().is_err());
+        options.split.splits_from = Some(file.path().to_path_buf());
+        let spec = options.check().unwrap();
+        assert_eq!(crate::data::Splits::new(&data, &spec.split).unwrap().count(), 1);
     }
 
     #[test]

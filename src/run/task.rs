@@ -6,9 +6,9 @@ use ndarray::Axis;
 
 use super::cross_validation::best_size;
 use super::{Betas, EventKind, Parts, Plan, Reason, Step, TaskId};
-use crate::data::{Part, Prepared, prepare};
+use crate::data::{Part, Prepared, Split, prepare};
 use crate::error::Result;
-use crate::evaluate::{ConformalSettings, Evaluator};
+use crate::evaluate::{ConformalSettings, Evaluator, Metric};
 use crate::select::{Common, Elimination, Method, Nonconformity, Settings, StopRule};
 use crate::svm::{PathSolver, Problem, decisions, solver};
 
@@ -18,27 +18,40 @@ pub struct SplitWork {
     pub(super) evaluator: Evaluator,
     common: Common,
     cv_size: OnceLock<usize>,
+    seed: u64,
     index: usize,
 }
 
 impl SplitWork {
-    /// Scales, imputes and sums up once.
+    /// The work of a split of the plan.
     pub fn new(plan: &Plan, index: usize) -> Result<Self> {
-        let spec = &plan.info.spec;
         let split = plan.splits.split(&plan.data, index)?;
-        let prepared = prepare(&plan.data, &split, spec.scale, spec.impute, spec.split.seed, index);
+        Ok(Self::on(plan, &split, None, plan.info.spec.split.seed, index))
+    }
+
+    /// Scales, imputes and sums up once, on any rows; with other labels than the table's if they are given.
+    pub fn on(plan: &Plan, split: &Split, labels: Option<&[usize]>, seed: u64, index: usize) -> Self {
+        let spec = &plan.info.spec;
+        let mut prepared = prepare(&plan.data, split, spec.scale, spec.impute, seed, index);
+        if let Some(labels) = labels {
+            prepared = prepared.relabelled(labels);
+        }
         let settings = ConformalSettings {
             epsilon: spec.epsilon,
             mondrian: spec.mondrian,
             smoothed: spec.smoothed,
             measure: measure(plan),
         };
-        let (seed, test) = (spec.split.seed, &prepared.test);
-        let evaluator =
+        let test = &prepared.test;
+        let mut evaluator =
             Evaluator::new(settings, &prepared.conformal.y, &test.y, &test.rows, seed, index as u64);
+        if let Some(groups) = &plan.data.groups {
+            let of_rows: Vec<usize> = prepared.conformal.rows.iter().map(|&row| groups[row]).collect();
+            evaluator = evaluator.with_groups(&of_rows);
+        }
         let selection = (prepared.selection.x.view(), &*prepared.selection.y);
         let common = Common::new(measure(plan), selection, spec.methods.len() > 1);
-        Ok(Self { prepared, evaluator, common, cv_size: OnceLock::new(), index })
+        Self { prepared, evaluator, common, cv_size: OnceLock::new(), seed, index }
     }
 
     fn parts(&self, classes: usize) -> Parts {
@@ -68,17 +81,17 @@ pub fn settings(plan: &Plan, method: Method) -> Settings {
     Settings { method, step: spec.step, measure: measure(plan), solver: spec.solver, cost: spec.cost, weight }
 }
 
-/// Runs a path to its end, telling each event; `go_on` is asked between two eliminations. False if it was told to end.
+/// Runs a path to its end, emitting each event; `go_on` is asked between two eliminations. False if it was told to end.
 pub fn run_task(
     plan: &Plan,
     work: &SplitWork,
     task: TaskId,
-    mut tell: impl FnMut(EventKind),
+    mut emit: impl FnMut(EventKind),
     mut go_on: impl FnMut() -> bool,
 ) -> Result<bool> {
     let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
     let Prepared { train, conformal, test, constant, .. } = &work.prepared;
-    tell(EventKind::TaskStarted(work.parts(classes)));
+    emit(EventKind::TaskStarted(work.parts(classes)));
     let units = &plan.data.units;
     let train = (train.x.view(), &*train.y);
     let mut path = Elimination::sharing(settings(plan, task.method), units, train, &work.common, constant)?
@@ -92,12 +105,12 @@ pub fn run_task(
         if !go_on() {
             return Ok(false);
         }
-        let Some(removal) = path.next() else { break };
+        let Some(removal) = path.next().transpose()? else { break };
         means.push(removal.beta_mean);
         // Tested before each removal, so not at the last model.
         let stop = if removal.removed.is_empty() { None } else { spec.beta_rule.test(&means, units.len()) };
         let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
-        let tally = work.evaluator.tally(path.decisions(0).view(), path.decisions(1).view(), &bias);
+        let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
         let size = removal.size;
         let ends_here = spec.early
             && match spec.stop {
@@ -133,15 +146,54 @@ pub fn run_task(
             }
             (step.removed, step.criterion, step.runner_up, step.margin) = (Vec::new(), None, None, None);
         }
-        tell(EventKind::Step(step.into()));
+        emit(EventKind::Step(step.into()));
         if ends_here {
             break;
         }
     }
     let cv_size = (spec.stop == StopRule::Cv)
-        .then(|| *work.cv_size.get_or_init(|| best_size(plan, &work.prepared, work.index)));
-    tell(EventKind::TaskFinished { reason, rest, cv_size });
+        .then(|| *work.cv_size.get_or_init(|| best_size(plan, &work.prepared, work.seed, work.index)));
+    emit(EventKind::TaskFinished { reason, rest, cv_size });
     Ok(true)
+}
+
+/// A path of which the order of removal is kept, and S at some sizes.
+pub struct LightPath {
+    /// The removable units in the order of removal, the survivors at the end.
+    pub order: Vec<usize>,
+    /// (size, mean sum of p-values) at the sizes asked for that the path visits.
+    pub s_scores: Vec<(usize, f64)>,
+}
+
+/// Makes a path without telling its steps, and evaluates it only at some sizes, ascending; `None` if it was told to end.
+pub fn light_path(
+    plan: &Plan,
+    work: &SplitWork,
+    method: Method,
+    sizes: &[usize],
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<LightPath>> {
+    let classes = plan.data.classes.len();
+    let Prepared { train, conformal, test, constant, .. } = &work.prepared;
+    let train = (train.x.view(), &*train.y);
+    let mut path =
+        Elimination::sharing(settings(plan, method), &plan.data.units, train, &work.common, constant)?
+            .watch(conformal.x.view())
+            .watch(test.x.view());
+    let (mut order, mut s_scores) = (Vec::new(), Vec::new());
+    while go_on() {
+        let Some(removal) = path.next().transpose()? else {
+            order.extend(path.rest());
+            return Ok(Some(LightPath { order, s_scores }));
+        };
+        if sizes.binary_search(&removal.size).is_ok() {
+            let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
+            let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
+            s_scores.push((removal.size, Metric::SScore.value(&tally)));
+        }
+        order.extend(removal.removed);
+    }
+    Ok(None)
 }
 
 /// What is predicted for one test row.

@@ -5,13 +5,13 @@ use std::cmp::Ordering;
 use ndarray::{Array2, ArrayView2, CowArray};
 use serde::{Deserialize, Serialize};
 
-use super::front::Front;
+use super::top_k::TopK;
 use super::{ClassSums, Method, Nonconformity};
 use crate::data::Unit;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::svm::{
-    ClassWeight, Convergence, Drift, FirstFit, MARKS, PathSolver, Precision, Present, Problem, SolverKind,
-    solver,
+    ClassWeight, Convergence, DriftBound, MAX_SNAPSHOTS, PathSolver, Precision, Present, Problem,
+    SharedInitialFit, SolverKind, solver,
 };
 
 /// Criteria closer than this, relatively, are tied: the lowest unit goes first.
@@ -34,7 +34,8 @@ impl Default for StepSize {
 }
 
 impl StepSize {
-    fn of(self, left: usize) -> usize {
+    /// How many units go when so many are left.
+    pub(crate) fn of(self, left: usize) -> usize {
         match self {
             Self::Count(count) => count,
             Self::Fraction(share) => ((left as f64 * share).floor() as usize).max(1),
@@ -120,7 +121,8 @@ pub struct Removal {
     pub convergence: Convergence,
 }
 
-/// A path of eliminations, as an iterator; between two items [`Elimination::model`] is the model of the last one.
+/// A path of eliminations, as an iterator; between two items [`Elimination::model`] is the model of the last one. A model whose
+/// numbers are not finite ends the path with an error.
 ///
 /// ```
 /// # use crfe::{data::Unit, select::*, svm::{ClassWeight, SolverKind}};
@@ -131,7 +133,10 @@ pub struct Removal {
 /// let units: Vec<Unit> = ["signal", "noise"].into_iter().enumerate().map(|(j, name)| Unit::single(name, j)).collect();
 /// let settings = Settings::new(Method::Crfe, 2);
 /// let path = Elimination::new(settings, &units, (x.view(), &y), (x.view(), &y), &[false; 2])?;
-/// let removed: Vec<usize> = path.flat_map(|step| step.removed).collect();
+/// let mut removed = Vec::new();
+/// for step in path {
+///     removed.extend(step?.removed);
+/// }
 /// assert_eq!(removed, [1]);
 /// # Ok::<(), crfe::Error>(())
 /// ```
@@ -140,7 +145,7 @@ pub struct Elimination<'a> {
     units: &'a [Unit],
     solver: Box<dyn PathSolver<'a> + 'a>,
     /// −∂β_j/∂w_kj, class by class, column by column.
-    leverage: Vec<f64>,
+    beta_coefficients: Vec<f64>,
     /// The columns of unit u are those at starts[u]..starts[u + 1], one after the other: units themselves lie far apart.
     columns: Vec<usize>,
     starts: Vec<usize>,
@@ -149,7 +154,7 @@ pub struct Elimination<'a> {
     /// Units without variation in the training rows, ascending: they go first.
     constant: Vec<usize>,
     /// The other units that may go.
-    front: Front,
+    search: TopK,
     present: Present,
     /// Chosen by the last item, still in the model.
     pending: Vec<usize>,
@@ -157,7 +162,7 @@ pub struct Elimination<'a> {
     frozen: Option<Vec<f64>>,
     ahead: usize,
     /// The fit that is shared, until it is taken up.
-    first: Option<&'a FirstFit>,
+    first: Option<&'a SharedInitialFit>,
     t: usize,
     finished: bool,
 }
@@ -178,19 +183,22 @@ impl Settings {
 
 /// What the methods of a split share.
 pub struct Common {
-    leverage: Array2<f64>,
-    first: Option<FirstFit>,
+    beta_coefficients: Array2<f64>,
+    first: Option<SharedInitialFit>,
 }
 
 impl Common {
     /// The sums over the selection rows; with `several` methods, the first fit is kept for the next of them.
     pub fn new(measure: Nonconformity, selection: Labelled<'_>, several: bool) -> Self {
-        Self { leverage: leverage(measure, selection), first: several.then(FirstFit::default) }
+        Self {
+            beta_coefficients: beta_coefficients(measure, selection),
+            first: several.then(SharedInitialFit::default),
+        }
     }
 }
 
-fn leverage(measure: Nonconformity, (x, y): Labelled<'_>) -> Array2<f64> {
-    measure.leverage(&ClassSums::new(x, y, measure.classes))
+fn beta_coefficients(measure: Nonconformity, (x, y): Labelled<'_>) -> Array2<f64> {
+    measure.beta_coefficients(&ClassSums::new(x, y, measure.classes))
 }
 
 /// A feature-major matrix and the class of each of its rows.
@@ -205,8 +213,8 @@ impl<'a> Elimination<'a> {
         selection: Labelled<'_>,
         constant: &[bool],
     ) -> Result<Self> {
-        let leverage = leverage(settings.measure, selection);
-        Self::with_leverage(settings, units, train, &leverage, constant, None)
+        let beta_coefficients = beta_coefficients(settings.measure, selection);
+        Self::with_coefficients(settings, units, train, &beta_coefficients, constant, None)
     }
 
     /// The same with what the methods of a split share; all else but the method must be the same for all of them.
@@ -217,28 +225,35 @@ impl<'a> Elimination<'a> {
         common: &'a Common,
         constant: &[bool],
     ) -> Result<Self> {
-        Self::with_leverage(settings, units, train, &common.leverage, constant, common.first.as_ref())
+        Self::with_coefficients(
+            settings,
+            units,
+            train,
+            &common.beta_coefficients,
+            constant,
+            common.first.as_ref(),
+        )
     }
 
-    fn with_leverage(
+    fn with_coefficients(
         settings: Settings,
         units: &'a [Unit],
         train: Labelled<'a>,
-        leverage: &Array2<f64>,
+        beta_coefficients: &Array2<f64>,
         constant: &[bool],
-        first: Option<&'a FirstFit>,
+        first: Option<&'a SharedInitialFit>,
     ) -> Result<Self> {
         let classes = settings.measure.classes;
         let problem =
             Problem { x: train.0, y: train.1, classes, cost: settings.cost, weight: settings.weight };
         let mut solver = solver(settings.solver, problem)?;
-        // Σ_j β_j = −Σ_k w_k·leverage_k: the mean needs no β vector if the leverages are watched as rows.
-        solver.watch(CowArray::from(leverage.t().as_standard_layout().into_owned()));
+        // Σ_j β_j = −Σ_k w_k·leverage_k: the mean needs no β vector if the β coefficients are watched as rows.
+        solver.watch(CowArray::from(beta_coefficients.t().as_standard_layout().into_owned()));
         let may_go = (0..units.len()).filter(|&unit| !units[unit].kept);
         let (still, moving): (Vec<usize>, Vec<usize>) =
             may_go.partition(|&unit| units[unit].columns.iter().all(|&j| constant[j]));
-        let slope = |&unit: &usize| slope(settings.method, &problem, leverage, &units[unit]);
-        let slopes = moving.iter().map(slope).collect();
+        let lipschitz = |&unit: &usize| lipschitz(settings.method, &problem, beta_coefficients, &units[unit]);
+        let lipschitz = moving.iter().map(lipschitz).collect();
         let ends = units.iter().scan(0, |end, unit| {
             *end += unit.columns.len();
             Some(*end)
@@ -246,7 +261,7 @@ impl<'a> Elimination<'a> {
         let is_column = |(number, unit): (usize, &Unit)| unit.columns == [number];
         Ok(Self {
             units_are_columns: units.iter().enumerate().all(is_column),
-            front: Front::new(moving, slopes),
+            search: TopK::new(moving, lipschitz),
             constant: still,
             present: Present::all(units.len()),
             pending: Vec::new(),
@@ -258,7 +273,7 @@ impl<'a> Elimination<'a> {
             settings,
             units,
             solver,
-            leverage: leverage.t().iter().copied().collect(),
+            beta_coefficients: beta_coefficients.t().iter().copied().collect(),
             columns: units.iter().flat_map(|unit| unit.columns.iter().copied()).collect(),
             starts: std::iter::once(0).chain(ends).collect(),
         })
@@ -283,9 +298,13 @@ impl<'a> Elimination<'a> {
         &*self.solver
     }
 
-    /// f_r(x) of the last item's model on the rows of the n-th `watch`: rows × classes.
-    pub fn decisions(&self, watched: usize) -> Array2<f64> {
-        self.solver.decisions(watched + 1)
+    /// f_r(x) of the last item's model on the rows of the n-th `watch`: rows × classes. An error if one is not finite.
+    pub fn decisions(&self, watched: usize) -> Result<Array2<f64>> {
+        let decisions = self.solver.decisions(watched + 1);
+        // Without an early exit, so that it is compiled to vectors.
+        let are_finite =
+            decisions.iter().fold(true, |are_finite, decision| are_finite & decision.is_finite());
+        if are_finite { Ok(decisions) } else { Err(self.not_finite("decision values")) }
     }
 
     /// The units of the last item's model, ascending.
@@ -297,7 +316,7 @@ impl<'a> Elimination<'a> {
     pub fn betas(&self) -> Vec<f64> {
         let mut betas = Vec::new();
         self.by_unit(&self.present(), &mut betas, |columns, sums| {
-            self.solver.combined(columns, &self.leverage, Precision::Full, sums);
+            self.solver.combined(columns, &self.beta_coefficients, Precision::Full, sums);
         });
         betas.iter_mut().for_each(|beta| *beta = -*beta);
         betas
@@ -306,14 +325,14 @@ impl<'a> Elimination<'a> {
     /// β of a unit under the last item's model.
     pub fn beta(&self, unit: usize) -> f64 {
         let mut betas = Vec::new();
-        self.solver.combined(self.columns_of(unit), &self.leverage, Precision::Full, &mut betas);
+        self.solver.combined(self.columns_of(unit), &self.beta_coefficients, Precision::Full, &mut betas);
         -betas.iter().sum::<f64>()
     }
 
     /// The removable units of the last model in the order in which they would go at once: the survivors of a path.
     pub fn rest(&self) -> Vec<usize> {
         let mut all = self.look(&self.constant, true);
-        all.extend(self.look(&self.front.units(), false));
+        all.extend(self.look(&self.search.units(), false));
         let count = all.len();
         first_to_go(all, count).into_iter().map(|candidate| candidate.unit).collect()
     }
@@ -323,17 +342,17 @@ impl<'a> Elimination<'a> {
     }
 
     /// The higher that of a unit is, the sooner it goes: β, or −Σ w² for RFE.
-    fn urgencies(&self, units: &[usize], how: Precision, urgencies: &mut Vec<f64>) {
+    fn removal_scores(&self, units: &[usize], how: Precision, removal_scores: &mut Vec<f64>) {
         if let Some(frozen) = &self.frozen {
-            urgencies.clear();
-            urgencies.extend(units.iter().map(|&unit| frozen[unit]));
+            removal_scores.clear();
+            removal_scores.extend(units.iter().map(|&unit| frozen[unit]));
             return;
         }
-        self.by_unit(units, urgencies, |columns, sums| match self.settings.method {
+        self.by_unit(units, removal_scores, |columns, sums| match self.settings.method {
             Method::Rfe => self.solver.squares(columns, how, sums),
-            _ => self.solver.combined(columns, &self.leverage, how, sums),
+            _ => self.solver.combined(columns, &self.beta_coefficients, how, sums),
         });
-        urgencies.iter_mut().for_each(|urgency| *urgency = -*urgency);
+        removal_scores.iter_mut().for_each(|removal_score| *removal_score = -*removal_score);
     }
 
     /// The sums over the columns of units of what a function gives for columns.
@@ -351,24 +370,24 @@ impl<'a> Elimination<'a> {
         );
     }
 
-    /// What orders units as their urgency does, nearly, and moves in proportion to the models: of −Σ w², that is the root.
-    fn ranks(&self, units: &[usize], ranks: &mut Vec<f64>) {
-        self.urgencies(units, Precision::Nearly, ranks);
+    /// Approximate scores that order units as their removal scores do and move in proportion to the models: for −Σ w², the root.
+    fn scores(&self, units: &[usize], scores: &mut Vec<f64>) {
+        self.removal_scores(units, Precision::Approximate, scores);
         if self.settings.method == Method::Rfe {
-            ranks.iter_mut().for_each(|rank| *rank = -(-*rank).sqrt());
+            scores.iter_mut().for_each(|score| *score = -(-*score).sqrt());
         }
     }
 
     /// What is known of some units.
     fn look(&self, units: &[usize], constant: bool) -> Vec<Candidate> {
-        let mut urgencies = Vec::new();
-        self.urgencies(units, Precision::Full, &mut urgencies);
+        let mut removal_scores = Vec::new();
+        self.removal_scores(units, Precision::Full, &mut removal_scores);
         let is_square = self.settings.method == Method::Rfe;
-        let candidate = |(&unit, urgency): (&usize, f64)| {
-            let criterion = if is_square { -urgency } else { urgency };
-            Candidate { unit, criterion, urgency, constant }
+        let candidate = |(&unit, removal_score): (&usize, f64)| {
+            let criterion = if is_square { -removal_score } else { removal_score };
+            Candidate { unit, criterion, removal_score, constant }
         };
-        units.iter().zip(urgencies).map(candidate).collect()
+        units.iter().zip(removal_scores).map(candidate).collect()
     }
 
     /// The units that may go, or at least all that could be among the first `count`.
@@ -381,21 +400,30 @@ impl<'a> Elimination<'a> {
         let count = count - candidates.len();
         let may_move = self.settings.method != Method::Smfs;
         if may_move && !self.solver.is_lazy() {
-            candidates.extend(self.look(&self.front.units(), false));
+            candidates.extend(self.look(&self.search.units(), false));
             return candidates;
         }
-        let mut front = std::mem::take(&mut self.front);
-        if front.is_worn() {
-            self.solver.mark(0);
-            front.know_all(|units, ranks| self.ranks(units, ranks));
+        let mut search = std::mem::take(&mut self.search);
+        if search.needs_refresh() {
+            self.snapshot(0);
+            search.refresh(|units, scores| self.scores(units, scores));
         }
-        self.solver.mark(front.begin_pass());
-        // What is frozen does not move.
-        let drifts = if may_move { self.solver.drifts(front.marks()) } else { [Drift::NONE; MARKS] };
-        let found = front.nearest(count, &drifts, |units, ranks| self.ranks(units, ranks));
+        self.snapshot(search.begin_pass());
+        let drift_bounds = match self.solver.lazy() {
+            Some(solver) if may_move => solver.drift_bounds(search.snapshots()),
+            // Frozen scores do not move.
+            _ => [DriftBound::NONE; MAX_SNAPSHOTS],
+        };
+        let found = search.top_k(count, &drift_bounds, |units, scores| self.scores(units, scores));
         candidates.extend(self.look(&found, false));
-        self.front = front;
+        self.search = search;
         candidates
+    }
+
+    fn snapshot(&mut self, number: usize) {
+        if let Some(solver) = self.solver.lazy() {
+            solver.snapshot(number);
+        }
     }
 
     /// Mean β over the units present.
@@ -411,26 +439,28 @@ impl<'a> Elimination<'a> {
 
     /// Lets the chosen units go.
     fn remove_pending(&mut self) {
-        for unit in std::mem::take(&mut self.pending) {
+        let pending = std::mem::take(&mut self.pending);
+        for &unit in &pending {
             self.solver.remove(&self.units[unit].columns);
             self.present.remove(unit);
-            self.constant.retain(|&constant| constant != unit);
-            self.front.remove(unit);
         }
+        let constants = self.constant.len();
+        self.constant.retain(|&unit| self.present.has(unit));
+        self.search.remove_gone(pending.len() - (constants - self.constant.len()), &self.present);
     }
 }
 
-/// By how much a unit's rank (β, or √Σw² for RFE) can move for each step that the models move: Cauchy–Schwarz over the
-/// machines, the triangle inequality over the columns.
-fn slope(method: Method, problem: &Problem<'_>, leverage: &Array2<f64>, unit: &Unit) -> f64 {
+/// The Lipschitz constant of a unit's score (β, or √Σw² for RFE) in the models: Cauchy–Schwarz over the machines, the triangle
+/// inequality over the columns.
+fn lipschitz(method: Method, problem: &Problem<'_>, beta_coefficients: &Array2<f64>, unit: &Unit) -> f64 {
     let lengths = unit.columns.iter().map(|&j| {
         let values = problem.x.row(j);
         (j, values.dot(&values).sqrt())
     });
-    let slope = match method {
+    let lipschitz = match method {
         Method::Crfe => lengths
             .map(|(j, length)| {
-                let own = leverage.column(j);
+                let own = beta_coefficients.column(j);
                 // Two classes share one machine, whose weight enters twice.
                 length * if own.len() == 2 { own[0].abs() + own[1].abs() } else { own.dot(&own).sqrt() }
             })
@@ -441,17 +471,26 @@ fn slope(method: Method, problem: &Problem<'_>, leverage: &Array2<f64>, unit: &U
         }
         Method::Smfs => 0.0,
     };
-    // The slope itself is rounded.
-    slope * (1.0 + 1e-9)
+    // The constant itself is rounded.
+    lipschitz * (1.0 + 1e-9)
 }
 
 impl Iterator for Elimination<'_> {
-    type Item = Removal;
+    type Item = Result<Removal>;
 
-    fn next(&mut self) -> Option<Removal> {
+    fn next(&mut self) -> Option<Self::Item> {
         if self.finished {
             return None;
         }
+        let removal = self.advance();
+        self.finished = removal.as_ref().map_or(true, |removal| removal.removed.is_empty());
+        Some(removal)
+    }
+}
+
+impl Elimination<'_> {
+    /// Fits the next model and chooses what goes after it.
+    fn advance(&mut self) -> Result<Removal> {
         self.remove_pending();
         let convergence = match self.first.take() {
             Some(first) => self.solver.fit_first(first),
@@ -460,21 +499,23 @@ impl Iterator for Elimination<'_> {
         if self.settings.method == Method::Smfs && self.frozen.is_none() {
             self.frozen = Some((0..self.units.len()).map(|unit| self.beta(unit)).collect());
         }
-        let removable = self.constant.len() + self.front.len();
+        let removable = self.constant.len() + self.search.len();
         let kept = self.present.count() - removable;
         let may_go = self.present.count() - kept.max(1);
         let count = self.settings.step.of(removable).min(may_go);
         let wanted = (count + 1).max(self.ahead);
-        let order = first_to_go(self.candidates(wanted), wanted);
+        let candidates = self.candidates(wanted);
+        let beta_mean = self.mean_beta();
+        self.check_finite(beta_mean, &candidates)?;
+        let order = first_to_go(candidates, wanted);
         let (going, next) = order.split_at(count);
         self.pending = going.iter().map(|candidate| candidate.unit).collect();
-        self.finished = going.is_empty();
         self.t += 1;
-        let runner_up = if self.finished { None } else { next.first() };
-        Some(Removal {
+        let runner_up = if going.is_empty() { None } else { next.first() };
+        Ok(Removal {
             t: self.t - 1,
             size: self.present.count(),
-            beta_mean: self.mean_beta(),
+            beta_mean,
             removed: self.pending.clone(),
             criterion: going.first().map(|candidate| candidate.criterion),
             runner_up: runner_up.map(|candidate| candidate.unit),
@@ -482,6 +523,27 @@ impl Iterator for Elimination<'_> {
             margin: runner_up.zip(going.last()).map(|(next, last)| (next.criterion - last.criterion).abs()),
             convergence,
         })
+    }
+
+    /// Biases and the mean β see every weight, so these and the criteria tell whether a model overflowed.
+    fn check_finite(&self, beta_mean: f64, candidates: &[Candidate]) -> Result<()> {
+        let has_finite_biases =
+            (0..self.settings.measure.classes).all(|class| self.solver.bias(class).is_finite());
+        if !has_finite_biases || !beta_mean.is_finite() {
+            return Err(self.not_finite("weights"));
+        }
+        if candidates.iter().any(|candidate| !candidate.criterion.is_finite()) {
+            return Err(self.not_finite("criteria"));
+        }
+        Ok(())
+    }
+
+    fn not_finite(&self, what: &str) -> Error {
+        let (size, cost) = (self.present.count(), self.settings.cost);
+        let cost = if cost < 1e6 { cost.to_string() } else { format!("{cost:e}") };
+        let features = if size == 1 { "feature" } else { "features" };
+        Error::data(format!("the model of {size} {features} has {what} that are not finite at C = {cost}"))
+            .remedy("use a smaller --cost, scale columns with --scale standard, or --drop columns of extreme values")
     }
 }
 
@@ -492,20 +554,20 @@ pub(super) struct Candidate {
     /// β or Σ w², as shown.
     criterion: f64,
     /// The higher, the sooner it goes.
-    urgency: f64,
+    removal_score: f64,
     constant: bool,
 }
 
 impl Candidate {
-    /// Constants first, then by urgency, then by position.
+    /// Constants first, then by removal_score, then by position.
     fn before(&self, other: &Self) -> Ordering {
-        let urgency = other.urgency.total_cmp(&self.urgency);
-        other.constant.cmp(&self.constant).then(urgency).then(self.unit.cmp(&other.unit))
+        let removal_score = other.removal_score.total_cmp(&self.removal_score);
+        other.constant.cmp(&self.constant).then(removal_score).then(self.unit.cmp(&other.unit))
     }
 
-    /// Whether the criteria are equal within rounding.
+    /// Whether the criteria are equal within rounding. An infinite or undefined one may not even tie with itself.
     fn ties(&self, other: &Self) -> bool {
-        let (a, b) = (self.urgency, other.urgency);
+        let (a, b) = (self.removal_score, other.removal_score);
         self.constant == other.constant && (self.constant || (a - b).abs() <= TIE * a.abs().max(b.abs()))
     }
 }
@@ -520,7 +582,7 @@ fn first_to_go(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
     let mut start = 0;
     while start < candidates.len() {
         let head = candidates[start];
-        let tied = candidates[start..].iter().take_while(|candidate| candidate.ties(&head)).count();
+        let tied = candidates[start..].iter().take_while(|candidate| candidate.ties(&head)).count().max(1);
         candidates[start..start + tied].sort_unstable_by_key(|candidate| candidate.unit);
         start += tied;
     }
@@ -532,8 +594,8 @@ fn first_to_go(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
 mod tests {
     use super::*;
 
-    fn candidate(unit: usize, urgency: f64) -> Candidate {
-        Candidate { unit, criterion: urgency, urgency, constant: false }
+    fn candidate(unit: usize, removal_score: f64) -> Candidate {
+        Candidate { unit, criterion: removal_score, removal_score, constant: false }
     }
 
     fn units_of(order: Vec<Candidate>) -> Vec<usize> {
@@ -549,6 +611,55 @@ mod tests {
         candidates[3].constant = true;
         assert_eq!(units_of(first_to_go(candidates.clone(), 2)), [3, 1]);
         assert_eq!(units_of(first_to_go(candidates, 9)), [3, 1, 2, 0]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn choosing_ends_for_any_criterion(
+            removal_scores in proptest::collection::vec(
+                proptest::prop_oneof![
+                    proptest::num::f64::ANY,
+                    proptest::sample::select(vec![f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0]),
+                ],
+                0..12,
+            ),
+            count in 0_usize..14,
+        ) {
+            let candidates: Vec<Candidate> =
+                removal_scores.iter().enumerate().map(|(unit, &removal_score)| candidate(unit, removal_score)).collect();
+            let mut order = units_of(first_to_go(candidates, count));
+            proptest::prop_assert_eq!(order.len(), count.min(removal_scores.len()));
+            order.sort_unstable();
+            order.dedup();
+            proptest::prop_assert_eq!(order.len(), count.min(removal_scores.len()), "each unit once");
+        }
+    }
+
+    #[test]
+    fn a_model_that_is_not_finite_is_an_error_that_says_what_to_do() {
+        let (units, y) = ([Unit::single("a", 0), Unit::single("b", 1)], [0, 1, 0, 1, 0, 1]);
+        let evaluated = Array2::from_elem((2, 1), f64::INFINITY);
+        for (value, is_fine) in [(1.0, true), (f64::NAN, false), (f64::INFINITY, false)] {
+            let x = Array2::from_shape_fn((2, 6), |(j, i)| ((i * (j + 3)) % 5) as f64 * value);
+            let data = (x.view(), &y[..]);
+            for method in [Method::Crfe, Method::Rfe, Method::Smfs] {
+                let path = Elimination::new(Settings::new(method, 2), &units, data, data, &[false; 2]);
+                let mut path = path.unwrap().watch(evaluated.view());
+                match path.next().unwrap() {
+                    Ok(_) if is_fine => {
+                        let error = path.decisions(0).unwrap_err().to_string();
+                        assert!(error.contains("decision values that are not finite"), "{error}");
+                    }
+                    Ok(step) => panic!("{value}: {step:?}"),
+                    Err(error) => {
+                        let error = error.to_string();
+                        assert!(!is_fine && error.contains("the model of 2 features"), "{error}");
+                        assert!(error.contains("--cost") && error.contains("--scale standard"), "{error}");
+                        assert!(path.next().is_none(), "the path has ended");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

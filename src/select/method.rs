@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the next unit to go is chosen (METHOD.md section 4).
+/// How the next unit to go is chosen (docs/method.md section 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {

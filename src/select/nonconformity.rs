@@ -1,4 +1,4 @@
-//! α, class sums and β: how strange a row looks under a label, and which feature makes it so (METHOD.md section 3).
+//! α, class sums and β: how strange a row looks under a label, and which feature makes it so (docs/method.md section 3).
 
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -64,14 +64,14 @@ impl Nonconformity {
     }
 
     /// λ S_jk − λ' (T_j − S_jk) for every class and column: what a unit of weight w_kj takes off β_j.
-    pub fn leverage(&self, sums: &ClassSums) -> Array2<f64> {
+    pub fn beta_coefficients(&self, sums: &ClassSums) -> Array2<f64> {
         let other = self.lambda_other();
         let totals = sums.0.sum_axis(ndarray::Axis(0));
-        let mut leverage = sums.0.clone();
-        for mut row in leverage.rows_mut() {
+        let mut beta_coefficients = sums.0.clone();
+        for mut row in beta_coefficients.rows_mut() {
             row.zip_mut_with(&totals, |own, total| *own = self.lambda * *own - other * (total - *own));
         }
-        leverage
+        beta_coefficients
     }
 }
 
@@ -119,8 +119,8 @@ mod tests {
         let w = array![[0.3, -0.1], [0.7, 0.2], [-0.4, 0.9]];
         for lambda in [0.0, 0.3, 0.5, 1.0] {
             let measure = Nonconformity { lambda, classes: 3, score: Score::Weighted };
-            let leverage = measure.leverage(&ClassSums::new(x.view(), &y, 3));
-            let beta = -(&w * &leverage).sum_axis(ndarray::Axis(0));
+            let beta_coefficients = measure.beta_coefficients(&ClassSums::new(x.view(), &y, 3));
+            let beta = -(&w * &beta_coefficients).sum_axis(ndarray::Axis(0));
             for (ours, paper) in beta.iter().zip(beta_by_rows(&x, &y, &w, lambda)) {
                 assert!((ours - paper).abs() < 1e-14, "{ours} {paper}");
             }

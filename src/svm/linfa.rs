@@ -16,6 +16,8 @@ const MOST_ROWS: usize = 2000;
 const MOST_UNEQUAL: f64 = 100.0;
 /// Beyond this magnitude too.
 const LARGEST: f64 = 1000.0;
+/// Beyond this C it does so on most data that cannot be separated, after seconds for each model.
+const MOST_COST: f64 = 1000.0;
 /// Where the sequential minimal optimisation stops.
 const TOLERANCE: f64 = 1e-5;
 
@@ -32,7 +34,7 @@ pub struct Linfa<'a> {
 }
 
 /// One class against the rest.
-struct Machine {
+struct LinfaMachine {
     weights: Array1<f64>,
     bias: f64,
     converged: bool,
@@ -48,6 +50,13 @@ impl<'a> Linfa<'a> {
                 "linfa-svm is slow beyond {MOST_ROWS} training rows, and there are {rows}"
             ))
             .remedy("use --solver newton"));
+        }
+        if problem.cost > MOST_COST {
+            return Err(Error::data(format!(
+                "linfa-svm does not converge in reasonable time beyond C = {MOST_COST}, and --cost is {}",
+                problem.cost
+            ))
+            .remedy("use a smaller --cost or --solver newton"));
         }
         if let Some(class) = (0..problem.classes).find(|class| !problem.y.contains(class)) {
             return Err(Error::data(format!(
@@ -82,12 +91,12 @@ impl<'a> Linfa<'a> {
         records.t().as_standard_layout().into_owned()
     }
 
-    fn train(&self, machine: usize, records: &Array2<f64>) -> Machine {
+    fn train(&self, machine: usize, records: &Array2<f64>) -> LinfaMachine {
         let labels: Array1<bool> = self.problem.labels(machine).iter().map(|&label| label > 0.0).collect();
         let (positive, negative) = self.problem.costs(machine);
         let data = DatasetBase::new(records.view(), labels.view());
         let params = Svm::<f64, bool>::params().pos_neg_weights(positive, negative).eps(TOLERANCE);
-        let unsolved = |iterations| Machine {
+        let unsolved = |iterations| LinfaMachine {
             weights: Array1::zeros(records.ncols()),
             bias: 0.0,
             converged: false,
@@ -101,10 +110,10 @@ impl<'a> Linfa<'a> {
         if !bias.is_finite() || weights.iter().any(|weight| !weight.is_finite()) {
             return unsolved(iterations);
         }
-        Machine { weights, bias, converged: !capped, iterations }
+        LinfaMachine { weights, bias, converged: !capped, iterations }
     }
 
-    fn keep(&mut self, class: usize, machine: &Machine, sign: f64) {
+    fn keep(&mut self, class: usize, machine: &LinfaMachine, sign: f64) {
         let mut row = self.weights.row_mut(class);
         row.fill(0.0);
         for (&column, weight) in self.columns.iter().zip(&machine.weights) {
@@ -253,6 +262,9 @@ mod tests {
         assert!(refusal(&array![[1001.0, 1002.0, 1003.0, 1004.0]], &y).contains("magnitude"));
         assert!(refusal(&array![[1.0, f64::NAN, 3.0, 4.0]], &y).contains("missing"));
         assert!(refusal(&array![[1.0, 2.0, 3.0, 4.0]], &[0; 4]).contains("class number 1"));
+        let x = array![[1.0, 2.0, 3.0, 4.0]];
+        let dear = Linfa::new(Problem { cost: 1001.0, ..problem(&x, &y, 2) }).err().unwrap().to_string();
+        assert!(dear.contains("--cost is 1001") && dear.contains("--solver newton"), "{dear}");
         let many = Array2::zeros((1, 2001));
         assert!(refusal(&many, &[0; 2001]).contains("--solver newton"));
     }

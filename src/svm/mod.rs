@@ -1,37 +1,30 @@
-//! Linear one-vs-all support vector machines along an elimination path. Knows nothing of features' meaning or of files.
+//! Linear one-vs-rest support vector machines along an elimination path. Knows nothing of features' meaning or of files.
 
-mod aligned;
-mod curvature;
-mod exact;
-mod factor;
-mod gram;
-#[doc(hidden)]
-pub mod hot;
-mod inverse;
-mod lagging;
-mod lanes;
+mod active_set;
+mod auto;
+mod dual;
+mod f32_columns;
+mod hessian;
+#[cfg(feature = "linfa")]
 mod linfa;
-mod margin;
-mod nearly;
+
 mod newton;
 mod present;
-mod rows;
-mod sight;
+mod primal;
 mod solver;
-mod symmetric;
-mod vectors;
-mod within;
+mod support_inverse;
+mod training_rows;
 mod woodbury;
 
-use exact::Exact;
-pub use exact::FirstFit;
-use gram::Gram;
-pub(crate) use lanes::find_not_below;
+use auto::AutoSolver;
+pub use auto::SharedInitialFit;
+use dual::Dual;
+#[cfg(feature = "linfa")]
 use linfa::Linfa;
-use newton::Newton;
 pub(crate) use present::Present;
+use primal::Primal;
 pub use solver::{
-    ClassWeight, Convergence, Drift, MARKS, PathSolver, Precision, Problem, SolverKind, Watched, decisions,
-    solver,
+    ClassWeight, Convergence, DriftBound, LazySolver, MAX_SNAPSHOTS, PathSolver, Precision, Problem,
+    SolverKind, Watched, decisions, solver,
 };
 use woodbury::Woodbury;

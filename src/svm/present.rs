@@ -18,6 +18,11 @@ impl Present {
         self.count
     }
 
+    /// Whether a number is there.
+    pub fn has(&self, number: usize) -> bool {
+        self.is_here[number]
+    }
+
     /// Lets one go; tells whether it was there.
     pub fn remove(&mut self, number: usize) -> bool {
         let was_here = std::mem::take(&mut self.is_here[number]);

@@ -6,9 +6,11 @@ use std::str::FromStr;
 use ndarray::{Array2, ArrayView2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
-use super::lanes::{Columns, add_columns};
-use super::{Exact, FirstFit, Linfa};
+#[cfg(feature = "linfa")]
+use super::Linfa;
+use super::{AutoSolver, SharedInitialFit};
 use crate::error::{Error, Result};
+use crate::linalg::{Columns, add_columns};
 
 /// Whether the rows of a rare class cost more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +27,7 @@ pub enum ClassWeight {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SolverKind {
-    /// Exact Newton on the squared hinge: in the primal or, for more columns than rows, in Gram space.
+    /// AutoSolver Newton on the squared hinge: in the primal or, for more columns than rows, in Gram space.
     #[default]
     Newton,
     /// linfa-svm: plain hinge, free bias.
@@ -135,29 +137,29 @@ impl Convergence {
 pub enum Precision {
     /// Up to rounding.
     Full,
-    /// As [`PathSolver::drifts`] says of the newest mark, at which the models must be.
-    Nearly,
+    /// As [`LazySolver::drift_bounds`] says of the newest snapshot, at which the models must be.
+    Approximate,
 }
 
 /// How many models of the past a solver remembers at once.
-pub const MARKS: usize = 32;
+pub const MAX_SNAPSHOTS: usize = 32;
 
-/// How models have moved since a mark: the weights of column j, as a vector over the machines, are `scale` times those of before, and off
-/// that by at most ‖x_j‖ times `reach`, rounding included, also where weights were computed with [`Precision::Nearly`].
+/// How models have moved since a snapshot: the weights of column j, as a vector over the machines, are `scale` times those of then, up
+/// to at most ‖x_j‖ times `radius`, rounding included, also where weights were computed with [`Precision::Approximate`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Drift {
+pub struct DriftBound {
     /// Positive.
     pub scale: f64,
     /// At least zero.
-    pub reach: f64,
+    pub radius: f64,
 }
 
-impl Drift {
+impl DriftBound {
     /// Models that do not move.
-    pub const NONE: Self = Self { scale: 1.0, reach: 0.0 };
+    pub const NONE: Self = Self { scale: 1.0, radius: 0.0 };
 
     /// Models that could be anywhere.
-    pub const UNKNOWN: Self = Self { scale: 1.0, reach: f64::INFINITY };
+    pub const UNKNOWN: Self = Self { scale: 1.0, radius: f64::INFINITY };
 }
 
 /// Feature-major parts whose decision values are read after every fit.
@@ -208,7 +210,7 @@ pub trait PathSolver<'a>: Send {
 
     /// The first fit of all columns, or that of another solver that was given the same `shared` and is done with it; they must have
     /// the same problem and watch the same rows.
-    fn fit_first(&mut self, _shared: &FirstFit) -> Convergence {
+    fn fit_first(&mut self, _shared: &SharedInitialFit) -> Convergence {
         self.fit()
     }
 
@@ -248,20 +250,17 @@ pub trait PathSolver<'a>: Send {
     /// f_r(x) = w_r·x + b_r on the rows that were given to the n-th `watch`: rows × classes.
     fn decisions(&self, part: usize) -> Array2<f64>;
 
-    /// Remembers the models of the last fit under a number below [`MARKS`], for [`PathSolver::drifts`].
-    fn mark(&mut self, _mark: usize) {}
+    /// What a solver can do whose single weights cost less than all, and decision values less than either; `None` if it cannot.
+    fn lazy(&mut self) -> Option<&mut dyn LazySolver> {
+        None
+    }
 
-    /// Whether single weights cost less than all, and decision values less than either; then the solver can tell drifts.
+    /// Whether [`PathSolver::lazy`] is there.
     fn is_lazy(&self) -> bool {
         false
     }
 
-    /// How the models have moved since each of the first marks; of the others it says nothing.
-    fn drifts(&self, _marks: usize) -> [Drift; MARKS] {
-        [Drift::UNKNOWN; MARKS]
-    }
-
-    /// Lets columns go; `fit` must follow before weights are read.
+    /// Removes columns; `fit` must follow before weights are read.
     fn remove(&mut self, columns: &[usize]);
 
     /// The weights of a class, indexed by column of the problem; zero for a column that is gone.
@@ -276,6 +275,15 @@ pub trait PathSolver<'a>: Send {
     }
 }
 
+/// What bounded top-k search needs of a solver: snapshots of its models, and how far they have moved since.
+pub trait LazySolver {
+    /// Remembers the models of the last fit under a number below [`MAX_SNAPSHOTS`].
+    fn snapshot(&mut self, snapshot: usize);
+
+    /// How the models have moved since each of the first snapshots; of the others it says nothing.
+    fn drift_bounds(&self, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS];
+}
+
 /// The solver for a problem; refuses what the chosen one cannot solve.
 pub fn solver<'a>(kind: SolverKind, problem: Problem<'a>) -> Result<Box<dyn PathSolver<'a> + 'a>> {
     let (columns, rows) = problem.x.dim();
@@ -286,8 +294,14 @@ pub fn solver<'a>(kind: SolverKind, problem: Problem<'a>) -> Result<Box<dyn Path
         return Err(Error::internal("the training matrix is not contiguous by feature"));
     }
     Ok(match kind {
-        SolverKind::Newton => Box::new(Exact::new(problem)),
+        SolverKind::Newton => Box::new(AutoSolver::new(problem)),
+        #[cfg(feature = "linfa")]
         SolverKind::Linfa => Box::new(Linfa::new(problem)?),
+        #[cfg(not(feature = "linfa"))]
+        SolverKind::Linfa => {
+            return Err(Error::usage("this build has no linfa-svm")
+                .remedy("use the solver newton, or the feature linfa"));
+        }
     })
 }
 
@@ -307,7 +321,7 @@ pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) 
     }
     for (decisions, weights) in by_class.iter_mut().zip(&weights) {
         let columns = Columns { cells, length: rows, which: &columns };
-        add_columns(columns, 0..rows, weights, decisions);
+        add_columns(columns, weights, decisions);
     }
     by_row(&by_class, classes)
 }
@@ -315,15 +329,16 @@ pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) 
 /// Decision values of machines as rows × classes; one machine is that of the last of two classes.
 pub fn by_row<V: AsRef<[f64]>>(by_machine: &[V], classes: usize) -> Array2<f64> {
     let rows = by_machine.first().map_or(0, |of_machine| of_machine.as_ref().len());
-    let mut decisions = Array2::zeros((rows, classes));
+    let mut cells = vec![0.0; rows * classes];
     for (machine, of_machine) in by_machine.iter().enumerate() {
-        for (mut row, &value) in decisions.rows_mut().into_iter().zip(of_machine.as_ref()) {
-            if classes == 2 {
-                (row[0], row[1]) = (-value, value);
-            } else {
-                row[machine] = value;
+        if classes == 2 {
+            for (row, &value) in cells.as_chunks_mut::<2>().0.iter_mut().zip(of_machine.as_ref()) {
+                *row = [-value, value];
             }
+        } else {
+            let of_machine = of_machine.as_ref();
+            cells.chunks_exact_mut(classes).zip(of_machine).for_each(|(row, &value)| row[machine] = value);
         }
     }
-    decisions
+    Array2::from_shape_vec((rows, classes), cells).expect("rows × classes cells")
 }

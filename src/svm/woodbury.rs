@@ -1,46 +1,47 @@
-//! Exact Newton that holds w itself and solves in Gram space: the route for more columns than rows when K is too
-//! ill-conditioned to hold the model as w = Σ a_i x_i (columns of very different scale).
+//! The Woodbury form: exact Newton on w that solves in Gram space, for more columns than rows when K is too ill-conditioned to hold
+//! the model as w = Σ a_i x_i (columns of very different scale).
 //!
 //! H⁻¹ g = g − X_Sᵀ (K_SS + diag(1/2C_i))⁻¹ X_S g. The gradient is that of w, so rounding in K costs steps, not the answer.
 
-use super::gram::kernel;
-use super::inverse::Inverse;
-use super::lagging::Lagging;
-use super::lanes::{add_columns, add_columns_times, axpy, dot, norm};
-use super::margin::{ACCEPTABLE, MOST_STALLS, MOST_STEPS, Margin, Progress};
+use super::active_set::HingeRows;
+use super::dual::kernel;
+use super::newton::{Descent, System, minimise, tolerance};
+use super::support_inverse::SupportInverse;
 use super::{Convergence, Problem};
+use crate::linalg::DelayedUpdates;
+use crate::linalg::{add_columns, axpy, dot, norm, row_dots};
 
 /// Warm-started Newton on w with solves in Gram space. It does not hold the problem, so that it can be shared.
 #[derive(Clone)]
 pub struct Woodbury {
     columns: Vec<usize>,
-    kernel: Lagging,
-    machines: Vec<Machine>,
+    kernel: DelayedUpdates,
+    machines: Vec<WoodburyMachine>,
 }
 
 /// One one-vs-all model. Position 0 is the bias, position 1 + i the i-th column present.
 #[derive(Clone)]
-struct Machine {
-    margin: Margin,
+struct WoodburyMachine {
+    hinge: HingeRows,
     w: Vec<f64>,
-    inverse: Inverse,
+    inverse: SupportInverse,
 }
 
 impl Woodbury {
     /// Starts from given models (bias first) on some of the columns.
     pub fn warm(problem: &Problem<'_>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
-        let machine = |(machine, w): (usize, Vec<f64>)| Machine {
-            margin: Margin::new(problem, machine),
+        let machine = |(machine, w): (usize, Vec<f64>)| WoodburyMachine {
+            hinge: HingeRows::new(problem, machine),
             w,
-            inverse: Inverse::new(problem.y.len()),
+            inverse: SupportInverse::new(problem.y.len()),
         };
         let machines = models.into_iter().enumerate().map(machine).collect();
-        Self { columns, kernel: Lagging::default(), machines }
+        Self { columns, kernel: DelayedUpdates::default(), machines }
     }
 
-    /// Fits all machines. K is made afresh: downdates would carry the rounding of large columns over to small ones.
+    /// Fits all machines. K is computed anew: downdates would carry the rounding of large columns over to small ones.
     pub fn fit(&mut self, problem: &Problem<'_>) -> Convergence {
-        self.kernel = Lagging::new(kernel(problem, &self.columns));
+        self.kernel = DelayedUpdates::new(kernel(problem, &self.columns));
         let Self { columns, kernel, machines } = self;
         let fits = machines.iter_mut().map(|machine| machine.fit(problem, columns, kernel));
         fits.fold(Convergence::NONE, Convergence::and)
@@ -61,7 +62,7 @@ impl Woodbury {
         self.machines[machine].w[0]
     }
 
-    /// Lets columns go; the next fit starts from the other weights.
+    /// Removes columns; the next fit starts from the other weights.
     pub fn remove(&mut self, columns: &[usize]) {
         for column in columns {
             if let Ok(position) = self.columns.binary_search(column) {
@@ -79,43 +80,94 @@ impl Woodbury {
     }
 }
 
-impl Machine {
-    /// Newton steps until the true gradient vanishes.
-    fn fit(&mut self, problem: &Problem<'_>, columns: &[usize], kernel: &mut Lagging) -> Convergence {
-        let start: Vec<f64> = self.margin.theta.iter().zip(&self.margin.cost).map(|(t, c)| t * c).collect();
-        let scale = norm(&against(problem, columns, &start)).max(f64::MIN_POSITIVE);
-        let mut residual = f64::INFINITY;
-        let (mut progress, mut stalls, tolerance) = (Progress::new(), 0, self.margin.tolerance());
-        let mut solved = vec![0.0; problem.y.len()];
-        for iterations in 0..MOST_STEPS {
-            // Decision values follow from w: steps that add up rounding would hide it.
-            self.margin.decision = decisions(problem, columns, &self.w);
-            self.inverse.follow(&self.margin, kernel, iterations == 0 || stalls == 2);
-            let mut gradient = against(problem, columns, &self.margin.pull());
-            axpy(1.0, &self.w, &mut gradient);
-            let now = norm(&gradient) / scale;
-            residual = now;
-            stalls = progress.note(now, dot(&self.w, &self.w), &self.margin);
-            if now <= tolerance || stalls > MOST_STALLS {
-                return Convergence { converged: now <= ACCEPTABLE, residual, iterations };
-            }
-            self.inverse.times_into(&decisions(problem, columns, &gradient), &mut solved);
-            let mut direction = against(problem, columns, &solved);
-            direction.iter_mut().zip(&gradient).for_each(|(d, g)| *d = -(*d + g));
-            let change = decisions(problem, columns, &direction);
-            let step =
-                self.margin.line_search(&change, dot(&self.w, &direction), dot(&direction, &direction));
-            axpy(step, &direction, &mut self.w);
-        }
-        Convergence { converged: residual <= ACCEPTABLE, residual, iterations: MOST_STEPS }
+impl WoodburyMachine {
+    /// Fits from the current weights.
+    fn fit(&mut self, problem: &Problem<'_>, columns: &[usize], kernel: &mut DelayedUpdates) -> Convergence {
+        let start: Vec<f64> = self.hinge.theta.iter().zip(&self.hinge.cost).map(|(t, c)| t * c).collect();
+        let scale = norm(&neg_xt_times(problem, columns, &start)).max(f64::MIN_POSITIVE);
+        let tolerance = tolerance(&self.hinge.cost);
+        self.hinge.decision = decisions(problem, columns, &self.w);
+        self.inverse.rebuild(&self.hinge, kernel);
+        let (gradient, direction, descent) = (Vec::new(), Vec::new(), Descent::new());
+        minimise(&mut WoodburyFit {
+            machine: self,
+            problem,
+            columns,
+            kernel,
+            scale,
+            tolerance,
+            gradient,
+            direction,
+            descent,
+        })
+    }
+}
+
+/// One fit of a machine.
+struct WoodburyFit<'f, 'p> {
+    machine: &'f mut WoodburyMachine,
+    problem: &'f Problem<'p>,
+    columns: &'f [usize],
+    kernel: &'f mut DelayedUpdates,
+    /// The norm of the gradient at the zero model.
+    scale: f64,
+    tolerance: f64,
+    gradient: Vec<f64>,
+    direction: Vec<f64>,
+    descent: Descent,
+}
+
+impl System for WoodburyFit<'_, '_> {
+    const MAX_STALLS: usize = 8;
+
+    fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    fn gradient(&mut self) -> f64 {
+        let WoodburyMachine { hinge, w, inverse } = &mut *self.machine;
+        // Decision values follow from w: steps that add up rounding would hide it.
+        hinge.decision = decisions(self.problem, self.columns, w);
+        inverse.change_rows(hinge, self.kernel);
+        let mut of_loss = vec![0.0; hinge.theta.len()];
+        hinge.negative_loss_gradient(&mut of_loss);
+        self.gradient = neg_xt_times(self.problem, self.columns, &of_loss);
+        axpy(1.0, w, &mut self.gradient);
+        norm(&self.gradient) / self.scale
+    }
+
+    fn has_stalled(&mut self, before: f64, after: f64) -> Option<bool> {
+        let WoodburyMachine { hinge, w, .. } = &*self.machine;
+        Some(self.descent.has_stalled(0.5 * dot(w, w) + hinge.loss(), before, after))
+    }
+
+    fn rebuild(&mut self) {
+        self.machine.inverse.rebuild(&self.machine.hinge, self.kernel);
+    }
+
+    fn direction(&mut self) {
+        let mut solved = vec![0.0; self.problem.y.len()];
+        self.machine.inverse.multiply(&decisions(self.problem, self.columns, &self.gradient), &mut solved);
+        self.direction = neg_xt_times(self.problem, self.columns, &solved);
+        self.direction.iter_mut().zip(&self.gradient).for_each(|(d, g)| *d = -(*d + g));
+    }
+
+    fn line_search(&mut self) -> f64 {
+        let change = decisions(self.problem, self.columns, &self.direction);
+        let (w, direction) = (&self.machine.w, &self.direction);
+        self.machine.hinge.line_search(&change, dot(w, direction), dot(direction, direction))
+    }
+
+    fn accept(&mut self, step: f64) {
+        axpy(step, &self.direction, &mut self.machine.w);
     }
 }
 
 /// −Σ_i v_i x_i, bias first.
-fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
+fn neg_xt_times(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; columns.len() + 1];
     sums[0] = v.iter().sum();
-    add_columns_times(problem.some_columns(columns), 0..v.len(), v, &mut sums[1..]);
+    row_dots(problem.cells(), columns, v, &mut sums[1..]);
     sums.iter_mut().for_each(|sum| *sum = -*sum);
     sums
 }
@@ -123,8 +175,7 @@ fn against(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64> {
 /// w·x_i + b for every row, bias first in w.
 fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
     let mut decisions = vec![w[0]; problem.y.len()];
-    let rows = 0..decisions.len();
-    add_columns(problem.some_columns(columns), rows, &w[1..], &mut decisions);
+    add_columns(problem.some_columns(columns), &w[1..], &mut decisions);
     decisions
 }
 
@@ -132,25 +183,25 @@ fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::data::seed::{Purpose, Stream};
-    use crate::svm::{ClassWeight, Gram, Present, Watched};
+    use crate::svm::{ClassWeight, Dual, Present, Watched};
     use ndarray::Array2;
 
     #[test]
-    fn agrees_with_gram_space_where_both_converge() {
+    fn agrees_with_the_dual_where_both_converge() {
         let mut stream = Stream::new(2, 0, Purpose::Split);
         let x = Array2::from_shape_fn((60, 24), |_| stream.uniform() - 0.5);
         let y: Vec<usize> = (0..24).map(|i| i % 3).collect();
         let problem = Problem { x: x.view(), y: &y, classes: 3, cost: 1.0, weight: ClassWeight::Balanced };
-        let mut gram = Gram::new(&problem, Present::all(60));
+        let mut dual = Dual::new(&problem, Present::all(60));
         let mut woodbury = Woodbury::warm(&problem, (0..60).collect(), vec![vec![0.0; 61]; 3]);
         for gone in [3, 40, 17, 0, 59] {
-            assert!(gram.fit(&problem, &Watched::default()).converged && woodbury.fit(&problem).converged);
+            assert!(dual.fit(&problem, &Watched::default()).converged && woodbury.fit(&problem).converged);
             for (ours, theirs) in
-                gram.models(&problem).iter().flatten().zip(woodbury.models().iter().flatten())
+                dual.models(&problem).iter().flatten().zip(woodbury.models().iter().flatten())
             {
                 assert!((ours - theirs).abs() < 1e-9, "{ours} {theirs}");
             }
-            gram.remove(&problem, &[gone], &Watched::default());
+            dual.remove(&problem, &[gone], &Watched::default());
             woodbury.remove(&[gone]);
         }
     }

@@ -33,11 +33,11 @@ impl View {
     /// The question it answers.
     pub fn question(self) -> &'static str {
         match self {
-            Self::Explore => "what goes now, and why?",
+            Self::Explore => "what is removed now, and why?",
             Self::Metrics => "how small can I go?",
             Self::Consistency => "would another split agree?",
-            Self::Stopping => "when would each rule stop?",
-            Self::Data => "what did it understand of my file?",
+            Self::Stopping => "where would each rule stop?",
+            Self::Data => "what was understood of my file?",
         }
     }
 }

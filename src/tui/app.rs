@@ -2,20 +2,24 @@
 //!
 //! Nothing here draws, waits, or touches the terminal.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::action::{Action, View};
 use super::derived::Derived;
-use super::form::Form;
 use super::keymap::Keymap;
+use super::overlay::{
+    Export, ExportMenu, FeaturePage, HelpPage, LinePrompt, OptionsEditor, Overlay, Prompt, QuitQuestion,
+    Reaction,
+};
 use super::session::Message;
 use super::theme::Theme;
+use crate::analysis::{History, Trace};
 use crate::error::Error;
-use crate::history::{History, Trace};
+use crate::record::ShardStatus;
 use crate::run::{
-    Branch, EventKind, Forced, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, ShardStatus, Step,
-    TaskId,
+    Branch, EventKind, Forced, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, Step, TaskId,
 };
 use crate::select::BetaRule;
 
@@ -82,44 +86,6 @@ impl Sort {
     }
 }
 
-/// What is in front of the view.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Overlay {
-    /// Nothing.
-    None,
-    /// The keys, scrolled by so many lines.
-    Help(usize),
-    /// All about a feature, scrolled by so many lines.
-    Feature(usize, usize),
-    /// A line of text is being typed.
-    Prompt(Prompt, String),
-    /// The settings are being edited.
-    Options(Box<Form>),
-    /// What to write; the chosen line.
-    Export(usize),
-    /// Really quit?
-    Quit,
-}
-
-/// What a typed line is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prompt {
-    /// A feature's name.
-    Find,
-    /// A number of features.
-    GoTo,
-}
-
-/// What can be written from the screen.
-pub const EXPORTS: [&str; 3] = [
-    "all tables (CSV, JSON) of the finished splits",
-    "tables, figures (SVG) and report.html",
-    "this view as text",
-];
-
-/// The line of [`EXPORTS`] that is not about tables.
-pub const VIEW_AS_TEXT: usize = 2;
-
 /// What must be done outside.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
@@ -143,10 +109,15 @@ pub enum Effect {
     Portrait(usize),
     /// What would have happened otherwise?
     Branch(TaskId, Vec<usize>, Forced),
-    /// Write a line of [`EXPORTS`].
-    Export(usize),
+    /// Write something into files.
+    Export(Export),
     /// Put text on the clipboard.
     Copy(String),
+}
+
+/// The window of a rule in steps of 0.05.
+fn twentieths(rule: &BetaRule) -> f64 {
+    (rule.window * 20.0).round()
 }
 
 /// A count and its noun.
@@ -154,90 +125,94 @@ pub fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// The run as far as it is known.
+struct RunState {
+    /// The file.
+    data: PathBuf,
+    /// The settings that were asked for; those of the run replace them once it has begun.
+    asked_spec: RunSpec,
+    history: History,
+    /// The data, once they are read.
+    plan: Option<Arc<Plan>>,
+    phase: Phase,
+    pause: Pause,
+    /// Where the run is recorded, if it is.
+    directory: Option<PathBuf>,
+    /// Where the user wants files.
+    out: Option<PathBuf>,
+    /// What made the run fail as a whole.
+    failure: Option<Error>,
+    /// The run is replayed or followed: there is no engine here.
+    replay: bool,
+    shards: Vec<ShardStatus>,
+    /// Counts finished tasks, so that [`Derived`] knows when it is stale.
+    finished: u64,
+}
+
+/// Which step of which path is looked at, and whether that moves by itself.
+struct Playback {
+    focus: TaskId,
+    cursor: usize,
+    /// The cursor follows the newest step.
+    live: bool,
+    playing: bool,
+    /// Steps per second.
+    speed: f64,
+}
+
+/// What is looked at more closely.
+struct Selection {
+    sort: Sort,
+    /// The selected feature; none means the one that goes.
+    selected: Option<usize>,
+    /// What was last searched for.
+    find: String,
+    /// k and ψ, once they have been slid.
+    slid: Option<BetaRule>,
+    branch: Option<Branch>,
+    /// The feature that was looked at last.
+    portrait: Option<Portrait>,
+    /// β that was recomputed, with its task and size.
+    inspected: Option<(TaskId, usize, Inspection)>,
+    /// The step whose β is being recomputed.
+    asked: Option<(TaskId, usize)>,
+}
+
+/// What is on the screen.
+struct Layout {
+    view: View,
+    /// The enlarged panel of the view.
+    zoom: Option<usize>,
+    overlay: Option<Overlay>,
+    /// The first line of each view that scrolls.
+    scroll: BTreeMap<View, usize>,
+    /// Metrics by class.
+    per_class: bool,
+    /// Rows of the screen, for pages and the end of what scrolls.
+    height: usize,
+    /// Words for the status line.
+    status: Option<String>,
+}
+
 /// Everything the screen shows.
 pub struct App {
-    /// The file.
-    pub data: PathBuf,
-    /// The settings of the run.
-    pub spec: RunSpec,
-    /// What has happened.
-    pub history: History,
-    /// The data, once they are read.
-    pub plan: Option<Arc<Plan>>,
-    /// How far it is.
-    pub phase: Phase,
-    /// Whether the engine waits.
-    pub pause: Pause,
-    /// Where the run is recorded, if it is.
-    pub directory: Option<PathBuf>,
-    /// Where the user wants files.
-    pub out: Option<PathBuf>,
-    /// What made the run fail as a whole.
-    pub failure: Option<Error>,
-    /// The run is replayed or followed: there is no engine here.
-    pub replay: bool,
-    /// How the shards of a followed run stand.
-    pub shards: Vec<ShardStatus>,
-    /// The path that is looked at.
-    pub focus: TaskId,
-    /// The step that is looked at.
-    pub cursor: usize,
-    /// The cursor follows the newest step.
-    pub live: bool,
-    /// The cursor moves by itself.
-    pub playing: bool,
-    /// Steps a second.
-    pub speed: f64,
-    /// The view.
-    pub view: View,
-    /// The enlarged panel of the view.
-    pub zoom: Option<usize>,
-    /// What is in front.
-    pub overlay: Overlay,
-    /// What the ranking is sorted by.
-    pub sort: Sort,
-    /// The selected feature; none means the one that goes.
-    pub selected: Option<usize>,
-    /// What was last searched for.
-    pub find: String,
-    /// First line of views that scroll.
-    pub scroll: [usize; 5],
-    /// Metrics by class.
-    pub per_class: bool,
-    /// k and ψ as they are slid.
-    pub rule: BetaRule,
-    /// What would have happened otherwise.
-    pub branch: Option<Branch>,
-    /// The feature that was looked at last.
-    pub portrait: Option<Portrait>,
-    /// β that was recomputed, with its task and size.
-    pub inspected: Option<(TaskId, usize, Inspection)>,
-    /// The step whose β is being recomputed.
-    pub asked: Option<(TaskId, usize)>,
-    /// Rows of the screen, for pages and the end of what scrolls.
-    pub height: usize,
-    /// Words for the status line.
-    pub status: Option<String>,
-    /// Colours and glyphs.
-    pub theme: Theme,
-    /// Keys.
-    pub keymap: Keymap,
+    run: RunState,
+    playback: Playback,
+    selection: Selection,
+    layout: Layout,
+    theme: Theme,
+    keymap: Keymap,
     /// What is computed from the above before a frame is drawn.
-    pub derived: Derived,
-    /// Counts events, so that [`Derived`] knows when it is stale.
-    pub version: u64,
-    /// Counts finished tasks.
-    pub finished: u64,
+    derived: Derived,
 }
 
 impl App {
     /// Before anything is known.
     pub fn new(data: PathBuf, spec: RunSpec, theme: Theme, keymap: Keymap) -> Self {
         let focus = TaskId { method: spec.methods[0], split: 0 };
-        let rule = spec.beta_rule;
-        Self {
+        let run = RunState {
             data,
-            spec,
+            asked_spec: spec,
             history: History::default(),
             plan: None,
             phase: Phase::Loading { bytes: 0, of: 0 },
@@ -247,47 +222,264 @@ impl App {
             failure: None,
             replay: false,
             shards: Vec::new(),
-            focus,
-            cursor: 0,
-            live: false,
-            playing: true,
-            speed: 4.0,
-            view: View::Explore,
-            zoom: None,
-            overlay: Overlay::None,
+            finished: 0,
+        };
+        let selection = Selection {
             sort: Sort::Turn,
             selected: None,
             find: String::new(),
-            scroll: [0; 5],
-            per_class: false,
-            rule,
+            slid: None,
             branch: None,
             portrait: None,
             inspected: None,
             asked: None,
+        };
+        let layout = Layout {
+            view: View::Explore,
+            zoom: None,
+            overlay: None,
+            scroll: BTreeMap::new(),
+            per_class: false,
             height: 24,
             status: None,
-            theme,
-            keymap,
-            derived: Derived::default(),
-            version: 0,
-            finished: 0,
-        }
+        };
+        let playback = Playback { focus, cursor: 0, live: false, playing: true, speed: 4.0 };
+        Self { run, playback, selection, layout, theme, keymap, derived: Derived::default() }
+    }
+
+    /// Plays this many steps per second.
+    pub fn set_speed(&mut self, speed: f64) {
+        self.playback.speed = speed;
+    }
+
+    /// Writes files here.
+    pub fn set_out(&mut self, out: Option<PathBuf>) {
+        self.run.out = out;
+    }
+
+    /// The run is replayed or followed: there is no engine here.
+    pub fn set_replay(&mut self) {
+        self.run.replay = true;
+    }
+
+    /// The engine was asked to wait, or does.
+    pub fn set_pause(&mut self, pause: Pause) {
+        self.run.pause = pause;
+    }
+
+    /// Other colours or glyphs.
+    pub fn set_theme(&mut self, theme: Theme) {
+        self.theme = theme;
+    }
+
+    /// Other keys.
+    pub fn set_keymap(&mut self, keymap: Keymap) {
+        self.keymap = keymap;
+    }
+
+    /// Puts something in front of the view, or nothing.
+    pub fn set_overlay(&mut self, overlay: Option<Overlay>) {
+        self.layout.overlay = overlay;
+    }
+
+    /// Enlarges a panel of the view, or none.
+    pub fn set_zoom(&mut self, panel: Option<usize>) {
+        self.layout.zoom = panel;
+    }
+
+    /// The screen has this many rows.
+    pub fn set_height(&mut self, rows: usize) {
+        self.layout.height = rows;
+    }
+
+    /// Says something in the status line.
+    pub fn say(&mut self, words: impl Into<String>) {
+        self.layout.status = Some(words.into());
+    }
+
+    /// The file.
+    pub fn data(&self) -> &Path {
+        &self.run.data
+    }
+
+    /// The settings of the run; before it begins, those that were asked for.
+    pub fn spec(&self) -> &RunSpec {
+        self.info().map_or(&self.run.asked_spec, |info| &info.spec)
+    }
+
+    /// k and ψ of the β rule as they are slid.
+    pub fn rule(&self) -> BetaRule {
+        self.selection.slid.unwrap_or(self.spec().beta_rule)
+    }
+
+    /// What has happened.
+    pub fn history(&self) -> &History {
+        &self.run.history
+    }
+
+    /// The data, once they are read.
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
+        self.run.plan.as_ref()
+    }
+
+    /// How far the run has come.
+    pub fn phase(&self) -> &Phase {
+        &self.run.phase
+    }
+
+    /// Whether the engine waits.
+    pub fn pause(&self) -> Pause {
+        self.run.pause
+    }
+
+    /// Where the run is recorded, if it is.
+    pub fn directory(&self) -> Option<&Path> {
+        self.run.directory.as_deref()
+    }
+
+    /// Whether there is no engine here.
+    pub fn is_replay(&self) -> bool {
+        self.run.replay
+    }
+
+    /// How the shards of a followed run stand.
+    pub fn shards(&self) -> &[ShardStatus] {
+        &self.run.shards
+    }
+
+    /// What made the run fail as a whole.
+    pub fn failure(&self) -> Option<&Error> {
+        self.run.failure.as_ref()
+    }
+
+    /// Takes what made the run fail as a whole.
+    pub fn take_failure(&mut self) -> Option<Error> {
+        self.run.failure.take()
+    }
+
+    /// Has everything that depends on the finished tasks computed anew before the next frame.
+    pub fn mark_stale(&mut self) {
+        self.run.finished += 1;
+    }
+
+    /// How many tasks have finished.
+    pub fn finished(&self) -> u64 {
+        self.run.finished
+    }
+
+    /// The path that is looked at.
+    pub fn focus(&self) -> TaskId {
+        self.playback.focus
+    }
+
+    /// The step that is looked at.
+    pub fn cursor(&self) -> usize {
+        self.playback.cursor
+    }
+
+    /// Whether the cursor follows the newest step.
+    pub fn is_live(&self) -> bool {
+        self.playback.live
+    }
+
+    /// Whether the cursor moves by itself.
+    pub fn is_playing(&self) -> bool {
+        self.playback.playing
+    }
+
+    /// Steps per second.
+    pub fn speed(&self) -> f64 {
+        self.playback.speed
+    }
+
+    /// The view.
+    pub fn view(&self) -> View {
+        self.layout.view
+    }
+
+    /// The enlarged panel of the view.
+    pub fn zoom(&self) -> Option<usize> {
+        self.layout.zoom
+    }
+
+    /// What is in front of the view.
+    pub fn overlay(&self) -> Option<&Overlay> {
+        self.layout.overlay.as_ref()
+    }
+
+    /// Takes away what is in front of the view if it is being typed into.
+    pub(super) fn take_typing(&mut self) -> Option<Overlay> {
+        self.layout.overlay.take_if(|overlay| overlay.takes_text())
+    }
+
+    /// The first line that the view shows.
+    pub fn scroll(&self) -> usize {
+        self.layout.scroll.get(&self.layout.view).copied().unwrap_or(0)
+    }
+
+    /// Whether metrics are shown by class.
+    pub fn per_class(&self) -> bool {
+        self.layout.per_class
+    }
+
+    /// Words for the status line.
+    pub fn status(&self) -> Option<&str> {
+        self.layout.status.as_deref()
+    }
+
+    /// What the ranking is sorted by.
+    pub fn sort(&self) -> Sort {
+        self.selection.sort
+    }
+
+    /// The feature that was selected by hand.
+    pub fn selected(&self) -> Option<usize> {
+        self.selection.selected
+    }
+
+    /// What would have happened otherwise.
+    pub fn branch(&self) -> Option<&Branch> {
+        self.selection.branch.as_ref()
+    }
+
+    /// The feature that was looked at last.
+    pub fn portrait(&self) -> Option<&Portrait> {
+        self.selection.portrait.as_ref()
+    }
+
+    /// β that was recomputed, with its task and size.
+    pub fn inspected(&self) -> Option<&(TaskId, usize, Inspection)> {
+        self.selection.inspected.as_ref()
+    }
+
+    /// Colours and glyphs.
+    pub fn theme(&self) -> &Theme {
+        &self.theme
+    }
+
+    /// Keys.
+    pub fn keymap(&self) -> &Keymap {
+        &self.keymap
+    }
+
+    /// What is computed before a frame is drawn.
+    pub fn derived(&self) -> &Derived {
+        &self.derived
     }
 
     /// What is known of the run.
     pub fn info(&self) -> Option<&RunInfo> {
-        self.history.info().map(|info| &**info)
+        self.run.history.info().map(|info| &**info)
     }
 
     /// The focused path.
     pub fn trace(&self) -> Option<&Trace> {
-        self.history.trace(self.focus)
+        self.run.history.trace(self.playback.focus)
     }
 
     /// The step under the cursor.
     pub fn step(&self) -> Option<&Step> {
-        self.trace().and_then(|trace| trace.steps().get(self.cursor)).map(|step| &**step)
+        self.trace().and_then(|trace| trace.steps().get(self.playback.cursor)).map(|step| &**step)
     }
 
     /// The size under the cursor; all features before anything has happened.
@@ -302,15 +494,15 @@ impl App {
 
     /// The selected feature, or the one that goes now.
     pub fn selection(&self) -> Option<usize> {
-        self.selected.or_else(|| self.step().and_then(|step| step.removed.first().copied()))
+        self.selection.selected.or_else(|| self.step().and_then(|step| step.removed.first().copied()))
     }
 
-    /// The units present under the cursor, ascending.
+    /// The units present under the cursor, ascending: all of them before the path begins.
     pub fn present(&self) -> Vec<usize> {
-        let (Some(info), Some(trace)) = (self.info(), self.trace()) else { return Vec::new() };
-        (0..info.units.len())
-            .filter(|&unit| trace.removed_at(unit).is_none_or(|step| step >= self.cursor))
-            .collect()
+        let Some(info) = self.info() else { return Vec::new() };
+        let removed_at = |unit| self.trace().and_then(|trace| trace.removed_at(unit));
+        let all = 0..info.units.len();
+        all.filter(|&unit| removed_at(unit).is_none_or(|step| step >= self.playback.cursor)).collect()
     }
 
     /// Models of the focused path, once it has ended; before, as many as it will have unless the β rule ends it.
@@ -325,7 +517,7 @@ impl App {
 
     /// Where files go: where the user said, to the recorded run, or into a directory with the name of the data.
     pub fn exports_to(&self) -> PathBuf {
-        let kept = self.out.clone().or_else(|| self.directory.clone().filter(|_| self.replay));
+        let kept = self.run.out.clone().or_else(|| self.run.directory.clone().filter(|_| self.run.replay));
         kept.unwrap_or_else(|| {
             let input = self.info().map_or("", |info| info.input.as_str());
             let stem =
@@ -343,187 +535,164 @@ impl App {
 
     /// Whether a tick of the play would move the cursor.
     pub fn can_play(&self) -> bool {
-        self.playing && self.cursor + 1 < self.steps()
+        self.playback.playing && self.playback.cursor + 1 < self.steps()
     }
 
     /// Puts the cursor on a step. A selected feature that is not there any more is let go of: the ranking shows again what
     /// goes now.
     fn go(&mut self, step: usize) {
-        let moved = self.cursor != step;
-        self.cursor = step;
+        let moved = self.playback.cursor != step;
+        self.playback.cursor = step;
         let gone = |unit: usize| self.trace()?.removed_at(unit).filter(|&at| at < step);
-        if moved && self.selected.is_some_and(|unit| gone(unit).is_some()) {
-            self.selected = None;
+        if moved && self.selection.selected.is_some_and(|unit| gone(unit).is_some()) {
+            self.selection.selected = None;
         }
     }
 
     /// The play moves on by one step.
     pub fn tick(&mut self) {
         if self.can_play() {
-            self.go(self.cursor + 1);
+            self.go(self.playback.cursor + 1);
         }
-        let at_end = self.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished);
+        let at_end = self.playback.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished);
         if at_end {
-            self.playing = false;
+            self.playback.playing = false;
         }
     }
 
     /// Takes a message from behind the screen.
     pub fn tell(&mut self, message: Message) {
-        self.version += 1;
         match message {
             Message::Event(event) => self.event(&event),
-            Message::Ready(plan) => self.plan = Some(plan),
+            Message::Ready(plan) => self.run.plan = Some(plan),
             Message::Failed(error) => {
-                self.phase = Phase::Failed(error.to_string());
-                self.failure = Some(error);
+                self.run.phase = Phase::Failed(error.to_string());
+                self.run.failure = Some(error);
             }
             Message::Inspected(task, size, inspection) => {
-                self.inspected = Some((task, size, inspection));
-                self.asked = None;
+                self.selection.inspected = Some((task, size, inspection));
+                self.selection.asked = None;
             }
-            Message::Portrait(portrait) => self.portrait = Some(portrait),
+            Message::Portrait(portrait) => self.selection.portrait = Some(portrait),
             Message::Branched(branch) => {
-                self.status = None;
-                self.branch = Some(branch);
+                self.layout.status = None;
+                self.selection.branch = Some(branch);
             }
-            Message::Recorded(directory) => self.directory = Some(directory),
-            Message::Shards(shards) => self.shards = shards,
-            Message::Said(words) => self.status = Some(words),
+            Message::Recorded(directory) => self.run.directory = Some(directory),
+            Message::Shards(shards) => self.run.shards = shards,
+            Message::Said(words) => self.layout.status = Some(words),
         }
     }
 
     /// Takes an event of the run.
     pub fn event(&mut self, event: &RunEvent) {
-        self.history.apply(event);
+        let first = self.info().is_none();
+        self.run.history.apply(event);
         match &event.kind {
-            EventKind::Loading { bytes, of } => self.phase = Phase::Loading { bytes: *bytes, of: *of },
+            EventKind::Loading { bytes, of } => self.run.phase = Phase::Loading { bytes: *bytes, of: *of },
             EventKind::RunStarted(info) => {
-                self.phase = Phase::Running;
-                if self.replay && self.spec != info.spec {
-                    self.spec = info.spec.clone();
-                    self.rule = self.spec.beta_rule;
-                    self.focus.method = self.spec.methods[0];
+                self.run.phase = Phase::Running;
+                // The methods of a recorded run were not known before.
+                if self.run.replay && first {
+                    self.playback.focus.method = info.spec.methods[0];
                 }
             }
             EventKind::RunFinished => {
-                self.phase = Phase::Done;
-                self.pause = Pause::No;
+                self.run.phase = Phase::Done;
+                self.run.pause = Pause::No;
             }
-            EventKind::TaskFinished { .. } => self.finished += 1,
+            EventKind::TaskFinished { .. } => self.run.finished += 1,
             EventKind::TaskFailed { message } => {
                 if let Some(task) = event.task {
                     // On the screen splits count from 1.
-                    self.status =
+                    self.layout.status =
                         Some(format!("{} on split {} failed: {message}", task.method, task.split + 1));
                 }
             }
-            EventKind::Paused => self.pause = Pause::Yes,
-            EventKind::Resumed => self.pause = Pause::No,
-            EventKind::TaskStarted(_) | EventKind::Step(_) => {}
+            EventKind::Paused => self.run.pause = Pause::Yes,
+            EventKind::Resumed => self.run.pause = Pause::No,
+            EventKind::FollowupFailed(followup, message) => {
+                self.layout.status = Some(format!("{followup} failed: {message}"));
+            }
+            EventKind::TaskStarted(_) | EventKind::Step(_) | EventKind::Followed(..) => {}
         }
-        if self.live && event.task == Some(self.focus) {
-            self.go(self.steps().saturating_sub(1));
+        if event.task == Some(self.playback.focus) {
+            // A task that failed or began anew has fewer steps than before.
+            let last = self.steps().saturating_sub(1);
+            self.go(if self.playback.live { last } else { self.playback.cursor.min(last) });
         }
     }
 
     /// Does what was asked for.
     pub fn update(&mut self, action: Action) -> Vec<Effect> {
-        self.status = None;
-        let page = self.page();
-        match (&mut self.overlay, action) {
-            (_, Action::Suspend) => return vec![Effect::Suspend],
-            (Overlay::None, _) => return self.on_view(action),
-            (Overlay::Quit, Action::Quit | Action::Open) => return vec![Effect::Quit],
-            (Overlay::Help(line), Action::Up) => *line = line.saturating_sub(1),
-            (Overlay::Help(line), Action::PageUp) => *line = line.saturating_sub(page),
-            (Overlay::Help(line), Action::Down | Action::PageDown) => {
-                let by = if action == Action::Down { 1 } else { page };
-                let room = self.height.saturating_sub(super::view::AROUND + 2);
-                let last = super::view::help_length(&self.keymap).saturating_sub(room);
-                *line = (*line + by).min(last);
+        self.layout.status = None;
+        match (self.layout.overlay.take(), action) {
+            (overlay, Action::Suspend) => {
+                self.layout.overlay = overlay;
+                vec![Effect::Suspend]
             }
-            (Overlay::Options(form), Action::Up | Action::Down) => form.go(action == Action::Down),
-            (Overlay::Export(at), Action::Up) => *at = at.saturating_sub(1),
-            (Overlay::Export(at), Action::Down) => *at = (*at + 1).min(EXPORTS.len() - 1),
-            (Overlay::Export(at), Action::Open) => {
-                let at = *at;
-                self.overlay = Overlay::None;
-                return vec![Effect::Export(at)];
+            (None, _) => self.on_view(action),
+            (Some(mut overlay), _) => {
+                let reaction = overlay.act(self, action);
+                self.after(overlay, reaction)
             }
-            (Overlay::Feature(_, line), Action::PageUp) => *line = line.saturating_sub(page),
-            (&mut Overlay::Feature(unit, line), Action::PageDown) => {
-                let room = self.height.saturating_sub(super::view::AROUND + 2);
-                let last = super::view::feature_length(self, unit).saturating_sub(room);
-                self.overlay = Overlay::Feature(unit, (line + page).min(last));
-            }
-            (&mut Overlay::Feature(unit, _), Action::Up | Action::Down) => {
-                self.selected = Some(unit);
-                self.move_selection(action == Action::Down, 1);
-                return self.open_feature();
-            }
-            (
-                Overlay::Feature(..),
-                Action::Earlier
-                | Action::Later
-                | Action::PreviousSplit
-                | Action::NextSplit
-                | Action::NextMethod,
-            ) => {
-                return self.on_view(action);
-            }
-            (_, Action::Show(_) | Action::NextView | Action::PreviousView) => {
-                self.overlay = Overlay::None;
-                return self.on_view(action);
-            }
-            (_, Action::Back | Action::Quit | Action::Open | Action::Help) => self.overlay = Overlay::None,
-            _ => {}
         }
-        Vec::new()
     }
 
-    fn on_view(&mut self, action: Action) -> Vec<Effect> {
+    /// An overlay has reacted: it comes back unless it closes.
+    pub(super) fn after(&mut self, overlay: Overlay, reaction: Reaction) -> Vec<Effect> {
+        match reaction {
+            Reaction::Close(effects) => effects,
+            Reaction::Stay(effects) => {
+                self.layout.overlay = Some(overlay);
+                effects
+            }
+        }
+    }
+
+    /// Does what was asked for while nothing is in front of the view.
+    pub(super) fn on_view(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Quit => {
-                if self.phase == Phase::Running && !self.replay {
-                    self.overlay = Overlay::Quit;
+                if self.run.phase == Phase::Running && !self.run.replay {
+                    self.layout.overlay = Some(Overlay::Quit(QuitQuestion));
                 } else {
                     return vec![Effect::Quit];
                 }
             }
-            Action::Help => self.overlay = Overlay::Help(0),
+            Action::Help => self.layout.overlay = Some(Overlay::Help(HelpPage::default())),
             Action::Back => {
-                if self.zoom.take().is_none() && self.branch.take().is_none() {
-                    self.selected = None;
+                if self.layout.zoom.take().is_none() && self.selection.branch.take().is_none() {
+                    self.selection.selected = None;
                 }
             }
             Action::Open => return self.open_feature(),
             Action::Show(view) => self.show(view),
-            Action::NextView => self.show(View::ALL[(self.view as usize + 1) % View::ALL.len()]),
+            Action::NextView => self.show(View::ALL[(self.layout.view as usize + 1) % View::ALL.len()]),
             Action::PreviousView => {
-                self.show(View::ALL[(self.view as usize + View::ALL.len() - 1) % View::ALL.len()])
+                self.show(View::ALL[(self.layout.view as usize + View::ALL.len() - 1) % View::ALL.len()])
             }
             Action::TogglePlay => self.toggle_play(),
             Action::ToggleEngine => return self.toggle_engine(),
             Action::StepOnce => return self.step_once(),
             Action::ToEnd => {
-                self.playing = false;
-                self.live = true;
+                self.playback.playing = false;
+                self.playback.live = true;
                 self.go(self.steps().saturating_sub(1));
-                let waits = self.pause != Pause::No && self.phase == Phase::Running;
+                let waits = self.run.pause != Pause::No && self.run.phase == Phase::Running;
                 if waits && !self.trace().is_some_and(Trace::finished) {
-                    return vec![Effect::FinishTask(self.focus)];
+                    return vec![Effect::FinishTask(self.playback.focus)];
                 }
             }
-            Action::Earlier => self.scrub(self.cursor.saturating_sub(1)),
-            Action::Later => self.scrub(self.cursor + 1),
+            Action::Earlier => self.scrub(self.playback.cursor.saturating_sub(1)),
+            Action::Later => self.scrub(self.playback.cursor + 1),
             Action::First => self.scrub(0),
             Action::Live => {
                 self.scrub(usize::MAX);
-                self.live = true;
+                self.playback.live = true;
             }
-            Action::GoTo => self.overlay = Overlay::Prompt(Prompt::GoTo, String::new()),
-            Action::Find => self.overlay = Overlay::Prompt(Prompt::Find, String::new()),
+            Action::GoTo => self.ask(Prompt::GoTo),
+            Action::Find => self.ask(Prompt::Find),
             Action::FindNext => self.find_next(),
             Action::Up => self.up_or_down(false, 1),
             Action::Down => self.up_or_down(true, 1),
@@ -532,30 +701,31 @@ impl App {
             Action::PreviousSplit => self.focus_split(false),
             Action::NextSplit => self.focus_split(true),
             Action::NextMethod => self.next_method(),
-            Action::Faster => self.speed = (self.speed * 2.0).min(64.0),
-            Action::Slower => self.speed = (self.speed / 2.0).max(0.25),
+            Action::Faster => self.playback.speed = (self.playback.speed * 2.0).min(64.0),
+            Action::Slower => self.playback.speed = (self.playback.speed / 2.0).max(0.25),
             Action::Zoom => {
-                let panels = super::view::panels(self.view).len();
-                self.zoom = match self.zoom {
+                let panels = super::view::panels(self.layout.view).len();
+                self.layout.zoom = match self.layout.zoom {
                     None => Some(0),
                     Some(panel) if panel + 1 < panels => Some(panel + 1),
                     Some(_) => None,
                 };
             }
-            Action::Sort => self.sort = self.sort.next(),
-            Action::PerClass => self.per_class = !self.per_class,
-            Action::SigmaUp => self.rule.sigma = (self.rule.sigma + 0.5).min(20.0),
-            Action::SigmaDown => self.rule.sigma = (self.rule.sigma - 0.5).max(0.5),
-            Action::WindowUp => self.rule.window = ((self.rule.window * 20.0).round() + 1.0).min(20.0) / 20.0,
-            Action::WindowDown => {
-                self.rule.window = ((self.rule.window * 20.0).round() - 1.0).max(1.0) / 20.0
+            Action::Sort => self.selection.sort = self.selection.sort.next(),
+            Action::PerClass => self.layout.per_class = !self.layout.per_class,
+            Action::SigmaUp => self.slide(|rule| rule.sigma = (rule.sigma + 0.5).min(20.0)),
+            Action::SigmaDown => self.slide(|rule| rule.sigma = (rule.sigma - 0.5).max(0.5)),
+            Action::WindowUp => self.slide(|rule| rule.window = (twentieths(rule) + 1.0).min(20.0) / 20.0),
+            Action::WindowDown => self.slide(|rule| rule.window = (twentieths(rule) - 1.0).max(1.0) / 20.0),
+            Action::Options if self.run.replay => {
+                self.layout.status = Some(
+                    "the settings of a recorded run are fixed; start a new one with crfe-tui DATA.CSV".into(),
+                );
             }
-            Action::Options if self.replay => {
-                self.status =
-                    Some("a recorded run has its settings; crfe-tui DATA.CSV runs with others".into());
+            Action::Options => {
+                self.layout.overlay = Some(Overlay::Options(Box::new(OptionsEditor::new(self.spec()))));
             }
-            Action::Options => self.overlay = Overlay::Options(Box::new(Form::new(&self.spec))),
-            Action::Export => self.overlay = Overlay::Export(0),
+            Action::Export => self.layout.overlay = Some(Overlay::Export(ExportMenu::default())),
             Action::Copy => return self.copy(),
             Action::WhatIfRemoved | Action::WhatIfKept => {
                 return self.what_if(action == Action::WhatIfRemoved);
@@ -565,63 +735,79 @@ impl App {
         Vec::new()
     }
 
+    fn slide(&mut self, change: impl FnOnce(&mut BetaRule)) {
+        let mut rule = self.rule();
+        change(&mut rule);
+        self.selection.slid = Some(rule);
+    }
+
+    fn ask(&mut self, prompt: Prompt) {
+        self.layout.overlay = Some(Overlay::Prompt(LinePrompt::new(prompt, "")));
+    }
+
+    /// Selects a feature.
+    pub fn select(&mut self, unit: usize) {
+        self.selection.selected = Some(unit);
+    }
+
     fn show(&mut self, view: View) {
-        if self.view != view {
-            self.view = view;
-            self.zoom = None;
+        if self.layout.view != view {
+            self.layout.view = view;
+            self.layout.zoom = None;
         }
     }
 
     fn toggle_play(&mut self) {
-        self.playing = !self.playing;
-        if self.playing {
-            self.live = false;
-            if self.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished) {
+        self.playback.playing = !self.playback.playing;
+        if self.playback.playing {
+            self.playback.live = false;
+            if self.playback.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished) {
                 self.go(0);
             }
         }
     }
 
     fn toggle_engine(&mut self) -> Vec<Effect> {
-        match (self.pause, &self.phase) {
-            _ if self.replay => {
+        match (self.run.pause, &self.run.phase) {
+            _ if self.run.replay => {
                 let key = self.keymap.key_of(Action::TogglePlay);
-                self.status = Some(format!("this run is computed elsewhere; {key} halts the play"));
+                self.layout.status =
+                    Some(format!("this run is computed by another process; {key} pauses playing"));
                 Vec::new()
             }
             (_, Phase::Done | Phase::Failed(_)) => {
                 let key = self.keymap.key_of(Action::TogglePlay);
-                self.status = Some(format!("the engine has ended; {key} halts the play"));
+                self.layout.status = Some(format!("the run is finished; {key} pauses playing"));
                 Vec::new()
             }
             (Pause::No, _) => {
-                self.pause = Pause::Asked;
+                self.run.pause = Pause::Asked;
                 vec![Effect::PauseEngine]
             }
             _ => {
-                self.pause = Pause::No;
+                self.run.pause = Pause::No;
                 vec![Effect::ResumeEngine]
             }
         }
     }
 
     fn step_once(&mut self) -> Vec<Effect> {
-        self.playing = false;
-        if self.cursor + 1 < self.steps() {
-            self.go(self.cursor + 1);
+        self.playback.playing = false;
+        if self.playback.cursor + 1 < self.steps() {
+            self.go(self.playback.cursor + 1);
             return Vec::new();
         }
-        if self.pause == Pause::No || self.phase == Phase::Done {
+        if self.run.pause == Pause::No || self.run.phase == Phase::Done {
             return Vec::new();
         }
-        self.live = true;
-        vec![Effect::StepEngine(self.focus)]
+        self.playback.live = true;
+        vec![Effect::StepEngine(self.playback.focus)]
     }
 
     /// Puts the cursor on a step, or the last one.
     pub fn scrub(&mut self, to: usize) {
-        self.playing = false;
-        self.live = false;
+        self.playback.playing = false;
+        self.playback.live = false;
         self.go(to.min(self.steps().saturating_sub(1)));
     }
 
@@ -634,45 +820,53 @@ impl App {
         if here != size {
             let why = match (self.steps(), self.trace().is_some_and(Trace::finished)) {
                 _ if here < size => "the path begins with",
-                (steps, false) if self.cursor + 1 == steps => "the path has come to",
-                (steps, true) if self.cursor + 1 == steps => "the path ends with",
+                (steps, false) if self.playback.cursor + 1 == steps => "the path has come to",
+                (steps, true) if self.playback.cursor + 1 == steps => "the path ends with",
                 _ => "the nearest step has",
             };
-            self.status = Some(format!("{why} {}", plural(here, "feature")));
+            self.layout.status = Some(format!("{why} {}", plural(here, "feature")));
         }
     }
 
     fn focus_split(&mut self, forward: bool) {
         let splits = self.info().map_or(1, |info| info.splits).max(1);
-        let split = if forward { self.focus.split + 1 } else { self.focus.split + splits - 1 } % splits;
-        self.refocus(TaskId { split, ..self.focus });
+        let split =
+            if forward { self.playback.focus.split + 1 } else { self.playback.focus.split + splits - 1 }
+                % splits;
+        self.refocus(TaskId { split, ..self.playback.focus });
     }
 
     fn next_method(&mut self) {
-        let methods = &self.spec.methods;
-        let at = methods.iter().position(|&method| method == self.focus.method).unwrap_or(0);
+        let methods = &self.spec().methods;
+        let at = methods.iter().position(|&method| method == self.playback.focus.method).unwrap_or(0);
         let method = methods[(at + 1) % methods.len()];
-        self.refocus(TaskId { method, ..self.focus });
+        self.refocus(TaskId { method, ..self.playback.focus });
     }
 
-    /// Looks at another path, at the same step if it has one.
+    /// Looks at another path: at its newest step if that is followed, else at the same step if it has one.
     fn refocus(&mut self, task: TaskId) {
-        self.focus = task;
-        self.branch = None;
-        self.go(self.cursor.min(self.steps().saturating_sub(1)));
+        self.playback.focus = task;
+        self.selection.branch = None;
+        let last = self.steps().saturating_sub(1);
+        self.go(if self.playback.live { last } else { self.playback.cursor.min(last) });
     }
 
     /// Rows that a page moves by: half a screen, so that the eye keeps its place.
-    fn page(&self) -> usize {
-        (self.height / 2).max(1)
+    pub(super) fn page(&self) -> usize {
+        (self.layout.height / 2).max(1)
+    }
+
+    /// Lines inside a box that fills the view.
+    pub(super) fn popup_height(&self) -> usize {
+        self.layout.height.saturating_sub(super::view::AROUND + 2)
     }
 
     fn up_or_down(&mut self, down: bool, by: usize) {
-        if self.view == View::Explore {
+        if self.layout.view == View::Explore {
             self.move_selection(down, by);
         } else {
             let last = self.last_line();
-            let scroll = &mut self.scroll[self.view as usize];
+            let scroll = self.layout.scroll.entry(self.layout.view).or_default();
             *scroll = if down { (*scroll + by).min(last) } else { scroll.saturating_sub(by) };
         }
     }
@@ -680,18 +874,19 @@ impl App {
     /// The last line that a view can scroll to.
     fn last_line(&self) -> usize {
         let Some(info) = self.info() else { return 0 };
-        let lines = match self.view {
+        let lines = match self.layout.view {
             View::Explore => 0,
-            View::Metrics if self.per_class => (info.classes.len() + 1).saturating_sub(Theme::CLASSES),
+            View::Metrics if self.layout.per_class => (info.classes.len() + 1).saturating_sub(Theme::CLASSES),
             View::Metrics => 0,
             View::Consistency => info.units.len(),
-            View::Stopping => self.history.of_method(self.focus.method).count(),
+            View::Stopping => self.run.history.of_method(self.playback.focus.method).count(),
             View::Data => super::view::data_length(self, info),
         };
         lines.saturating_sub(1)
     }
 
-    fn move_selection(&mut self, down: bool, by: usize) {
+    /// Selects another row of the ranking.
+    pub(super) fn move_selection(&mut self, down: bool, by: usize) {
         self.refresh();
         let rows = &self.derived.rows;
         if rows.is_empty() {
@@ -699,38 +894,38 @@ impl App {
         }
         let at = self.selection().and_then(|unit| rows.iter().position(|&row| row == unit)).unwrap_or(0);
         let to = if down { (at + by).min(rows.len() - 1) } else { at.saturating_sub(by) };
-        self.selected = Some(rows[to]);
+        self.selection.selected = Some(rows[to]);
     }
 
     /// Why there is no feature to do something with.
     fn nothing_selected(&self) -> String {
         match self.step() {
-            Some(_) => "nothing goes at the last step: scrub back, or choose a feature with ↑ ↓".into(),
+            Some(_) => {
+                "nothing is removed at the last step: go back with ←, or choose a feature with ↑ ↓".into()
+            }
             None => "this split has not started yet".into(),
         }
     }
 
     fn open_feature(&mut self) -> Vec<Effect> {
         let Some(unit) = self.selection() else {
-            self.status = Some(self.nothing_selected());
+            self.layout.status = Some(self.nothing_selected());
             return Vec::new();
         };
-        let line = match self.overlay {
-            Overlay::Feature(_, line) => line,
-            _ => 0,
-        };
-        self.overlay = Overlay::Feature(unit, line);
-        let mut effects = Vec::new();
-        if self.portrait.as_ref().is_none_or(|portrait| portrait.unit != unit) {
-            effects.push(Effect::Portrait(unit));
-        }
-        effects
+        self.layout.overlay = Some(Overlay::Feature(FeaturePage::of(unit)));
+        self.portrait_wanted(unit)
+    }
+
+    /// The data of a feature, unless they are there already.
+    pub(super) fn portrait_wanted(&self, unit: usize) -> Vec<Effect> {
+        let known = self.selection.portrait.as_ref().is_some_and(|portrait| portrait.unit == unit);
+        if known { Vec::new() } else { vec![Effect::Portrait(unit)] }
     }
 
     /// Whether β of the step under the cursor was recomputed.
     pub fn inspected_here(&self) -> bool {
-        let here = (self.focus, self.size());
-        self.inspected.as_ref().is_some_and(|(task, size, _)| (*task, *size) == here)
+        let here = (self.playback.focus, self.size());
+        self.selection.inspected.as_ref().is_some_and(|(task, size, _)| (*task, *size) == here)
     }
 
     /// What must be recomputed because a step does not hold it, asked for once: β of all features when the cursor rests, and
@@ -738,91 +933,99 @@ impl App {
     pub fn wanted(&mut self) -> Option<Effect> {
         let step = self.step()?;
         let whole = matches!(step.beta, Some(crate::run::Betas::Whole(_)));
-        let looking = matches!(self.overlay, Overlay::Feature(..));
-        let resting = self.view == View::Explore && !whole && !self.playing;
-        let here = (self.focus, step.size);
-        if self.plan.is_none()
+        let looking = matches!(self.layout.overlay, Some(Overlay::Feature(_)));
+        let resting = self.layout.view == View::Explore && !whole && !self.playback.playing;
+        let here = (self.playback.focus, step.size);
+        if self.run.plan.is_none()
             || !(looking || resting)
             || self.inspected_here()
-            || self.asked.is_some_and(|(task, size)| (task, size) == here || looking && self.playing)
+            || self
+                .selection
+                .asked
+                .is_some_and(|(task, size)| (task, size) == here || looking && self.playback.playing)
         {
             return None;
         }
-        self.asked = Some(here);
-        Some(Effect::Inspect(self.focus, self.present()))
+        self.selection.asked = Some(here);
+        Some(Effect::Inspect(self.playback.focus, self.present()))
     }
 
     fn what_if(&mut self, removed: bool) -> Vec<Effect> {
         let (Some(unit), Some(step)) = (self.selection(), self.step()) else {
-            self.status = Some(self.nothing_selected());
+            self.layout.status = Some(self.nothing_selected());
             return Vec::new();
         };
         if removed && step.removed.contains(&unit) {
-            self.status = Some("it goes here anyway; choose another feature with ↑ ↓".into());
+            self.layout.status = Some("this feature is removed here anyway; choose another with ↑ ↓".into());
             return Vec::new();
         }
         let present = self.present();
         if present.binary_search(&unit).is_err() {
-            self.status = Some("this feature has gone already; scrub back to where it was present".into());
+            self.layout.status =
+                Some("this feature has already been removed; go back to a step where it is present".into());
             return Vec::new();
         }
         if removed && (present.len() < 2 || self.info().is_some_and(|info| info.units[unit].kept)) {
-            self.status = Some("this feature cannot go here".into());
+            self.layout.status = Some("this feature cannot be removed here".into());
             return Vec::new();
         }
-        self.status = Some("computing what would have happened …".into());
+        self.layout.status = Some("computing what would have happened …".into());
         let forced = if removed { Forced::Removed(unit) } else { Forced::Kept(unit) };
-        vec![Effect::Branch(self.focus, present, forced)]
+        vec![Effect::Branch(self.playback.focus, present, forced)]
     }
 
     /// In the Stopping view the answer, elsewhere what is present under the cursor.
     fn copy(&mut self) -> Vec<Effect> {
         self.refresh();
         let (Some(info), Some(_)) = (self.info(), self.trace()) else {
-            self.status = Some("there is nothing to copy yet".into());
+            self.layout.status = Some("there is nothing to copy yet".into());
             return Vec::new();
         };
-        let (names, which): (Vec<&str>, String) = match &self.derived.answer {
-            Some(answer) if self.view == View::Stopping => (
+        let (names, which): (Vec<&str>, String) = match &*self.derived.facts.answer {
+            Some(answer) if self.layout.view == View::Stopping => (
                 answer.features.iter().map(|feature| feature.name.as_str()).collect(),
                 format!("of the answer of {} ({})", answer.method, answer.chosen.rule),
             ),
             _ => (
                 self.present().into_iter().map(|unit| info.units[unit].name.as_str()).collect(),
-                format!("at this step of {}, split {}", self.focus.method, self.focus.split + 1),
+                format!(
+                    "at this step of {}, split {}",
+                    self.playback.focus.method,
+                    self.playback.focus.split + 1
+                ),
             ),
         };
         if names.is_empty() {
-            self.status = Some("the rule chooses no size, so there is no list to copy".into());
+            self.layout.status = Some("the rule chooses no size, so there is no list to copy".into());
             return Vec::new();
         }
         let (text, count) = (names.join("\n"), plural(names.len(), "feature"));
-        self.status = Some(format!("copied {count} {which}, if the terminal allows it (OSC 52)"));
+        self.layout.status =
+            Some(format!("sent {count} {which} to the clipboard (OSC 52; the terminal must allow it)"));
         vec![Effect::Copy(text)]
     }
 
     /// A typed line is complete.
     pub fn submit(&mut self, prompt: Prompt, text: &str) {
-        self.overlay = Overlay::None;
         match prompt {
             Prompt::GoTo => match text.trim().parse() {
                 Ok(size) => self.go_to_size(size),
-                Err(_) => self.status = Some(format!("'{text}' is not a number of features")),
+                Err(_) => self.layout.status = Some(format!("'{text}' is not a number of features")),
             },
             Prompt::Find => {
-                self.find = text.to_owned();
+                self.selection.find = text.to_owned();
                 self.find_next();
             }
         }
     }
 
     fn find_next(&mut self) {
-        if self.find.is_empty() {
+        if self.selection.find.is_empty() {
             return;
         }
         self.refresh();
         let Some(info) = self.info() else { return };
-        let wanted = self.find.to_lowercase();
+        let wanted = self.selection.find.to_lowercase();
         let rows = &self.derived.rows;
         let start =
             self.selection().and_then(|unit| rows.iter().position(|&row| row == unit)).map_or(0, |at| at + 1);
@@ -830,8 +1033,8 @@ impl App {
             .map(|i| rows[(start + i) % rows.len()])
             .find(|&unit| info.units[unit].name.to_lowercase().contains(&wanted));
         match found {
-            Some(unit) => self.selected = Some(unit),
-            None => self.status = Some(format!("no feature is called like '{}'", self.find)),
+            Some(unit) => self.selection.selected = Some(unit),
+            None => self.layout.status = Some(format!("no feature name contains '{}'", self.selection.find)),
         }
     }
 
@@ -844,13 +1047,13 @@ impl App {
 
     /// Other settings: everything begins anew, the screen stays as it is.
     pub fn restart(&mut self, spec: RunSpec) {
-        let mut fresh = Self::new(self.data.clone(), spec, self.theme, self.keymap.clone());
-        fresh.view = self.view;
-        fresh.sort = self.sort;
-        fresh.speed = self.speed;
-        fresh.per_class = self.per_class;
-        fresh.height = self.height;
-        fresh.out = self.out.take();
+        let mut fresh = Self::new(self.run.data.clone(), spec, self.theme, self.keymap.clone());
+        fresh.layout.view = self.layout.view;
+        fresh.layout.per_class = self.layout.per_class;
+        fresh.layout.height = self.layout.height;
+        fresh.selection.sort = self.selection.sort;
+        fresh.playback.speed = self.playback.speed;
+        fresh.run.out = self.run.out.take();
         *self = fresh;
     }
 }

@@ -1,12 +1,13 @@
-//! The settings as lines that can be edited, and back to a checked spec.
+//! The settings as lines that can be edited, and back to a checked spec. Which options have a line is in their table.
 
 use crate::error::{Error, Result};
+use crate::run::options::{FormLine, OPTIONS, RunOption};
 use crate::run::{RunOptions, RunSpec};
-use crate::svm::SolverKind;
 
 /// One line: what it is called, what is typed, what may be typed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
+    option: &'static RunOption,
     /// The option's name.
     pub name: &'static str,
     /// What is typed.
@@ -31,21 +32,16 @@ impl Form {
     /// The lines of a spec.
     pub fn new(spec: &RunSpec) -> Self {
         let options = RunOptions::from(spec.clone());
-        let methods: Vec<&str> = options.methods.iter().map(|method| method.name()).collect();
-        let solver = if options.solver == SolverKind::Linfa { "linfa" } else { "newton" };
-        let field = |name, value: String, hint| Field { name, value, hint };
-        let fields = vec![
-            field("lambda", options.lambda.to_string(), "λ, 0 to 1"),
-            field("cost", options.cost.to_string(), "C, above 0"),
-            field("epsilon", options.epsilon.to_string(), "ε, between 0 and 1"),
-            field("method", methods.join(","), "crfe, rfe, smfs"),
-            field("solver", solver.to_owned(), "newton or linfa"),
-            field("calibration", options.split.calibration.to_string(), "strict or shared"),
-            field("splits", options.split.splits.to_string(), "at least 1"),
-            field("seed", options.split.seed.to_string(), "a whole number"),
-            field("step", options.step.to_string(), "a count, a fraction or half"),
-            field("stop", options.stop.name(), "knee, beta, 1se, cv, none or a number"),
-        ];
+        let mut lines: Vec<_> =
+            OPTIONS.iter().filter_map(|option| option.form.map(|line| (line, option))).collect();
+        lines.sort_by_key(|(line, _)| line.place);
+        let field = |(line, option): &(FormLine, &'static RunOption)| Field {
+            option,
+            name: option.name,
+            value: option.text(&options),
+            hint: line.hint,
+        };
+        let fields = lines.iter().map(field).collect();
         Self { fields, at: 0, error: None, base: options }
     }
 
@@ -72,28 +68,10 @@ impl Form {
         let mut options = self.base.clone();
         for field in &self.fields {
             let text = field.value.trim();
-            let refused = |_| {
-                Error::usage(format!("{}: '{text}' cannot be used", field.name))
+            field.option.take(&mut options, text).map_err(|_| {
+                Error::usage(format!("{}: '{text}' is not valid", field.name))
                     .remedy(format!("write {}", field.hint))
-            };
-            match field.name {
-                "lambda" => options.lambda = text.parse().map_err(|_| refused(()))?,
-                "cost" => options.cost = text.parse().map_err(|_| refused(()))?,
-                "epsilon" => options.epsilon = text.parse().map_err(|_| refused(()))?,
-                "method" => {
-                    options.methods = text
-                        .split(',')
-                        .map(|word| word.trim().parse())
-                        .collect::<std::result::Result<_, String>>()
-                        .map_err(|_| refused(()))?
-                }
-                "solver" => options.solver = text.parse().map_err(|_| refused(()))?,
-                "calibration" => options.split.calibration = text.parse().map_err(|_| refused(()))?,
-                "splits" => options.split.splits = text.parse().map_err(|_| refused(()))?,
-                "seed" => options.split.seed = text.parse().map_err(|_| refused(()))?,
-                "step" => options.step = text.parse().map_err(|_| refused(()))?,
-                _ => options.stop = text.parse().map_err(|_| refused(()))?,
-            }
+            })?;
         }
         options.check()
     }
@@ -113,7 +91,7 @@ mod tests {
     fn a_wrong_line_is_named() {
         let mut form = Form::new(&RunOptions::default().check().unwrap());
         form.fields[0].value = "much".into();
-        assert_eq!(form.spec().unwrap_err().to_string(), "lambda: 'much' cannot be used; write λ, 0 to 1");
+        assert_eq!(form.spec().unwrap_err().to_string(), "lambda: 'much' is not valid; write λ, 0 to 1");
         form.fields[0].value = "2".into();
         assert!(form.spec().unwrap_err().to_string().contains("out of range"));
     }

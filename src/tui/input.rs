@@ -1,65 +1,69 @@
-//! Keys, mouse, signals and hang-ups as channel messages.
+//! Keys and the mouse become typed text, or actions through the keymap. Touches no terminal.
 
-use crossbeam_channel::Sender;
-use crossterm::event::Event;
-use rustix::event::{PollFd, PollFlags, poll};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
-use signal_hook::iterator::Signals;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
 
-/// What comes from outside.
-#[derive(Debug)]
-pub enum Input {
-    /// A key, the mouse, a paste.
-    Terminal(Event),
-    /// The terminal has another size.
-    Resized,
-    /// The terminal is gone.
-    HungUp,
-    /// A signal that ends the program.
-    Signal(i32),
-}
+use super::action::Action;
+use super::app::{App, Effect};
+use super::keymap::Key;
+use super::overlay::Overlay;
+use super::view::{Hit, Hits};
 
-/// Starts the listening threads; they live as long as the process and are never joined.
-pub fn listen(sender: &Sender<Input>) -> std::io::Result<()> {
-    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGWINCH])?;
-    let to = sender.clone();
-    std::thread::Builder::new().name("crfe-signals".into()).spawn(move || {
-        for signal in signals.forever() {
-            let input = if signal == SIGWINCH { Input::Resized } else { Input::Signal(signal) };
-            if to.send(input).is_err() {
-                return;
+impl App {
+    /// A key goes to what is being typed, or through the keymap.
+    pub fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        // Esc and a key typed in one breath arrive as Alt and that key.
+        if key.modifiers.contains(KeyModifiers::ALT) {
+            let mut effects = self.key(KeyEvent::from(KeyCode::Esc));
+            effects.extend(self.key(KeyEvent { modifiers: key.modifiers - KeyModifiers::ALT, ..key }));
+            return effects;
+        }
+        if let Some(overlay) = self.take_typing() {
+            return self.typed(overlay, key);
+        }
+        match self.keymap().action(Key::of(&key)) {
+            Some(action) => self.update(action),
+            None => Vec::new(),
+        }
+    }
+
+    fn typed(&mut self, mut overlay: Overlay, key: KeyEvent) -> Vec<Effect> {
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('z') if ctrl => {
+                self.set_overlay(Some(overlay));
+                self.update(Action::Suspend)
+            }
+            KeyCode::Esc => Vec::new(),
+            KeyCode::Char('c') if ctrl => Vec::new(),
+            _ => {
+                let reaction = overlay.typed(self, key);
+                self.after(overlay, reaction)
             }
         }
-    })?;
-    let to = sender.clone();
-    std::thread::Builder::new().name("crfe-input".into()).spawn(move || {
-        // An error is a terminal that cannot be read any more; nothing else ends this.
-        while let Ok(event) = crossterm::event::read() {
-            if to.send(Input::Terminal(event)).is_err() {
-                return;
-            }
-        }
-        let _ = to.send(Input::HungUp);
-    })?;
-    let to = sender.clone();
-    std::thread::Builder::new().name("crfe-hangup".into()).spawn(move || {
-        if hangs_up() {
-            let _ = to.send(Input::HungUp);
-        }
-    })?;
-    Ok(())
-}
+    }
 
-/// Waits until the terminal hangs up, which crossterm never says by itself; false where that cannot be waited for.
-fn hangs_up() -> bool {
-    let stdin = std::io::stdin();
-    loop {
-        // Asked for nothing, poll tells of hang-ups and errors alone: keys do not wake this.
-        let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
-        match poll(&mut fds, None) {
-            Err(rustix::io::Errno::INTR) => {}
-            Ok(_) if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) => return true,
-            Ok(_) | Err(_) => return false,
+    /// The wheel scrolls what is in front; a click goes to what was drawn there.
+    pub fn mouse(&mut self, mouse: MouseEvent, hits: &Hits) -> Vec<Effect> {
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.update(Action::Up),
+            MouseEventKind::ScrollDown => self.update(Action::Down),
+            MouseEventKind::Down(MouseButton::Left) if self.overlay().is_some() => self.update(Action::Back),
+            MouseEventKind::Down(MouseButton::Left) => {
+                let at = Position { x: mouse.column, y: mouse.row };
+                // What was drawn last is on top.
+                match hits.iter().rev().find(|(area, _)| area.contains(at)).map(|&(_, hit)| hit) {
+                    Some(Hit::Tab(view)) => return self.update(Action::Show(view)),
+                    Some(Hit::Unit(unit)) => self.select(unit),
+                    Some(Hit::Step(step)) => self.scrub(step),
+                    Some(Hit::Panel(panel)) => {
+                        self.set_zoom(Some(panel).filter(|_| self.zoom() != Some(panel)));
+                    }
+                    None => {}
+                }
+                Vec::new()
+            }
+            _ => Vec::new(),
         }
     }
 }

@@ -84,34 +84,34 @@ const NAMED: [(&str, KeyCode); 14] = [
 ];
 
 const TIME: &str = "Time";
-const MOVE: &str = "Moving about";
-const LOOK: &str = "Looking";
+const MOVE: &str = "Navigation";
+const LOOK: &str = "Viewing";
 const RULE: &str = "Stopping rule";
-const DO: &str = "Doing";
+const DO: &str = "Actions";
 
 /// name, keys, action, words, short, chapter.
 type Line = (&'static str, &'static str, Action, &'static str, &'static str, &'static str);
 
 const LINES: [Line; 44] = [
-    ("play", "space", Action::TogglePlay, "halt or resume the play", "play", TIME),
-    ("engine", "P", Action::ToggleEngine, "halt or resume the engine", "engine", TIME),
+    ("play", "space", Action::TogglePlay, "pause or resume playing", "play", TIME),
+    ("engine", "P", Action::ToggleEngine, "pause or resume computing", "compute", TIME),
     ("step", "n", Action::StepOnce, "one elimination", "step", TIME),
-    ("finish", "N", Action::ToEnd, "to the end of this split", "", TIME),
-    ("earlier", "left h", Action::Earlier, "one step back", "scrub", TIME),
-    ("later", "right l", Action::Later, "one step on", "", TIME),
-    ("first", "home", Action::First, "to the first step", "", TIME),
-    ("live", "end", Action::Live, "to the newest step, and follow it", "live", TIME),
-    ("goto", "g", Action::GoTo, "go to a number of features", "", TIME),
+    ("finish", "N", Action::ToEnd, "finish this path", "", TIME),
+    ("earlier", "left h", Action::Earlier, "previous step", "move", TIME),
+    ("later", "right l", Action::Later, "next step", "", TIME),
+    ("first", "home", Action::First, "jump to the first step", "", TIME),
+    ("live", "end", Action::Live, "jump to the newest step and follow it", "newest", TIME),
+    ("goto", "g", Action::GoTo, "go to a given number of features", "", TIME),
     ("faster", "+ =", Action::Faster, "play faster", "", TIME),
     ("slower", "-", Action::Slower, "play slower", "", TIME),
     ("up", "up k", Action::Up, "one row up", "", MOVE),
     ("down", "down j", Action::Down, "one row down", "", MOVE),
     ("page_up", "pageup", Action::PageUp, "a page up", "", MOVE),
     ("page_down", "pagedown", Action::PageDown, "a page down", "", MOVE),
-    ("previous_split", "[", Action::PreviousSplit, "the split before", "split", MOVE),
-    ("next_split", "]", Action::NextSplit, "the next split", "", MOVE),
-    ("method", "m", Action::NextMethod, "the next method", "method", MOVE),
-    ("explore", "1", Action::Show(View::Explore), "Explore: what goes now, and why?", "", MOVE),
+    ("previous_split", "[", Action::PreviousSplit, "previous split", "split", MOVE),
+    ("next_split", "]", Action::NextSplit, "next split", "", MOVE),
+    ("method", "m", Action::NextMethod, "next method", "method", MOVE),
+    ("explore", "1", Action::Show(View::Explore), "Explore: what is removed now, and why?", "", MOVE),
     ("metrics", "2", Action::Show(View::Metrics), "Metrics: how small can I go?", "", MOVE),
     (
         "consistency",
@@ -121,27 +121,27 @@ const LINES: [Line; 44] = [
         "",
         MOVE,
     ),
-    ("stopping", "4", Action::Show(View::Stopping), "Stopping: when would each rule stop?", "", MOVE),
-    ("data", "5", Action::Show(View::Data), "Data: what did it understand of my file?", "", MOVE),
-    ("next_view", "tab", Action::NextView, "the next view", "view", MOVE),
-    ("previous_view", "backtab", Action::PreviousView, "the view before", "", MOVE),
-    ("open", "enter", Action::Open, "all about the selected feature", "feature", LOOK),
+    ("stopping", "4", Action::Show(View::Stopping), "Stopping: where would each rule stop?", "", MOVE),
+    ("data", "5", Action::Show(View::Data), "Data: what was understood of my file?", "", MOVE),
+    ("next_view", "tab", Action::NextView, "next view", "view", MOVE),
+    ("previous_view", "backtab", Action::PreviousView, "previous view", "", MOVE),
+    ("open", "enter", Action::Open, "details of the selected feature", "feature", LOOK),
     ("back", "esc", Action::Back, "back", "", LOOK),
-    ("zoom", "z", Action::Zoom, "enlarge a panel; again for the next", "zoom", LOOK),
-    ("sort", "s", Action::Sort, "sort the ranking by something else", "", LOOK),
+    ("zoom", "z", Action::Zoom, "enlarge a panel; press again for the next", "zoom", LOOK),
+    ("sort", "s", Action::Sort, "change the order of the ranking", "", LOOK),
     ("find", "/", Action::Find, "find a feature by name", "find", LOOK),
-    ("find_next", "*", Action::FindNext, "the next one found", "", LOOK),
-    ("per_class", "c", Action::PerClass, "metrics of each class, or of all", "", LOOK),
-    ("sigma_up", ">", Action::SigmaUp, "k of the β rule up", "", RULE),
-    ("sigma_down", "<", Action::SigmaDown, "k of the β rule down", "", RULE),
-    ("window_up", "}", Action::WindowUp, "window ψ of the β rule up", "", RULE),
-    ("window_down", "{", Action::WindowDown, "window ψ of the β rule down", "", RULE),
-    ("what_if_removed", "d", Action::WhatIfRemoved, "what if the selected feature went now?", "", DO),
-    ("what_if_kept", "p", Action::WhatIfKept, "what if the selected feature stayed to the end?", "", DO),
+    ("find_next", "*", Action::FindNext, "next match", "", LOOK),
+    ("per_class", "c", Action::PerClass, "metrics per class, or overall", "", LOOK),
+    ("sigma_up", ">", Action::SigmaUp, "increase k of the β rule", "", RULE),
+    ("sigma_down", "<", Action::SigmaDown, "decrease k of the β rule", "", RULE),
+    ("window_up", "}", Action::WindowUp, "widen the window ψ of the β rule", "", RULE),
+    ("window_down", "{", Action::WindowDown, "narrow the window ψ of the β rule", "", RULE),
+    ("what_if_removed", "d", Action::WhatIfRemoved, "what if the selected feature were removed now?", "", DO),
+    ("what_if_kept", "p", Action::WhatIfKept, "what if the selected feature were kept to the end?", "", DO),
     ("options", "o", Action::Options, "change the settings and run again", "options", DO),
-    ("export", "x", Action::Export, "write tables, or this view as text", "export", DO),
-    ("copy", "y", Action::Copy, "copy the features of this step; in Stopping, of the answer", "", DO),
-    ("suspend", "ctrl-z", Action::Suspend, "suspend; fg comes back", "", DO),
+    ("export", "x", Action::Export, "export tables, or this view as text", "export", DO),
+    ("copy", "y", Action::Copy, "copy the features of this step (in Stopping: of the answer)", "", DO),
+    ("suspend", "ctrl-z", Action::Suspend, "suspend (fg resumes)", "", DO),
     ("help", "?", Action::Help, "these keys", "help", DO),
     ("quit", "q ctrl-c", Action::Quit, "quit", "quit", DO),
 ];
@@ -190,7 +190,7 @@ impl Keymap {
             let taken = |other: &&Binding| other.keys.iter().any(|key| binding.keys.contains(key));
             if let Some(other) = self.bindings[..i].iter().find(taken) {
                 return Err(Error::usage(format!(
-                    "'{}' and '{}' would have a key in common",
+                    "'{}' and '{}' would share a key",
                     other.name, binding.name
                 ))
                 .remedy("give one of them another key"));
@@ -203,7 +203,7 @@ impl Keymap {
         let parsed: Option<Vec<Key>> = keys.iter().map(|key| Key::parse(key)).collect();
         let Some(parsed) = parsed else {
             return Err(Error::usage(format!("'{}' is not a key", keys.join("', '")))
-                .remedy("write a character, space, enter, left, pageup, ctrl-x and the like"));
+                .remedy("write a character or a name such as space, enter, left, pageup or ctrl-x"));
         };
         match self.bindings.iter_mut().find(|binding| binding.name == name) {
             Some(binding) => {
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(map.action(Key::parse("q").unwrap()), None);
         for (name, key, part) in [
             ("fly", "f", "no action 'fly'"),
-            ("quit", "n", "'step' and 'quit' would have a key in common"),
+            ("quit", "n", "'step' and 'quit' would share a key"),
             ("quit", "hyper-q", "is not a key"),
         ] {
             let error = Keymap::default().rebind(&[change(name, key)]).unwrap_err();

@@ -6,21 +6,28 @@
 
 mod action;
 mod app;
+mod chart;
 mod derived;
+mod event_loop;
+mod exporter;
 mod form;
-mod hands;
 mod input;
 mod keymap;
-mod screen;
+mod listen;
+mod overlay;
 mod session;
 mod terminal;
 mod theme;
 mod view;
 
 pub use action::{Action, View};
-pub use app::{App, Effect, Overlay, Pause, Phase, Prompt, Sort};
+pub use app::{App, Effect, Pause, Phase, Sort};
+pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
+pub use event_loop::{Settings, explore};
 pub use keymap::{Key, Keymap};
-pub use screen::{Settings, explore};
+pub use overlay::{
+    Export, ExportMenu, FeaturePage, HelpPage, LinePrompt, OptionsEditor, Overlay, Prompt, QuitQuestion,
+};
 pub use session::{Compute, Message, Order, Record};
 pub use theme::{Depth, Role, Theme};
 pub use view::{Hit, Hits, draw, panels};

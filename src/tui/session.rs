@@ -1,27 +1,26 @@
-//! What runs behind the screen: reading the file, the engine, the journal, and closer looks, each telling the screen by message.
+//! What runs behind the screen: reading the file, the engine and its journal, closer looks. The screen selects on the channel of
+//! the engine itself; everything else sends messages.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, never};
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::fault;
-use crate::report::TABLES;
+use crate::record::{Live, RunDirectory, Shard, ShardStatus, Source, state_directory};
+use crate::report::outputs;
 use crate::run::{
-    Branch, EventKind, Forced, Gate, Inspection, Live, Plan, Portrait, RunDirectory, RunEvent, RunSpec,
-    Shard, ShardStatus, Source, TaskId, branch, inspect, panic_text, portrait, state_directory,
+    Branch, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, TaskId, branch,
+    inspect, panic_text, portrait,
 };
 
 /// The thread without which there is no run.
 const RUN: &str = "crfe-run";
 /// Messages that may wait for the screen.
 const WAITING: usize = 1024;
-/// How often a followed run is asked how its shards stand.
-const SHARDS_EVERY: Duration = Duration::from_millis(500);
 
 /// What the screen is told.
 #[derive(Debug)]
@@ -47,8 +46,32 @@ pub enum Message {
 }
 
 impl Message {
-    fn event(task: Option<TaskId>, kind: EventKind) -> Self {
-        Self::Event(RunEvent { seq: 0, task, kind })
+    fn event(kind: EventKind) -> Self {
+        Self::Event(RunEvent { task: None, kind })
+    }
+}
+
+/// What comes from behind the screen.
+#[derive(Debug)]
+pub enum FromBehind {
+    /// Something to show.
+    Message(Message),
+    /// The run has begun; its events come from here.
+    Source(Box<Source>),
+}
+
+/// Sends messages to the screen.
+#[derive(Clone)]
+struct Messenger(Sender<FromBehind>);
+
+impl Messenger {
+    /// Whether the screen is still there.
+    fn send(&self, message: Message) -> bool {
+        self.0.send(FromBehind::Message(message)).is_ok()
+    }
+
+    fn send_source(&self, source: Source) {
+        let _ = self.0.send(FromBehind::Source(Box::new(source)));
     }
 }
 
@@ -90,34 +113,74 @@ pub enum Record {
 /// A run in the background. Dropping it ends the run at the next elimination.
 pub struct Session {
     gate: Arc<Gate>,
-    messages: Receiver<Message>,
-    sender: Sender<Message>,
+    messages: Receiver<FromBehind>,
+    messenger: Messenger,
+    source: Option<Box<Source>>,
+    events: Receiver<RunEvent>,
+    shard_changes: Receiver<()>,
 }
 
 impl Session {
-    /// Starts reading at once; everything is told through [`Session::messages`].
+    /// Starts reading at once.
     pub fn start(order: Order) -> Self {
         let gate = Arc::new(Gate::default());
         if matches!(&order, Order::Compute(compute) if compute.paused) {
             gate.pause();
         }
         let (sender, messages) = bounded(WAITING);
-        let session = Self { gate: gate.clone(), messages, sender };
+        let messenger = Messenger(sender);
+        let (events, shard_changes) = (never(), never());
+        let session = Self { gate: gate.clone(), messages, messenger, source: None, events, shard_changes };
         session.spawn(RUN, move |to| {
-            let ended = match &order {
-                Order::Compute(compute) => run(compute, &gate, &to),
-                Order::Open(directory, data) => replay(directory, data.as_deref(), &to),
+            let begun = match &order {
+                Order::Compute(compute) => compute_source(compute, &gate, to),
+                Order::Open(directory, _) => Source::open(directory).map(|source| {
+                    to.send(Message::Recorded(directory.clone()));
+                    Some(source)
+                }),
             };
-            if let Err(error) = ended {
-                let _ = to.send(Message::Failed(error));
+            match begun {
+                Ok(Some(source)) => to.send_source(source),
+                Ok(None) => {}
+                Err(error) => {
+                    to.send(Message::Failed(error));
+                }
             }
         });
         session
     }
 
-    /// What is told.
-    pub fn messages(&self) -> &Receiver<Message> {
+    /// What comes from behind the screen, besides the events of the run.
+    pub fn messages(&self) -> &Receiver<FromBehind> {
         &self.messages
+    }
+
+    /// The events of the run, once it has begun. They end when there will be no more: then [`Session::finish`] it.
+    pub fn events(&self) -> &Receiver<RunEvent> {
+        &self.events
+    }
+
+    /// Says that a followed run's shards stand differently.
+    pub fn shard_changes(&self) -> &Receiver<()> {
+        &self.shard_changes
+    }
+
+    /// How the shards of a followed run stand.
+    pub fn shards(&self) -> Vec<ShardStatus> {
+        self.source.as_ref().map_or_else(Vec::new, |source| source.shards())
+    }
+
+    /// The run has begun.
+    pub fn attach(&mut self, source: Box<Source>) {
+        self.events = source.events().clone();
+        self.shard_changes = source.shard_changes().clone();
+        self.source = Some(source);
+    }
+
+    /// The events have ended: what went wrong on the way.
+    pub fn finish(&mut self) -> Result<()> {
+        (self.events, self.shard_changes) = (never(), never());
+        self.source.take().map_or(Ok(()), |source| source.close())
     }
 
     /// The control words.
@@ -125,11 +188,22 @@ impl Session {
         &self.gate
     }
 
+    /// Looks for the data of a replayed run, which only closer looks need.
+    pub fn find_data(&self, info: Arc<RunInfo>, data: Option<PathBuf>) {
+        self.spawn("crfe-data", move |to| {
+            let message = match Plan::find(&info, data.as_deref()) {
+                Ok(plan) => Message::Ready(Arc::new(plan)),
+                Err(why) => Message::Said(format!("the data file is not available: {why}")),
+            };
+            to.send(message);
+        });
+    }
+
     /// Recomputes β of a model, for a step that does not hold it.
     pub fn inspect(&self, plan: Arc<Plan>, task: TaskId, units: Vec<usize>) {
         self.spawn("crfe-inspect", move |to| {
             if let Ok(inspection) = inspect(&plan, task.split, &units) {
-                let _ = to.send(Message::Inspected(task, units.len(), inspection));
+                to.send(Message::Inspected(task, units.len(), inspection));
             }
         });
     }
@@ -137,7 +211,7 @@ impl Session {
     /// Looks at one feature.
     pub fn portrait(&self, plan: Arc<Plan>, unit: usize) {
         self.spawn("crfe-inspect", move |to| {
-            let _ = to.send(Message::Portrait(portrait(&plan.data, unit)));
+            to.send(Message::Portrait(portrait(&plan.data, unit)));
         });
     }
 
@@ -148,7 +222,7 @@ impl Session {
                 Ok(branch) => Message::Branched(branch),
                 Err(error) => Message::Said(error.to_string()),
             };
-            let _ = to.send(message);
+            to.send(message);
         });
     }
 
@@ -156,32 +230,26 @@ impl Session {
     pub fn say(&self, work: impl FnOnce() -> Result<String> + Send + 'static) {
         self.spawn("crfe-export", move |to| {
             let words = work().unwrap_or_else(|error| error.to_string());
-            let _ = to.send(Message::Said(words));
+            to.send(Message::Said(words));
         });
     }
 
-    fn spawn(&self, name: &str, work: impl FnOnce(Sender<Message>) + Send + 'static) {
-        let to = self.sender.clone();
-        let for_failure = self.sender.clone();
-        let place = name.to_owned();
+    fn spawn(&self, name: &str, work: impl FnOnce(&Messenger) + Send + 'static) {
+        let (to, place) = (self.messenger.clone(), name.to_owned());
         let guarded = move || {
-            let fault = to.clone();
             let outcome = catch_unwind(AssertUnwindSafe(|| {
                 fault::strike(|| place.clone());
-                work(to);
+                work(&to);
             }));
             if let Err(panic) = outcome {
                 let words = format!("internal fault: {}", panic_text(&*panic));
                 let ends = place == RUN;
-                let _ = fault.send(if ends {
-                    Message::Failed(Error::internal(words))
-                } else {
-                    Message::Said(words)
-                });
+                to.send(if ends { Message::Failed(Error::internal(words)) } else { Message::Said(words) });
             }
         };
         if std::thread::Builder::new().name(name.into()).spawn(guarded).is_err() {
-            let _ = for_failure.try_send(Message::Said("no thread could be started".into()));
+            let failure = FromBehind::Message(Message::Said("no thread could be started".into()));
+            let _ = self.messenger.0.try_send(failure);
         }
     }
 }
@@ -192,93 +260,47 @@ impl Drop for Session {
     }
 }
 
-fn run(order: &Compute, gate: &Arc<Gate>, to: &Sender<Message>) -> Result<()> {
+/// Reads the file and begins the run; none if nobody wants it any more.
+fn compute_source(order: &Compute, gate: &Arc<Gate>, to: &Messenger) -> Result<Option<Source>> {
     let data = Dataset::load(&order.data, &order.spec.schema, |bytes, of| {
-        let _ = to.send(Message::event(None, EventKind::Loading { bytes, of }));
+        to.send(Message::event(EventKind::Loading { bytes, of }));
     })?;
     let plan = Arc::new(Plan::new(order.spec.clone(), data)?);
-    let started = Message::event(None, EventKind::RunStarted(plan.info.clone()));
-    if to.send(Message::Ready(plan.clone())).is_err() || to.send(started).is_err() {
-        return Ok(());
+    to.send(Message::Ready(plan.clone()));
+    // The table can be looked at while the directory is.
+    let shown = to.send(Message::event(EventKind::RunStarted(plan.info.clone())));
+    if !shown || gate.cancelled() {
+        return Ok(None);
     }
     let directory = claim(order, &plan, to)?.map(Arc::new);
     let mut records = None;
     if let Some(directory) = &directory {
-        let _ = to.send(Message::Recorded(directory.path().to_path_buf()));
-        records = directory.resume(&plan, &TABLES)?;
+        to.send(Message::Recorded(directory.path().to_path_buf()));
+        records = directory.resume(&plan, &outputs())?;
     }
     let tasks = plan.tasks();
-    let live = Live { plan, gate: gate.clone(), tasks, threads: order.threads, directory, records };
-    let source = Source::engine(live);
-    forward(&source, to);
-    source.close()
+    let followups = plan.info.followups();
+    let live =
+        Live { plan, gate: gate.clone(), tasks, followups, threads: order.threads, directory, records };
+    Ok(Some(Source::engine(live)))
 }
 
 /// The directory of the run; in the user's state directory another dashboard may be at work on it, which is no harm.
-fn claim(order: &Compute, plan: &Plan, to: &Sender<Message>) -> Result<Option<RunDirectory>> {
+fn claim(order: &Compute, plan: &Plan, to: &Messenger) -> Result<Option<RunDirectory>> {
     match &order.record {
         Record::No => Ok(None),
         Record::In(path) => RunDirectory::claim(path, Shard::WHOLE).map(Some),
         Record::State => {
-            let claimed = state_directory(&plan.info).map(|path| RunDirectory::claim(&path, Shard::WHOLE));
+            let claimed =
+                state_directory(&plan.info).map(|path| RunDirectory::claim_private(&path, Shard::WHOLE));
             match claimed {
                 Some(Ok(directory)) => Ok(Some(directory)),
                 Some(Err(error)) => {
-                    let _ = to.send(Message::Said(format!("this run is not recorded: {error}")));
+                    to.send(Message::Said(format!("this run is not recorded: {error}")));
                     Ok(None)
                 }
                 None => Ok(None),
             }
-        }
-    }
-}
-
-/// Tells what a directory holds, and what is added to it.
-fn replay(directory: &Path, data: Option<&Path>, to: &Sender<Message>) -> Result<()> {
-    let source = Source::open(directory)?;
-    let _ = to.send(Message::Recorded(directory.to_path_buf()));
-    let Ok(first) = source.events().recv() else { return source.close() };
-    if let EventKind::RunStarted(info) = &first.kind {
-        let (info, data, to) = (info.clone(), data.map(Path::to_path_buf), to.clone());
-        // Only closer looks need the data: the replay does not wait for them.
-        std::thread::spawn(move || {
-            let message = match Plan::find(&info, data.as_deref()) {
-                Ok(plan) => Message::Ready(Arc::new(plan)),
-                Err(why) => Message::Said(format!("the data are not at hand: {why}")),
-            };
-            let _ = to.send(message);
-        });
-    }
-    if to.send(Message::Event(first)).is_ok() {
-        forward(&source, to);
-    }
-    source.close()
-}
-
-/// Passes events on, and how the shards stand when that changes.
-fn forward(source: &Source, to: &Sender<Message>) {
-    let mut told = Vec::new();
-    loop {
-        let event = source.events().recv_timeout(SHARDS_EVERY);
-        let shards = source.shards();
-        let changed = shards.len() != told.len()
-            || shards.iter().zip(&told).any(|(a, b): (&ShardStatus, &ShardStatus)| {
-                (a.done, a.running, a.stale, a.failed) != (b.done, b.running, b.stale, b.failed)
-            });
-        if changed {
-            told.clone_from(&shards);
-            if to.send(Message::Shards(shards)).is_err() {
-                return;
-            }
-        }
-        match event {
-            Ok(event) => {
-                if to.send(Message::Event(event)).is_err() {
-                    return;
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }

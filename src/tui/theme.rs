@@ -176,6 +176,26 @@ impl Theme {
         marks[class % Self::CLASSES]
     }
 
+    /// A pale shade of a colour, for areas behind text; none without colours.
+    pub fn tint(&self, colour: Color) -> Option<Color> {
+        let ground: (u8, u8, u8) = if self.light { (255, 255, 255) } else { (20, 20, 20) };
+        let mixed = |rgb: (u8, u8, u8)| {
+            let mix = |a: u8, b: u8| ((u16::from(a) * 3 + u16::from(b) * 7) / 10) as u8;
+            (mix(rgb.0, ground.0), mix(rgb.1, ground.1), mix(rgb.2, ground.2))
+        };
+        match (self.depth, colour) {
+            (Depth::None, _) => None,
+            (Depth::Sixteen, _) if self.light => Some(Color::Gray),
+            (Depth::Sixteen, _) => Some(Color::DarkGray),
+            (_, Color::Rgb(r, g, b)) => {
+                let (r, g, b) = mixed((r, g, b));
+                Some(Color::Rgb(r, g, b))
+            }
+            (_, Color::Indexed(index)) => Some(Color::Indexed(nearest_of_256(mixed(rgb_of_256(index))))),
+            _ => None,
+        }
+    }
+
     /// The colour of a share in a heatmap: from the background to full.
     pub fn heat(&self, share: f64) -> Color {
         let share = share.clamp(0.0, 1.0);
@@ -234,9 +254,26 @@ impl Theme {
     }
 }
 
+/// The levels of the 6 × 6 × 6 cube.
+const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+
+/// What a colour of the cube or the grey ramp looks like.
+fn rgb_of_256(index: u8) -> (u8, u8, u8) {
+    match index {
+        0..16 => (128, 128, 128),
+        16..232 => {
+            let cube = usize::from(index - 16);
+            (LEVELS[cube / 36], LEVELS[cube / 6 % 6], LEVELS[cube % 6])
+        }
+        _ => {
+            let shade = 8 + 10 * (index - 232);
+            (shade, shade, shade)
+        }
+    }
+}
+
 /// The nearest colour of the 6 × 6 × 6 cube or the grey ramp.
 fn nearest_of_256((r, g, b): (u8, u8, u8)) -> u8 {
-    const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let level = |value: u8| (0..6).min_by_key(|&i| LEVELS[i].abs_diff(value)).unwrap_or(0);
     let (i, j, k) = (level(r), level(g), level(b));
     let distance = |a: (u8, u8, u8)| {
@@ -279,5 +316,6 @@ mod tests {
         assert_eq!(nearest_of_256((0, 0, 0)), 16);
         assert_eq!(nearest_of_256((255, 255, 255)), 231);
         assert_eq!(nearest_of_256((0, 95, 135)), 24);
+        assert!((16..=255).all(|index| rgb_of_256(nearest_of_256(rgb_of_256(index))) == rgb_of_256(index)));
     }
 }

@@ -1,19 +1,20 @@
 //! Any bytes as each kind of file the program reads: understood, or refused in one printable sentence. What the fuzzer
 //! feeds, and what `tests/fuzzed.rs` feeds of what it found.
 //!
-//! The last byte of an input is not part of the file: its bits are options, so that magic numbers stay in front.
+//! The last byte of an input is not part of the file: its bits are options, so that magic numbers stay in front. Of a table, the
+//! last two are.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crfe::analysis::Answer;
+use crfe::analysis::History;
 use crfe::data::{
-    Calibration, Censored, Dataset, ReadOptions, SchemaOptions, Split, SplitOptions, Splits, Table,
+    Calibration, Censored, Dataset, Impute, ReadOptions, Scale, SchemaOptions, Split, SplitOptions, Splits,
+    Table, prepare,
 };
-use crfe::history::History;
-use crfe::report::Answer;
-use crfe::run::{
-    EventKind, Gate, Live, Plan, Records, RunDirectory, RunEvent, RunOptions, Shard, Source, journals,
-};
+use crfe::record::{Live, Records, RunDirectory, Shard, Source, journals};
+use crfe::run::{EventKind, Gate, Permutations, Plan, RunEvent, RunOptions};
 use crfe::{Error, Result};
 
 /// A table without faults.
@@ -39,22 +40,31 @@ fn must_be_one_printable_sentence(error: &Error) {
 /// A table, under any options; and its cells as text, by the reader alone.
 pub fn table(desk: &Path, input: &[u8]) -> (Result<Dataset>, Result<Table>) {
     let (on, bytes) = opened(input);
+    let (also, bytes) = opened(bytes);
     let path = file(desk, "any.csv", bytes);
     let read = ReadOptions {
+        missing: if also(0) { vec!["-9".to_owned(), "1e400".to_owned(), "x".to_owned()] } else { Vec::new() },
         delimiter: on(0).then_some(';'),
         decimal: on(1).then_some(if on(0) { ',' } else { '.' }),
         no_header: on(2),
         dedup_names: on(3),
         censored: on(4).then_some(if on(5) { Censored::Na } else { Censored::Bound }),
+        sheet: None,
         transpose: on(6),
         memory_limit: Some(64),
-        ..ReadOptions::default()
     };
     let text = Table::read(&path, &read, |header| Ok((0..header.len()).collect()), |_, _| {});
     let schema = SchemaOptions {
         read,
         min_class_size: on(7).then_some(3),
         merge_rare: on(5).then(|| "other".to_owned()),
+        target: also(1).then(|| "1".to_owned()),
+        drop: if also(2) { vec!["2".to_owned()] } else { Vec::new() },
+        keep: if also(3) { vec!["3".to_owned()] } else { Vec::new() },
+        categorical: if also(4) { vec!["4".to_owned()] } else { Vec::new() },
+        id_col: also(5).then(|| "2".to_owned()),
+        group_col: also(6).then(|| "3".to_owned()),
+        max_missing: if also(7) { 1.0 } else { 0.25 },
         ..SchemaOptions::default()
     };
     let data = Dataset::load(&path, &schema, |_, _| {});
@@ -65,6 +75,69 @@ pub fn table(desk: &Path, input: &[u8]) -> (Result<Dataset>, Result<Table>) {
     }
     data.as_ref().err().into_iter().chain(text.as_ref().err()).for_each(must_be_one_printable_sentence);
     (data, text)
+}
+
+/// A table of numbers of any magnitude, from 1e-324 to 1e308, scaled and imputed in any way, and run: what a model gets is finite
+/// and small enough to be squared, and every task ends.
+pub fn magnitudes(desk: &Path, input: &[u8]) -> Result<Vec<String>> {
+    let mut bytes = input.iter().copied();
+    let mut next = || bytes.next().unwrap_or(0);
+    let (shape, options) = (next(), next());
+    let (columns, rows) = (1 + usize::from(shape % 4), 12 + usize::from(shape / 4 % 16));
+    let mut text: String = (0..columns).map(|column| format!("x{column},")).collect();
+    text += "class\n";
+    for row in 0..rows {
+        for _ in 0..columns {
+            text += &match (next(), next()) {
+                (gap, _) if gap % 16 == 7 => ",".to_owned(),
+                (0, _) => "0,".to_owned(),
+                (digits, power) => {
+                    let sign = if digits % 2 == 0 { "" } else { "-" };
+                    format!("{sign}1.{digits}e{},", i32::from(power) * 632 / 255 - 324)
+                }
+            };
+        }
+        text += if (row + usize::from(next() % 16 == 0)) % 2 == 0 { "u\n" } else { "v\n" };
+    }
+    let path = file(desk, "magnitudes.csv", text.as_bytes());
+    let mut run = RunOptions { validate: None, ..RunOptions::default() };
+    run.schema.max_missing = 1.0;
+    run.split.splits = 2;
+    run.scale = [Scale::Standard, Scale::Minmax, Scale::None][usize::from(options % 3)];
+    run.impute = [Impute::Knn(3), Impute::Median, Impute::None][usize::from(options / 3 % 3)];
+    run.permutations = Permutations::Count(0);
+    if options & 128 != 0 {
+        run.split.calibration = Calibration::Shared;
+    }
+    let plan = Dataset::load(&path, &run.schema, |_, _| {}).and_then(|data| Plan::new(run.check()?, data));
+    let plan = Arc::new(plan.inspect_err(must_be_one_printable_sentence)?);
+    let spec = &plan.info.spec;
+    for index in 0..plan.splits.count() {
+        let split = plan.splits.split(&plan.data, index)?;
+        let made = prepare(&plan.data, &split, spec.scale, spec.impute, spec.split.seed, index);
+        let most = if spec.scale == Scale::None { 1e100 } else { 1e30 };
+        for part in [&made.train, &made.selection, &made.conformal, &made.test] {
+            assert!(part.x.iter().all(|value| value.abs() <= most), "{text}");
+        }
+    }
+    let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
+    let source = Source::engine(Live {
+        plan,
+        gate,
+        tasks,
+        followups: Vec::new(),
+        threads: 1,
+        directory: None,
+        records: None,
+    });
+    let failures = source.events().iter().filter_map(|event| match event.kind {
+        EventKind::TaskFailed { message, .. } => Some(message),
+        _ => None,
+    });
+    let failures: Vec<String> = failures.collect();
+    assert!(failures.iter().all(|message| !message.contains(char::is_control)), "{failures:?}");
+    source.close()?;
+    Ok(failures)
 }
 
 /// A groups file and a file of splits, over a good table.
@@ -110,7 +183,7 @@ pub fn journal(desk: &Path, input: &[u8]) -> Result<(History, Vec<String>)> {
     let read = || {
         let mut history = History::default();
         let Some(mut records) = Records::open(desk)? else { return Ok((history, Vec::new())) };
-        records.tell(|event| history.apply(&event))?;
+        records.replay(|event| history.apply(&event))?;
         Ok((history, records.notes()))
     };
     let read = read();
@@ -135,14 +208,23 @@ pub fn good_journal() -> &'static [u8] {
 
 fn write_good_journal(desk: &Path) -> Result<Vec<u8>> {
     let table = file(desk, "good.csv", GOOD.as_bytes());
-    let mut options = RunOptions::default();
+    let mut options =
+        RunOptions { validate: None, permutations: Permutations::Count(0), ..RunOptions::default() };
     options.split.splits = 1;
     let data = Dataset::load(&table, &options.schema, |_, _| {})?;
     let plan = Arc::new(Plan::new(options.check()?, data)?);
     let run = desk.join("run");
     let directory = Some(Arc::new(RunDirectory::claim(&run, Shard::WHOLE)?));
     let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
-    let source = Source::engine(Live { plan, gate, tasks, threads: 1, directory, records: None });
+    let source = Source::engine(Live {
+        plan,
+        gate,
+        tasks,
+        followups: Vec::new(),
+        threads: 1,
+        directory,
+        records: None,
+    });
     let failed = |event: RunEvent| matches!(event.kind, EventKind::TaskFailed { .. });
     assert!(!source.events().iter().any(failed), "no task fails");
     source.close()?;

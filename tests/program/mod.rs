@@ -13,7 +13,8 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// The program at the root of the project, without the settings of whoever runs the tests.
+/// The program at the root of the project, without the settings of whoever runs the tests. It ends with the paths, unless the command
+/// line asks for folds or permutations.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crfe-tui"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
@@ -22,6 +23,9 @@ pub fn program() -> Command {
             command.env_remove(name);
         }
     }
+    command.env("CRFE_VALIDATE", "none").env("CRFE_PERMUTATIONS", "none");
+    // Tests run few splits, which the knee is made for: the 1se rule compares splits.
+    command.env("CRFE_STOP", "knee");
     // An absolute path that cannot hold a configuration.
     command.env("HOME", "/dev/null").env("XDG_CONFIG_HOME", "/dev/null");
     command

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crfe::data::Dataset;
+use crfe::run::Permutations;
 use crfe::run::{Engine, Gate, Plan, RunEvent, RunOptions, RunSpec};
 use crfe::tui::{App, Depth, Hits, Keymap, Message, Theme, draw};
 use ndarray::Array2;
@@ -57,25 +58,39 @@ impl Run {
         Ok(Self { plan, events: receive.iter().collect() })
     }
 
+    /// A dashboard that knows neither the data nor the run, on a file of this name.
+    pub fn unread(&self, file: &str, theme: Theme) -> App {
+        App::new(file.into(), self.plan.info.spec.clone(), theme, Keymap::default())
+    }
+
     /// A dashboard that knows the data and nothing of the run.
     pub fn ready(&self, theme: Theme) -> App {
-        let spec = self.plan.info.spec.clone();
-        let mut app = App::new("data/table.csv".into(), spec, theme, Keymap::default());
+        let mut app = self.unread("data/table.csv", theme);
         app.tell(Message::Ready(self.plan.clone()));
         app
+    }
+
+    /// Tells the whole run.
+    pub fn tell_all(&self, app: &mut App) {
+        self.events.iter().for_each(|event| app.tell(Message::Event(event.clone())));
     }
 
     /// A dashboard after the run.
     pub fn watched(&self, theme: Theme) -> App {
         let mut app = self.ready(theme);
-        self.events.iter().for_each(|event| app.tell(Message::Event(event.clone())));
+        self.tell_all(&mut app);
         app
     }
 }
 
 /// So many splits, all else as usual.
 pub fn splits(count: usize) -> RunOptions {
-    let mut options = RunOptions::default();
+    let mut options = RunOptions {
+        stop: crfe::select::StopRule::Knee,
+        validate: None,
+        permutations: Permutations::Count(0),
+        ..RunOptions::default()
+    };
     options.split.splits = count;
     options
 }
@@ -83,7 +98,7 @@ pub fn splits(count: usize) -> RunOptions {
 /// What would be on the screen, and what is where.
 pub fn picture(app: &mut App, width: u16, height: u16) -> (Buffer, Hits) {
     app.refresh();
-    app.height = usize::from(height);
+    app.set_height(usize::from(height));
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let mut hits = Vec::new();
     terminal.draw(|frame| hits = draw(frame, app)).unwrap();

@@ -14,8 +14,6 @@ use rustix::process::{Pid, Signal, kill_process};
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_crfe-tui");
 /// Nothing takes so long, unless it never happens.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// What should take a moment, on a machine that has much else to do.
-const SOON: Duration = Duration::from_secs(5);
 /// Begins a frame.
 const FRAME: &[u8] = b"\x1b[?2026h";
 
@@ -37,7 +35,7 @@ pub struct Terminal {
     writer: Box<dyn Write + Send>,
     seen: Arc<(Mutex<Seen>, Condvar)>,
     closing: Arc<AtomicBool>,
-    reader: JoinHandle<()>,
+    reader: Option<JoinHandle<()>>,
 }
 
 fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
@@ -70,6 +68,9 @@ impl Terminal {
             ("XDG_CONFIG_HOME", "/dev/null"),
             ("TERM", "xterm-256color"),
             ("LANG", "C.UTF-8"),
+            ("CRFE_VALIDATE", "none"),
+            ("CRFE_PERMUTATIONS", "none"),
+            ("CRFE_STOP", "knee"),
         ];
         usual.iter().chain(environment).for_each(|(name, value)| builder.env(name, value));
         let child = pair.slave.spawn_command(builder).unwrap();
@@ -78,20 +79,7 @@ impl Terminal {
         let (master, closing) = (pair.master, Arc::new(AtomicBool::new(false)));
         let parser = vt100::Parser::new(at_least_two(rows), at_least_two(columns), 0);
         let seen = Arc::new((Mutex::new(Seen { parser, raw: Vec::new() }), Condvar::new()));
-        let mut from = master.try_clone_reader().unwrap();
-        let (to, over) = (seen.clone(), closing.clone());
-        let reader = std::thread::spawn(move || {
-            let mut bytes = [0; 16 * 1024];
-            while let Ok(count @ 1..) = from.read(&mut bytes) {
-                let mut seen = lock(&to.0);
-                seen.raw.extend_from_slice(&bytes[..count]);
-                seen.parser.process(&bytes[..count]);
-                to.1.notify_all();
-                if over.load(Ordering::SeqCst) {
-                    return;
-                }
-            }
-        });
+        let reader = Some(read_along(&*master, &seen, &closing));
         let writer = master.take_writer().unwrap();
         Self { child, master, writer, seen, closing, reader }
     }
@@ -103,6 +91,7 @@ impl Terminal {
     }
 
     /// Waits until the screen is as it should be.
+    #[track_caller]
     pub fn until(&self, what: &str, is: impl Fn(&vt100::Screen) -> bool) {
         let end = Instant::now() + DEADLINE;
         let mut seen = lock(&self.seen.0);
@@ -114,11 +103,13 @@ impl Terminal {
     }
 
     /// Waits until this is on the screen.
+    #[track_caller]
     pub fn until_text(&self, text: &str) {
         self.until(text, |screen| screen.contents().contains(text));
     }
 
     /// Waits for something that is not on the screen.
+    #[track_caller]
     fn poll(&self, what: &str, mut is: impl FnMut() -> bool) {
         let end = Instant::now() + DEADLINE;
         while !is() {
@@ -128,6 +119,7 @@ impl Terminal {
     }
 
     /// Waits until the terminal edits lines and shows what is typed.
+    #[track_caller]
     pub fn until_cooked(&self) {
         self.poll("a cooked terminal", || {
             let flags = self.master.get_termios().map(|termios| format!("{:?}", termios.local_flags));
@@ -136,23 +128,16 @@ impl Terminal {
     }
 
     /// Waits for the end: the exit code, and a terminal as it was before.
+    #[track_caller]
     pub fn ended(&mut self) -> u32 {
-        let end = Instant::now() + DEADLINE;
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            let contents = lock(&self.seen.0).parser.screen().contents();
-            assert!(Instant::now() < end, "it does not end\n{contents}");
-            std::thread::park_timeout(Duration::from_millis(20));
-        };
+        let code = self.exit_code();
         self.until("the main screen with a cursor", |screen| {
             !screen.alternate_screen()
                 && !screen.hide_cursor()
                 && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
         });
         self.until_cooked();
-        status.exit_code()
+        code
     }
 
     /// The terminal has another size.
@@ -194,7 +179,8 @@ impl Terminal {
             .sum()
     }
 
-    /// Waits until nothing has happened for a moment.
+    /// Waits until no thread of the program has run for a moment.
+    #[track_caller]
     pub fn settle(&self) {
         let mut before = (self.wake_ups(), self.traffic());
         let mut quiet = 0;
@@ -214,20 +200,74 @@ impl Terminal {
         assert_eq!(seen.raw.len(), bytes, "something was written");
     }
 
-    /// Closes the terminal under the program, which must end by itself; how long that took.
-    pub fn hang_up(mut self) -> Duration {
-        // The reader holds the terminal too: let it see that it is over.
+    /// Stops reading what the program writes, from the next key on.
+    pub fn stop_reading(&mut self) {
         self.closing.store(true, Ordering::SeqCst);
         self.press("2");
-        self.reader.join().unwrap();
-        let start = Instant::now();
-        drop((self.master, self.writer));
-        while self.child.try_wait().unwrap().is_none() {
-            assert!(start.elapsed() < SOON, "it lives on without a terminal");
-            std::thread::park_timeout(Duration::from_millis(5));
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
         }
-        start.elapsed()
     }
+
+    /// Reads again, first what was written in the meantime.
+    pub fn read_on(&mut self) {
+        self.closing.store(false, Ordering::SeqCst);
+        self.reader = Some(read_along(&*self.master, &self.seen, &self.closing));
+    }
+
+    /// Closes the terminal under the program, which must end by itself; its exit code.
+    #[track_caller]
+    pub fn hang_up(mut self) -> u32 {
+        // The reader holds the terminal too.
+        self.stop_reading();
+        let mut child = self.child;
+        drop((self.master, self.writer));
+        wait_for(&mut *child, || "it lives on without a terminal".to_owned())
+    }
+
+    /// Waits for the end, whatever the terminal looks like; the exit code.
+    #[track_caller]
+    pub fn exit_code(&mut self) -> u32 {
+        let seen = self.seen.clone();
+        wait_for(&mut *self.child, || {
+            format!("it does not end\n{}", lock(&seen.0).parser.screen().contents())
+        })
+    }
+}
+
+/// Waits for the end of a program; its exit code.
+#[track_caller]
+fn wait_for(child: &mut (dyn Child + Send + Sync), otherwise: impl Fn() -> String) -> u32 {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.exit_code();
+        }
+        assert!(Instant::now() < end, "{}", otherwise());
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+/// Reads what comes out of a terminal until it ends, or until the first bytes after `closing` is set.
+fn read_along(
+    master: &dyn MasterPty,
+    seen: &Arc<(Mutex<Seen>, Condvar)>,
+    closing: &Arc<AtomicBool>,
+) -> JoinHandle<()> {
+    let mut from = master.try_clone_reader().unwrap();
+    let (to, over) = (seen.clone(), closing.clone());
+    std::thread::spawn(move || {
+        let mut bytes = [0; 16 * 1024];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            let mut seen = lock(&to.0);
+            seen.raw.extend_from_slice(&bytes[..count]);
+            seen.parser.process(&bytes[..count]);
+            to.1.notify_all();
+            if over.load(Ordering::SeqCst) {
+                return;
+            }
+        }
+    })
 }
 
 fn size(columns: u16, rows: u16) -> PtySize {

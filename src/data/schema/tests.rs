@@ -205,6 +205,35 @@ fn a_groups_file_merges_units() {
 }
 
 #[test]
+fn names_of_rows_are_kept() {
+    let rows: String =
+        (0..30).map(|i| format!("s{i},{},{}\n", i * 7 % 11, if i % 2 == 0 { "u" } else { "v" })).collect();
+    let ids = |header: &str| load(&format!("{header}\n{rows}")).unwrap().ids.map(|ids| ids[..2].to_vec());
+    let named = Some(owned(&["s0", "s1"]));
+    assert_eq!(ids(",a,class"), named, "as pandas and R write an index");
+    assert_eq!(ids("a,class"), named, "as R writes row names");
+    assert_eq!(ids("sample,a,class"), named);
+    let options = SchemaOptions { id_col: Some("2".to_owned()), ..SchemaOptions::default() };
+    let data = load_with("a,who,class\n1,x,u\n2,y,v\n4,x,u\n3,y,v\n", &options).unwrap();
+    assert_eq!(data.ids, Some(owned(&["x", "y", "x", "y"])), "by position");
+    let numbered: String =
+        (0..30).map(|i| format!("{i},{},{}\n", i * 7 % 11, if i % 2 == 0 { "u" } else { "v" })).collect();
+    assert_eq!(load(&format!(",a,class\n{numbered}")).unwrap().ids, None, "numbers of rows are no names");
+}
+
+#[test]
+fn columns_of_similar_names_are_not_one_variable() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "t.csv", "t=1,t=2,pain,class\n1,,a,u\n2,4,b,v\n3,,c,u\n5,1,,v\n");
+    let groups = Some(write(&folder, "groups.csv", "feature,group\nt=1,both\nt=2,both\n"));
+    let options = SchemaOptions { groups, max_missing: 0.5, ..SchemaOptions::default() };
+    let data = Dataset::load(&path, &options, |_, _| ()).unwrap();
+    assert_eq!(data.columns, ["t=1", "t=2", "pain=a", "pain=b", "pain=c"]);
+    assert_eq!(data.variables, [0, 1, 2, 2, 2]);
+    assert_eq!(data.missing_cells(), 3);
+}
+
+#[test]
 fn heart_has_the_encoded_columns_of_the_reference() {
     let data = shipped("heart.csv");
     assert_eq!((data.y.len(), data.units.len()), (303, 13));

@@ -98,7 +98,7 @@ impl Reader<'_> {
         let mut stream = self.options.stream(index);
         let (selection, conformal) = match &self.data.groups {
             None => halve(self.data, calibration, &mut stream),
-            Some(groups) => grouped::deal(self.data, groups, &calibration, [0.5, 0.5], &mut stream).into(),
+            Some(groups) => grouped::deal_two(self.data, groups, &calibration, 0.5, &mut stream),
         };
         if selection.is_empty() || conformal.is_empty() {
             let what = "the calibration rows are too few to halve into selection and conformal rows";

@@ -48,14 +48,16 @@ fn attempt<const N: usize>(
     stream: &mut Stream,
 ) -> std::result::Result<[Vec<usize>; N], usize> {
     let rows: Vec<usize> = (0..data.y.len()).collect();
-    let mut parts = deal(data, groups, &rows, shares, stream);
+    let mut parts = deal(data, groups, &rows, &shares, stream);
     for _ in 0..FURTHER_ATTEMPTS {
         if absent_class(data, &parts).is_none() {
             break;
         }
-        parts = deal(data, groups, &rows, shares, stream);
+        parts = deal(data, groups, &rows, &shares, stream);
     }
-    absent_class(data, &parts).map_or(Ok(parts), Err)
+    let absent = absent_class(data, &parts);
+    let mut parts = parts.into_iter();
+    absent.map_or_else(|| Ok(std::array::from_fn(|_| parts.next().unwrap_or_default())), Err)
 }
 
 /// A class that some part lacks.
@@ -64,15 +66,27 @@ fn absent_class(data: &Dataset, parts: &[Vec<usize>]) -> Option<usize> {
     (0..data.classes.len()).find(|&class| parts.iter().any(|part| lacks(part, class)))
 }
 
-/// Deals whole groups, large ones first, each to the part where it most reduces the sum over classes of the squared
-/// relative shortfall from that part's share.
-pub(super) fn deal<const N: usize>(
+/// Deals whole groups into two parts, the first with this share of the rows.
+pub(super) fn deal_two(
     data: &Dataset,
     groups: &[usize],
     rows: &[usize],
-    shares: [f64; N],
+    first: f64,
     stream: &mut Stream,
-) -> [Vec<usize>; N] {
+) -> (Vec<usize>, Vec<usize>) {
+    let mut parts = deal(data, groups, rows, &[first, 1.0 - first], stream).into_iter();
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+}
+
+/// Deals whole groups, large ones first, each to the part where it most reduces the sum over classes of the squared
+/// relative shortfall from that part's share.
+pub(super) fn deal(
+    data: &Dataset,
+    groups: &[usize],
+    rows: &[usize],
+    shares: &[f64],
+    stream: &mut Stream,
+) -> Vec<Vec<usize>> {
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for &row in rows {
         members.entry(groups[row]).or_default().push(row);
@@ -87,16 +101,17 @@ pub(super) fn deal<const N: usize>(
     let totals = count(data, rows, classes);
     // Every part wants at least one row of every class.
     let want = |share: f64| totals.iter().map(move |total| (share * total).max(1.0));
-    let mut shortfall = shares.map(|share| want(share).map(|want| (want, want)).collect::<Vec<_>>());
-    let mut parts = [const { Vec::new() }; N];
+    let mut shortfall: Vec<Vec<(f64, f64)>> =
+        shares.iter().map(|&share| want(share).map(|want| (want, want)).collect()).collect();
+    let mut parts = vec![Vec::new(); shares.len()];
     for group in members {
         let counts = count(data, &group, classes);
         let change = |part: &[(f64, f64)]| -> f64 {
             let terms = part.iter().zip(&counts);
             terms.map(|(&(short, want), n)| ((short - n).powi(2) - short.powi(2)) / want.powi(2)).sum()
         };
-        let changes = shortfall.each_ref().map(|part| change(part));
-        let best = (0..N).min_by(|&a, &b| changes[a].total_cmp(&changes[b])).unwrap_or(0);
+        let changes: Vec<f64> = shortfall.iter().map(|part| change(part)).collect();
+        let best = (0..changes.len()).min_by(|&a, &b| changes[a].total_cmp(&changes[b])).unwrap_or(0);
         shortfall[best].iter_mut().zip(&counts).for_each(|((short, _), n)| *short -= n);
         parts[best].extend(group);
     }

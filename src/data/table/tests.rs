@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::data::source::hexadecimal;
 
 struct Fixture {
     _folder: TempDir,
@@ -57,7 +58,7 @@ fn reads_numbers_and_text() {
     assert_eq!(numbers(&table, 0), [1.0, -25.0]);
     assert_eq!(words(&table, 1), [Some("x"), Some("y")]);
     assert_eq!(numbers(&table, 2), [3.0, 0.5]);
-    assert_eq!((table.delimiter, table.lines), (',', vec![2, 3]));
+    assert_eq!((table.delimiter, table.lines), (',', [2, 3].into_iter().collect()));
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn hashes_the_raw_bytes_and_tells_progress_to_the_end() {
     assert!(said.len() >= 3 && said.is_sorted());
     assert_eq!(said.last(), Some(&(text.len() as u64, text.len() as u64)));
     let known = read("a\n1\n").unwrap().sha256;
-    assert_eq!(known, format!("{:x}", <sha2::Sha256 as sha2::Digest>::digest("a\n1\n")));
+    assert_eq!(known, hexadecimal(&<sha2::Sha256 as sha2::Digest>::digest("a\n1\n")));
 }
 
 #[test]
@@ -99,7 +100,7 @@ fn strips_the_byte_order_mark_and_reads_crlf() {
     let table = read("\u{feff}\"a\";b\r\n1;2\r\n\r\n3;4").unwrap();
     assert_eq!(
         (table.header.names, table.delimiter, table.lines),
-        (vec!["a".into(), "b".into()], ';', vec![2, 4])
+        (vec!["a".into(), "b".into()], ';', [2, 4].into_iter().collect())
     );
 }
 
@@ -107,8 +108,12 @@ fn strips_the_byte_order_mark_and_reads_crlf() {
 fn lines_are_counted_through_quotes_blank_lines_and_either_ending() {
     for end in ["\n", "\r\n"] {
         let text = ["a,b", "\"one", "two\",1", "", "  ", "y,2", "z,3"].join(end);
-        assert_eq!(read(&text).unwrap().lines, [2, 6, 7], "without a last line end");
-        assert_eq!(read(text + end).unwrap().lines, [2, 6, 7]);
+        assert_eq!(
+            read(&text).unwrap().lines.iter().collect::<Vec<_>>(),
+            [2, 6, 7],
+            "without a last line end"
+        );
+        assert_eq!(read(text + end).unwrap().lines.iter().collect::<Vec<_>>(), [2, 6, 7]);
     }
 }
 
@@ -208,7 +213,11 @@ fn refuses_ragged_rows_and_twin_names() {
         "t.csv, line 4: the line has 2 fields, but the header has 3; correct the line (a stray quote or delimiter?), or \
          set the separator with --delimiter"
     );
-    assert!(complaint(read("a,b\nr1,1,2\nr2,3,4\n")).contains("in R, write with row.names = FALSE"));
+    assert!(complaint(read("a,b\nr1,1,2\nr1,3,4\n")).contains("name every column, the first too"));
+    assert!(
+        complaint(read("a,b\nr1,1,2\n3,4\n"))
+            .starts_with("t.csv, line 3: the line has 2 fields, but the header")
+    );
     assert_eq!(
         complaint(read("a,b, a\n1,2,3\n")),
         "t.csv: columns 1 and 3 are both called 'a'; rename one of them, or number them with --dedup-names"
@@ -257,7 +266,7 @@ fn unpacks_gzip_by_its_first_bytes_and_hashes_what_is_in_the_file() {
     let packed = packer.finish().unwrap();
     let table = read(&packed).unwrap();
     assert_eq!(numbers(&table, 0), [1.0, 2.0]);
-    assert_eq!(table.sha256, format!("{:x}", <sha2::Sha256 as sha2::Digest>::digest(&packed)));
+    assert_eq!(table.sha256, hexadecimal(&<sha2::Sha256 as sha2::Digest>::digest(&packed)));
     assert_eq!(
         complaint(read(&packed[..packed.len() - 6])),
         "t.csv: the compressed file is damaged or cut off; copy or download it again"
@@ -267,7 +276,7 @@ fn unpacks_gzip_by_its_first_bytes_and_hashes_what_is_in_the_file() {
 #[test]
 fn lines_may_end_with_a_carriage_return_alone() {
     let table = read("a,b\r1,x\r\r2,y").unwrap();
-    assert_eq!((numbers(&table, 0), table.lines.as_slice()), (&[1.0, 2.0][..], &[2, 4][..]));
+    assert_eq!((numbers(&table, 0), &table.lines), (&[1.0, 2.0][..], &[2, 4].into_iter().collect()));
 }
 
 #[test]
@@ -340,8 +349,27 @@ fn a_table_is_put_on_its_side() {
 }
 
 #[test]
+fn a_header_that_lacks_one_name_leaves_out_the_row_names() {
+    let table = read("a,b\nr1,1,2\nr2,3,4\n").unwrap();
+    assert_eq!(table.header.names, ["c1", "a", "b"]);
+    assert_eq!(table.header.unnamed, [true, false, false]);
+    assert_eq!(words(&table, 0), [Some("r1"), Some("r2")]);
+    assert_eq!(numbers(&table, 2), [2.0, 4.0]);
+    assert!(table.notes[0].ends_with("the first field names the row"));
+    let options = ReadOptions { transpose: true, ..ReadOptions::default() };
+    let table = read_with("p1 p2\ng1 1 2\ng2 3 4\n".replace(' ', "\t"), &options, &[]).unwrap();
+    assert_eq!(table.header.names, ["c1", "g1", "g2"]);
+    assert_eq!(words(&table, 0), [Some("p1"), Some("p2")]);
+    assert_eq!(
+        read("a,b\n1,2,\n3,4,\n").unwrap().header.names,
+        ["a", "b"],
+        "a separator at the end of lines"
+    );
+}
+
+#[test]
 fn keeps_to_the_memory_limit() {
-    let options = ReadOptions { memory_limit: Some(1), ..ReadOptions::default() };
+    let options = ReadOptions { memory_limit: Some(13), ..ReadOptions::default() };
     let long = format!("a,b\n1,{}\n", "x".repeat(3 << 20));
     assert_eq!(
         complaint(read_with(long, &options, &[])),
@@ -351,11 +379,13 @@ fn keeps_to_the_memory_limit() {
     let wide: String = (0..5000).map(|i| format!("x{i},")).collect();
     assert_eq!(
         complaint(read_with(format!("{wide}y\n"), &options, &[])),
-        "t.csv: 5001 columns need 1 MB of memory, and 1 MB are allowed; leave columns or rows out of the file, or allow \
+        "t.csv: 5001 columns need 13 MB of memory, and 13 MB are allowed; leave columns or rows out of the file, or allow \
          more with --memory-limit"
     );
-    let tall = format!("a,b\n{}", "1,2\n".repeat(100_000));
-    assert!(complaint(read_with(tall, &options, &[])).contains("2 columns and the first "));
+    let tall = format!("a,b\n{}", "1,2\n".repeat(1_000_000));
+    assert!(complaint(read_with(tall.clone(), &options, &[])).contains("2 columns and the first "));
+    let transposed = ReadOptions { transpose: true, ..options };
+    assert!(complaint(read_with(tall, &transposed, &[])).contains("too large to transpose in 13 MB"));
 }
 
 #[test]
@@ -415,7 +445,7 @@ proptest! {
         let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         let expected: Vec<_> = rows.iter().map(|row| row.0.unwrap_or(f64::NAN)).collect();
         prop_assert_eq!(bits(numbers(&table, 0)), bits(&expected));
-        let cells = Cells { decimal: '.', missing: Vec::new(), censored: None };
+        let cells = Cells::new('.', &[], None);
         let expected = |text: &String| Some(text.trim().to_owned()).filter(|text| !cells.is_missing(text));
         let found = |column| words(&table, column).into_iter().map(|w| w.map(str::to_owned)).collect::<Vec<_>>();
         prop_assert_eq!(found(1), rows.iter().map(|row| expected(&row.1)).collect::<Vec<_>>());

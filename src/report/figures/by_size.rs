@@ -3,18 +3,21 @@
 use super::axis::Axis;
 use super::canvas::{COLOURS, FAINT, INK, LEFT, Panel, Series, Sheet, label, sheet};
 use super::{Figure, Material, height, of, panel, size_axis, thinned};
+use crate::analysis::{MethodAnswer, Metric, Pair, class_mean};
 use crate::error::Result;
-use crate::evaluate::{
-    Bootstrap, ClassMetrics, Metrics, PairedDifference, Spread, agreement_by_size, similarity_by_size,
-};
-use crate::report::answer::{MethodAnswer, at_size};
-use crate::report::pairs::Pair;
+use crate::evaluate::{Agreement, Bootstrap, ClassMetrics, PairedDifference, Spread};
 
 /// A legend has room for two rows.
 const LEGEND: i32 = 84;
 /// Free room right of a panel, without and with an axis there.
 const RIGHT: i32 = 30;
 const RIGHT_AXIS: i32 = 110;
+/// The metrics of prediction sets, and of single predictions, in the order of their curves.
+const CONFORMAL: [Metric; 5] =
+    [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Uncertainty, Metric::Mistrust];
+const SINGLE: [Metric; 3] = [Metric::Accuracy, Metric::PrecisionMacro, Metric::RecallMacro];
+/// The metrics of which two methods are compared.
+const COMPARED: [Metric; 4] = [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Accuracy];
 /// Classes that are drawn; more cannot be told apart.
 const MOST_CLASSES: usize = 8;
 
@@ -59,14 +62,18 @@ impl Panels {
 }
 
 impl Material<'_> {
-    /// Mean and sd over splits of a metric at the sizes.
-    fn metric(&self, answer: &MethodAnswer, name: &str, value: impl Fn(&Metrics) -> f64) -> Series {
+    /// Mean and sd over splits of a metric at the sizes, in units of `unit`.
+    fn metric(&self, answer: &MethodAnswer, metric: Metric, name: &str, unit: f64) -> Series {
+        let paths = self.paths(answer.method);
         let spread = |&size: &usize| {
-            let values: Vec<f64> =
-                at_size(self.history, answer.method, size).map(|step| value(&step.tally.metrics())).collect();
+            let values: Vec<f64> = paths.at_size(size).map(|step| metric.value(&step.tally) / unit).collect();
             Some((size as f64, Spread::of(&values)?))
         };
         with_sd(name, self.sizes(answer).iter().filter_map(spread))
+    }
+
+    fn metrics(&self, answer: &MethodAnswer, metrics: &[Metric]) -> Vec<Series> {
+        metrics.iter().map(|&metric| self.metric(answer, metric, metric.label(), 1.0)).collect()
     }
 
     fn title(&self, answer: &MethodAnswer) -> String {
@@ -94,14 +101,10 @@ impl Material<'_> {
 pub fn conformal(material: &Material<'_>) -> Result<Figure> {
     let classes = material.info.classes.len() as f64;
     let series = |answer: &MethodAnswer| {
-        vec![
-            material.metric(answer, "coverage", |m| m.coverage),
-            // Drawn on the right axis, which ends at m where the left one ends at 1.
-            material.metric(answer, "inefficiency (right)", |m| m.inefficiency / classes),
-            material.metric(answer, "certainty", |m| m.certainty),
-            material.metric(answer, "uncertainty", |m| m.uncertainty),
-            material.metric(answer, "mistrust", |m| m.mistrust),
-        ]
+        let mut series = material.metrics(answer, &CONFORMAL);
+        // Drawn on the right axis, which ends at m where the left one ends at 1.
+        series[1] = material.metric(answer, CONFORMAL[1], "inefficiency (right)", classes);
+        series
     };
     let panels = Panels {
         panels: material.each(series),
@@ -113,7 +116,7 @@ pub fn conformal(material: &Material<'_>) -> Result<Figure> {
     let title = "Conformal metrics by number of features";
     let svg = panels.draw(title, |n, panel, sheet| {
         panel.right_axis(sheet, &Axis::linear("mean set size", 0.0, classes));
-        if let Some((lo, hi)) = material.answer.methods[n].achieved.as_ref().and_then(|a| a.coverage_band) {
+        if let Some((lo, hi)) = material.answer.methods[n].coverage_band() {
             let (left, right) = (panel.x.lo, panel.x.hi);
             let corners = [(left, lo), (right, lo), (right, hi), (left, hi)];
             sheet.veil(corners.map(|(x, y)| panel.at(x, y)).to_vec(), FAINT);
@@ -121,9 +124,11 @@ pub fn conformal(material: &Material<'_>) -> Result<Figure> {
         panel.level(sheet, target, INK);
         material.post(n, panel, sheet);
     })?;
+    let has_band = material.answer.methods.iter().any(|method| method.coverage_band().is_some());
+    let band = if has_band { "; grey: 95 % band of the coverage of one valid split" } else { "" };
     let guarantee = if material.answer.guaranteed { "" } else { " Guarantee void." };
     let caption = format!(
-        "Mean ± sd over {}. Dashed: target coverage {target}; grey: 95 % band of the coverage of one valid split.{guarantee} \
+        "Mean ± sd over {}. Dashed: target coverage {target}{band}.{guarantee} \
          Certainty: the set is the true class alone; uncertainty: the set is all classes; mistrust: the set is empty.",
         material.splits(&material.answer.methods[0])
     );
@@ -132,13 +137,7 @@ pub fn conformal(material: &Material<'_>) -> Result<Figure> {
 
 /// Single predictions, one panel a method.
 pub fn accuracy(material: &Material<'_>) -> Result<Figure> {
-    let series = |answer: &MethodAnswer| {
-        vec![
-            material.metric(answer, "accuracy", |m| m.accuracy),
-            material.metric(answer, "precision (macro)", |m| m.precision_macro),
-            material.metric(answer, "recall (macro)", |m| m.recall_macro),
-        ]
-    };
+    let series = |answer: &MethodAnswer| material.metrics(answer, &SINGLE);
     let panels = Panels {
         panels: material.each(series),
         x: material.all_sizes(),
@@ -160,22 +159,15 @@ pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figur
     classes.truncate(MOST_CLASSES);
     classes.sort_unstable();
     let sizes = material.sizes(answer);
+    let paths = material.paths(answer.method);
     // For each size, split and class what was counted.
-    let counted: Vec<Vec<Vec<ClassMetrics>>> = sizes
-        .iter()
-        .map(|&size| {
-            at_size(material.history, answer.method, size).map(|step| step.tally.per_class()).collect()
-        })
-        .collect();
+    let counted: Vec<Vec<Vec<ClassMetrics>>> = sizes.iter().map(|&size| paths.by_class(size)).collect();
     let lines = |value: fn(&ClassMetrics) -> f64| -> Vec<Series> {
         let of_class = |&class: &usize| {
-            let spread = |(&size, splits): (&usize, &Vec<Vec<ClassMetrics>>)| {
-                // A split without test rows of a class says nothing of it.
-                let own = splits.iter().map(|of_split| &of_split[class]).filter(|class| class.n > 0);
-                Some((size as f64, Spread::of(&own.map(value).collect::<Vec<f64>>())?))
+            let point = |(&size, splits): (&usize, &Vec<Vec<ClassMetrics>>)| {
+                Some((size as f64, class_mean(splits, class, value)?))
             };
-            let points =
-                sizes.iter().zip(&counted).filter_map(spread).map(|(size, spread)| (size, spread.mean));
+            let points = sizes.iter().zip(&counted).filter_map(point);
             Series::plain(label(&info.classes[class], 28), points.collect())
         };
         classes.iter().map(of_class).collect()
@@ -217,19 +209,16 @@ pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figur
 
 /// How much splits agree, one panel a method.
 pub fn consistency(material: &Material<'_>) -> Result<Figure> {
-    let kept = material.info.kept();
     let series = |answer: &MethodAnswer| {
-        let sizes = material.sizes(answer);
-        let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
-        let agreement = agreement_by_size(&material.ranks(answer.method), &removable);
-        let line = |value: fn(&crate::evaluate::Agreement) -> Option<f64>| -> Vec<(f64, f64)> {
-            let point = |(&size, agreement)| Some((size as f64, value(agreement)?));
-            sizes.iter().zip(&agreement).filter_map(point).collect()
+        let agreement = material.paths(answer.method).agreement(&material.sizes(answer));
+        let line = |value: fn(&Agreement) -> Option<f64>| -> Vec<(f64, f64)> {
+            let point = |(size, agreement): &(usize, Agreement)| Some((*size as f64, value(agreement)?));
+            agreement.iter().filter_map(point).collect()
         };
         let mut nogueira = Series::plain("Nogueira (95 %)", line(|a| a.nogueira));
         nogueira.band = agreement
             .iter()
-            .filter_map(|a| {
+            .filter_map(|(_, a)| {
                 a.nogueira.map(|phi| (a.nogueira_lo.unwrap_or(phi), a.nogueira_hi.unwrap_or(phi)))
             })
             .collect();
@@ -260,18 +249,15 @@ pub fn consistency(material: &Material<'_>) -> Result<Figure> {
 
 /// How much two methods agree, one panel a pair.
 pub fn similarity(material: &Material<'_>) -> Result<Option<Figure>> {
-    let kept = material.info.kept();
     let mut all = Vec::new();
-    let panels: Vec<(String, Vec<Series>)> = Pair::all(material.history)
+    let panels: Vec<(String, Vec<Series>)> = Pair::all(material.history, material.info)
         .iter()
         .filter(|pair| !pair.both.is_empty())
         .map(|pair| {
             let sizes = thinned(pair.sizes(), None);
-            let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
-            let (a, b) = pair.ranks();
-            let similarity = similarity_by_size(&a, &b, &removable);
+            let similarity = pair.similarity(&sizes);
             all.extend(sizes.iter().copied());
-            let at = || sizes.iter().map(|&size| size as f64).zip(&similarity);
+            let at = || similarity.iter().map(|(size, similarity)| (*size as f64, similarity));
             let series = vec![
                 with_sd("Jaccard", at().map(|(x, s)| (x, s.jaccard))),
                 with_sd("Kuncheva", at().filter_map(|(x, s)| Some((x, s.kuncheva?)))),
@@ -294,19 +280,16 @@ pub fn similarity(material: &Material<'_>) -> Result<Option<Figure>> {
 
 /// Paired differences of the first pair of methods, one panel a metric.
 pub fn differences(material: &Material<'_>) -> Result<Option<Figure>> {
-    let pairs = Pair::all(material.history);
-    let Some((pair, share)) =
-        pairs.iter().find_map(|pair| Some((pair, pair.test_share(material.info.rows)?)))
-    else {
+    let pairs = Pair::all(material.history, material.info);
+    let Some((pair, share)) = pairs.iter().find_map(|pair| Some((pair, pair.test_share()?))) else {
         return Ok(None);
     };
     let sizes = thinned(pair.sizes(), None);
     let mut bootstrap = Bootstrap::new(material.info.spec.split.seed);
-    let shown = ["coverage", "inefficiency", "certainty", "accuracy"];
-    let mut lines: Vec<Vec<(f64, PairedDifference)>> = vec![Vec::new(); shown.len()];
+    let mut lines: Vec<Vec<(f64, PairedDifference)>> = vec![Vec::new(); COMPARED.len()];
     for &size in &sizes {
         for (metric, differences) in pair.differences(size) {
-            if let Some(at) = shown.iter().position(|name| *name == metric)
+            if let Some(at) = COMPARED.iter().position(|&own| own == metric)
                 && let Some(paired) = bootstrap.paired(&differences, share)
             {
                 lines[at].push((size as f64, paired));
@@ -315,11 +298,12 @@ pub fn differences(material: &Material<'_>) -> Result<Option<Figure>> {
     }
     let (a, b) = (pair.a, pair.b);
     let title = format!("Paired differences, {a} − {b}");
-    let svg = sheet(&title, height(0, shown.len()), |sheet| {
-        for (n, (metric, line)) in shown.iter().zip(&lines).enumerate() {
+    let svg = sheet(&title, height(0, COMPARED.len()), |sheet| {
+        for (n, (metric, line)) in COMPARED.iter().zip(&lines).enumerate() {
+            let metric = metric.label();
             let points = line.iter().map(|(x, d)| (*x, d.mean)).collect();
             let band = line.iter().map(|(_, d)| (d.lo.unwrap_or(d.mean), d.hi.unwrap_or(d.mean))).collect();
-            let series = Series { name: (*metric).to_owned(), points, band };
+            let series = Series { name: metric.to_owned(), points, band };
             let ends = series.band.iter().flat_map(|&(lo, hi)| [lo, hi]).chain([0.0]);
             let y = Axis::around("difference", ends);
             let panel = panel(n, 0, size_axis(sizes.iter()), y, RIGHT);

@@ -4,10 +4,9 @@ use plotters::style::text_anchor::HPos;
 
 use super::axis::Axis;
 use super::canvas::{COLOURS, FAINT, GRID, INK, SMALL, Sheet, TEXT, WIDTH, label, shade, sheet};
-use super::stopping::rule_name;
 use super::{Figure, Material, of};
+use crate::analysis::{MethodAnswer, RankTable};
 use crate::error::Result;
-use crate::report::answer::{MethodAnswer, sizes_by_split};
 use crate::select::StopRule;
 
 /// Features that are shown: the best.
@@ -25,16 +24,6 @@ const RIGHT: i32 = WIDTH - 30;
 const NAME: usize = 24;
 const ABOVE: i32 = 118;
 const BELOW: i32 = 92;
-
-/// The removable units by mean rank, the best first.
-fn best(material: &Material<'_>, ranks: &[Vec<Option<u32>>]) -> Vec<usize> {
-    let units = &material.info.units;
-    let mean = |unit: usize| ranks.iter().filter_map(|ranks| ranks[unit]).map(u64::from).sum::<u64>();
-    let mut order: Vec<(u64, usize)> =
-        (0..units.len()).filter(|&unit| !units[unit].kept).map(|unit| (mean(unit), unit)).collect();
-    order.sort_unstable();
-    order.into_iter().map(|(_, unit)| unit).collect()
-}
 
 fn cut(material: &Material<'_>) -> String {
     match material.info.removable() {
@@ -79,27 +68,27 @@ fn scale(sheet: &mut Sheet<'_>, from: &str, to: &str) {
 
 /// How often each feature is in the subset that each split chose.
 pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Result<Option<Figure>> {
-    let rules = match material.info.spec.stop {
-        StopRule::Knee | StopRule::None => [StopRule::Knee, StopRule::Beta],
-        StopRule::Beta => [StopRule::Beta, StopRule::Knee],
-        other => [other, StopRule::Knee],
-    };
-    let units = &material.info.units;
+    // The chosen rule, and the first of the others that needs a path alone.
+    let asked = Some(material.info.spec.stop).filter(|&stop| stop != StopRule::None);
+    let others = StopRule::of_paths().map(|entry| entry.rule).filter(|&rule| Some(rule) != asked);
+    let rules: Vec<StopRule> = asked.into_iter().chain(others).take(2).collect();
+    let paths = material.paths(answer.method);
+    let ranks = RankTable::new(&paths);
     // For each rule: on how many splits it fired, and how many of these chose each unit.
-    let counted = rules.map(|rule| {
-        let sizes = sizes_by_split(material.history, material.info, answer.method, rule);
-        let mut counts = vec![0_usize; units.len()];
-        for ((_, trace), size) in material.history.of_method(answer.method).zip(&sizes) {
-            if let Some(size) = size {
-                trace.subset(units, *size).into_iter().for_each(|unit| counts[unit] += 1);
-            }
-        }
-        (sizes.iter().flatten().count(), counts)
-    });
+    let counted: Vec<(usize, Vec<usize>)> = rules
+        .iter()
+        .map(|&rule| {
+            let sizes = paths.recorded_sizes(rule);
+            let fired = || sizes.iter().enumerate().filter_map(|(split, size)| Some((split, (*size)?)));
+            let count = |unit| fired().filter(|&(split, size)| ranks.survives(split, unit, size)).count();
+            let counts = (0..material.info.units.len()).map(count).collect();
+            (fired().count(), counts)
+        })
+        .collect();
     if counted.iter().all(|(fired, _)| *fired == 0) {
         return Ok(None);
     }
-    let mut order = best(material, &material.ranks(answer.method));
+    let mut order = ranks.means().order;
     order.retain(|&unit| counted.iter().any(|(_, counts)| counts[unit] > 0));
     order.sort_by_key(|&unit| std::cmp::Reverse(counted[0].1[unit]));
     let all = order.len();
@@ -110,7 +99,7 @@ pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Result<Optio
         let shown = || rules.iter().zip(&counted).filter(|(_, (fired, _))| *fired > 0);
         let legend: Vec<_> = shown()
             .zip(COLOURS)
-            .map(|((&rule, (fired, _)), colour)| (format!("{} ({fired} splits)", rule_name(rule)), colour))
+            .map(|((&rule, (fired, _)), colour)| (format!("{} ({fired} splits)", rule.label()), colour))
             .collect();
         sheet.legend((LEFT, 66), &legend);
         rows(sheet, material, &order);
@@ -142,8 +131,8 @@ pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Result<Optio
 
 /// In what share of the splits a feature survives to a size.
 pub fn by_size(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
-    let ranks = material.ranks(answer.method);
-    let mut order = best(material, &ranks);
+    let ranks = RankTable::new(&material.paths(answer.method));
+    let mut order = ranks.means().order;
     order.truncate(TOP);
     let (kept, largest) = (material.info.kept(), material.info.units.len());
     let smallest = kept.max(1);
@@ -154,10 +143,8 @@ pub fn by_size(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure>
         scale(sheet, "in no split", "in every split");
         rows(sheet, material, &order);
         for (row, &unit) in order.iter().enumerate() {
-            let mut own: Vec<usize> =
-                ranks.iter().filter_map(|ranks| ranks[unit]).map(|rank| rank as usize + kept).collect();
-            own.sort_unstable();
-            let level = |held: usize| (held as f64 / ranks.len() as f64 * SHADES).round();
+            let own = ranks.thresholds(unit);
+            let level = |held: usize| (held as f64 / ranks.splits().len() as f64 * SHADES).round();
             let top = ABOVE + row as i32 * ROW;
             // The share only grows with the size: one rectangle for each shade.
             let mut from = smallest;
@@ -195,8 +182,8 @@ fn cell(sheet: &mut Sheet<'_>, axis: &Axis, (from, to): (usize, usize), top: i32
 
 /// The rank of each feature in each split.
 pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
-    let ranks = material.ranks(answer.method);
-    let mut order = best(material, &ranks);
+    let ranks = RankTable::new(&material.paths(answer.method));
+    let mut order = ranks.means().order;
     order.truncate(TOP);
     let splits: Vec<usize> = material.history.of_method(answer.method).map(|(split, _)| split).collect();
     let shown = splits.len().min(MOST_SPLITS);
@@ -209,7 +196,7 @@ pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure
         let left = |column: usize| across(column as f64 / shown as f64);
         for (row, &unit) in order.iter().enumerate() {
             let top = ABOVE + row as i32 * ROW;
-            for (column, ranks) in ranks.iter().take(shown).enumerate() {
+            for (column, ranks) in ranks.splits().iter().take(shown).enumerate() {
                 let share = ranks[unit].map_or(0.0, |rank| 1.0 - f64::from(rank).ln() / lowest);
                 let share = (share * SHADES).round() / SHADES;
                 sheet.rectangle((left(column), top), (left(column + 1) - 1, top + ROW - 2), shade(share));

@@ -7,12 +7,10 @@ mod features;
 mod stopping;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use super::answer::{Answer, MethodAnswer, common_sizes};
-use super::files::write_whole;
+use crate::analysis::{Answer, History, MethodAnswer, Paths};
 use crate::error::{Error, Result};
-use crate::history::History;
+use crate::files::{Directory, unwritable};
 use crate::run::RunInfo;
 use crate::select::Method;
 use axis::Axis;
@@ -40,22 +38,21 @@ pub struct Figure {
 }
 
 /// Writes all figures into the directory `figures`, and removes those of ours that no longer apply.
-pub fn write_figures(directory: &Path, figures: &[Figure]) -> Result<()> {
-    let directory = directory.join(FIGURES);
-    std::fs::create_dir_all(&directory).map_err(|error| {
+pub fn write_figures(directory: &Directory, figures: &[Figure]) -> Result<()> {
+    let directory = directory.subdirectory(FIGURES).map_err(|error| {
         Error::output(format!("the directory cannot be made: {error}"))
-            .file(&directory)
-            .remedy("make room, or choose another directory with --out")
+            .file(directory.path().join(FIGURES))
+            .remedy("move it away or make room, or choose another directory with --out")
     })?;
     for figure in figures {
-        write_whole(&directory, &format!("{}.svg", figure.name), figure.svg.as_bytes())?;
+        directory.write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
     }
     let current: BTreeSet<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
     for name in every_name().iter().filter(|name| !current.contains(name.as_str())) {
         // It was not there, or it stays: neither harms.
-        let _ = std::fs::remove_file(directory.join(format!("{name}.svg")));
+        let _ = directory.remove(&format!("{name}.svg"));
     }
-    Ok(())
+    directory.sync().map_err(|error| unwritable(directory.path(), &error))
 }
 
 const OF_ALL: [&str; 6] =
@@ -105,14 +102,15 @@ struct Material<'a> {
     answer: &'a Answer,
 }
 
-impl Material<'_> {
+impl<'a> Material<'a> {
     /// The sizes of a method that are drawn, rising.
     fn sizes(&self, answer: &MethodAnswer) -> Vec<usize> {
-        thinned(common_sizes(self.history, answer.method), answer.chosen.size)
+        thinned(self.paths(answer.method).common_sizes(), answer.chosen.size)
     }
 
-    fn ranks(&self, method: Method) -> Vec<Vec<Option<u32>>> {
-        self.history.of_method(method).map(|(_, trace)| trace.ranks().to_vec()).collect()
+    /// The finished paths of a method.
+    fn paths(&self, method: Method) -> Paths<'a> {
+        Paths::new(self.history, self.info, method)
     }
 
     /// What is said of the lines in a caption.

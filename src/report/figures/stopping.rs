@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use super::axis::Axis;
 use super::canvas::{COLOURS, INK, LEFT, Series, sheet};
 use super::{Figure, Material, height, of, panel, size_axis};
+use crate::analysis::{MethodAnswer, Trace};
 use crate::error::Result;
 use crate::evaluate::Spread;
-use crate::history::Trace;
-use crate::report::answer::{MethodAnswer, sizes_by_split};
 use crate::select::{StopRule, gradient};
 
 const LEGEND: i32 = 60;
@@ -16,29 +15,17 @@ const RIGHT: i32 = 30;
 /// More bars than these are put together.
 const MOST_BARS: usize = 45;
 
-/// What a rule is called in a legend.
-pub fn rule_name(rule: StopRule) -> String {
-    match rule {
-        StopRule::Beta => "β rule".to_owned(),
-        StopRule::Knee => "knee".to_owned(),
-        StopRule::Size(size) => format!("fixed size {size}"),
-        other => format!("{} rule", other.name()),
-    }
-}
-
 /// How often each size was chosen, one panel a method.
 pub fn sizes(material: &Material<'_>) -> Result<Figure> {
-    let mut rules = vec![StopRule::Knee, StopRule::Beta];
-    if material.info.spec.stop == StopRule::Cv {
-        rules.push(StopRule::Cv);
-    }
+    let mut rules: Vec<StopRule> = StopRule::of_paths().map(|entry| entry.rule).collect();
+    rules.extend(Some(material.info.spec.stop).filter(|&stop| stop == StopRule::Cv));
     let chosen: Vec<Vec<Vec<Option<usize>>>> = material
         .answer
         .methods
         .iter()
         .map(|answer| {
-            let of_rule = |&rule| sizes_by_split(material.history, material.info, answer.method, rule);
-            rules.iter().map(of_rule).collect()
+            let paths = material.paths(answer.method);
+            rules.iter().map(|&rule| paths.recorded_sizes(rule)).collect()
         })
         .collect();
     let all = || chosen.iter().flatten().flatten().flatten().copied();
@@ -53,7 +40,7 @@ pub fn sizes(material: &Material<'_>) -> Result<Figure> {
     let title = "Where the rules stop";
     let svg = sheet(title, height(LEGEND, chosen.len()), |sheet| {
         let legend: Vec<_> =
-            rules.iter().zip(COLOURS).map(|(&rule, colour)| (rule_name(rule), colour)).collect();
+            rules.iter().zip(COLOURS).map(|(&rule, colour)| (rule.label(), colour)).collect();
         sheet.legend((LEFT, 8), &legend);
         for (n, (answer, by_rule)) in material.answer.methods.iter().zip(&chosen).enumerate() {
             let start = lo as f64 - 0.5;
@@ -66,7 +53,7 @@ pub fn sizes(material: &Material<'_>) -> Result<Figure> {
                 .map(|(&rule, sizes)| (rule, sizes.iter().filter(|size| size.is_none()).count(), sizes.len()))
                 .filter(|(_, silent, _)| *silent > 0)
                 .map(|(rule, silent, splits)| {
-                    format!("{}: none on {silent} of {splits} splits", rule_name(rule))
+                    format!("{}: none on {silent} of {splits} splits", rule.label())
                 })
                 .collect();
             let note = if silent.is_empty() { String::new() } else { format!("  ({})", silent.join("; ")) };
@@ -99,15 +86,14 @@ struct Slopes<'a> {
 
 impl<'a> Slopes<'a> {
     fn new(trace: &'a Trace) -> Self {
-        let means: Vec<f64> = trace.steps().iter().map(|step| step.beta_mean).collect();
-        Self { trace, first: gradient(&means) }
+        Self { trace, first: gradient(trace.beta_means()) }
     }
 }
 
 /// Mean β, its derivatives and the threshold of the rule.
 pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
-    let slopes: Vec<Slopes<'_>> =
-        material.history.of_method(answer.method).map(|(_, trace)| Slopes::new(trace)).collect();
+    let paths = material.paths(answer.method);
+    let slopes: Vec<Slopes<'_>> = paths.traces().map(Slopes::new).collect();
     let sizes = material.sizes(answer);
     let line = |name: &str, value: &dyn Fn(&Slopes<'_>, usize) -> Option<f64>| -> Series {
         let spread = |&size: &usize| {
@@ -124,19 +110,20 @@ pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
             .unzip();
         Series { name: name.to_owned(), points, band }
     };
-    let step = |slopes: &Slopes<'_>, size: usize| slopes.trace.at_size(size).cloned();
     let panels = [
-        ("mean β", vec![line("mean β", &|s, size| Some(step(s, size)?.beta_mean))]),
-        ("β′ along the removal", vec![line("β′", &|s, size| s.first.get(step(s, size)?.t).copied())]),
+        ("mean β", vec![line("mean β", &|s, size| Some(s.trace.at_size(size)?.beta_mean))]),
+        ("β′ along the removal", vec![line("β′", &|s, size| s.first.get(s.trace.at_size(size)?.t).copied())]),
         (
             "β″ and threshold",
             vec![
-                line("β″: the stopping statistic", &|s, size| Some(step(s, size)?.stop?.statistic)),
-                line("threshold −k·sd", &|s, size| Some(step(s, size)?.stop?.threshold)),
+                line("β″: the stopping statistic", &|s, size| {
+                    Some(s.trace.at_size(size)?.stop?.statistic)
+                }),
+                line("threshold −k·sd", &|s, size| Some(s.trace.at_size(size)?.stop?.threshold)),
             ],
         ),
     ];
-    let fired = sizes_by_split(material.history, material.info, answer.method, StopRule::Beta);
+    let fired = paths.recorded_sizes(StopRule::Beta);
     let title = format!("{}: mean β, its derivatives and the threshold", answer.method);
     let svg = sheet(&title, height(LEGEND, panels.len()), |sheet| {
         let legend: Vec<_> =

@@ -12,11 +12,11 @@ mod sections;
 mod table;
 
 use super::Figure;
-use super::answer::Answer;
 use super::escaped;
+use crate::analysis::{Answer, History, Paths};
 use crate::error::printable;
-use crate::history::History;
 use crate::run::RunInfo;
+use crate::select::Method;
 
 /// The page's file.
 pub const PAGE: &str = "report.html";
@@ -40,6 +40,13 @@ pub struct Material<'a> {
     pub figures: &'a [Figure],
     /// The scikit-learn script, or why there is none.
     pub script: std::result::Result<&'a str, &'a str>,
+}
+
+impl<'a> Material<'a> {
+    /// The finished paths of a method.
+    fn paths(&self, method: Method) -> Paths<'a> {
+        Paths::new(self.history, self.info, method)
+    }
 }
 
 /// Text from a file or a user: shown, never obeyed.

@@ -2,6 +2,8 @@
 
 use super::{Material, text};
 use crate::data::{Calibration, Impute, Scale};
+use crate::run::options::OPTIONS;
+use crate::run::{Permutations, RunOptions};
 use crate::select::{Method, Score, StepSize, StopRule};
 use crate::svm::{ClassWeight, SolverKind};
 
@@ -78,25 +80,24 @@ fn paragraph(material: &Material<'_>) -> String {
     } else {
         ""
     };
-    let stop = match spec.stop {
-        StopRule::Knee => "the knee of total conformity along the path".to_owned(),
-        StopRule::Beta => format!(
-            "the β-based rule of [1] (k = {}, window {} % of the features)",
-            spec.beta_rule.sigma,
-            percent(spec.beta_rule.window)
-        ),
-        StopRule::OneSe => {
-            "the smallest size within one standard error of the best mean inefficiency on test rows"
-                .to_owned()
-        }
-        StopRule::Cv => "five-fold cross-validated accuracy of RFE".to_owned(),
-        StopRule::None => "no rule".to_owned(),
-        StopRule::Size(size) => format!("a size fixed in advance, {size}"),
+    let stop = match (spec.stop, spec.stop.entry()) {
+        (_, Some(entry)) => (entry.prose)(&spec.beta_rule),
+        (StopRule::Size(size), None) => format!("a size fixed in advance, {size}"),
+        (_, None) => "no rule".to_owned(),
     };
+    let median = if spec.stop == StopRule::OneSe { "" } else { ", as the median over splits" };
+    // As many folds and permutations as there were.
+    let done = RunOptions {
+        validate: (info.folds > 0).then_some(info.folds),
+        permutations: Permutations::Count(info.permutations),
+        ..RunOptions::from(spec.clone())
+    };
+    let sentences = OPTIONS.iter().filter_map(|option| option.sentence(&done));
+    let more: String = sentences.map(|sentence| format!(" {sentence}")).collect();
     let results: Vec<String> = material.answer.methods.iter().filter_map(|method| {
         let achieved = method.achieved.as_ref()?;
         Some(format!(
-            " {} chose {} of {} features (median over splits); subsets of this size reached a coverage of {:.3}, a mean set size of {:.2} of {} classes and an accuracy of {:.3}{}.",
+            " {} chose {} of {} features; subsets of this size reached a coverage of {:.3}, a mean set size of {:.2} of {} classes and an accuracy of {:.3}{}.",
             method.method,
             method.chosen.size?,
             material.answer.features,
@@ -111,7 +112,7 @@ fn paragraph(material: &Material<'_>) -> String {
         "Features were ranked by {} on {} rows with {} features and {} classes, over {splits}. Within each split, columns were {scale} and {impute}, both fitted on \
          training rows only. Models were one-vs-rest linear support vector machines with {machine} (C = {}{weight}); {step}, after each of which all models were \
          trained again. The non-conformity weight was λ = {}; {calibration}. Inductive conformal prediction with {kind}p-values gave prediction sets at \
-         significance ε = {}.{score} The number of features was chosen by {stop}, as the median over splits. Agreement of splits was measured by Nogueira's stability [3], and methods \
+         significance ε = {}.{score}{more} The number of features was chosen by {stop}{median}. Agreement of splits was measured by Nogueira's stability [3], and methods \
          were compared on the same splits with the corrected resampled t-test [4].{} All computations were done with crfe-tui {} (input SHA-256 {}…).",
         names.join(", "),
         info.rows,

@@ -2,9 +2,10 @@
 
 use super::table::{Cell, Table};
 use super::{Material, text};
+use crate::analysis::MethodAnswer;
 use crate::data::Level;
-use crate::report::answer::MethodAnswer;
-use crate::report::command::{command_line, for_a_shell};
+use crate::report::command::shell_command;
+use crate::report::summary::{tested_headline, tested_lines};
 
 /// Features listed on a card.
 const LISTED: usize = 60;
@@ -54,14 +55,15 @@ fn card(material: &Material<'_>, answer: &MethodAnswer) -> String {
         .iter()
         .map(|rule| format!("; {}", rule.words("no rule was asked to choose", answer.splits)))
         .collect();
-    let mut table = Table::new(&["no.#", "feature", "mean rank#", "splits#"]);
+    let mut table = Table::new(&["no.#", "feature", "splits#", "mean rank#", "adjusted p#"]);
     for (i, feature) in answer.features.iter().take(LISTED).enumerate() {
         let rank = match feature.mean_rank {
             Some(rank) => Cell::Rank(rank),
             None => Cell::Text("kept".to_owned()),
         };
-        table
-            .row(None, &[Cell::Int(i + 1), Cell::Text(feature.name.clone()), rank, Cell::Int(feature.count)]);
+        let p = feature.adjusted_p.map_or_else(String::new, |p| format!("{p:.2}"));
+        let name = Cell::Text(feature.name.clone());
+        table.row(None, &[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, Cell::Text(p)]);
     }
     let list = if answer.features.is_empty() { String::new() } else { table.html() };
     let more = match answer.features.len().saturating_sub(LISTED) {
@@ -70,18 +72,28 @@ fn card(material: &Material<'_>, answer: &MethodAnswer) -> String {
             format!("<p class=\"note\">and {more} more: selected.txt and summary.json have them all.</p>\n")
         }
     };
-    let more = match answer.of_no_split() {
-        Some(why) => format!("{more}<p class=\"note\">{}</p>\n", text(&why)),
-        None => more,
-    };
     let cautions: String = answer.cautions.iter().map(|words| caution(words)).collect();
     format!(
-        "<div class=\"card\" data-method=\"{}\">\n<h3>{}</h3>\n<p class=\"big\">{headline}</p>\n<p class=\"faint\">{}{beside}</p>\n{}{cautions}{list}{more}</div>\n",
+        "<div class=\"card\" data-method=\"{}\">\n<h3>{}</h3>\n<p class=\"big\">{headline}</p>\n<p class=\"faint\">{}{beside}</p>\n{}{cautions}{list}{more}{}</div>\n",
         answer.method.name(),
         answer.method,
         &answer.chosen.words("no rule was asked to choose", answer.splits),
+        tested(material, answer),
         achieved(material, answer),
     )
+}
+
+/// What was measured on rows that the procedure never saw: first among the numbers.
+fn tested(material: &Material<'_>, answer: &MethodAnswer) -> String {
+    let lines = tested_lines(answer, &material.info.classes);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let list: String = lines
+        .iter()
+        .map(|(label, value)| format!("<dt>{}</dt><dd>{}</dd>\n", text(label), text(value)))
+        .collect();
+    format!("<p class=\"note\">{}</p>\n<dl>\n{list}</dl>\n", text(&tested_headline(answer)))
 }
 
 fn achieved(material: &Material<'_>, answer: &MethodAnswer) -> String {
@@ -90,7 +102,7 @@ fn achieved(material: &Material<'_>, answer: &MethodAnswer) -> String {
     let void = if material.answer.guaranteed { "" } else { "; guarantee void" };
     let band = match achieved.coverage_band {
         Some((lo, hi)) => format!(
-            " (target {}; 95 % band of one valid split {lo:.3} to {hi:.3}{void})",
+            " (target {}; 95 % band of one valid split {lo:.3} to {hi:.3})",
             material.answer.target_coverage
         ),
         None => format!(" (target {}{void})", material.answer.target_coverage),
@@ -100,7 +112,7 @@ fn achieved(material: &Material<'_>, answer: &MethodAnswer) -> String {
     });
     format!(
         "<dl>\n<dt>coverage</dt><dd>{:.3}{band}</dd>\n<dt>inefficiency</dt><dd>{:.3}{} of {} classes</dd>\n<dt>accuracy</dt><dd>{:.3}{}</dd>\n{stability}</dl>\n\
-         <p class=\"note\">What the splits' own subsets of this size achieved on test rows; the list below is put together from all splits and was not itself tested.</p>\n",
+         <p class=\"note\">What the splits' own subsets of this size achieved on their test rows, mean ± standard deviation over splits (splits overlap, so the mean is known better than that).</p>\n",
         achieved.coverage,
         achieved.inefficiency,
         sd(achieved.inefficiency_sd),
@@ -210,7 +222,7 @@ fn plain(value: &serde_json::Value) -> String {
 
 /// How to get this again, with this program and with another.
 pub fn reproduce(material: &Material<'_>) -> String {
-    let command = for_a_shell(&command_line(&material.info.spec, &material.info.input));
+    let command = shell_command(&material.info.spec, &material.info.input);
     let script = match material.script {
         Ok(script) => format!(
             "<p>This Python script repeats the first split with scikit-learn's LinearSVC and compares the order of removal; it is also in the \
@@ -221,7 +233,7 @@ pub fn reproduce(material: &Material<'_>) -> String {
     };
     format!(
         "<p>With the same file (its SHA-256 is above) and no configuration file or CRFE_* variables, on any number of threads:</p>\n\
-         <pre class=\"wrap\" id=\"command\">{} --out RUN</pre>\n{script}",
+         <pre class=\"wrap\" id=\"command\">{}</pre>\n{script}",
         text(&command)
     )
 }

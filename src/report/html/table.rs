@@ -1,10 +1,9 @@
 //! Tables that a click sorts; long ones are cut, and say so.
 
 use super::{Material, text};
-use crate::evaluate::{Bootstrap, Metrics, Spread, agreement_by_size};
-use crate::report::answer::{MethodAnswer, at_size, common_sizes, sizes_by_split};
+use crate::analysis::{Column, Metric, Pair, RankTable, class_mean};
+use crate::evaluate::Bootstrap;
 use crate::report::figures::thinned;
-use crate::report::pairs::Pair;
 use crate::select::{Method, StopRule};
 
 /// Rows of a table for one method.
@@ -22,17 +21,44 @@ pub enum Cell {
     Rank(f64),
 }
 
+/// The head of a column.
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    name: &'static str,
+    is_number: bool,
+}
+
+impl Head {
+    /// A column of words.
+    pub fn text(name: &'static str) -> Self {
+        Self { name, is_number: false }
+    }
+
+    /// A column of numbers.
+    pub fn number(name: &'static str) -> Self {
+        Self { name, is_number: true }
+    }
+}
+
 /// A table in the making.
 pub struct Table {
-    head: Vec<(&'static str, bool)>,
+    head: Vec<Head>,
     rows: String,
 }
 
 impl Table {
     /// A table with these columns; a name that ends in `#` is of numbers.
     pub fn new(head: &[&'static str]) -> Self {
-        let column = |name: &&'static str| (name.trim_end_matches('#'), name.ends_with('#'));
-        Self { head: head.iter().map(column).collect(), rows: String::new() }
+        let column = |name: &&'static str| match name.strip_suffix('#') {
+            Some(name) => Head::number(name),
+            None => Head::text(name),
+        };
+        Self::with(head.iter().map(column).collect())
+    }
+
+    /// A table with these columns.
+    pub fn with(head: Vec<Head>) -> Self {
+        Self { head, rows: String::new() }
     }
 
     /// Adds a row, of a method or of all.
@@ -60,8 +86,8 @@ impl Table {
         let heads: String = self
             .head
             .iter()
-            .map(|(name, number)| {
-                let class = if *number { " class=\"n\"" } else { "" };
+            .map(|Head { name, is_number }| {
+                let class = if *is_number { " class=\"n\"" } else { "" };
                 format!("<th scope=\"col\"{class}><button type=\"button\">{name}</button></th>")
             })
             .collect();
@@ -98,26 +124,19 @@ fn features(material: &Material<'_>) -> String {
         Table::new(&["method", "feature", "mean rank#", "best#", "worst#", "in splits at the chosen size#"]);
     let (info, mut cut) = (material.info, false);
     for answer in &material.answer.methods {
-        let ranks: Vec<&[Option<u32>]> =
-            material.history.of_method(answer.method).map(|(_, trace)| trace.ranks()).collect();
-        let own = |unit: usize| ranks.iter().filter_map(move |ranks| ranks[unit]).map(|rank| rank as usize);
-        let mut order: Vec<(usize, usize)> = (0..info.units.len())
-            .filter(|&unit| !info.units[unit].kept)
-            .map(|unit| (own(unit).sum(), unit))
-            .collect();
-        order.sort_unstable();
-        cut |= order.len() > MOST_ROWS;
-        for &(sum, unit) in order.iter().take(MOST_ROWS) {
-            let held =
-                answer.chosen.size.map(|size| own(unit).filter(|rank| rank + info.kept() <= size).count());
+        let ranks = RankTable::new(&material.paths(answer.method));
+        let means = ranks.means();
+        cut |= means.order.len() > MOST_ROWS;
+        for &unit in means.order.iter().take(MOST_ROWS) {
+            let held = answer.chosen.size.map(|size| ranks.count(unit, size));
             table.row(
                 Some(answer.method),
                 &[
                     Cell::Text(answer.method.to_string()),
                     Cell::Text(info.units[unit].name.clone()),
-                    Cell::Rank(sum as f64 / ranks.len() as f64),
-                    Cell::Int(own(unit).min().unwrap_or(0)),
-                    Cell::Int(own(unit).max().unwrap_or(0)),
+                    Cell::Rank(means.mean[unit].unwrap_or(0.0)),
+                    Cell::Int(ranks.of_unit(unit).min().unwrap_or(0)),
+                    Cell::Int(ranks.of_unit(unit).max().unwrap_or(0)),
                     held.map_or(Cell::Real(None), Cell::Int),
                 ],
             );
@@ -132,54 +151,32 @@ fn features(material: &Material<'_>) -> String {
 }
 
 fn metrics(material: &Material<'_>) -> String {
-    let mut table = Table::new(&[
-        "method",
-        "features#",
-        "coverage#",
-        "± sd#",
-        "inefficiency#",
-        "± sd#",
-        "certainty#",
-        "uncertainty#",
-        "mistrust#",
-        "accuracy#",
-        "± sd#",
-        "precision#",
-        "recall#",
-        "F1#",
-    ]);
+    let mut head = vec![Head::text("method"), Head::number("features")];
+    for metric in Metric::ALL {
+        match metric.column() {
+            Column::MeanAndSd(name) => head.extend([Head::number(name), Head::number("± sd")]),
+            Column::Mean(name) => head.push(Head::number(name)),
+            Column::Absent => {}
+        }
+    }
+    let mut table = Table::with(head);
     let mut cut = false;
     for answer in &material.answer.methods {
-        let all = common_sizes(material.history, answer.method);
+        let paths = material.paths(answer.method);
+        let all = paths.common_sizes();
         let visited = all.len();
         let sizes = thinned(all, answer.chosen.size);
         cut |= sizes.len() < visited;
         for &size in &sizes {
-            let metrics: Vec<Metrics> =
-                at_size(material.history, answer.method, size).map(|step| step.tally.metrics()).collect();
-            let spread =
-                |value: fn(&Metrics) -> f64| Spread::of(&metrics.iter().map(value).collect::<Vec<f64>>());
-            let mean = |value: fn(&Metrics) -> f64| Cell::Real(spread(value).map(|spread| spread.mean));
-            let sd = |value: fn(&Metrics) -> f64| Cell::Real(spread(value).and_then(|spread| spread.sd));
-            table.row(
-                Some(answer.method),
-                &[
-                    Cell::Text(answer.method.to_string()),
-                    Cell::Int(size),
-                    mean(|m| m.coverage),
-                    sd(|m| m.coverage),
-                    mean(|m| m.inefficiency),
-                    sd(|m| m.inefficiency),
-                    mean(|m| m.certainty),
-                    mean(|m| m.uncertainty),
-                    mean(|m| m.mistrust),
-                    mean(|m| m.accuracy),
-                    sd(|m| m.accuracy),
-                    mean(|m| m.precision_macro),
-                    mean(|m| m.recall_macro),
-                    mean(|m| m.f1_macro),
-                ],
-            );
+            let mut cells = vec![Cell::Text(answer.method.to_string()), Cell::Int(size)];
+            for &metric in Metric::ALL.iter().filter(|metric| metric.column() != Column::Absent) {
+                let spread = paths.spread(size, metric);
+                cells.push(Cell::Real(spread.map(|spread| spread.mean)));
+                if let Column::MeanAndSd(_) = metric.column() {
+                    cells.push(Cell::Real(spread.and_then(|spread| spread.sd)));
+                }
+            }
+            table.row(Some(answer.method), &cells);
         }
     }
     let left = if cut { " Only some sizes are shown." } else { "" };
@@ -204,12 +201,10 @@ fn classes(material: &Material<'_>) -> String {
     let info = material.info;
     for answer in &material.answer.methods {
         let Some(size) = answer.chosen.size else { continue };
-        let splits: Vec<_> =
-            at_size(material.history, answer.method, size).map(|step| step.tally.per_class()).collect();
+        let splits = material.paths(answer.method).by_class(size);
         for (class, name) in info.classes.iter().enumerate().take(MOST_ROWS) {
             let mean = |value: fn(&crate::evaluate::ClassMetrics) -> f64| {
-                let own = splits.iter().map(|classes| &classes[class]).filter(|class| class.n > 0);
-                Cell::Real(Spread::of(&own.map(value).collect::<Vec<f64>>()).map(|spread| spread.mean))
+                Cell::Real(class_mean(&splits, class, value))
             };
             table.row(
                 Some(answer.method),
@@ -235,17 +230,17 @@ fn classes(material: &Material<'_>) -> String {
 }
 
 fn stopping(material: &Material<'_>) -> String {
-    let mut table = Table::new(&["method", "split#", "knee#", "β rule#"]);
+    let rules: Vec<_> = StopRule::of_paths().collect();
+    let mut head = vec![Head::text("method"), Head::number("split")];
+    head.extend(rules.iter().map(|entry| Head::number(entry.label)));
+    let mut table = Table::with(head);
     for answer in &material.answer.methods {
-        let sizes = |rule| sizes_by_split(material.history, material.info, answer.method, rule);
-        let (knee, beta) = (sizes(StopRule::Knee), sizes(StopRule::Beta));
-        let splits = material.history.of_method(answer.method).map(|(split, _)| split);
-        for ((split, knee), beta) in splits.zip(knee).zip(beta).take(MOST_ROWS) {
-            let cell = |size: Option<usize>| size.map_or(Cell::Real(None), Cell::Int);
-            table.row(
-                Some(answer.method),
-                &[Cell::Text(answer.method.to_string()), Cell::Int(split), cell(knee), cell(beta)],
-            );
+        let paths = material.paths(answer.method);
+        let sizes: Vec<_> = rules.iter().map(|entry| paths.recorded_sizes(entry.rule)).collect();
+        for (i, (split, _)) in paths.splits().enumerate().take(MOST_ROWS) {
+            let mut cells = vec![Cell::Text(answer.method.to_string()), Cell::Int(split)];
+            cells.extend(sizes.iter().map(|sizes| sizes[i].map_or(Cell::Real(None), Cell::Int)));
+            table.row(Some(answer.method), &cells);
         }
     }
     table.folded(
@@ -258,17 +253,10 @@ fn stopping(material: &Material<'_>) -> String {
 fn agreement(material: &Material<'_>) -> String {
     let mut table =
         Table::new(&["method", "features#", "Jaccard#", "I_W#", "Kuncheva#", "Nogueira#", "from#", "to#"]);
-    let kept = material.info.kept();
-    let indices = |answer: &MethodAnswer| {
-        let sizes = thinned(common_sizes(material.history, answer.method), answer.chosen.size);
-        let ranks: Vec<_> =
-            material.history.of_method(answer.method).map(|(_, trace)| trace.ranks().to_vec()).collect();
-        let removable: Vec<usize> = sizes.iter().map(|size| size - kept).collect();
-        let agreement = agreement_by_size(&ranks, &removable);
-        sizes.into_iter().zip(agreement).collect::<Vec<_>>()
-    };
     for answer in &material.answer.methods {
-        for (size, agreement) in indices(answer) {
+        let paths = material.paths(answer.method);
+        let sizes = thinned(paths.common_sizes(), answer.chosen.size);
+        for (size, agreement) in paths.agreement(&sizes) {
             table.row(
                 Some(answer.method),
                 &[
@@ -288,13 +276,13 @@ fn agreement(material: &Material<'_>) -> String {
 }
 
 fn differences(material: &Material<'_>) -> String {
-    let pairs = Pair::all(material.history);
+    let pairs = Pair::all(material.history, material.info);
     let mut table =
         Table::new(&["methods", "features#", "metric", "mean difference#", "from#", "to#", "p (corrected)#"]);
     let mut bootstrap = Bootstrap::new(material.info.spec.split.seed);
     let mut any = false;
     for pair in &pairs {
-        let Some(share) = pair.test_share(material.info.rows) else { continue };
+        let Some(share) = pair.test_share() else { continue };
         let visited = pair.sizes();
         let mut sizes: Vec<usize> = material
             .answer
@@ -315,7 +303,7 @@ fn differences(material: &Material<'_>) -> String {
                     &[
                         Cell::Text(format!("{} − {}", pair.a, pair.b)),
                         Cell::Int(size),
-                        Cell::Text(metric.replace('_', " ")),
+                        Cell::Text(metric.key().replace('_', " ")),
                         Cell::Real(Some(paired.mean)),
                         Cell::Real(paired.lo),
                         Cell::Real(paired.hi),

@@ -8,13 +8,14 @@ use ratatui::widgets::Paragraph;
 use super::plot::{Plot, Series};
 use super::text::fit;
 use super::{Hits, panel};
+use crate::analysis::{Paths, RankTable};
 use crate::run::RunInfo;
 use crate::tui::app::App;
 use crate::tui::theme::Role;
 
 /// Draws the view.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    match app.zoom {
+    match app.zoom() {
         Some(0) => return by_size(frame, app, area, hits),
         Some(1) => return by_split(frame, app, area, hits),
         Some(_) => return agreement(frame, app, area, hits),
@@ -31,27 +32,22 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     agreement(frame, app, bottom, hits);
 }
 
-/// The ranks of the finished splits of the focused method.
-fn ranks(app: &App) -> Vec<&[Option<u32>]> {
-    app.history.of_method(app.focus.method).map(|(_, trace)| trace.ranks()).collect()
+/// The ranks of the finished splits of the focused method; none before the first.
+fn ranks<'a>(app: &'a App, info: &'a RunInfo) -> Option<RankTable<'a>> {
+    let paths = Paths::new(app.history(), info, app.focus().method);
+    (!paths.is_empty()).then(|| RankTable::new(&paths))
 }
 
 /// Features × sizes: in what share of the splits a feature survives to a size.
 fn by_size(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let inside =
-        panel(frame, app, area, 0, &format!("{}: share of splits that keep it", app.focus.method), hits);
+        panel(frame, app, area, 0, &format!("{}: share of splits that keep it", app.focus().method), hits);
     let Some(info) = app.info() else { return };
-    let ranks = ranks(app);
-    if ranks.is_empty() {
-        return nothing(frame, app, inside);
-    }
-    let (largest, kept) = (info.units.len(), info.kept());
-    let smallest = kept.max(1);
+    let Some(ranks) = ranks(app, info) else { return nothing(frame, app, inside) };
+    let (largest, smallest) = (info.units.len(), info.kept().max(1));
     let share = |unit: usize, column: usize, columns: usize| {
         let size = largest - column * (largest - smallest) / (columns - 1).max(1);
-        let held =
-            ranks.iter().filter(|ranks| ranks[unit].is_none_or(|rank| rank as usize + kept <= size)).count();
-        held as f64 / ranks.len() as f64
+        ranks.frequency(unit, size)
     };
     let caption = format!("{largest} … {smallest}; {}", legend(app));
     heatmap(frame, app, info, inside, &share, usize::MAX, &caption);
@@ -61,10 +57,8 @@ fn by_size(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 fn by_split(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let inside = panel(frame, app, area, 1, &format!("Rank by split ({}: best)", full(app)), hits);
     let Some(info) = app.info() else { return };
-    let ranks = ranks(app);
-    if ranks.is_empty() {
-        return nothing(frame, app, inside);
-    }
+    let Some(table) = ranks(app, info) else { return nothing(frame, app, inside) };
+    let ranks = table.splits();
     let removable = info.removable().max(1) as f64;
     let value = |unit: usize, column: usize, columns: usize| {
         let split = column * ranks.len() / columns;
@@ -75,24 +69,24 @@ fn by_split(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 }
 
 fn nothing(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let words = Paragraph::new("no split has finished yet").style(app.theme.style(Role::Dim));
+    let words = Paragraph::new("no split has finished yet").style(app.theme().style(Role::Dim));
     frame.render_widget(words, area);
 }
 
 /// What a full cell of a heatmap looks like.
 fn full(app: &App) -> &'static str {
-    match (app.theme.half_blocks(), app.theme.light) {
+    match (app.theme().half_blocks(), app.theme().light) {
         (true, true) => "dark",
         (true, false) => "bright",
-        (false, _) => app.theme.shade(1.0),
+        (false, _) => app.theme().shade(1.0),
     }
 }
 
 fn legend(app: &App) -> String {
-    if app.theme.half_blocks() {
-        format!("{} 0, {} all", if app.theme.light { "pale" } else { "dark" }, full(app))
+    if app.theme().half_blocks() {
+        format!("{} 0, {} all", if app.theme().light { "pale" } else { "dark" }, full(app))
     } else {
-        format!("{}0 {}half {}all", app.theme.shade(0.0), app.theme.shade(0.5), app.theme.shade(1.0))
+        format!("{}0 {}half {}all", app.theme().shade(0.0), app.theme().shade(0.5), app.theme().shade(1.0))
     }
 }
 
@@ -114,31 +108,37 @@ fn heatmap(
     // Two columns a split where there is room, so that a few splits can be seen.
     let columns = if most < columns && columns < 2 * most { most } else { columns };
     let rows = usize::from(area.height) - 1;
-    let order = &app.derived.by_mean_rank;
-    let first = app.scroll[app.view as usize].min(order.len().saturating_sub(1));
+    let order = &app.derived().by_mean_rank;
+    let first = app.scroll().min(order.len().saturating_sub(1));
     for (row, &unit) in order.iter().skip(first).take(rows).enumerate() {
         let y = area.y + row as u16;
         frame.buffer_mut().set_string(area.x, y, fit(&info.units[unit].name, name), Style::new());
         for column in 0..columns {
             let x = area.x + (name + 1 + column) as u16;
             let share = value(unit, column, columns);
-            let (symbol, style) = if app.theme.half_blocks() {
-                ("█", Style::new().fg(app.theme.heat(share)))
+            let (symbol, style) = if app.theme().half_blocks() {
+                ("█", Style::new().fg(app.theme().heat(share)))
             } else {
-                (app.theme.shade(share), app.theme.style(Role::Negative))
+                (app.theme().shade(share), app.theme().style(Role::Negative))
             };
             frame.buffer_mut().set_string(x, y, symbol, style);
         }
     }
     let y = area.y + area.height - 1;
     let caption = fit(caption, usize::from(area.width) - name - 1);
-    frame.buffer_mut().set_string(area.x + name as u16 + 1, y, caption, app.theme.style(Role::Dim));
+    frame.buffer_mut().set_string(area.x + name as u16 + 1, y, caption, app.theme().style(Role::Dim));
 }
 
 /// The indices by size, and the similarity of the methods.
 fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let size = app.size();
-    let at = app.derived.agreement.iter().find(|(other, _)| *other == size).map(|(_, agreement)| agreement);
+    let at = app
+        .derived()
+        .facts
+        .agreement
+        .iter()
+        .find(|(other, _)| *other == size)
+        .map(|(_, agreement)| agreement);
     let say = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"));
     let values = at.map_or_else(String::new, |a| {
         format!(
@@ -149,30 +149,32 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
             say(a.nogueira)
         )
     });
-    let alike = app.derived.similarity.iter().find(|(other, _)| *other == size);
-    let alike = alike.map_or_else(String::new, |(_, s)| format!("; methods alike {:.2}", s.jaccard.mean));
+    let alike = app.derived().facts.similarity.iter().find(|(other, _)| *other == size);
+    let alike = alike.map_or_else(String::new, |(_, s)| format!("; method overlap {:.2}", s.jaccard.mean));
     let inside = panel(frame, app, area, 2, &format!("Agreement at {size}{values}{alike}"), hits);
     let Some(info) = app.info() else { return };
-    if app.derived.agreement.is_empty() {
+    if app.derived().facts.agreement.is_empty() {
         return nothing(frame, app, inside);
     }
     let [plot_area, legend] = Layout::vertical([Constraint::Min(2), Constraint::Length(1)]).areas(inside);
     // Sizes fall along the list.
     let find = |size: usize| {
-        app.derived
+        app.derived()
+            .facts
             .agreement
             .binary_search_by(|(other, _)| size.cmp(other))
             .ok()
-            .map(|i| &app.derived.agreement[i].1)
+            .map(|i| &app.derived().facts.agreement[i].1)
     };
     let alike = |size: usize| {
-        app.derived
+        app.derived()
+            .facts
             .similarity
             .binary_search_by(|(other, _)| size.cmp(other))
             .ok()
-            .map(|i| app.derived.similarity[i].1.jaccard.mean)
+            .map(|i| app.derived().facts.similarity[i].1.jaccard.mean)
     };
-    let style = |role| app.theme.style(role);
+    let style = |role| app.theme().style(role);
     let series = vec![
         Series { style: style(Role::Dim), mark: "s", faint: true, value: Box::new(alike) },
         Series {
@@ -204,13 +206,13 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     };
     plot.draw(app, plot_area, frame.buffer_mut());
     // As they are drawn.
-    let line = |mark: &str| if app.theme.ascii { mark.repeat(3) } else { format!("─{mark}─") };
+    let line = |mark: &str| if app.theme().ascii { mark.repeat(3) } else { format!("─{mark}─") };
     let words = ratatui::text::Line::from(vec![
         ratatui::text::Span::styled(format!(" {} I_J, in all ", line("j")), style(Role::Good)),
         ratatui::text::Span::styled(format!(" {} I_W, in most ", line("w")), style(Role::Positive)),
         ratatui::text::Span::styled(format!(" {} Nogueira = Kuncheva ", line("n")), style(Role::Negative)),
         ratatui::text::Span::styled(
-            format!(" {} methods alike", app.theme.glyph("··", "sss")),
+            format!(" {} method overlap", app.theme().glyph("··", "sss")),
             style(Role::Dim),
         ),
     ]);

@@ -1,4 +1,4 @@
-//! Data: what did it understand of my file?
+//! Data: what was understood of my file?
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -15,7 +15,7 @@ use crate::tui::theme::Role;
 /// Draws the view.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let Some(info) = app.info() else { return };
-    match app.zoom {
+    match app.zoom() {
         Some(0) => return table(frame, app, info, area, hits),
         Some(_) => return notes(frame, app, info, area, hits),
         None => {}
@@ -32,7 +32,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 /// Lines of the longer panel, before long ones are wrapped.
 pub fn length(app: &App, info: &RunInfo) -> usize {
     let table = FACTS + info.classes.len();
-    let run = app.shards.len() + app.history.failed().len();
+    let run = app.shards().len() + app.history().failed().len();
     table.max(info.audit.notes.len() + run + info.dropped.len() + 3)
 }
 
@@ -50,7 +50,7 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
     let kept: Vec<&str> = info.units.iter().filter(|unit| unit.kept).map(|unit| unit.name.as_str()).collect();
     let mut lines = vec![
         fact(app, "file", &info.input, width),
-        fact(app, "rows", &format!("{} with a class", info.rows), width),
+        fact(app, "rows", &format!("{}", info.rows), width),
         fact(
             app,
             "features",
@@ -62,7 +62,7 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
             width,
         ),
     ];
-    if let Some(plan) = &app.plan {
+    if let Some(plan) = app.plan() {
         lines.push(fact(
             app,
             "gaps",
@@ -90,10 +90,10 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
                 fit(class, name),
                 100.0 * rows as f64 / info.rows.max(1) as f64
             )),
-            Span::styled(app.theme.glyph("▄", "#").repeat(filled), app.theme.style(Role::Negative)),
+            Span::styled(app.theme().glyph("▄", "#").repeat(filled), app.theme().style(Role::Negative)),
         ]));
     }
-    let first = app.scroll[app.view as usize].min(lines.len().saturating_sub(1));
+    let first = app.scroll().min(lines.len().saturating_sub(1));
     frame.render_widget(Paragraph::new(lines.split_off(first)), inside);
 }
 
@@ -103,23 +103,23 @@ fn fact(app: &App, name: &str, value: &str, width: usize) -> Line<'static> {
     } else {
         clean(value)
     };
-    Line::from(vec![Span::styled(fit(name, 10), app.theme.style(Role::Dim)), Span::raw(value)])
+    Line::from(vec![Span::styled(fit(name, 10), app.theme().style(Role::Dim)), Span::raw(value)])
 }
 
 fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
-    let inside = panel(frame, app, area, 1, "Notes, warnings, and what was left out", hits);
+    let inside = panel(frame, app, area, 1, "Notes, warnings and ignored columns", hits);
     let mut lines = Vec::new();
     for note in &info.audit.notes {
         let (mark, role) = if note.level == Level::Warning { ("! ", Role::Warn) } else { ("  ", Role::Text) };
         lines.push(Line::from(vec![
-            Span::styled(mark, app.theme.style(role)),
-            Span::styled(clean(&note.text), app.theme.style(role)),
+            Span::styled(mark, app.theme().style(role)),
+            Span::styled(clean(&note.text), app.theme().style(role)),
         ]));
     }
-    if let Some(directory) = &app.directory {
+    if let Some(directory) = app.directory() {
         lines.push(Line::from(clean(&format!("  the run is recorded in {}", directory.display()))));
     }
-    for shard in &app.shards {
+    for shard in app.shards() {
         let host = shard.host.as_deref().unwrap_or("unknown host");
         let stale = if shard.stale > 0 { format!(", {} stale", shard.stale) } else { String::new() };
         let text = format!(
@@ -128,23 +128,23 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
         );
         lines.push(Line::from(clean(&text)));
     }
-    for (task, why) in app.history.failed() {
+    for (task, why) in app.history().failed() {
         lines.push(Line::styled(
             clean(&format!("! {} on split {} failed: {why}", task.method, task.split + 1)),
-            app.theme.style(Role::Bad),
+            app.theme().style(Role::Bad),
         ));
     }
     if !info.dropped.is_empty() {
         lines.push(Line::from(""));
         lines.push(Line::styled(
             match info.dropped.len() {
-                1 => "1 column left out".to_owned(),
-                columns => format!("{columns} columns left out"),
+                1 => "1 column ignored".to_owned(),
+                columns => format!("{columns} columns ignored"),
             },
-            app.theme.style(Role::Accent),
+            app.theme().style(Role::Accent),
         ));
     }
-    let first = app.scroll[app.view as usize];
+    let first = app.scroll();
     // Thousands may have been left out; the rest is below the last line that can be seen.
     for dropped in info.dropped.iter().take(first + usize::from(inside.height)) {
         lines.push(Line::from(clean(&format!("  {}: {}", dropped.name, dropped.reason))));

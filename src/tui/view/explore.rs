@@ -1,4 +1,4 @@
-//! Explore: what goes now, and why?
+//! Explore: what is removed now, and why?
 //!
 //! ```text
 //! ┌ Ranking ────────────────┐┌ Goes now ─────────────────┐
@@ -14,9 +14,11 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
+use unicode_width::UnicodeWidthStr;
 
 use super::text::{clean, fit, number};
 use super::{Hits, derivatives, ranking, survival, what_if};
+use crate::analysis::Metric;
 use crate::run::Step;
 use crate::select::Method;
 use crate::tui::app::App;
@@ -24,7 +26,7 @@ use crate::tui::theme::Role;
 
 /// Draws the view.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    match app.zoom {
+    match app.zoom() {
         Some(0) => return ranking::draw(frame, app, area, hits),
         Some(1) => return derivatives::draw(frame, app, area, hits, true),
         Some(2) => return survival::draw(frame, app, area, hits),
@@ -33,10 +35,10 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     }
     if area.width < 72 {
         // A branch that was asked for is more telling than what the main path does.
-        let height = if app.branch.is_some() { area.height / 2 } else { 6 };
+        let height = if app.branch().is_some() { area.height / 2 } else { 6 };
         let [table, now] = Layout::vertical([Constraint::Min(5), Constraint::Length(height)]).areas(area);
         ranking::draw(frame, app, table, hits);
-        if app.branch.is_some() {
+        if app.branch().is_some() {
             what_if::draw(frame, app, now, hits);
         } else {
             goes_now(frame, app, now);
@@ -51,7 +53,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         Layout::vertical([Constraint::Length(6), Constraint::Length(curves), Constraint::Min(3)]).areas(side);
     goes_now(frame, app, now);
     derivatives::draw(frame, app, middle, hits, curves > 6);
-    if app.branch.is_some() {
+    if app.branch().is_some() {
         what_if::draw(frame, app, rest, hits);
     } else {
         survival::draw(frame, app, rest, hits);
@@ -60,7 +62,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 
 /// The feature that goes, why, and how close it was.
 fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let block = super::framed(app, "Goes now", area);
+    let block = super::framed(app, "Removed at this step", area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     let (Some(info), Some(step)) = (app.info(), app.step()) else {
@@ -69,39 +71,45 @@ fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     };
     let width = usize::from(inside.width);
     let name = |unit: usize| clean(&info.units[unit].name);
-    let criterion = if app.focus.method == Method::Rfe { "Σw²" } else { "β" };
     let mut lines = Vec::new();
     match step.removed.as_slice() {
-        [] => lines.push(Line::from(fit("nothing: the path ends here", width))),
+        [] => lines.push(Line::from(fit("nothing is left to remove", width))),
         [first, others @ ..] => {
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             lines.push(Line::styled(
                 fit(&format!("{}{more}", name(*first)), width),
-                app.theme.style(Role::Bad),
+                app.theme().style(Role::Bad),
             ));
-            let why = match app.focus.method {
-                Method::Crfe if width < 44 => "most non-conformity",
-                Method::Crfe => "it causes most non-conformity",
-                Method::Rfe => "it weighs least",
-                Method::Smfs => "highest on the full set",
-            };
             let value = step.criterion.map_or_else(String::new, number);
-            lines.push(Line::from(fit(&format!("{criterion} = {value}: {why}"), width)));
+            lines.push(Line::from(fit(&reason(app.focus().method, step.size, &value, width), width)));
         }
     }
     if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
-        lines.push(Line::from(fit(&format!("next: {}, {} away", name(next), number(margin)), width)));
+        lines.push(Line::from(fit(&format!("runner-up: {}, {} away", name(next), number(margin)), width)));
     }
     lines.push(status_line(app, step, width));
     frame.render_widget(Paragraph::new(lines), inside);
 }
 
+/// Why the first feature is the one to be removed.
+fn reason(method: Method, size: usize, value: &str, width: usize) -> String {
+    let (criterion, meaning) = match method {
+        Method::Crfe => ("highest β", "the models rely on it least"),
+        Method::Rfe => ("smallest Σw²", "the models weigh it least"),
+        Method::Smfs => ("highest initial β", "ranked once, with all features"),
+    };
+    let middle = format!("{criterion} of the {size} left ({value})");
+    let long = format!("{middle}: {meaning}");
+    let shorter = [long, middle].into_iter().find(|text| text.width() <= width);
+    shorter.unwrap_or_else(|| format!("{criterion} ({value})"))
+}
+
 fn status_line(app: &App, step: &Step, width: usize) -> Line<'static> {
     if !step.converged {
-        return Line::styled(fit("the solver did not converge here", width), app.theme.style(Role::Bad));
+        return Line::styled(fit("the solver did not converge here", width), app.theme().style(Role::Bad));
     }
-    let metrics = step.tally.metrics();
-    let text =
-        format!("cov {:.2}, sets {:.2}, acc {:.2}", metrics.coverage, metrics.inefficiency, metrics.accuracy);
-    Line::styled(fit(&text, width), app.theme.style(Role::Dim))
+    let value = |metric: Metric| metric.value(&step.tally);
+    let (coverage, sets) = (value(Metric::Coverage), value(Metric::Inefficiency));
+    let text = format!("cov {coverage:.2}, sets {sets:.2}, acc {:.2}", value(Metric::Accuracy));
+    Line::styled(fit(&text, width), app.theme().style(Role::Dim))
 }

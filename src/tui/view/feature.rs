@@ -1,4 +1,4 @@
-//! All about one feature: its β through the path, what each class contributes, its rank in every split, twins, distribution.
+//! All about one feature: its β along the path, what each class contributes, its rank in every split, twins, distribution.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -33,7 +33,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, scroll: u
 
 /// The key that shows more, forward while there is more.
 fn paging(app: &App, forward: bool) -> String {
-    app.keymap.key_of(if forward { Action::PageDown } else { Action::PageUp })
+    app.keymap().key_of(if forward { Action::PageDown } else { Action::PageUp })
 }
 
 /// How many lines there are to say of a feature.
@@ -54,7 +54,7 @@ fn lines(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'stat
 }
 
 fn title(app: &App, words: impl Into<String>) -> Line<'static> {
-    Line::styled(words.into(), app.theme.style(Role::Accent))
+    Line::styled(words.into(), app.theme().style(Role::Accent))
 }
 
 fn whereabouts(app: &App, info: &RunInfo, unit: usize) -> Vec<Line<'static>> {
@@ -63,18 +63,18 @@ fn whereabouts(app: &App, info: &RunInfo, unit: usize) -> Vec<Line<'static>> {
         .trace()
         .and_then(|trace| trace.removed_at(unit))
         .and_then(|step| app.trace()?.steps().get(step).map(|step| step.size));
-    let fate = match (own.kept, gone, app.trace().is_some_and(crate::history::Trace::finished)) {
+    let fate = match (own.kept, gone, app.trace().is_some_and(crate::analysis::Trace::finished)) {
         (true, _, _) => "kept in every model".to_owned(),
-        (false, Some(size), _) => format!("goes when {size} features are left"),
+        (false, Some(size), _) => format!("removed with {size} features left"),
         (false, None, true) => "survives to the end".to_owned(),
-        (false, None, false) => "has not gone yet".to_owned(),
+        (false, None, false) => "not removed yet".to_owned(),
     };
     let columns = if own.columns.len() > 1 {
         format!(", {} columns removed together", own.columns.len())
     } else {
         String::new()
     };
-    vec![Line::from(format!("{} split {}: {fate}{columns}", app.focus.method, app.focus.split + 1))]
+    vec![Line::from(format!("{} split {}: {fate}{columns}", app.focus().method, app.focus().split + 1))]
 }
 
 /// β of this feature at every step that holds it.
@@ -97,22 +97,22 @@ fn beta_path(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
                 .map(|&(_, beta)| (step.size, f64::from(beta))),
         })
         .collect();
-    let mut lines = vec![title(app, "β through the path")];
+    let mut lines = vec![title(app, "β along the path")];
     let (Some(first), Some(last)) = (values.first(), values.last()) else {
-        lines.push(Line::styled("not recorded at these sizes", app.theme.style(Role::Dim)));
+        lines.push(Line::styled("not recorded at these sizes", app.theme().style(Role::Dim)));
         return lines;
     };
     let lo = values.iter().map(|&(_, beta)| beta).fold(f64::INFINITY, f64::min);
     let hi = values.iter().map(|&(_, beta)| beta).fold(f64::NEG_INFINITY, f64::max);
     let columns = values.len().min(width.saturating_sub(4));
-    let bars = app.theme.bars();
+    let bars = app.theme().bars();
     let line: Vec<Span<'static>> = (0..columns)
         .map(|column| {
             let (_, beta) = values[column * values.len() / columns];
             let level = if hi > lo { 1 + ((beta - lo) / (hi - lo) * 7.0).round() as usize } else { 4 };
             Span::styled(
                 bars[level.min(8)],
-                app.theme.style(if beta < 0.0 { Role::Negative } else { Role::Positive }),
+                app.theme().style(if beta < 0.0 { Role::Negative } else { Role::Positive }),
             )
         })
         .collect();
@@ -126,22 +126,23 @@ fn beta_path(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
         number(lo),
         number(hi)
     );
-    lines.push(Line::styled(head(&words, width), app.theme.style(Role::Dim)));
+    lines.push(Line::styled(head(&words, width), app.theme().style(Role::Dim)));
     lines
 }
 
 /// What each class's machine contributes to β under the cursor.
 fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'static>> {
-    let mut lines = vec![title(app, format!("its β at {}, by class", plural(app.size(), "feature")))];
-    let here = app.inspected.as_ref().filter(|_| app.inspected_here());
+    let mut lines = vec![title(app, format!("β at {}, by class", plural(app.size(), "feature")))];
+    let here = app.inspected().filter(|_| app.inspected_here());
     let parts = here.and_then(|(_, _, inspection)| {
         inspection.units.binary_search(&unit).ok().map(|i| &inspection.by_class[i])
     });
     let Some(parts) = parts else {
-        let gone = app.trace().and_then(|trace| trace.removed_at(unit)).is_some_and(|step| step < app.cursor);
+        let gone =
+            app.trace().and_then(|trace| trace.removed_at(unit)).is_some_and(|step| step < app.cursor());
         lines.push(Line::styled(
-            if gone { "it has gone before" } else { "computing …" },
-            app.theme.style(Role::Dim),
+            if gone { "it was removed before" } else { "computing …" },
+            app.theme().style(Role::Dim),
         ));
         return lines;
     };
@@ -156,7 +157,7 @@ fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
                 fit(class, width.saturating_sub(bar + 16).min(32)),
                 number(part)
             )),
-            Span::styled(app.theme.glyph("▄", "#").repeat(length), app.theme.style(role)),
+            Span::styled(app.theme().glyph("▄", "#").repeat(length), app.theme().style(role)),
         ]));
     }
     lines
@@ -164,13 +165,15 @@ fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
 
 fn ranks(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
     let words: Vec<String> = app
-        .history
-        .of_method(app.focus.method)
+        .history()
+        .of_method(app.focus().method)
         .map(|(_, trace)| trace.ranks()[unit].map_or_else(|| "kept".to_owned(), |rank| rank.to_string()))
         .collect();
     let mean = app
-        .derived
-        .mean_rank
+        .derived()
+        .facts
+        .ranks
+        .mean
         .get(unit)
         .copied()
         .flatten()
@@ -181,8 +184,8 @@ fn ranks(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
 }
 
 fn portrait(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'static>> {
-    let Some(portrait) = app.portrait.as_ref().filter(|portrait| portrait.unit == unit) else {
-        return vec![Line::styled("looking at the data …", app.theme.style(Role::Dim))];
+    let Some(portrait) = app.portrait().filter(|portrait| portrait.unit == unit) else {
+        return vec![Line::styled("reading the data …", app.theme().style(Role::Dim))];
     };
     let twins: Vec<String> = portrait
         .twins
@@ -192,12 +195,12 @@ fn portrait(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
         .collect();
     let twins = if twins.is_empty() { "none".to_owned() } else { twins.join(", ") };
     let mut lines =
-        vec![title(app, "correlated twins, |r| > 0.9"), Line::from(fit(&twins, width)), Line::from("")];
+        vec![title(app, "correlated features, |r| > 0.9"), Line::from(fit(&twins, width)), Line::from("")];
     let (lo, hi) = portrait.range;
     let missing =
         if portrait.missing > 0 { format!(", {} missing", portrait.missing) } else { String::new() };
     lines.push(title(app, format!("values by class, {} to {}{missing}", number(lo), number(hi))));
-    let bars = app.theme.bars();
+    let bars = app.theme().bars();
     for (class, name) in info.classes.iter().enumerate().take(8) {
         let most = portrait.histogram[class].iter().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
         let line: String = portrait.histogram[class]
@@ -208,7 +211,7 @@ fn portrait(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
             .collect();
         lines.push(Line::from(vec![
             Span::raw(format!("  {}  ", fit(name, width.saturating_sub(46).clamp(8, 32)))),
-            Span::styled(line, app.theme.style(Role::Negative)),
+            Span::styled(line, app.theme().style(Role::Negative)),
             Span::raw(format!("  mean {}", number(portrait.means[class]))),
         ]));
     }

@@ -6,43 +6,33 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{head, tail};
-use crate::tui::app::{App, Overlay, Phase, Prompt};
+use super::text::head;
+use crate::tui::app::{App, Phase};
 use crate::tui::theme::Role;
 
 /// Draws the footer; made from the keymap.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let width = usize::from(area.width);
-    let line = match (&app.overlay, &app.status, &app.phase) {
-        (Overlay::Prompt(prompt, text), _, _) => {
-            let question = match prompt {
-                Prompt::Find => "find a feature: ",
-                Prompt::GoTo => "go to how many features? ",
-            };
-            Line::from(vec![
-                Span::styled(question, app.theme.style(Role::Accent)),
-                Span::raw(tail(text, width.saturating_sub(question.width() + 1))),
-                Span::styled(app.theme.glyph("▏", "_"), app.theme.style(Role::Cursor)),
-            ])
-        }
-        (_, Some(words), _) => Line::styled(head(words, width), app.theme.style(Role::Warn)),
-        (_, None, Phase::Failed(why)) if app.info().is_some() => {
-            Line::styled(head(why, width), app.theme.style(Role::Bad))
+    let own = app.overlay().and_then(|overlay| overlay.footer(app, width));
+    let line = own.unwrap_or_else(|| match (app.status(), app.phase()) {
+        (Some(words), _) => Line::styled(head(words, width), app.theme().style(Role::Warn)),
+        (None, Phase::Failed(why)) if app.info().is_some() => {
+            Line::styled(head(why, width), app.theme().style(Role::Bad))
         }
         _ => keys(app, width),
-    };
+    });
     frame.render_widget(Paragraph::new(line), area);
 }
 
 fn keys(app: &App, width: usize) -> Line<'static> {
     let mut spans = Vec::new();
     let mut used = 0;
-    let shown = app.keymap.bindings().iter().filter(|binding| !binding.short.is_empty());
+    let shown = app.keymap().bindings().iter().filter(|binding| !binding.short.is_empty());
     // Help and quit stay visible however narrow it is.
     let (first, last): (Vec<_>, Vec<_>) = shown.partition(|binding| !matches!(binding.name, "help" | "quit"));
     let entry = |binding: &crate::tui::keymap::Binding| {
         let key = match binding.name {
-            "earlier" => app.theme.glyph("←→", "<->").to_owned(),
+            "earlier" => app.theme().glyph("←→", "<->").to_owned(),
             "previous_split" => "[ ]".to_owned(),
             _ => binding.keys.first().map_or_else(String::new, |key| key.name()),
         };
@@ -58,8 +48,8 @@ fn keys(app: &App, width: usize) -> Line<'static> {
             continue;
         }
         used += own;
-        spans.push(Span::styled(entry.0, app.theme.style(Role::Accent)));
-        spans.push(Span::styled(format!(" {}  ", entry.1), app.theme.style(Role::Dim)));
+        spans.push(Span::styled(entry.0, app.theme().style(Role::Accent)));
+        spans.push(Span::styled(format!(" {}  ", entry.1), app.theme().style(Role::Dim)));
     }
     Line::from(spans)
 }

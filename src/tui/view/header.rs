@@ -19,7 +19,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let mut x = area.x;
     let short = area.width < 78;
     for (i, view) in View::ALL.into_iter().enumerate() {
-        let name = if short && view != app.view {
+        let name = if short && view != app.view() {
             format!(" {} ", i + 1)
         } else {
             format!(" {} {} ", i + 1, view.name())
@@ -30,26 +30,26 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
             Hit::Tab(view),
         ));
         x = x.saturating_add(width);
-        let style = if view == app.view {
-            app.theme.style(Role::Accent).add_modifier(Modifier::REVERSED)
+        let style = if view == app.view() {
+            app.theme().style(Role::Accent).add_modifier(Modifier::REVERSED)
         } else {
-            app.theme.style(Role::Dim)
+            app.theme().style(Role::Dim)
         };
         spans.push(Span::styled(name, style));
     }
-    spans.push(Span::styled(format!("  {}", app.view.question()), app.theme.style(Role::Dim)));
+    spans.push(Span::styled(format!("  {}", app.view().question()), app.theme().style(Role::Dim)));
     let (state, role) = state(app);
     let room = usize::from(area.right().saturating_sub(x)).saturating_sub(2);
-    let question = app.view.question().width();
+    let question = app.view().question().width();
     if room > question + state.width() + 2 {
         spans.push(Span::raw(" ".repeat(room - question - state.width())));
-        spans.push(Span::styled(state.clone(), app.theme.style(role)));
+        spans.push(Span::styled(state.clone(), app.theme().style(role)));
     } else {
         // The state matters more than the question.
         spans.pop();
         let gap = (usize::from(area.right().saturating_sub(x))).saturating_sub(state.width());
         spans.push(Span::raw(" ".repeat(gap)));
-        spans.push(Span::styled(state, app.theme.style(role)));
+        spans.push(Span::styled(state, app.theme().style(role)));
     }
     let lines = vec![Line::from(spans), about(app, usize::from(area.width))];
     frame.render_widget(Paragraph::new(lines), area);
@@ -58,9 +58,9 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 /// Running, paused, done.
 fn state(app: &App) -> (String, Role) {
     let total = app.info().map_or(0, |info| info.splits * info.spec.methods.len());
-    let done = app.history.finished_tasks().count();
-    let failed = app.history.failed().len();
-    let (word, role) = match (&app.phase, app.pause) {
+    let done = app.history().finished_tasks().count();
+    let failed = app.history().failed().len();
+    let (word, role) = match (app.phase(), app.pause()) {
         (Phase::Loading { .. }, _) => return ("READING".into(), Role::Accent),
         (Phase::Failed(_), _) => return ("FAILED".into(), Role::Bad),
         (Phase::Done, _) if failed > 0 => ("DONE", Role::Bad),
@@ -75,17 +75,17 @@ fn state(app: &App) -> (String, Role) {
 
 /// file, n × p, classes, method, split, step, play, coverage; on a narrow screen the first to go are the least telling.
 fn about(app: &App, width: usize) -> Line<'static> {
-    let dim = app.theme.style(Role::Dim);
-    let file = app.data.file_name().map_or_else(String::new, |name| clean(&name.to_string_lossy()));
+    let dim = app.theme().style(Role::Dim);
+    let file = app.data().file_name().map_or_else(String::new, |name| clean(&name.to_string_lossy()));
     let Some(info) = app.info() else { return Line::styled(fit(&file, width), dim) };
     // A replayed run is known by its data, not by its directory.
-    let file = if app.replay { clean(info.input.rsplit('/').next().unwrap_or_default()) } else { file };
-    let play = match (app.playing, app.live) {
-        (true, _) => format!("play {}/s", app.speed),
-        (false, true) => "live".into(),
-        (false, false) => "halted".into(),
+    let file = if app.is_replay() { clean(info.input.rsplit('/').next().unwrap_or_default()) } else { file };
+    let play = match (app.is_playing(), app.is_live()) {
+        (true, _) => format!("play {}/s", app.speed()),
+        (false, true) => "newest".into(),
+        (false, false) => "paused".into(),
     };
-    let times = app.theme.glyph("×", "x");
+    let times = app.theme().glyph("×", "x");
     let at = match app.step() {
         Some(step) => format!("step {}/{}, {} left", step.t + 1, app.path_length(), step.size),
         None => "waiting".into(),
@@ -93,18 +93,18 @@ fn about(app: &App, width: usize) -> Line<'static> {
     let target = share(1.0 - info.spec.epsilon);
     let (promise, role) =
         if info.spec.guaranteed() { ("guaranteed", Role::Good) } else { ("guarantee void", Role::Bad) };
-    let index = info.spec.methods.iter().position(|&other| other == app.focus.method).unwrap_or(0);
-    let plain = app.theme.style(Role::Text);
+    let index = info.spec.methods.iter().position(|&other| other == app.focus().method).unwrap_or(0);
+    let plain = app.theme().style(Role::Text);
     // Text, style, and how soon it goes when there is no room.
     let mut pieces = vec![
         (if file.width() > 24 { fit(&file, 24) } else { file }, plain, 4),
         (format!("{}{times}{}", info.rows, info.units.len()), dim, 3),
         (format!("{} classes", info.classes.len()), dim, 5),
-        (app.focus.method.to_string(), app.theme.series(index), 0),
-        (format!("split {}/{}", app.focus.split + 1, info.splits), plain, 1),
+        (app.focus().method.to_string(), app.theme().series(index), 0),
+        (format!("split {}/{}", app.focus().split + 1, info.splits), plain, 1),
         (at, plain, 0),
         (play, dim, 2),
-        (format!("coverage {target} {promise}"), app.theme.style(role), 0),
+        (format!("coverage {target} {promise}"), app.theme().style(role), 0),
     ];
     let used =
         |pieces: &[(String, Style, u8)]| pieces.iter().map(|(text, _, _)| text.width() + 2).sum::<usize>();

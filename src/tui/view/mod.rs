@@ -15,12 +15,11 @@ mod feature;
 mod footer;
 mod header;
 mod metrics;
-mod overlay;
 mod plot;
 mod ranking;
 mod stopping;
 mod survival;
-mod text;
+pub(super) mod text;
 mod timeline;
 mod what_if;
 
@@ -30,9 +29,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
 use super::action::View;
-use super::app::{App, Overlay, Phase};
-use super::keymap::Keymap;
+use super::app::{App, Phase};
 use super::theme::Role;
+use crate::analysis::Metric;
 use crate::run::RunInfo;
 
 /// Lines around a view: two above, two below.
@@ -58,26 +57,24 @@ pub enum Hit {
 pub type Hits = Vec<(Rect, Hit)>;
 
 /// The panels of a view that can be enlarged.
-pub fn panels(view: View) -> &'static [&'static str] {
+pub fn panels(view: View) -> Vec<&'static str> {
     match view {
-        View::Explore => &["Ranking", "Mean β", "Survival", "What if"],
-        View::Metrics => {
-            &["coverage", "inefficiency", "certainty", "uncertainty", "mistrust", "accuracy", "macro F1"]
-        }
-        View::Consistency => &["Selection frequency", "Rank by split", "Agreement"],
-        View::Stopping => &["Where each rule stops", "Sizes", "Chosen features"],
-        View::Data => &["Table", "Notes"],
+        View::Explore => vec!["Ranking", "Mean β", "Survival", "What if"],
+        View::Metrics => Metric::panels().map(Metric::label).collect(),
+        View::Consistency => vec!["Selection frequency", "Rank by split", "Agreement"],
+        View::Stopping => vec!["Where each rule stops", "Sizes", "Chosen features"],
+        View::Data => vec!["Table", "Notes"],
     }
-}
-
-/// Lines of the help.
-pub fn help_length(keymap: &Keymap) -> usize {
-    overlay::help_length(keymap)
 }
 
 /// Lines of all about a feature.
 pub fn feature_length(app: &App, unit: usize) -> usize {
     feature::length(app, unit)
+}
+
+/// Draws all about a feature.
+pub fn draw_feature(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, scroll: usize) {
+    feature::draw(frame, app, area, unit, scroll);
 }
 
 /// Lines of the longer panel of the data view, at least.
@@ -88,7 +85,7 @@ pub fn data_length(app: &App, info: &RunInfo) -> usize {
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, app: &App) -> Hits {
     let hits = draw_all(frame, app);
-    if app.theme.ascii {
+    if app.theme().ascii {
         // Also letters such as β, and names from the file.
         let cells = frame.buffer_mut().content.iter_mut();
         cells.filter(|cell| !cell.symbol().is_ascii()).for_each(|cell| {
@@ -141,11 +138,11 @@ fn draw_all(frame: &mut Frame<'_>, app: &App) -> Hits {
     ])
     .areas(area);
     header::draw(frame, app, top, &mut hits);
-    match &app.phase {
+    match app.phase() {
         Phase::Loading { bytes, of } => loading(frame, app, body, *bytes, *of),
         Phase::Failed(why) if app.info().is_none() => failed(frame, app, body, why),
         _ if app.info().is_none() => loading(frame, app, body, 0, 0),
-        _ => match app.view {
+        _ => match app.view() {
             View::Explore => explore::draw(frame, app, body, &mut hits),
             View::Metrics => metrics::draw(frame, app, body, &mut hits),
             View::Consistency => consistency::draw(frame, app, body, &mut hits),
@@ -155,10 +152,8 @@ fn draw_all(frame: &mut Frame<'_>, app: &App) -> Hits {
     }
     timeline::draw(frame, app, line, &mut hits);
     footer::draw(frame, app, bottom);
-    match &app.overlay {
-        Overlay::None | Overlay::Prompt(..) => {}
-        Overlay::Feature(unit, scroll) => feature::draw(frame, app, body, *unit, *scroll),
-        _ => overlay::draw(frame, app, body),
+    if let Some(overlay) = app.overlay() {
+        overlay.draw(frame, app, body);
     }
     hits
 }
@@ -175,9 +170,9 @@ fn panel(frame: &mut Frame<'_>, app: &App, area: Rect, index: usize, title: &str
 }
 
 /// A block in the house style, its title cut to the width of its place.
-fn framed<'a>(app: &App, title: &str, area: Rect) -> Block<'a> {
+pub(super) fn framed<'a>(app: &App, title: &str, area: Rect) -> Block<'a> {
     let title = text::head(title, usize::from(area.width).saturating_sub(4));
-    let borders = if app.theme.ascii {
+    let borders = if app.theme().ascii {
         ratatui::symbols::border::Set {
             top_left: "+",
             top_right: "+",
@@ -194,20 +189,20 @@ fn framed<'a>(app: &App, title: &str, area: Rect) -> Block<'a> {
     Block::new()
         .borders(Borders::ALL)
         .border_set(borders)
-        .border_style(app.theme.style(Role::Dim))
-        .title(Span::styled(format!(" {title} "), app.theme.style(Role::Accent)))
+        .border_style(app.theme().style(Role::Dim))
+        .title(Span::styled(format!(" {title} "), app.theme().style(Role::Accent)))
 }
 
 fn loading(frame: &mut Frame<'_>, app: &App, area: Rect, bytes: u64, of: u64) {
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let mut lines =
-        vec![Line::from(""), Line::from(format!("  Reading {}", text::clean(&app.data.to_string_lossy())))];
+        vec![Line::from(""), Line::from(format!("  Reading {}", text::clean(&app.data().to_string_lossy())))];
     let width = usize::from(area.width.saturating_sub(4)).min(60);
     if let Some(full) = (width as u64 * bytes.min(of)).checked_div(of) {
         let full = full as usize;
         let bar: String =
-            app.theme.glyph("█", "#").repeat(full) + &app.theme.glyph("░", ".").repeat(width - full);
-        lines.push(Line::styled(format!("  {bar}"), app.theme.style(Role::Accent)));
+            app.theme().glyph("█", "#").repeat(full) + &app.theme().glyph("░", ".").repeat(width - full);
+        lines.push(Line::styled(format!("  {bar}"), app.theme().style(Role::Accent)));
         lines.push(Line::from(format!("  {:.1} of {:.1} MB", megabytes(bytes), megabytes(of))));
     }
     frame.render_widget(Paragraph::new(lines), area);
@@ -216,14 +211,14 @@ fn loading(frame: &mut Frame<'_>, app: &App, area: Rect, bytes: u64, of: u64) {
 fn failed(frame: &mut Frame<'_>, app: &App, area: Rect, why: &str) {
     let lines = vec![
         Line::from(""),
-        Line::styled("This file could not be used.", app.theme.style(Role::Bad)),
+        Line::styled("This file could not be used.", app.theme().style(Role::Bad)),
         Line::from(""),
         Line::from(text::clean(why)),
         Line::from(""),
         Line::from(format!(
-            "{} changes the settings, {} quits.",
-            app.keymap.key_of(super::action::Action::Options),
-            app.keymap.key_of(super::action::Action::Quit)
+            "Press {} to change the settings, {} to quit.",
+            app.keymap().key_of(super::action::Action::Options),
+            app.keymap().key_of(super::action::Action::Quit)
         )),
     ];
     frame.render_widget(

@@ -54,7 +54,7 @@ impl Plot<'_> {
         let inside = Rect { x: area.x + LABELS, width: area.width - LABELS, height: area.height - 1, ..area };
         let columns = usize::from(inside.width) * 2;
         let Some((lo, hi)) = self.limits.or_else(|| self.range(columns)) else {
-            buffer.set_string(inside.x, inside.y, "nothing yet", app.theme.style(Role::Dim));
+            buffer.set_string(inside.x, inside.y, "nothing yet", app.theme().style(Role::Dim));
             return;
         };
         // A flat curve at zero lies on the ground; any other runs through the middle.
@@ -70,7 +70,7 @@ impl Plot<'_> {
             let row = row_of(value);
             (0..columns).step_by(3).for_each(|column| dots.set(column, row, (style, ".")));
         }
-        let cursor = (app.theme.style(Role::Cursor), ".");
+        let cursor = (app.theme().style(Role::Cursor), ".");
         if let Some(column) = self.cursor.and_then(|size| self.column_of(size, columns)) {
             (0..rows).step_by(2).for_each(|row| dots.set(column, row as f64, cursor));
         }
@@ -88,8 +88,8 @@ impl Plot<'_> {
                 previous = row;
             }
         }
-        dots.paint(app.theme.ascii, buffer);
-        if !app.theme.ascii {
+        dots.paint(app.theme().ascii, buffer);
+        if !app.theme().ascii {
             self.mark(inside, row_of, buffer);
         }
         self.label(app, area, lo, hi, buffer);
@@ -116,7 +116,7 @@ impl Plot<'_> {
     }
 
     fn label(&self, app: &App, area: Rect, lo: f64, hi: f64, buffer: &mut Buffer) {
-        let dim = app.theme.style(Role::Dim);
+        let dim = app.theme().style(Role::Dim);
         let width = usize::from(LABELS) - 1;
         let bottom = area.y + area.height - 2;
         buffer.set_string(area.x, area.y, format!("{:>width$}", number(hi)), dim);

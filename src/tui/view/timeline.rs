@@ -23,23 +23,23 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     // A finished path fills the line; a growing one as much of it as it has come.
     let span = app.path_length().max(steps);
     let column = |step: usize| step * (width - 1) / (span - 1).max(1);
-    let mut spans = vec![Span::styled(left.clone(), app.theme.style(Role::Dim))];
+    let mut spans = vec![Span::styled(left.clone(), app.theme().style(Role::Dim))];
     let reached = column(steps - 1);
-    let at = column(app.cursor);
+    let at = column(app.cursor());
     for x in 0..width {
         let (glyph, role) = if x == at {
-            (app.theme.glyph("◆", "@"), Role::Cursor)
+            (app.theme().glyph("◆", "@"), Role::Cursor)
         } else if x <= reached {
-            (app.theme.glyph("━", "="), if x < at { Role::Negative } else { Role::Dim })
+            (app.theme().glyph("━", "="), if x < at { Role::Negative } else { Role::Dim })
         } else {
-            (app.theme.glyph("┄", "."), Role::Dim)
+            (app.theme().glyph("┄", "."), Role::Dim)
         };
         let step = x * (span - 1) / (width - 1).max(1);
         if x <= reached {
             hits.push((Rect { x: area.x + (left.len() + x) as u16, width: 1, ..area }, Hit::Step(step)));
         }
-        spans.push(Span::styled(glyph, app.theme.style(role)));
+        spans.push(Span::styled(glyph, app.theme().style(role)));
     }
-    spans.push(Span::styled(right, app.theme.style(Role::Dim)));
+    spans.push(Span::styled(right, app.theme().style(Role::Dim)));
     frame.render_widget(Paragraph::new(Line::from(spans)), area);
 }

@@ -1,0 +1,181 @@
+//! What is asked of a run, by a table, a figure, a page or a panel, is computed here, once. Events in, facts out; knows no files and
+//! no screen.
+
+mod agreement;
+mod answer;
+mod cache;
+mod cautions;
+mod coverage;
+mod curves;
+mod pairs;
+mod paths;
+mod ranks;
+mod rules;
+mod sizes;
+mod tested;
+#[cfg(test)]
+mod tests;
+
+pub use crate::evaluate::{Column, Metric};
+pub use crate::run::Trace;
+pub use answer::{Achieved, Answer, ChosenFeature, MethodAnswer};
+pub use cache::{Cached, ChosenUnit, Facts, SplitSizes, Stops};
+pub use coverage::{class_bands, coverage_band};
+pub use curves::{Curve, class_mean};
+pub use pairs::Pair;
+pub use paths::Paths;
+pub use ranks::{MeanRanks, RankTable};
+pub use rules::{RuleSize, known_rules};
+pub use tested::{ByChance, Tested};
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::run::{EventKind, Followup, Outcome, RunEvent, RunInfo, RunOptions, TaskId};
+use crate::select::{BetaRule, Method};
+
+/// All tasks of a run, as far as they have come.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    info: Option<Arc<RunInfo>>,
+    tasks: BTreeMap<TaskId, Trace>,
+    failed: BTreeMap<TaskId, String>,
+    finished: bool,
+    followups: BTreeMap<Followup, Arc<Outcome>>,
+    failed_followups: BTreeMap<Followup, String>,
+    curves: BTreeMap<Method, Curve>,
+}
+
+impl History {
+    /// Takes note of an event.
+    pub fn apply(&mut self, event: &RunEvent) {
+        match (&event.kind, event.task) {
+            (EventKind::RunStarted(info), _) => self.info = Some(info.clone()),
+            (EventKind::RunFinished, _) => self.finished = true,
+            (EventKind::TaskStarted(parts), Some(task)) => {
+                self.failed.remove(&task);
+                let units = self.info.as_ref().map_or(0, |info| info.units.len());
+                if self.tasks.insert(task, Trace::new(parts.clone(), units)).is_some() {
+                    self.redraw_curve(task.method);
+                }
+            }
+            (EventKind::Step(step), Some(task)) => {
+                if let Some(trace) = self.tasks.get_mut(&task) {
+                    trace.push(step.clone());
+                    self.curves.entry(task.method).or_default().add(step);
+                }
+            }
+            (EventKind::TaskFinished { reason, rest, cv_size }, Some(task)) => {
+                if let Some(trace) = self.tasks.get_mut(&task) {
+                    trace.finish(*reason, rest.clone(), *cv_size);
+                }
+            }
+            (EventKind::Followed(followup, outcome), _) => {
+                self.failed_followups.remove(followup);
+                self.followups.insert(*followup, outcome.clone());
+            }
+            (EventKind::FollowupFailed(followup, message), _) => {
+                self.failed_followups.insert(*followup, message.clone());
+            }
+            (EventKind::TaskFailed { message }, Some(task)) => {
+                if self.tasks.remove(&task).is_some() {
+                    self.redraw_curve(task.method);
+                }
+                self.failed.insert(task, message.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// The same run as another β rule would have told it. A path that the rule itself ended (`--early`) has only its own.
+    pub fn under(&self, rule: BetaRule) -> Result<Self> {
+        let mut other = self.clone();
+        let Some(info) = self.info.as_deref().filter(|info| info.spec.beta_rule != rule && !info.spec.early)
+        else {
+            return Ok(other);
+        };
+        let options = RunOptions { beta_rule: rule, ..info.spec.clone().into() };
+        other.info = Some(Arc::new(RunInfo { spec: options.check()?, ..info.clone() }));
+        other.tasks.values_mut().for_each(|trace| trace.test_again(&rule, info.units.len()));
+        Ok(other)
+    }
+
+    /// A task was begun again or given up: its steps no longer count.
+    fn redraw_curve(&mut self, method: Method) {
+        let mut curve = Curve::default();
+        let traces = self.tasks.iter().filter(|(task, _)| task.method == method).map(|(_, trace)| trace);
+        traces.flat_map(|trace| trace.steps()).for_each(|step| curve.add(step));
+        self.curves.insert(method, curve);
+    }
+
+    /// The metrics of a method by size, over the splits so far.
+    pub fn curve(&self, method: Method) -> Option<&Curve> {
+        self.curves.get(&method)
+    }
+
+    /// What is known of the run, once it has started.
+    pub fn info(&self) -> Option<&Arc<RunInfo>> {
+        self.info.as_ref()
+    }
+
+    /// A task's trace, finished or not.
+    pub fn trace(&self, task: TaskId) -> Option<&Trace> {
+        self.tasks.get(&task)
+    }
+
+    /// All tasks that have begun, sorted by method and split.
+    pub fn tasks(&self) -> impl Iterator<Item = (TaskId, &Trace)> {
+        self.tasks.iter().map(|(&task, trace)| (task, trace))
+    }
+
+    /// The finished tasks, sorted by method and split.
+    pub fn finished_tasks(&self) -> impl Iterator<Item = (TaskId, &Trace)> {
+        self.tasks.iter().filter(|(_, trace)| trace.finished()).map(|(&task, trace)| (task, trace))
+    }
+
+    /// The finished traces of a method, by split.
+    pub fn of_method(&self, method: Method) -> impl Iterator<Item = (usize, &Trace)> {
+        self.finished_tasks()
+            .filter(move |(task, _)| task.method == method)
+            .map(|(task, trace)| (task.split, trace))
+    }
+
+    /// The methods that have a finished task.
+    pub fn methods(&self) -> Vec<Method> {
+        let mut methods: Vec<Method> = self.finished_tasks().map(|(task, _)| task.method).collect();
+        methods.dedup();
+        methods
+    }
+
+    /// The folds and permutations that have ended, sorted by kind, method and number.
+    pub fn followups(&self) -> impl Iterator<Item = (Followup, &Outcome)> {
+        self.followups.iter().map(|(&followup, outcome)| (followup, &**outcome))
+    }
+
+    /// How many folds and how many permutations have ended, of all methods.
+    pub fn followups_by_kind(&self) -> (usize, usize) {
+        let folds = self.followups.keys().filter(|followup| matches!(followup, Followup::Fold(..))).count();
+        (folds, self.followups.len() - folds)
+    }
+
+    /// How a fold or a permutation ended, if it has.
+    pub fn followup(&self, followup: Followup) -> Option<&Outcome> {
+        self.followups.get(&followup).map(|outcome| &**outcome)
+    }
+
+    /// The folds and permutations that could not be finished, and why.
+    pub fn failed_followups(&self) -> &BTreeMap<Followup, String> {
+        &self.failed_followups
+    }
+
+    /// The tasks that could not be finished, and why.
+    pub fn failed(&self) -> &BTreeMap<TaskId, String> {
+        &self.failed
+    }
+
+    /// Whether all tasks have ended.
+    pub fn complete(&self) -> bool {
+        self.finished
+    }
+}

@@ -1,0 +1,63 @@
+//! Two methods side by side on the splits that both have finished.
+
+use super::{History, Metric, Trace};
+use crate::evaluate::common_sizes;
+use crate::run::RunInfo;
+use crate::select::Method;
+
+/// Two methods, and their traces on the splits that both have finished.
+pub struct Pair<'a> {
+    /// What was run.
+    pub info: &'a RunInfo,
+    /// The first.
+    pub a: Method,
+    /// The second.
+    pub b: Method,
+    /// Their traces, split by split.
+    pub both: Vec<(&'a Trace, &'a Trace)>,
+}
+
+impl<'a> Pair<'a> {
+    /// Each pair of methods.
+    pub fn all(history: &'a History, info: &'a RunInfo) -> Vec<Self> {
+        let methods = history.methods();
+        let mut pairs = Vec::new();
+        for (i, &a) in methods.iter().enumerate() {
+            for &b in &methods[i + 1..] {
+                let second: std::collections::BTreeMap<usize, &Trace> = history.of_method(b).collect();
+                let both: Vec<_> = history
+                    .of_method(a)
+                    .filter_map(|(split, trace)| second.get(&split).map(|&other| (trace, other)))
+                    .collect();
+                pairs.push(Pair { info, a, b, both });
+            }
+        }
+        pairs
+    }
+
+    /// The sizes that all traces have visited, falling.
+    pub fn sizes(&self) -> Vec<usize> {
+        let all: Vec<&Trace> = self.both.iter().flat_map(|&(a, b)| [a, b]).collect();
+        common_sizes(&all)
+    }
+
+    /// For every metric the differences a − b at a size, one a split.
+    pub fn differences(&self, size: usize) -> Vec<(Metric, Vec<f64>)> {
+        let tallies: Vec<_> = self
+            .both
+            .iter()
+            .filter_map(|(a, b)| Some((&a.at_size(size)?.tally, &b.at_size(size)?.tally)))
+            .collect();
+        let of = |&metric: &Metric| {
+            (metric, tallies.iter().map(|(a, b)| metric.value(a) - metric.value(b)).collect())
+        };
+        Metric::ALL.iter().map(of).collect()
+    }
+
+    /// n_test/(n − n_test), as the corrected t wants it.
+    pub fn test_share(&self) -> Option<f64> {
+        let (first, _) = self.both.first()?;
+        let test = first.parts().test.iter().sum::<usize>() as f64;
+        Some(test / (self.info.rows as f64 - test))
+    }
+}

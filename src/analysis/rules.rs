@@ -1,0 +1,171 @@
+//! Where the stopping rules stop: every rule of the list on every path, with any k and ψ of the β rule.
+
+use serde::Serialize;
+
+use super::{Paths, Trace};
+use crate::evaluate::{Kept, Procedure, Spread, median_size};
+use crate::run::RunInfo;
+use crate::select::{BetaRule, Chooses, RULES, StopRule};
+
+/// The sizes a rule gives over the splits.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RuleSize {
+    /// The rule.
+    #[serde(skip)]
+    pub stop: StopRule,
+    /// Its name.
+    pub rule: String,
+    /// The median over the splits on which it fired.
+    pub size: Option<usize>,
+    /// The smallest.
+    pub smallest: Option<usize>,
+    /// The largest.
+    pub largest: Option<usize>,
+    /// Standard deviation.
+    pub sd: Option<f64>,
+    /// On how many splits it fired.
+    pub fired: usize,
+}
+
+impl RuleSize {
+    /// Of the sizes that a rule gives split by split; the median is one of the visited sizes.
+    pub fn new(rule: StopRule, sizes: &[Option<usize>], visited: &[usize]) -> Self {
+        let mut fired: Vec<usize> = sizes.iter().flatten().copied().collect();
+        fired.sort_unstable();
+        let values: Vec<f64> = fired.iter().map(|&size| size as f64).collect();
+        Self {
+            stop: rule,
+            rule: rule.name(),
+            size: median_size(fired.clone(), visited),
+            smallest: fired.first().copied(),
+            largest: fired.last().copied(),
+            sd: Spread::of(&values).and_then(|spread| spread.sd),
+            fired: fired.len(),
+        }
+    }
+
+    /// The spread of a rule that gives one size for all splits: over the sizes without one split each.
+    fn spread_over(&mut self, sizes: &[Option<usize>]) {
+        let sizes: Vec<usize> = sizes.iter().flatten().copied().collect();
+        let values: Vec<f64> = sizes.iter().map(|&size| size as f64).collect();
+        (self.smallest, self.largest) = (sizes.iter().min().copied(), sizes.iter().max().copied());
+        self.sd = Spread::of(&values).and_then(|spread| spread.sd);
+    }
+
+    /// All features, although no rule said so.
+    fn of_all(self, units: usize) -> Self {
+        Self { size: Some(units), smallest: Some(units), largest: Some(units), sd: None, ..self }
+    }
+
+    /// In words: the rule, its size and how many of the splits it fired on; `none` if no rule was asked to choose.
+    pub fn words(&self, none: &str, splits: usize) -> String {
+        let name = match (self.stop, self.stop.entry()) {
+            (_, Some(entry)) => entry.label,
+            (StopRule::None, None) => return none.to_owned(),
+            (_, None) => return "fixed size".to_owned(),
+        };
+        if self.is_of_all() {
+            return format!("{name}: nothing to eliminate");
+        }
+        match (self.size, self.smallest, self.largest) {
+            (Some(size), Some(lo), Some(hi)) => {
+                let is_partial = self.fired < splits;
+                let fired =
+                    if is_partial { format!(", fired on {} of {splits}", self.fired) } else { String::new() };
+                match self.stop {
+                    StopRule::OneSe => format!("{name}: {size}, without one split {lo} to {hi}"),
+                    _ => format!("{name}: median {size}, range {lo} to {hi}{fired}"),
+                }
+            }
+            (Some(size), ..) => format!("{name}: {size}"),
+            _ => format!("{name}: never fired"),
+        }
+    }
+
+    /// Whether it gives all features because there was nothing to eliminate.
+    pub fn is_of_all(&self) -> bool {
+        self.fired == 0 && self.size.is_some()
+    }
+}
+
+/// The rules of which a run knows the sizes: all that need no models of their own, and the chosen one.
+pub fn known_rules(info: &RunInfo) -> Vec<StopRule> {
+    let computed = RULES.iter().filter(|entry| !matches!(entry.chooses, Chooses::ByRun));
+    let mut rules: Vec<StopRule> = computed.map(|entry| entry.rule).collect();
+    if !rules.contains(&info.spec.stop) && info.spec.stop != StopRule::None {
+        rules.push(info.spec.stop);
+    }
+    rules
+}
+
+impl Paths<'_> {
+    /// The size that a rule gives on each split.
+    pub fn sizes_by_split(&self, rule: StopRule, beta_rule: &BetaRule) -> Vec<Option<usize>> {
+        let units = self.info.units.len();
+        match rule.entry().map(|entry| &entry.chooses) {
+            Some(Chooses::BySplits) => vec![self.procedure(rule, beta_rule).size(&self.all()); self.len()],
+            _ => self.traces().map(|trace| trace.stop(rule, beta_rule, units)).collect(),
+        }
+    }
+
+    /// The same with k and ψ as they were recorded.
+    pub fn recorded_sizes(&self, rule: StopRule) -> Vec<Option<usize>> {
+        self.sizes_by_split(rule, &self.info.spec.beta_rule)
+    }
+
+    /// The sizes that a rule gives, summed up over the splits. Where there is nothing to eliminate, every rule gives all features:
+    /// rules compare models, and there is but one.
+    pub fn rule_size(&self, rule: StopRule, sizes: &[Option<usize>], visited: &[usize]) -> RuleSize {
+        let mut size = RuleSize::new(rule, sizes, visited);
+        if rule == StopRule::OneSe {
+            size.spread_over(&self.left_out_sizes());
+        }
+        if nothing_to_eliminate(self.info) && rule != StopRule::None {
+            size.of_all(self.info.units.len())
+        } else {
+            size
+        }
+    }
+
+    /// The procedure of the run with another rule.
+    fn procedure<'b>(&'b self, rule: StopRule, beta_rule: &'b BetaRule) -> Procedure<'b> {
+        Procedure { rule, beta_rule, ..self.info.procedure() }
+    }
+
+    fn all(&self) -> Vec<&Trace> {
+        self.traces().collect()
+    }
+
+    /// The size of the 1se rule for each split, from the other splits alone.
+    pub fn left_out_sizes(&self) -> Vec<Option<usize>> {
+        let (all, procedure) = (self.all(), self.procedure(StopRule::OneSe, &self.info.spec.beta_rule));
+        (0..all.len()).map(|split| procedure.size_without(&all, Some(split))).collect()
+    }
+
+    /// All removable units with the number of splits that keep them at a size, most first.
+    pub fn by_frequency(&self, size: usize) -> Vec<Kept> {
+        self.info.procedure().by_frequency(&self.all(), size)
+    }
+}
+
+fn nothing_to_eliminate(info: &RunInfo) -> bool {
+    info.units.len() <= info.kept().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_leans_to_the_smaller_visited_size() {
+        let sizes = [Some(3), Some(4), None, Some(9), Some(4)];
+        let chosen = RuleSize::new(StopRule::Beta, &sizes, &(1..=9).collect::<Vec<_>>());
+        assert_eq!(
+            (chosen.size, chosen.smallest, chosen.largest, chosen.fired),
+            (Some(4), Some(3), Some(9), 4)
+        );
+        let between = RuleSize::new(StopRule::Beta, &[Some(3), Some(4)], &(1..=4).collect::<Vec<_>>());
+        assert_eq!(between.size, Some(3));
+        assert_eq!(RuleSize::new(StopRule::Beta, &[None], &[1, 2]).size, None);
+    }
+}

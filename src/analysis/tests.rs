@@ -1,0 +1,233 @@
+//! Facts about paths that are told by hand, so that every number is known beforehand.
+
+use std::sync::Arc;
+
+use ndarray::Array2;
+
+use super::*;
+use crate::data::Dataset;
+use crate::evaluate::Tally;
+use crate::run::{Parts, Plan, Reason, Step};
+use crate::select::{StopRule, Stopping};
+
+const CRFE: Method = Method::Crfe;
+
+/// Four features, of which the second is kept.
+fn info() -> Arc<RunInfo> {
+    let x = Array2::from_shape_fn((80, 4), |(i, j)| ((i * (j + 3)) % 11) as f64 + (i % 2 * j) as f64);
+    let labels: Vec<&str> = (0..80).map(|i| ["ill", "well"][i % 2]).collect();
+    let mut data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
+    data.units[1].kept = true;
+    let options = RunOptions { stop: crate::select::StopRule::Knee, ..RunOptions::default() };
+    Plan::new(options.check().unwrap(), data).unwrap().info.clone()
+}
+
+fn parts() -> Parts {
+    Parts { train: 40, selection: 10, conformal: vec![5, 5], test: vec![10, 10] }
+}
+
+/// A tally of 20 rows of which so many are covered, each by a set of one label.
+fn tally(covered: u32) -> Tally {
+    let confusion = vec![covered / 2, 10 - covered / 2, 10 - covered.div_ceil(2), covered.div_ceil(2)];
+    let halves = vec![covered / 2, covered.div_ceil(2)];
+    Tally { confusion, set_sizes: vec![10, 10], certain: covered, covered: halves, ..Tally::new(2) }
+}
+
+fn step(t: usize, size: usize, removed: &[usize], beta_mean: f64, covered: u32) -> Step {
+    Step {
+        t,
+        size,
+        removed: removed.to_vec(),
+        criterion: None,
+        runner_up: None,
+        margin: None,
+        beta_mean,
+        stop: None,
+        converged: true,
+        tally: tally(covered),
+        beta: None,
+    }
+}
+
+/// Tells a history what happened.
+struct Told {
+    history: History,
+}
+
+impl Told {
+    fn new() -> Self {
+        let mut told = Self { history: History::default() };
+        told.tell(None, EventKind::RunStarted(info()));
+        told
+    }
+
+    fn tell(&mut self, task: Option<TaskId>, kind: EventKind) {
+        self.history.apply(&RunEvent { task, kind });
+    }
+
+    fn start(&mut self, split: usize, steps: Vec<Step>) -> TaskId {
+        let task = TaskId { method: CRFE, split };
+        self.tell(Some(task), EventKind::TaskStarted(parts()));
+        steps.into_iter().for_each(|step| self.tell(Some(task), EventKind::Step(step.into())));
+        task
+    }
+
+    fn finish(&mut self, split: usize, steps: Vec<Step>, reason: Reason, rest: &[usize]) {
+        let task = self.start(split, steps);
+        self.tell(Some(task), EventKind::TaskFinished { reason, rest: rest.to_vec(), cv_size: Some(3) });
+    }
+
+    fn paths(&self) -> Paths<'_> {
+        Paths::new(&self.history, self.history.info().unwrap(), CRFE)
+    }
+}
+
+/// Two complete paths: the last survivors beside the kept feature 1 are 3, then 0; and 3, then 2.
+fn two_paths() -> Told {
+    let mut told = Told::new();
+    let path = |first: usize, second: usize| {
+        vec![step(0, 4, &[first], -1.0, 20), step(1, 3, &[second], -1.5, 18), step(2, 2, &[], -1.8, 16)]
+    };
+    told.finish(0, path(2, 0), Reason::Complete, &[3]);
+    told.finish(1, path(0, 2), Reason::Complete, &[3]);
+    told
+}
+
+#[test]
+fn a_subset_is_what_is_left_at_a_size_with_the_kept_ones() {
+    let told = two_paths();
+    let ranks = RankTable::new(&told.paths());
+    assert_eq!(ranks.splits()[0], [Some(2), None, Some(3), Some(1)]);
+    let subsets = |split: usize| [4, 3, 2].map(|size| ranks.subset(split, size));
+    assert_eq!(subsets(0), [vec![0, 1, 2, 3], vec![0, 1, 3], vec![1, 3]]);
+    assert_eq!(subsets(1), [vec![0, 1, 2, 3], vec![1, 2, 3], vec![1, 3]]);
+    for size in 1..=4 {
+        for unit in 0..4 {
+            let held = (0..2).filter(|&split| ranks.subset(split, size).contains(&unit)).count();
+            assert_eq!(ranks.count(unit, size), held, "{unit} at {size}");
+            assert_eq!(ranks.frequency(unit, size), held as f64 / 2.0);
+            let from = ranks.thresholds(unit);
+            assert_eq!(from.iter().filter(|&&own| own <= size).count(), if unit == 1 { 0 } else { held });
+        }
+    }
+}
+
+#[test]
+fn mean_ranks_order_the_removable_and_ties_follow_the_columns() {
+    let told = two_paths();
+    let means = RankTable::new(&told.paths()).means();
+    assert_eq!(means.mean, [Some(2.5), None, Some(2.5), Some(1.0)]);
+    assert_eq!((&means.order[..], &means.kept[..]), (&[3, 0, 2][..], &[1][..]));
+    assert_eq!(means.all(), [1, 3, 0, 2]);
+    let nothing = Told::new();
+    assert_eq!(RankTable::new(&nothing.paths()).means().mean, [None; 4]);
+}
+
+#[test]
+fn sizes_are_those_that_all_or_some_paths_visited() {
+    let mut told = two_paths();
+    // In batches: from 4 to 2 at once.
+    let steps = vec![step(0, 4, &[0, 2], -1.0, 20), step(1, 2, &[], -1.8, 16)];
+    told.finish(2, steps, Reason::Complete, &[3]);
+    let paths = told.paths();
+    assert_eq!(paths.common_sizes(), [4, 2]);
+    assert_eq!(paths.visited_sizes(), [2, 3, 4]);
+    // A wanted size that is passed over: the smallest visited that is not below it.
+    let sizes = |wanted| paths.recorded_sizes(StopRule::Size(wanted));
+    assert_eq!(sizes(3), [Some(3), Some(3), Some(4)]);
+    assert_eq!(sizes(1), [Some(2); 3]);
+    assert_eq!(sizes(5), [None; 3]);
+    assert_eq!(paths.recorded_sizes(StopRule::Cv), [Some(3); 3], "what the run recorded");
+    assert_eq!(paths.recorded_sizes(StopRule::None), [None; 3]);
+}
+
+#[test]
+fn a_path_that_ended_early_has_the_size_where_the_rule_fired_and_no_knee() {
+    let mut told = Told::new();
+    let early = |fired: bool| {
+        let stop = Some(Stopping { statistic: -2.0, threshold: if fired { -1.0 } else { -3.0 }, fired });
+        vec![step(0, 4, &[2], -1.0, 20), Step { stop, ..step(1, 3, &[], -1.5, 18) }]
+    };
+    told.finish(0, early(true), Reason::Early, &[0, 3]);
+    told.finish(1, early(false), Reason::Early, &[0, 3]);
+    let paths = told.paths();
+    assert_eq!(paths.recorded_sizes(StopRule::Beta), [Some(3), None]);
+    assert_eq!(paths.recorded_sizes(StopRule::Knee), [None, None], "the knee needs the whole path");
+    // The rest is ranked in the order in which it was named, the last best.
+    assert_eq!(RankTable::new(&paths).splits()[0], [Some(2), None, Some(3), Some(1)]);
+    // The same path, complete, has a knee.
+    assert_eq!(two_paths().paths().recorded_sizes(StopRule::Knee), [Some(3); 2]);
+}
+
+#[test]
+fn the_curve_forgets_the_steps_of_a_task_that_failed_or_began_again() {
+    let coverage = |told: &Told, size| told.history.curve(CRFE).unwrap().spread(size, Metric::Coverage);
+    let mut told = two_paths();
+    assert_eq!(coverage(&told, 3).unwrap().mean, 0.9);
+    let task = told.start(2, vec![step(0, 4, &[0], -1.0, 2), step(1, 3, &[2], -1.0, 0)]);
+    assert!((coverage(&told, 3).unwrap().mean - 0.6).abs() < 1e-12);
+    told.tell(Some(task), EventKind::TaskFailed { message: "on purpose".into() });
+    assert_eq!(coverage(&told, 3).unwrap().mean, 0.9);
+    assert_eq!(told.history.curve(CRFE).unwrap().splits(3), 2);
+    // Begun again, it counts once more, and its old steps do not.
+    told.start(2, vec![step(0, 4, &[0], -1.0, 14)]);
+    assert!((coverage(&told, 4).unwrap().mean - 0.9).abs() < 1e-12);
+    assert_eq!(told.history.curve(CRFE).unwrap().splits(3), 2);
+    assert!(told.history.failed().is_empty());
+    // The exact curve is that of finished paths.
+    assert_eq!(told.paths().spread(4, Metric::Coverage).unwrap().mean, 1.0);
+}
+
+#[test]
+fn running_and_exact_curves_agree() {
+    let told = two_paths();
+    for size in 2..=4 {
+        for metric in Metric::panels() {
+            let running = told.history.curve(CRFE).unwrap().spread(size, metric).unwrap();
+            let exact = told.paths().spread(size, metric).unwrap();
+            assert!((running.mean - exact.mean).abs() < 1e-12, "{} at {size}", metric.label());
+            assert!((running.sd.unwrap() - exact.sd.unwrap()).abs() < 1e-9, "{} at {size}", metric.label());
+        }
+    }
+}
+
+#[test]
+fn the_answer_says_what_fired_and_what_was_achieved() {
+    let mut told = two_paths();
+    told.start(2, vec![step(0, 4, &[0], -1.0, 20)]);
+    let task = TaskId { method: CRFE, split: 2 };
+    told.tell(Some(task), EventKind::TaskFailed { message: "on purpose".into() });
+    let answer = Answer::new(&told.history).unwrap();
+    assert!(
+        answer.cautions.iter().any(|caution| caution.contains("failed: on purpose")),
+        "{:?}",
+        answer.cautions
+    );
+    let [method] = &answer.methods[..] else { panic!("one method has finished") };
+    assert_eq!((method.splits, method.chosen.size, method.chosen.fired), (2, Some(3), 2));
+    // The best by mean rank, then the kept one; feature 0 is in the subset of one split of two.
+    let listed: Vec<(&str, usize)> = method.features.iter().map(|f| (f.name.as_str(), f.count)).collect();
+    assert_eq!(listed, [("c4", 2), ("c1", 1), ("c2", 2)]);
+    assert_eq!(method.achieved.as_ref().unwrap().coverage, 0.9);
+    assert_eq!(method.beside.len(), 1);
+}
+
+#[test]
+fn two_methods_are_compared_on_the_splits_that_both_have() {
+    let mut told = two_paths();
+    let task = TaskId { method: Method::Rfe, split: 1 };
+    told.tell(Some(task), EventKind::TaskStarted(parts()));
+    for step in [step(0, 4, &[0], -1.0, 20), step(1, 3, &[2], -1.0, 16), step(2, 2, &[], -1.0, 16)] {
+        told.tell(Some(task), EventKind::Step(step.into()));
+    }
+    let kind = EventKind::TaskFinished { reason: Reason::Complete, rest: vec![3], cv_size: None };
+    told.tell(Some(task), kind);
+    let pairs = Pair::all(&told.history, told.history.info().unwrap());
+    let [pair] = &pairs[..] else { panic!("one pair") };
+    assert_eq!((pair.both.len(), pair.sizes()), (1, vec![4, 3, 2]));
+    assert_eq!(pair.test_share(), Some(20.0 / 60.0));
+    let (metric, differences) = &pair.differences(3)[0];
+    assert_eq!(*metric, Metric::Coverage);
+    assert!((differences[0] - 0.1).abs() < 1e-12);
+    assert_eq!(pair.similarity(&[3])[0].1.jaccard.mean, 1.0, "the same path of features");
+}

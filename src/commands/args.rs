@@ -1,0 +1,428 @@
+//! The command line: what can be asked for. The options of a run come from their table (`run::options`).
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
+
+use crate::data::word_list;
+use crate::error::Result;
+use crate::record::Shard;
+use crate::run::options::{Chapter, OPTIONS, RunOption, Takes};
+use crate::run::{RunOptions, RunSpec};
+
+/// Conformal recursive feature elimination: exact, fast, with guaranteed coverage.
+#[derive(Debug, Parser)]
+#[command(
+    name = "crfe-tui",
+    version = crate::report::VERSION,
+    about,
+    max_term_width = 110,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    override_usage = "crfe-tui DATA.CSV [OPTIONS]\n       crfe-tui COMMAND [ARGUMENTS]"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Watch it on the screen; the word may be left out: crfe-tui DATA.CSV
+    #[command(after_help = EXPLORE_EXAMPLES)]
+    Explore(Box<ExploreArgs>),
+    /// Replay a finished run on the screen, or follow one that is growing
+    Open(Box<OpenArgs>),
+    /// Run without a screen: progress on standard error, the answer on standard output, files in --out
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Make tables, figures and report.html from the journals of a run, also of many shards
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
+    /// Write the scripts that run it on a Slurm cluster: an array of shards, and the report that waits for it
+    #[command(after_help = SLURM_EXAMPLES)]
+    Slurm(Box<SlurmArgs>),
+    /// Print the completions of a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
+    /// Print the man page, of the program or of one command
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArgs),
+    /// Print a commented configuration file
+    #[command(after_help = CONFIG_EXAMPLES)]
+    Config,
+    /// Say what was understood of a file, what is wrong with it, and what a run would take
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Box<CheckArgs>),
+}
+
+impl Command {
+    /// What it would compute, if it computes.
+    pub(super) fn spec(&self) -> Option<&SpecArgs> {
+        match self {
+            Self::Explore(args) => Some(&args.spec),
+            Self::Run(args) => Some(&args.spec),
+            Self::Slurm(args) => Some(&args.spec),
+            Self::Check(args) => Some(&args.spec),
+            _ => None,
+        }
+    }
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  crfe-tui check data.csv                    before anything is run
+  zcat big.csv.gz | crfe-tui check -         from standard input
+  crfe-tui check data.csv --json             for a script; the exit code is that of a run";
+
+/// `crfe-tui check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// What would be computed.
+    #[command(flatten)]
+    pub spec: SpecArgs,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `crfe-tui completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// bash, elvish, fish, powershell or zsh
+    pub shell: clap_complete::Shell,
+}
+
+/// `crfe-tui man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// One of the commands [default: the program]
+    pub command: Option<String>,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  crfe-tui completions bash > ~/.local/share/bash-completion/completions/crfe-tui
+  crfe-tui completions zsh > ~/.zfunc/_crfe-tui";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  crfe-tui man > ~/.local/share/man/man1/crfe-tui.1
+  crfe-tui man run > ~/.local/share/man/man1/crfe-tui-run.1";
+
+const CONFIG_EXAMPLES: &str = "\
+Examples:
+  crfe-tui config > ~/.config/crfe-tui/config.toml      every option at its default, commented out
+  CRFE_CONFIG=study.toml crfe-tui run data.csv          a file of your own";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  crfe-tui report RUN                                   tables, figures and report.html from the journals
+  crfe-tui report RUN --data moved/data.csv             the data are not where they were";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  crfe-tui run data.csv --out RUN                       20 splits, CRFE and RFE; RUN/report.html shows all
+  crfe-tui run data.csv --target diagnosis --keep age   name the class column; age stays in every model
+  crfe-tui run data.csv --paper --out PAPER             the protocol of the paper
+  crfe-tui run data.csv --json --quiet > answer.json    the answer for a script";
+
+const EXPLORE_EXAMPLES: &str = "\
+Examples:
+  crfe-tui data.csv                          watch CRFE and RFE on 20 splits; ? shows the keys
+  crfe-tui data.csv --paused                 wait before the first elimination; n is one step
+  crfe-tui data.csv --colors 16 --ascii      for a terminal that can do little";
+
+/// `crfe-tui DATA.CSV`.
+#[derive(Debug, Args)]
+pub struct ExploreArgs {
+    /// What to compute.
+    #[command(flatten)]
+    pub spec: SpecArgs,
+    /// Worker threads [default: what affinity, cgroup and SLURM_CPUS_PER_TASK allow]
+    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
+    pub threads: Option<u16>,
+    /// Wait before the first elimination
+    #[arg(long, env = "CRFE_PAUSED", value_parser = yes_or_no(), help_heading = "Running")]
+    pub paused: bool,
+    /// Do not record the run
+    #[arg(long, env = "CRFE_NO_JOURNAL", value_parser = yes_or_no(), help_heading = "Running")]
+    pub no_journal: bool,
+    /// How it is shown.
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+/// `crfe-tui open RUN`.
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// The directory of the run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The data file, if it is not where it was
+    #[arg(long, value_name = "DATA.CSV")]
+    pub data: Option<PathBuf>,
+    /// How it is shown.
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+/// How the dashboard is shown.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Screen")]
+pub struct ScreenArgs {
+    /// Directory for the run and for what is exported [default: the user's state directory, and crfe-export]
+    #[arg(long, value_name = "RUN", env = "CRFE_OUT")]
+    pub out: Option<PathBuf>,
+    /// Steps of the play a second
+    #[arg(long, value_name = "STEPS", env = "CRFE_SPEED", default_value = "4", value_parser = rate)]
+    pub speed: f64,
+    /// Frames a second, at most [default: 10, over SSH 4]
+    #[arg(long, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
+    pub fps: Option<f64>,
+    /// Leave the mouse to the terminal
+    #[arg(long, env = "CRFE_NO_MOUSE", value_parser = yes_or_no())]
+    pub no_mouse: bool,
+    /// Colours: auto, true, 256, 16 or none
+    #[arg(long, value_name = "HOW", env = "CRFE_COLORS", default_value = "auto", value_parser = ["auto", "true", "256", "16", "none"])]
+    pub colors: String,
+    /// For a light background
+    #[arg(long, env = "CRFE_LIGHT", value_parser = yes_or_no())]
+    pub light: bool,
+    /// Only ASCII characters
+    #[arg(long, env = "CRFE_ASCII", value_parser = yes_or_no())]
+    pub ascii: bool,
+}
+
+fn rate(text: &str) -> std::result::Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if (0.1..=240.0).contains(&rate) => Ok(rate),
+        _ => Err("write a number from 0.1 to 240".into()),
+    }
+}
+
+const SLURM_EXAMPLES: &str = "\
+Example:
+  crfe-tui slurm data.csv --tasks 50 --splits 200 --cpus 4 --sbatch=--time=2:00:00 --out RUN";
+
+/// `crfe-tui run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What to compute.
+    #[command(flatten)]
+    pub spec: SpecArgs,
+    /// Where the results go.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Run a share of the tasks: shard i of N, i from 1, into its own journal in the same directory; makes no tables
+    #[arg(long, value_name = "i/N", requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
+    pub shard: Option<Shard>,
+}
+
+/// `crfe-tui report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The directory of the run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The table the run was made of, if it is no longer where it was; predictions.csv needs it
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No notices
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// `crfe-tui slurm`.
+#[derive(Debug, Args)]
+pub struct SlurmArgs {
+    /// What to compute.
+    #[command(flatten)]
+    pub spec: SpecArgs,
+    /// Tasks of the array: into so many shards the run is divided
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Cluster")]
+    pub tasks: u16,
+    /// Directory of the run, on a disk that all nodes see
+    #[arg(long, value_name = "RUN", env = "CRFE_OUT", help_heading = "Cluster")]
+    pub out: PathBuf,
+    /// Start anew in a directory that holds another run, deleting its files
+    #[arg(long, help_heading = "Cluster")]
+    pub force: bool,
+    /// Processors of each task of the array: so many threads
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        value_parser = clap::value_parser!(u16).range(1..),
+        help_heading = "Cluster"
+    )]
+    pub cpus: u16,
+    /// An option for sbatch, such as --sbatch=--time=2:00:00; may be given more than once
+    #[arg(
+        long,
+        value_name = "OPTION",
+        allow_hyphen_values = true,
+        value_parser = sbatch_option,
+        help_heading = "Cluster"
+    )]
+    pub sbatch: Vec<String>,
+    /// What was asked of the run, as flags of `crfe-tui run`.
+    #[arg(skip)]
+    pub run_options: Vec<OsString>,
+}
+
+fn sbatch_option(text: &str) -> std::result::Result<String, String> {
+    if text.starts_with('-') && !text.contains(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        Err("write one option of sbatch, such as --time=2:00:00".into())
+    }
+}
+
+/// Where results go and how much is said.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Running")]
+pub struct OutputArgs {
+    /// Directory for the journal and all tables; run again with the same settings to resume
+    #[arg(long, value_name = "RUN", env = "CRFE_OUT")]
+    pub out: Option<PathBuf>,
+    /// Start anew in a directory that holds another run, deleting its files
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Worker threads [default: what affinity, cgroup and SLURM_CPUS_PER_TASK allow]
+    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No progress, no notices
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Everything that determines the result.
+#[derive(Debug)]
+pub struct SpecArgs {
+    /// The table, or `-` for standard input.
+    pub data: PathBuf,
+    options: RunOptions,
+}
+
+impl SpecArgs {
+    /// The checked settings.
+    pub fn spec(&self) -> Result<RunSpec> {
+        self.options.clone().check()
+    }
+}
+
+/// The arguments are made from the table of options.
+impl Args for SpecArgs {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let data = Arg::new("data")
+            .value_name("DATA.CSV")
+            .help("The table: CSV with a header, one row a patient; - for standard input")
+            .required(true)
+            .value_parser(clap::value_parser!(PathBuf));
+        let paper = Arg::new("paper")
+            .long("paper")
+            .env("CRFE_PAPER")
+            .help("The paper's protocol: shared calibration, squared hinge, C = 1, λ = 0.5, ε = 0.1, β rule with k = 5, 20 splits")
+            .action(ArgAction::SetTrue)
+            .value_parser(yes_or_no())
+            .help_heading(Chapter::Method.title());
+        command.arg(data).args(OPTIONS.iter().map(argument)).arg(paper)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SpecArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let data = matches.get_one::<PathBuf>("data").cloned().unwrap_or_default();
+        // The tests by folds and permutations cannot be asked for yet.
+        let mut options = RunOptions::default();
+        for option in OPTIONS {
+            let id = id_of(option.name);
+            let taken = match option.takes {
+                Takes::Nothing => option.take(&mut options, &matches.get_flag(&id).to_string()),
+                _ => match matches.get_many::<String>(&id) {
+                    None => Ok(()),
+                    Some(texts) => {
+                        let words = |text: &String| match option.takes {
+                            Takes::Words(_) => word_list::split(text),
+                            _ => vec![text.clone()],
+                        };
+                        option.take_words(&mut options, &texts.flat_map(words).collect::<Vec<_>>())
+                    }
+                },
+            };
+            taken.map_err(|refusal| clap::Error::raw(clap::error::ErrorKind::ValueValidation, refusal))?;
+        }
+        Ok(Self { data, options })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// clap's name for an option.
+pub(super) fn id_of(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+/// An option of the table as clap takes it.
+fn argument(option: &'static RunOption) -> Arg {
+    let mut argument = Arg::new(id_of(option.name))
+        .long(option.name)
+        .env(option.variable())
+        .help(option.help)
+        .help_heading(option.chapter.title());
+    if let Some(details) = option.details {
+        argument = argument.long_help(details);
+    }
+    let (Takes::Word(shown) | Takes::Number(shown) | Takes::Words(shown)) = option.takes else {
+        return argument.action(ArgAction::SetTrue).value_parser(yes_or_no());
+    };
+    let default = option.default_text();
+    if !default.is_empty() {
+        argument = argument.default_value(default);
+    }
+    let is_list = matches!(option.takes, Takes::Words(_));
+    argument
+        .value_name(shown)
+        .action(if is_list { ArgAction::Append } else { ArgAction::Set })
+        // Numbers may be below zero, and words that mean "missing" often are.
+        .allow_negative_numbers(matches!(option.takes, Takes::Number(_)))
+        .allow_hyphen_values(option.name == "na")
+        .value_parser(move |text: &str| {
+            option.take(&mut RunOptions::default(), text).map(|()| text.to_owned())
+        })
+}
+
+/// Of a flag in the environment: true, yes, on, 1 and their opposites.
+fn yes_or_no() -> clap::builder::BoolishValueParser {
+    clap::builder::BoolishValueParser::new()
+}
+
+/// The options that `--paper` sets, unless a flag says otherwise.
+pub(super) const PAPER: [(&str, &str); 9] = [
+    ("calibration", "shared"),
+    ("solver", "newton"),
+    ("cost", "1"),
+    ("lambda", "0.5"),
+    ("epsilon", "0.1"),
+    ("stop", "beta"),
+    ("sigma", "5"),
+    ("window", "0.4"),
+    ("splits", "20"),
+];

@@ -1,0 +1,101 @@
+//! `crfe-tui check`: what was understood of a file, what is wrong with it, and what a run would take.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::args::CheckArgs;
+use super::run::load;
+use crate::data::Level;
+use crate::error::{Error, Result, plural, printable, printable_json};
+use crate::run::{Estimate, Plan, RunInfo, default_threads};
+use crate::say::print;
+
+/// Looks at a file and prints what a run would say and take; the exit code.
+pub fn check(args: &CheckArgs) -> Result<u8> {
+    match look(args) {
+        Ok(plan) => {
+            let cost = Estimate::new(&plan, default_threads());
+            let text =
+                if args.json { pretty(&as_json(&plan.info, &cost))? } else { as_text(&plan.info, &cost) };
+            print(text.as_bytes())?;
+            Ok(0)
+        }
+        Err(error) if args.json => {
+            let code = error.exit_code();
+            let refusal = json!({ "usable": false, "error": error.to_string(), "exit_code": code });
+            print(pretty(&refusal)?.as_bytes())?;
+            Ok(code)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn look(args: &CheckArgs) -> Result<Plan> {
+    let spec = args.spec.spec()?;
+    let data = load(&args.spec.data, &spec, false)?;
+    Plan::new(spec, data)
+}
+
+fn pretty(value: &Value) -> Result<String> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|text| printable_json(text) + "\n").map_err(|error| Error::internal(error.to_string()))
+}
+
+fn as_text(info: &RunInfo, cost: &Estimate) -> String {
+    let mut text = format!("{} can be used.\n", printable(&info.input));
+    for (level, title) in [(Level::Notice, "Understood"), (Level::Warning, "Worth a look")] {
+        let notes: Vec<&str> = info.audit.at(level).collect();
+        if !notes.is_empty() {
+            let _ = write!(text, "\n{title}\n");
+        }
+        for note in notes {
+            let _ = writeln!(text, "  {}", printable(note));
+        }
+    }
+    let (units, columns) = (info.units.len(), info.columns.len());
+    let encoded = if units == columns { String::new() } else { format!(" in {columns} columns") };
+    let methods: Vec<String> = info.spec.methods.iter().map(ToString::to_string).collect();
+    let _ = writeln!(
+        text,
+        "\nA run would take\n  {units} {}{encoded}, {} {} of {}: {} paths\n  {} on {} {}, and about {} of memory",
+        plural(units, "feature"),
+        info.splits,
+        plural(info.splits, "split"),
+        methods.join(" and "),
+        cost.tasks,
+        cost.duration(),
+        cost.threads,
+        plural(cost.threads, "thread"),
+        cost.memory(),
+    );
+    text
+}
+
+fn as_json(info: &RunInfo, cost: &Estimate) -> Value {
+    let classes: Vec<Value> = info
+        .classes
+        .iter()
+        .zip(&info.class_counts)
+        .map(|(name, rows)| json!({ "name": name, "rows": rows }))
+        .collect();
+    json!({
+        "usable": true,
+        "input": { "name": info.input, "sha256": info.input_sha256 },
+        "rows": info.rows,
+        "features": info.units.len(),
+        "columns": info.columns.len(),
+        "target": info.target,
+        "classes": classes,
+        "dropped": info.dropped,
+        "notes": info.audit.notes,
+        "run": {
+            "splits": info.splits,
+            "methods": info.spec.methods,
+            "paths": cost.tasks,
+            "threads": cost.threads,
+            "seconds": cost.seconds,
+            "bytes": cost.bytes,
+        },
+    })
+}

@@ -1,0 +1,145 @@
+//! The configuration file: option names and values in TOML, weaker than flags and environment.
+
+use std::path::{Path, PathBuf};
+
+use crate::data::word_list;
+use crate::error::{Error, Result};
+
+/// The values of a configuration file.
+#[derive(Debug, Default)]
+pub struct Defaults {
+    /// The file they come from.
+    pub file: PathBuf,
+    /// Option names and values, as they would be typed.
+    pub values: Vec<(String, String)>,
+    /// Keys of the dashboard.
+    pub keys: Keys,
+}
+
+/// The table `[keys]`: actions of the dashboard and their keys.
+#[derive(Debug, Default)]
+pub struct Keys {
+    /// The file they come from.
+    pub file: PathBuf,
+    /// Actions and keys.
+    pub bindings: Vec<(String, Vec<String>)>,
+}
+
+/// `$CRFE_CONFIG`, else `crfe-tui/config.toml` in the XDG configuration directory.
+fn path() -> Option<(PathBuf, bool)> {
+    if let Some(path) = std::env::var_os("CRFE_CONFIG") {
+        return Some((path.into(), true));
+    }
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
+    let base = std::env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(home)?;
+    Some((base.join("crfe-tui").join("config.toml"), false))
+}
+
+/// Reads the configuration file, if there is one.
+pub fn load() -> Result<Defaults> {
+    let Some((file, asked_for)) = path() else { return Ok(Defaults::default()) };
+    // A pipe would be waited for; the scripts for Slurm name /dev/null.
+    if std::fs::metadata(&file).is_ok_and(|data| !data.is_file()) && file != Path::new("/dev/null") {
+        return Err(Error::usage("the configuration is not a regular file").file(file));
+    }
+    match std::fs::read_to_string(&file) {
+        Ok(text) => parse(file, &text),
+        Err(error) if !asked_for && nothing_there(error.kind()) => Ok(Defaults::default()),
+        Err(error) => Err(Error::usage(format!("the configuration cannot be read: {error}")).file(file)),
+    }
+}
+
+/// A home that is not a directory, as some service accounts have, or somebody else's, as under `sudo -u`, holds no configuration
+/// either.
+fn nothing_there(kind: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    matches!(kind, NotFound | NotADirectory | PermissionDenied)
+}
+
+pub(crate) fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count() as u64);
+        Error::usage(format!("this is not TOML: {}", error.message())).file(&file).line(line)
+    })?;
+    let mut values = Vec::new();
+    let mut keys = Keys { file: file.clone(), bindings: Vec::new() };
+    for (name, value) in table {
+        if let (toml::Value::Table(table), "keys") = (&value, name.as_str()) {
+            keys.bindings = bindings(&file, table)?;
+            continue;
+        }
+        let Some(text) = as_typed(&value) else {
+            return Err(Error::usage(format!(
+                "the value of '{name}' is neither a word, a number, true, false nor a list of words"
+            ))
+            .file(file));
+        };
+        values.push((name, text));
+    }
+    Ok(Defaults { file, values, keys })
+}
+
+/// `quit = "Q"` or `quit = ["Q", "ctrl-q"]`.
+fn bindings(file: &Path, table: &toml::Table) -> Result<Vec<(String, Vec<String>)>> {
+    let keys = |value: &toml::Value| match value {
+        toml::Value::String(key) => Some(vec![key.clone()]),
+        toml::Value::Array(keys) => keys.iter().map(|key| key.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    };
+    let line = |(name, value): (&String, &toml::Value)| {
+        let wrong = || {
+            Error::usage(format!("the keys of '{name}' are not words"))
+                .file(file)
+                .remedy("write a key or a list of keys")
+        };
+        Ok((name.clone(), keys(value).filter(|keys| !keys.is_empty()).ok_or_else(wrong)?))
+    };
+    table.iter().map(line).collect()
+}
+
+/// The value as it would be typed after its flag.
+fn as_typed(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        toml::Value::Boolean(flag) => Some(flag.to_string()),
+        toml::Value::Array(items) => {
+            items.iter().map(as_typed).collect::<Option<Vec<_>>>().map(|words| word_list::join(&words))
+        }
+        toml::Value::Datetime(_) | toml::Value::Table(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_become_what_would_be_typed() {
+        let defaults = parse(
+            "c.toml".into(),
+            "lambda = 0.3\nkeep = [\"age\", \"sex\"]\ndrop = [\"a, b\"]\nmondrian = true\n",
+        )
+        .unwrap();
+        let values: Vec<(&str, &str)> =
+            defaults.values.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert!(values.contains(&("keep", "age,sex")) && values.contains(&("lambda", "0.3")));
+        assert!(values.contains(&("drop", "\"a, b\"")));
+        let error = parse("c.toml".into(), "a = 1\nb = = 2\n").unwrap_err();
+        assert!(error.to_string().starts_with("c.toml, line 2: this is not TOML"), "{error}");
+        let keys = parse("c.toml".into(), "[keys]\nquit = 'Q'\nstep = ['n', '.']\n").unwrap().keys.bindings;
+        assert_eq!(
+            keys,
+            [
+                ("quit".to_owned(), vec!["Q".to_owned()]),
+                ("step".to_owned(), vec!["n".to_owned(), ".".to_owned()])
+            ]
+        );
+        assert!(parse("c.toml".into(), "[keys]\nquit = 7\n").is_err());
+        assert!(parse("c.toml".into(), "[colours]\nred = 'x'\n").is_err());
+    }
+}

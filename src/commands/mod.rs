@@ -1,0 +1,41 @@
+//! The commands of the program, one file each. Only here is clap known.
+
+mod args;
+mod check;
+mod completions;
+mod config;
+mod config_file;
+mod explore;
+mod man;
+mod open;
+mod precedence;
+mod report;
+mod run;
+mod screen;
+mod signals;
+mod slurm;
+
+use std::ffi::OsString;
+
+use self::args::Command;
+use self::precedence::Parsed;
+use crate::error::Result;
+
+/// Does what the command line asks for; the exit code.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
+    let (command, keys) = match precedence::parse(words)? {
+        Parsed::Command(command, keys) => (command, keys),
+        Parsed::Said(said) => return Ok(precedence::tell(&said)),
+    };
+    match command {
+        Command::Explore(args) => explore::explore(&args, &keys),
+        Command::Open(args) => open::open(&args, &keys),
+        Command::Run(args) => run::run(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Slurm(args) => slurm::slurm(&args),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => man::man(&args),
+        Command::Config => config::config(),
+    }
+}

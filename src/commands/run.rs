@@ -1,0 +1,207 @@
+//! `crfe-tui run`: no screen; progress on standard error, the answer on standard output, files in the run's directory.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crossbeam_channel::select;
+
+use super::args::RunArgs;
+use super::report::{tell_answer, tell_notes};
+use super::signals::Signals;
+use crate::analysis::History;
+use crate::data::{Dataset, Level};
+use crate::error::{Error, Result, printable};
+use crate::record::{Live, Records, RunDirectory, Shard, Source};
+use crate::report::{Progress, Reading, outputs, write_report};
+use crate::run::{Estimate, EventKind, Followup, Gate, Plan, RunEvent, RunSpec, TaskId, default_threads};
+use crate::say::say;
+use crate::svm::SolverKind;
+
+/// Runs to the end; the exit code.
+pub fn run(args: &RunArgs) -> Result<u8> {
+    let spec = args.spec.spec()?;
+    let quiet = args.output.quiet;
+    let data = load(&args.spec.data, &spec, quiet)?;
+    let plan = Arc::new(Plan::new(spec, data)?);
+    if !quiet {
+        say_what_was_understood(&plan, threads(args));
+    }
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let claim = |out| RunDirectory::claim(out, shard).map(Arc::new);
+    let directory = args.output.out.as_deref().map(claim).transpose()?;
+    let share = shard.share(&plan.tasks());
+    let mut tasks = share.clone();
+    let mut followups = shard.share(&plan.info.followups());
+    let all = share.len() + followups.len();
+    let mut history = History::default();
+    history.apply(&RunEvent { task: None, kind: EventKind::RunStarted(plan.info.clone()) });
+    if let Some(directory) = &directory {
+        if args.output.force {
+            directory.start_anew(&plan, &outputs())?;
+        }
+        if let Some(mut records) = directory.resume(&plan, &outputs())? {
+            // A shard makes no tables: it must know what is finished, not remember it.
+            tasks = take_up(&mut records, &plan, &share, &mut history)?;
+            followups = records.resume_followups(&followups, |kind| {
+                history.apply(&RunEvent { task: None, kind });
+                Ok::<(), Error>(())
+            })?;
+            tell_notes(&records.notes());
+        }
+    }
+    let left = tasks.len() + followups.len();
+    if left < all && !quiet {
+        say(format_args!("{} of {all} tasks were finished before", all - left));
+    }
+    if let Some(signal) = compute(&plan, (tasks, followups), args, &mut history, directory.clone())? {
+        if !quiet {
+            let remedy = if directory.is_some() { "; the same command goes on from here" } else { "" };
+            say(format_args!("crfe-tui: ended by signal {signal}{remedy}"));
+        }
+        return Ok(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)));
+    }
+    if let Some(directory) = &directory {
+        directory.compress();
+    }
+    match &directory {
+        Some(directory) if !shard.is_whole() => {
+            if !quiet {
+                let (done, out) = (share.len() - history.failed().len(), directory.path().to_string_lossy());
+                say(format_args!("shard {shard}: {done} of {} tasks are finished", share.len()));
+                say(format_args!(
+                    "when all shards are, crfe-tui report {} makes tables, figures and report.html",
+                    printable(&out)
+                ));
+            }
+            Ok(exit_code(&history))
+        }
+        _ => finish(&plan, &history, args),
+    }
+}
+
+/// Seconds beyond which a run with linfa-svm is warned of.
+const LONG: f64 = 60.0;
+
+/// Reads and understands a file, and says how far it has come if that takes long.
+pub(super) fn load(file: &Path, spec: &RunSpec, quiet: bool) -> Result<Dataset> {
+    let mut reading = Reading::new(quiet);
+    Dataset::load(file, &spec.schema, |bytes, of| reading.tell(bytes, of))
+}
+
+fn say_what_was_understood(plan: &Plan, threads: usize) {
+    for note in &plan.info.audit.notes {
+        let mark = if note.level == Level::Warning { "warning: " } else { "" };
+        say(format_args!("{mark}{}", printable(&note.text)));
+    }
+    let cost = Estimate::new(plan, threads);
+    if plan.info.spec.solver == SolverKind::Linfa && cost.seconds > LONG {
+        say(format_args!("warning: linfa-svm is slow: this run takes {}", cost.duration()));
+    }
+}
+
+/// Takes the tasks that are finished, of which a shard keeps only that they are; those that are left.
+fn take_up(
+    records: &mut Records,
+    plan: &Plan,
+    share: &[TaskId],
+    history: &mut History,
+) -> Result<Vec<TaskId>> {
+    let whole = share.len() == plan.tasks().len();
+    records.resume(share, &plan.info.spec, |task, kind| {
+        if whole || !matches!(kind, EventKind::Step(_)) {
+            history.apply(&RunEvent { task: Some(task), kind });
+        }
+        Ok(())
+    })
+}
+
+/// Runs the tasks on worker threads; the signal that ended it, if one did.
+fn compute(
+    plan: &Arc<Plan>,
+    (tasks, followups): (Vec<TaskId>, Vec<Followup>),
+    args: &RunArgs,
+    history: &mut History,
+    directory: Option<Arc<RunDirectory>>,
+) -> Result<Option<i32>> {
+    let threads = threads(args);
+    let mut progress = {
+        let (splits, units) = (plan.info.splits, plan.info.units.len());
+        Progress::new(tasks.len(), &followups, splits, units, args.output.quiet)
+    };
+    quiet_worker_panics();
+    let signals = Signals::listen()?;
+    let gate = Arc::new(Gate::default());
+    // What was recorded has been read: how much is left decides what progress means.
+    let source = Source::engine(Live {
+        plan: plan.clone(),
+        gate,
+        tasks,
+        followups,
+        threads,
+        directory,
+        records: None,
+    });
+    let signal = loop {
+        let event = select! {
+            recv(signals.received()) -> signal => break signal.ok(),
+            recv(source.events()) -> event => event,
+        };
+        let Ok(event) = event else { break None };
+        history.apply(&event);
+        progress.event(&event);
+        if let (EventKind::TaskFailed { message }, Some(task)) = (&event.kind, event.task) {
+            say(format_args!("crfe-tui: {task} failed: {}", printable(message)));
+        }
+        if let EventKind::FollowupFailed(followup, message) = &event.kind {
+            say(format_args!("crfe-tui: {followup} failed: {}", printable(message)));
+        }
+    };
+    progress.finish();
+    source.close()?;
+    Ok(signal)
+}
+
+/// A panic in a worker is told as a failed task, not by the default hook.
+fn quiet_worker_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(crate::run::WORKER) {
+            usual(panic);
+        }
+    }));
+}
+
+/// The threads that may work.
+fn threads(args: &RunArgs) -> usize {
+    args.output.threads.map_or_else(default_threads, usize::from)
+}
+
+/// Steps of which the tables take seconds to write.
+const MANY_STEPS: usize = 20_000;
+
+/// Tables, the answer, and the exit code.
+fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
+    if let Some(out) = &args.output.out {
+        // Of small runs the tables are there before the sentence is read.
+        let steps: usize = history.tasks().map(|(_, trace)| trace.steps().len()).sum();
+        if !args.output.quiet && steps > MANY_STEPS {
+            say("writing tables, figures and report.html …");
+        }
+        write_report(out, history, Some(plan), threads(args))?;
+    }
+    tell_answer(history, args.output.json)?;
+    if !args.output.quiet && !args.output.json {
+        match &args.output.out {
+            Some(out) => say(format_args!(
+                "\nTables, figures and report.html are in {}",
+                printable(&out.to_string_lossy())
+            )),
+            None => say("\nNo files were written; add --out RUN for tables, figures and a report"),
+        }
+    }
+    Ok(exit_code(history))
+}
+
+fn exit_code(history: &History) -> u8 {
+    if history.failed().is_empty() && history.failed_followups().is_empty() { 0 } else { 4 }
+}

@@ -1,0 +1,83 @@
+//! Files that are no table of text, known by their first bytes: what each is, and how to make a CSV file of it.
+
+use crate::error::{Error, Result};
+
+/// First bytes, what the file is, and the remedy.
+const KINDS: [(&[u8], &str, &str); 15] = [
+    (
+        b"\xd0\xcf\x11\xe0",
+        "an old Excel workbook (xls)",
+        "open it in a spreadsheet and save the sheet as CSV (UTF-8)",
+    ),
+    (
+        b"PAR1",
+        "a Parquet file",
+        "convert it, for example: python -c \"import pandas; pandas.read_parquet('FILE').to_csv('data.csv', index=False)\"",
+    ),
+    (
+        b"ARROW1",
+        "a Feather file",
+        "convert it, for example: python -c \"import pandas; pandas.read_feather('FILE').to_csv('data.csv', index=False)\"",
+    ),
+    (b"\x89HDF", "an HDF5 file", "write the table in it as CSV, for example with pandas.read_hdf"),
+    (b"BZh", "a bzip2 file", "unpack it with bunzip2"),
+    (b"\xfd7zXZ\0", "an xz file", "unpack it with unxz"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file", "unpack it with unzstd"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it and name the CSV file inside"),
+    (b"%PDF", "a PDF", "ask for the table itself as CSV"),
+    (b"RDX", "R's own format", "write a table in R: write.csv(data, 'data.csv', row.names = FALSE)"),
+    (b"X\n\0\0\0", "R's own format", "write a table in R: write.csv(data, 'data.csv', row.names = FALSE)"),
+    (
+        b"$FL2",
+        "an SPSS file",
+        "save it as CSV in SPSS, or in R: write.csv(haven::read_sav('FILE'), 'data.csv', row.names = FALSE)",
+    ),
+    (b"<stata_dta>", "a Stata file", "save it in Stata with export delimited data.csv"),
+    (b"{\\rtf", "a text document (RTF)", "save the table as CSV (UTF-8)"),
+    (b"\x89PNG", "a picture", "ask for the table itself as CSV"),
+];
+
+/// Refuses what cannot be a table of text.
+pub(in crate::data) fn refuse(head: &[u8]) -> Result<()> {
+    if let Some((_, what, remedy)) = KINDS.iter().find(|(magic, _, _)| head.starts_with(magic)) {
+        return Err(Error::data(format!("this is {what}, not a CSV file")).remedy(*remedy));
+    }
+    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+        return Err(zip(head));
+    }
+    if head.get(257..262) == Some(b"ustar") {
+        return Err(Error::data("this is a tar archive, not a CSV file")
+            .remedy("unpack it and name the CSV file inside"));
+    }
+    let start = head.trim_ascii_start();
+    let begins =
+        |word: &str| start.get(..word.len()).is_some_and(|s| s.eq_ignore_ascii_case(word.as_bytes()));
+    if begins("<!doctype html") || begins("<html") {
+        return Err(Error::data("this is a web page, not a CSV file")
+            .remedy("download the table itself (a log-in page instead of the data?)"));
+    }
+    if begins("{\"") || begins("[{") {
+        return Err(Error::data("this is JSON, not a CSV file")
+            .remedy("convert it, for example: python -c \"import pandas; pandas.read_json('FILE').to_csv('data.csv', index=False)\""));
+    }
+    Ok(())
+}
+
+/// A workbook is a zip archive too: its first entries tell.
+fn zip(head: &[u8]) -> Error {
+    let holds = |word: &[u8]| head.windows(word.len()).any(|bytes| bytes == word);
+    if holds(b"opendocument.spreadsheet") {
+        return Error::data("this is an OpenDocument spreadsheet (ods), not a CSV file")
+            .remedy("open it in a spreadsheet and save the sheet as CSV (UTF-8)");
+    }
+    if holds(b"xl/") || holds(b"[Content_Types].xml") {
+        return Error::data("this is an Excel workbook (xlsx), not a CSV file")
+            .remedy("open it in a spreadsheet and save the sheet as CSV (UTF-8)");
+    }
+    Error::data("this is a zip archive, not a CSV file").remedy("unpack it and name the CSV file inside")
+}
+
+/// The error for bytes that are no text at all.
+pub(in crate::data) fn no_text() -> Error {
+    Error::data("this is not a text file").remedy("save the table as CSV (UTF-8)")
+}

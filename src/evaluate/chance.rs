@@ -1,0 +1,69 @@
+//! What chance would have given: selection counts under permuted labels (docs/method.md section 14).
+
+/// The largest selection count of each permutation, ready to judge counts of the real run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chance {
+    /// M_q, ascending.
+    largest: Vec<usize>,
+}
+
+impl Chance {
+    /// Takes M_q for every permutation.
+    pub fn new(mut largest: Vec<usize>) -> Self {
+        largest.sort_unstable();
+        Self { largest }
+    }
+
+    /// How many permutations there are.
+    pub fn permutations(&self) -> usize {
+        self.largest.len()
+    }
+
+    /// The 95 % quantile of M_q: the smallest value with at least 95 % of them at or below it.
+    pub fn count(&self) -> Option<usize> {
+        // ⌈0.95 n⌉ in whole numbers.
+        let position = (95 * self.largest.len()).div_ceil(100);
+        position.checked_sub(1).map(|at| self.largest[at])
+    }
+
+    /// Westfall and Young's adjusted p of a feature that this many splits keep: family-wise over all features.
+    pub fn adjusted_p(&self, count: usize) -> f64 {
+        let below = self.largest.partition_point(|&largest| largest < count);
+        permutation_p(self.largest.len() - below, self.largest.len())
+    }
+}
+
+/// p of a statistic that is the better the smaller: (1 + permutations at least as good)/(permutations + 1).
+pub fn p_of_smaller(real: f64, permuted: &[f64]) -> f64 {
+    permutation_p(permuted.iter().filter(|&&value| value <= real).count(), permuted.len())
+}
+
+fn permutation_p(as_extreme: usize, permutations: usize) -> f64 {
+    (1 + as_extreme) as f64 / (permutations + 1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluate::fixtures::{answer, floats, whole};
+
+    #[test]
+    fn fixtures_agree_on_chance() {
+        for case in answer()["permutation"].as_array().unwrap() {
+            let chance = Chance::new(whole(&case["max_counts"]));
+            assert_eq!(chance.count(), Some(case["by_chance"].as_u64().unwrap() as usize));
+            let p: Vec<f64> = whole(&case["counts"]).iter().map(|&count| chance.adjusted_p(count)).collect();
+            for (ours, theirs) in p.iter().zip(floats(&case["adjusted_p"])) {
+                assert!((ours - theirs).abs() < 1e-12, "{ours} {theirs}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_permutations_nothing_is_significant() {
+        let none = Chance::new(Vec::new());
+        assert_eq!((none.count(), none.adjusted_p(20)), (None, 1.0));
+        assert_eq!(p_of_smaller(1.0, &[]), 1.0);
+        assert_eq!(p_of_smaller(1.0, &[1.0, 2.0, 0.5]), 0.75);
+    }
+}

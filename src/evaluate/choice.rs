@@ -1,0 +1,187 @@
+//! From the paths of several splits to one size and one list (docs/method.md section 11). The same procedure makes the answer of a
+//! run and the lists of the validation's folds.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CurveBySplit, Kept, Metric, Tally, by_frequency, median, one_se_size};
+use crate::select::{BetaRule, StopRule};
+
+/// A finished path of one split, as the choice of a size and a list sees it.
+pub trait FinishedPath {
+    /// The sizes visited, falling.
+    fn sizes(&self) -> Vec<usize>;
+    /// What was counted on the test rows at a size.
+    fn tally(&self, size: usize) -> Option<&Tally>;
+    /// The size chosen by a rule that looks at this path alone.
+    fn stop(&self, rule: StopRule, beta_rule: &BetaRule, units: usize) -> Option<usize>;
+    /// The rank of each unit, 1 the last survivor; none for a unit that is never removed.
+    fn ranks(&self) -> &[Option<u32>];
+}
+
+/// A curve by size that the rule `1se` can look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeCurve {
+    /// Mean set size.
+    Inefficiency,
+    /// Share of rows predicted right.
+    Accuracy,
+    /// Mean sum of p-values.
+    SScore,
+    /// Balanced accuracy.
+    RecallMacro,
+    /// Macro F1.
+    F1Macro,
+    /// Area under the ROC curve.
+    Auc,
+}
+
+impl SizeCurve {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Inefficiency, Self::Accuracy, Self::SScore, Self::RecallMacro, Self::F1Macro, Self::Auc];
+
+    /// The name in files and on the command line: that of the metric.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Inefficiency => "inefficiency",
+            Self::Accuracy => "accuracy",
+            Self::SScore => "s_score",
+            Self::RecallMacro => "recall_macro",
+            Self::F1Macro => "f1_macro",
+            Self::Auc => "auc",
+        }
+    }
+
+    /// What it is called in a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Inefficiency => "mean set size",
+            Self::Accuracy => "accuracy",
+            Self::SScore => "mean sum of p-values",
+            Self::RecallMacro => "balanced accuracy",
+            Self::F1Macro => "macro-averaged F1",
+            Self::Auc => "area under the ROC curve",
+        }
+    }
+
+    /// The value of one model, turned so that small is good.
+    fn loss(self, tally: &Tally) -> f64 {
+        match self {
+            Self::Inefficiency => Metric::Inefficiency.value(tally),
+            Self::Accuracy => -Metric::Accuracy.value(tally),
+            Self::SScore => Metric::SScore.value(tally),
+            Self::RecallMacro => -Metric::RecallMacro.value(tally),
+            Self::F1Macro => -Metric::F1Macro.value(tally),
+            Self::Auc => -tally.auc().unwrap_or(f64::NAN),
+        }
+    }
+}
+
+impl FromStr for SizeCurve {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(Self::name).join(", ");
+        Self::ALL
+            .into_iter()
+            .find(|curve| curve.name() == text)
+            .ok_or_else(|| format!("write one or more of {names}, separated by commas"))
+    }
+}
+
+/// How a size and a list come from the paths of several splits.
+#[derive(Debug, Clone, Copy)]
+pub struct Procedure<'a> {
+    /// The rule that chooses the size.
+    pub rule: StopRule,
+    /// The parameters of the β rule.
+    pub beta_rule: &'a BetaRule,
+    /// The curves that `1se` looks at.
+    pub by: &'a [SizeCurve],
+    /// The number of units.
+    pub units: usize,
+    /// How many of them are never removed.
+    pub kept: usize,
+}
+
+impl Procedure<'_> {
+    /// The size; `None` if the rule chooses none.
+    pub fn size<P: FinishedPath>(&self, paths: &[&P]) -> Option<usize> {
+        self.size_without(paths, None)
+    }
+
+    /// The size with one split left out.
+    pub fn size_without<P: FinishedPath>(&self, paths: &[&P], left_out: Option<usize>) -> Option<usize> {
+        if self.units <= self.kept.max(1) {
+            return (self.rule != StopRule::None && !paths.is_empty()).then_some(self.units);
+        }
+        if self.rule == StopRule::OneSe {
+            return self.one_se(paths, left_out);
+        }
+        let others = paths.iter().enumerate().filter(|&(i, _)| Some(i) != left_out).map(|(_, path)| path);
+        let sizes = others.filter_map(|path| path.stop(self.rule, self.beta_rule, self.units)).collect();
+        let visited: Vec<usize> = paths.iter().flat_map(|path| path.sizes()).collect();
+        median_size(sizes, &visited)
+    }
+
+    fn one_se<P: FinishedPath>(&self, paths: &[&P], left_out: Option<usize>) -> Option<usize> {
+        let sizes = common_sizes(paths);
+        let values: Vec<Vec<Vec<f64>>> = self
+            .by
+            .iter()
+            .map(|curve| {
+                let of_path = |path: &&P| -> Vec<f64> {
+                    let loss = |&size| path.tally(size).map_or(f64::NAN, |tally| curve.loss(tally));
+                    sizes.iter().map(loss).collect()
+                };
+                paths.iter().map(of_path).collect()
+            })
+            .collect();
+        let curves: Vec<CurveBySplit<'_>> =
+            values.iter().map(|values| CurveBySplit { sizes: &sizes, values }).collect();
+        one_se_size(&curves, left_out)
+    }
+
+    /// All removable units, best first, with the number of splits that keep them at a size.
+    pub fn by_frequency<P: FinishedPath>(&self, paths: &[&P], size: usize) -> Vec<Kept> {
+        by_frequency(paths.iter().map(|path| path.ranks()), size.saturating_sub(self.kept))
+    }
+}
+
+/// The sizes that every path visits, falling.
+pub fn common_sizes<P: FinishedPath>(paths: &[&P]) -> Vec<usize> {
+    let Some((first, others)) = paths.split_first() else { return Vec::new() };
+    let visited = |size: &usize| others.iter().all(|path| path.tally(*size).is_some());
+    first.sizes().into_iter().filter(visited).collect()
+}
+
+/// The visited size nearest to the median of some sizes, the smaller on a tie.
+pub fn median_size(mut sizes: Vec<usize>, visited: &[usize]) -> Option<usize> {
+    sizes.sort_unstable();
+    let median = median(&sizes)?;
+    let distance = |size: usize| (size as f64 - median).abs();
+    visited.iter().copied().min_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(a.cmp(&b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_a_visited_size() {
+        let visited = [10, 5, 2, 1];
+        assert_eq!(median_size(vec![5, 10], &visited), Some(5));
+        assert_eq!(median_size(vec![2, 1], &visited), Some(1));
+        assert_eq!(median_size(Vec::new(), &visited), None);
+    }
+
+    #[test]
+    fn curves_are_known_by_the_names_of_their_metrics() {
+        for curve in SizeCurve::ALL {
+            assert_eq!(curve.name().parse(), Ok(curve));
+        }
+        assert!("size".parse::<SizeCurve>().unwrap_err().contains("inefficiency, accuracy"));
+    }
+}

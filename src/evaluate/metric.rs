@@ -1,0 +1,248 @@
+//! The metrics: one entry each, from which tables, figures, the page, comparisons and the dashboard take their names and values.
+
+use super::{Tally, macro_scores, ratio};
+
+/// What values a metric can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Range {
+    /// From 0 to 1.
+    Share,
+    /// From 0 up; a number of labels.
+    Labels,
+}
+
+/// Whether and how the page's table by size shows a metric, with the heading of its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Column {
+    /// Mean and standard deviation over splits.
+    MeanAndSd(&'static str),
+    /// The mean alone.
+    Mean(&'static str),
+    /// Only metrics.csv has it.
+    Absent,
+}
+
+/// All about one metric.
+struct Entry {
+    /// Its name in tables.
+    key: &'static str,
+    /// Its name in headings and legends.
+    label: &'static str,
+    /// Its name in a narrow heading of the dashboard; none if the dashboard has no panel of it.
+    panel: Option<&'static str>,
+    /// Its column on the page.
+    column: Column,
+    range: Range,
+    /// Reads it off what was counted: 0 where it is undefined, not a number where it was not counted.
+    value: fn(&Tally) -> f64,
+}
+
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $value:expr,)* })*) => {
+        /// A metric of the test rows of one model (docs/method.md sections 6 and 7), in the order of metrics.csv.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Metric {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Metric {
+            /// Every metric, in the order of metrics.csv.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            fn entry(self) -> Entry {
+                match self {
+                    $(Self::$name => Entry { $($field: $value,)* },)*
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Share of rows whose set holds the true class.
+    Coverage {
+        key: "coverage",
+        label: "coverage",
+        panel: Some("coverage"),
+        column: Column::MeanAndSd("coverage"),
+        range: Range::Share,
+        value: |tally| ratio(tally.covered.iter().sum::<u32>(), tally.rows()),
+    }
+    /// Mean set size.
+    Inefficiency {
+        key: "inefficiency",
+        label: "inefficiency",
+        panel: Some("set size"),
+        column: Column::MeanAndSd("inefficiency"),
+        range: Range::Labels,
+        value: |tally| ratio(tally.set_sizes.iter().sum::<u32>(), tally.rows()),
+    }
+    /// Share of rows whose set is exactly the true class.
+    Certainty {
+        key: "certainty",
+        label: "certainty",
+        panel: Some("certain"),
+        column: Column::Mean("certainty"),
+        range: Range::Share,
+        value: |tally| ratio(tally.certain, tally.rows()),
+    }
+    /// Share of rows whose set is all classes.
+    Uncertainty {
+        key: "uncertainty",
+        label: "uncertainty",
+        panel: Some("uncert."),
+        column: Column::Mean("uncertainty"),
+        range: Range::Share,
+        value: |tally| ratio(tally.full, tally.rows()),
+    }
+    /// Share of rows whose set is empty.
+    Mistrust {
+        key: "mistrust",
+        label: "mistrust",
+        panel: Some("mistrust"),
+        column: Column::Mean("mistrust"),
+        range: Range::Share,
+        value: |tally| ratio(tally.empty, tally.rows()),
+    }
+    /// Mean sum of p-values.
+    SScore {
+        key: "s_score",
+        label: "sum of p-values",
+        panel: None,
+        column: Column::Absent,
+        range: Range::Labels,
+        value: |tally| ratio(tally.p_sum, tally.rows()),
+    }
+    /// Mean largest p-value.
+    Credibility {
+        key: "credibility",
+        label: "credibility",
+        panel: None,
+        column: Column::Absent,
+        range: Range::Share,
+        value: |tally| ratio(tally.p_max, tally.rows()),
+    }
+    /// Share of rows predicted right.
+    Accuracy {
+        key: "accuracy",
+        label: "accuracy",
+        panel: Some("accuracy"),
+        column: Column::MeanAndSd("accuracy"),
+        range: Range::Share,
+        value: |tally| macro_scores(&tally.confusion, tally.classes()).accuracy,
+    }
+    /// Mean over classes of precision.
+    PrecisionMacro {
+        key: "precision_macro",
+        label: "precision (macro)",
+        panel: None,
+        column: Column::Mean("precision"),
+        range: Range::Share,
+        value: |tally| macro_scores(&tally.confusion, tally.classes()).precision,
+    }
+    /// Mean over classes of recall: the balanced accuracy.
+    RecallMacro {
+        key: "recall_macro",
+        label: "recall (macro)",
+        panel: None,
+        column: Column::Mean("recall"),
+        range: Range::Share,
+        value: |tally| macro_scores(&tally.confusion, tally.classes()).recall,
+    }
+    /// Mean over classes of F1.
+    F1Macro {
+        key: "f1_macro",
+        label: "macro F1",
+        panel: Some("macro F1"),
+        column: Column::Mean("F1"),
+        range: Range::Share,
+        value: |tally| macro_scores(&tally.confusion, tally.classes()).f1,
+    }
+}
+
+impl Metric {
+    /// Its name in tables.
+    pub fn key(self) -> &'static str {
+        self.entry().key
+    }
+
+    /// Its name in headings and legends.
+    pub fn label(self) -> &'static str {
+        self.entry().label
+    }
+
+    /// Its name where there is little room.
+    pub fn short_label(self) -> &'static str {
+        let entry = self.entry();
+        entry.panel.unwrap_or(entry.label)
+    }
+
+    /// Its column on the page.
+    pub fn column(self) -> Column {
+        self.entry().column
+    }
+
+    /// The smallest and the largest value that it can have.
+    pub fn bounds(self) -> (f64, f64) {
+        match self.entry().range {
+            Range::Share => (0.0, 1.0),
+            Range::Labels => (0.0, f64::INFINITY),
+        }
+    }
+
+    /// Its value on the test rows that were counted; 0 where there are none.
+    pub fn value(self, tally: &Tally) -> f64 {
+        (self.entry().value)(tally)
+    }
+
+    /// The metrics that have a panel in the dashboard, in its order.
+    pub fn panels() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|metric| metric.entry().panel.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_read_off_what_was_counted() {
+        // Four rows of three classes: {0} right, all labels, none, {0} wrong.
+        let tally = Tally {
+            confusion: vec![1, 1, 0, 1, 1, 0, 0, 0, 0],
+            covered: vec![2, 0, 0],
+            set_sizes: vec![4, 1, 0],
+            certain: 1,
+            full: 1,
+            empty: 1,
+            p_sum: 2.65,
+            p_max: 1.9,
+            ..Tally::new(3)
+        };
+        let expected = [
+            ("coverage", 0.5),
+            ("inefficiency", 1.25),
+            ("certainty", 0.25),
+            ("uncertainty", 0.25),
+            ("mistrust", 0.25),
+            ("s_score", 0.6625),
+            ("credibility", 0.475),
+            ("accuracy", 0.5),
+            ("precision_macro", 1.0 / 3.0),
+            ("recall_macro", 1.0 / 3.0),
+            ("f1_macro", 1.0 / 3.0),
+        ];
+        assert_eq!(Metric::ALL.len(), expected.len());
+        for (metric, (key, value)) in Metric::ALL.iter().zip(expected) {
+            assert_eq!(metric.key(), key);
+            assert!((metric.value(&tally) - value).abs() < 1e-15, "{key}: {}", metric.value(&tally));
+            let (lowest, highest) = metric.bounds();
+            assert!((lowest..=highest).contains(&value));
+        }
+    }
+
+    #[test]
+    fn no_rows_give_zeros() {
+        assert!(Metric::ALL.iter().all(|metric| metric.value(&Tally::new(2)) == 0.0));
+    }
+}

@@ -1,0 +1,145 @@
+//! One path on a matrix in memory, for programs that want the method and nothing else.
+
+use ndarray::ArrayView2;
+
+use crate::data::{Dataset, Impute, Scale, SplitOptions, Splits, prepare};
+use crate::error::Result;
+use crate::select::{Elimination, Method, Removal, Settings, StepSize};
+use crate::svm::ClassWeight;
+
+/// A finished path of eliminations.
+#[derive(Debug, Clone)]
+pub struct Path {
+    /// Every model with what went after it; the last one has nothing to remove.
+    pub steps: Vec<Removal>,
+    /// All features, the most important first: those never removed, then the others from the last removed to the first.
+    pub ranking: Vec<usize>,
+}
+
+impl Path {
+    /// A path on rows × features (NaN is missing) and a label for each row, at the defaults of the program.
+    ///
+    /// ```
+    /// use crfe::{Path, select::Method};
+    /// use ndarray::Array2;
+    ///
+    /// // 40 rows × 3 features; the first separates the classes, the others are a pattern without meaning.
+    /// let x = Array2::from_shape_fn((40, 3), |(i, j)| if j == 0 { (i % 2) as f64 } else { ((i * (3 + j)) % 7) as f64 });
+    /// let labels: Vec<&str> = (0..40).map(|i| if i % 2 == 0 { "healthy" } else { "ill" }).collect();
+    ///
+    /// let path = Path::builder(x.view(), &labels).method(Method::Crfe).run()?;
+    /// assert_eq!(path.ranking[0], 0);
+    /// assert_eq!(path.top(1), [0]);
+    /// # Ok::<(), crfe::Error>(())
+    /// ```
+    pub fn builder<'a, L: AsRef<str>>(x: ArrayView2<'a, f64>, y: &'a [L]) -> PathBuilder<'a, L> {
+        PathBuilder {
+            x,
+            y,
+            method: Method::Crfe,
+            lambda: 0.5,
+            cost: 1.0,
+            weight: ClassWeight::None,
+            step: StepSize::default(),
+            scale: Scale::Standard,
+            impute: Impute::Knn(5),
+            split: SplitOptions::default(),
+        }
+    }
+
+    /// The most important features, this many.
+    pub fn top(&self, size: usize) -> &[usize] {
+        &self.ranking[..size.min(self.ranking.len())]
+    }
+}
+
+/// A path to be run; see [`Path::builder`].
+#[derive(Debug, Clone)]
+pub struct PathBuilder<'a, L> {
+    x: ArrayView2<'a, f64>,
+    y: &'a [L],
+    method: Method,
+    lambda: f64,
+    cost: f64,
+    weight: ClassWeight,
+    step: StepSize,
+    scale: Scale,
+    impute: Impute,
+    split: SplitOptions,
+}
+
+impl<L: AsRef<str>> PathBuilder<'_, L> {
+    /// Which feature goes next.
+    #[must_use]
+    pub fn method(self, method: Method) -> Self {
+        Self { method, ..self }
+    }
+
+    /// λ of the non-conformity, 0 to 1.
+    #[must_use]
+    pub fn lambda(self, lambda: f64) -> Self {
+        Self { lambda, ..self }
+    }
+
+    /// C of the support vector machines.
+    #[must_use]
+    pub fn cost(self, cost: f64) -> Self {
+        Self { cost, ..self }
+    }
+
+    /// Whether errors on rare classes cost more.
+    #[must_use]
+    pub fn class_weight(self, weight: ClassWeight) -> Self {
+        Self { weight, ..self }
+    }
+
+    /// How many features go at once.
+    #[must_use]
+    pub fn step(self, step: StepSize) -> Self {
+        Self { step, ..self }
+    }
+
+    /// How columns are scaled.
+    #[must_use]
+    pub fn scale(self, scale: Scale) -> Self {
+        Self { scale, ..self }
+    }
+
+    /// How gaps are filled.
+    #[must_use]
+    pub fn impute(self, impute: Impute) -> Self {
+        Self { impute, ..self }
+    }
+
+    /// Which rows train the models and which decide what goes: drawn by this seed, as in the first split of a run.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { split: SplitOptions { seed, ..self.split }, ..self }
+    }
+
+    /// Runs the whole path.
+    pub fn run(self) -> Result<Path> {
+        let data = Dataset::from_arrays(self.x, self.y, None)?;
+        let splits = Splits::new(&data, &SplitOptions { splits: 1, ..self.split.clone() })?;
+        let split = splits.split(&data, 0)?;
+        let ready = prepare(&data, &split, self.scale, self.impute, self.split.seed, 0);
+        let mut settings = Settings::new(self.method, data.classes.len());
+        settings.step = self.step;
+        settings.cost = self.cost;
+        settings.weight = self.weight;
+        settings.measure.lambda = self.lambda;
+        let (train, selection) = (&ready.train, &ready.selection);
+        let path = Elimination::new(
+            settings,
+            &data.units,
+            (train.x.view(), &train.y),
+            (selection.x.view(), &selection.y),
+            &ready.constant,
+        )?;
+        let steps: Vec<Removal> = path.collect::<Result<_>>()?;
+        let removed: Vec<usize> = steps.iter().flat_map(|step| &step.removed).copied().collect();
+        let mut ranking: Vec<usize> = (0..data.units.len()).filter(|unit| !removed.contains(unit)).collect();
+        ranking.extend(removed.iter().rev());
+        Ok(Path { steps, ranking })
+    }
+}

@@ -1,0 +1,28 @@
+//! A run on disk: journals written as it goes, read back, followed while they grow, and compressed when they are done.
+//!
+//! - [`format`]: the lines of a journal (docs/formats.md)
+//! - [`writer`]: claims a directory, appends and syncs each event
+//! - [`reader`], [`replay`], [`validate`]: journals as one run again, each line checked
+//! - [`source`]: one stream of events, from an engine that is recorded or from a directory; [`follow`]: a directory that grows
+//! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks
+//!
+//! A live run is here and not in `run`: each event is journaled before it is passed on, so that the recorder stands between the
+//! engine and everybody else.
+
+mod compress;
+mod follow;
+mod format;
+mod reader;
+mod replay;
+mod shard;
+mod source;
+mod validate;
+mod writer;
+
+pub use reader::{Records, journals};
+pub use shard::Shard;
+pub use source::{Live, REPORT_JOB, SUBMITTED, ShardStatus, Source};
+pub use writer::{
+    Journal, RunDirectory, SCRIPT_HEAD, Writer, differences, host, is_our_script, manifest, refuse_foreign,
+    state_directory,
+};

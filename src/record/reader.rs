@@ -1,0 +1,612 @@
+//! The journals of a directory, read as one run: which tasks are finished where, and their events. Writes nothing.
+//!
+//! A file is first indexed (which task's lines begin and end where), which takes a look at the beginning of each line, and
+//! tasks are then read one by one, in any order. Whatever is read is checked; a copy of a task that cannot be true counts as
+//! unfinished, and is said.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::compress::{Decompressed, compressed_name};
+use super::format::{self, Line, TaskLineKind};
+use super::replay::TaskReplay;
+use super::{Shard, differences, validate};
+use crate::error::{Error, Result};
+use crate::files::open_regular;
+use crate::run::{EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId};
+use crate::select::{BetaRule, StopRule};
+
+/// Characters of a failure that are kept.
+const LONGEST_MESSAGE: usize = 1000;
+
+/// The whole lines of a file from an offset on; an unfinished last line is not one.
+pub(super) struct Lines {
+    file: Box<dyn BufRead>,
+    /// After the last whole line.
+    pub(super) offset: u64,
+    /// The last line that was read; empty if it was too long to keep.
+    pub(super) line: Vec<u8>,
+}
+
+impl Lines {
+    pub(super) fn open(path: &Path, offset: u64) -> io::Result<Self> {
+        let file: Box<dyn BufRead> = match open_regular(path) {
+            Ok(mut file) => {
+                file.seek(SeekFrom::Start(offset))?;
+                Box::new(BufReader::with_capacity(1 << 18, file))
+            }
+            // Offsets are the same when it has been packed, perhaps since it was looked at last.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Box::new(Decompressed::open(&compressed_name(path), offset)?)
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Self { file, offset, line: Vec::new() })
+    }
+
+    /// Reads a line, and says where it began.
+    pub(super) fn next(&mut self) -> io::Result<Option<u64>> {
+        let longest = if self.offset == 0 { format::LONGEST_START } else { format::LONGEST_LINE };
+        self.line.clear();
+        let mut read = Read::by_ref(&mut self.file).take(longest).read_until(b'\n', &mut self.line)? as u64;
+        if self.line.last() != Some(&b'\n') {
+            if read < longest {
+                return Ok(None);
+            }
+            self.line = Vec::new();
+            match self.skip()? {
+                Some(skipped) => read += skipped,
+                None => return Ok(None),
+            }
+        }
+        let at = self.offset;
+        self.offset += read;
+        Ok(Some(at))
+    }
+
+    /// Passes over the rest of a line that is too long.
+    fn skip(&mut self) -> io::Result<Option<u64>> {
+        let mut skipped = 0;
+        loop {
+            let bytes = self.file.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            let end = bytes.iter().position(|&byte| byte == b'\n');
+            let used = end.map_or(bytes.len(), |end| end + 1);
+            self.file.consume(used);
+            skipped += used as u64;
+            if end.is_some() {
+                return Ok(Some(skipped));
+            }
+        }
+    }
+}
+
+/// A finished path in a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TaskSpan {
+    start: u64,
+    end: u64,
+}
+
+/// What a line means to someone who keeps an index.
+#[derive(Debug)]
+pub(super) enum IndexEntry {
+    Start(TaskId),
+    Step(TaskId),
+    End(TaskId),
+    Failed(TaskId),
+    Followup(Followup),
+    Nothing,
+}
+
+/// One journal, as far as it has been looked at.
+#[derive(Debug)]
+pub(super) struct JournalFile {
+    pub(super) path: PathBuf,
+    pub(super) shard: Shard,
+    pub(super) unique: String,
+    generation: u64,
+    pub(super) info: Arc<RunInfo>,
+    /// After the last whole line that was looked at.
+    pub(super) offset: u64,
+    pub(super) finished: BTreeMap<TaskId, TaskSpan>,
+    /// Tasks under way, and where they begin.
+    pub(super) open: BTreeMap<TaskId, u64>,
+    pub(super) failed: BTreeMap<TaskId, String>,
+    /// Where the line of each followup begins, by what determines it; the last one counts.
+    followups: BTreeMap<(Followup, String), u64>,
+    /// All tasks of its process have ended.
+    pub(super) ended: bool,
+    /// Another run's lines begin: nothing more is read.
+    foreign: bool,
+    garbage: usize,
+}
+
+impl JournalFile {
+    /// Orders the starts of a run: by generation, and by time only where settings are the same.
+    pub(super) fn order(&self) -> (u64, &str) {
+        (self.generation, &self.unique)
+    }
+
+    /// Takes note of a line.
+    pub(super) fn note(&mut self, at: u64, next: u64, bytes: &[u8]) -> IndexEntry {
+        self.offset = next;
+        if self.foreign {
+            return IndexEntry::Nothing;
+        }
+        match Line::new(bytes) {
+            Line::Task(task, bytes) if self.info.has(task) => self.note_task(task, at, bytes),
+            Line::Followup(followup, of) => {
+                self.followups.insert((followup, of.to_owned()), at);
+                IndexEntry::Followup(followup)
+            }
+            Line::Task(..) | Line::Garbage => self.garbage(),
+            Line::Finished => {
+                self.ended = true;
+                IndexEntry::Nothing
+            }
+            Line::Run => {
+                let same = format::RunStart::read(bytes)
+                    .is_ok_and(|start| start.run.fingerprint == self.info.fingerprint);
+                self.foreign = !same;
+                IndexEntry::Nothing
+            }
+        }
+    }
+
+    fn note_task(&mut self, task: TaskId, at: u64, bytes: &[u8]) -> IndexEntry {
+        match TaskLineKind::new(bytes) {
+            TaskLineKind::Start => {
+                self.open.insert(task, at);
+                self.failed.remove(&task);
+                IndexEntry::Start(task)
+            }
+            TaskLineKind::Step if self.open.contains_key(&task) => IndexEntry::Step(task),
+            TaskLineKind::End if self.open.contains_key(&task) => {
+                let start = self.open.remove(&task).unwrap_or(at);
+                self.finished.entry(task).or_insert(TaskSpan { start, end: self.offset });
+                IndexEntry::End(task)
+            }
+            TaskLineKind::Failed => {
+                let Ok(failure) = serde_json::from_slice::<format::Failure>(bytes) else {
+                    return self.garbage();
+                };
+                self.open.remove(&task);
+                self.failed.insert(task, failure.failed.chars().take(LONGEST_MESSAGE).collect());
+                IndexEntry::Failed(task)
+            }
+            _ => self.garbage(),
+        }
+    }
+
+    fn garbage(&mut self) -> IndexEntry {
+        self.garbage += 1;
+        IndexEntry::Nothing
+    }
+
+    /// Looks at all whole lines that have come since.
+    fn index(&mut self) -> io::Result<()> {
+        let mut lines = Lines::open(&self.path, self.offset)?;
+        while let Some(at) = lines.next()? {
+            self.note(at, lines.offset, &lines.line);
+        }
+        Ok(())
+    }
+
+    /// What there is to say of lines that were passed over.
+    fn notes(&self) -> Vec<String> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let mut notes = Vec::new();
+        if self.garbage > 0 {
+            notes.push(format!("{name}: {} lines were not understood and left out", self.garbage));
+        }
+        if self.foreign {
+            notes.push(format!("{name}: another run's lines begin in it; they were left out"));
+        }
+        notes
+    }
+
+    /// The events of a task between two offsets, checked; why not, if they cannot be true.
+    pub(super) fn read(
+        &self,
+        task: TaskId,
+        (start, end): (u64, u64),
+        rule: BetaRule,
+    ) -> io::Result<std::result::Result<TaskReplay, &'static str>> {
+        let mut lines = Lines::open(&self.path, start)?;
+        let mut replay = None;
+        while lines.offset < end
+            && let Some(at) = lines.next()?
+        {
+            let Line::Task(of, bytes) = Line::new(&lines.line) else { continue };
+            if of != task {
+                continue;
+            }
+            let outcome = match &mut replay {
+                None if at == start => {
+                    TaskReplay::begin(&self.info, rule, bytes).map(|begun| replay = Some(begun))
+                }
+                None => return Ok(Err("its beginning is gone")),
+                Some(replay) => replay.line(bytes),
+            };
+            if let Err(fault) = outcome {
+                return Ok(Err(fault));
+            }
+        }
+        Ok(replay.ok_or("its beginning is gone"))
+    }
+
+    /// A finished task, whole.
+    pub(super) fn read_finished(
+        &self,
+        task: TaskId,
+        span: TaskSpan,
+        rule: BetaRule,
+    ) -> io::Result<std::result::Result<Vec<EventKind>, &'static str>> {
+        Ok(self.read(task, (span.start, span.end), rule)?.and_then(TaskReplay::finished))
+    }
+}
+
+/// The journals of a directory.
+#[derive(Debug)]
+pub struct Records {
+    pub(super) directory: PathBuf,
+    info: Arc<RunInfo>,
+    pub(super) files: Vec<JournalFile>,
+    notes: Vec<String>,
+    /// First lines that were parsed: processes of one run begin with the same.
+    starts: Vec<(Digest, Start)>,
+    /// Files that have no whole first line yet, or are not of this run.
+    refused: Vec<PathBuf>,
+}
+
+impl Records {
+    /// Indexes all journals of a directory; `None` if there are none, or none got beyond its first line. Another run's
+    /// journal among them is refused.
+    pub fn open(directory: &Path) -> Result<Option<Self>> {
+        let mut records: Option<Self> = None;
+        for path in journals(directory)? {
+            match &mut records {
+                None => records = Self::first(directory, path)?,
+                Some(records) => {
+                    records.add(path)?;
+                }
+            }
+        }
+        if let Some(records) = &mut records {
+            for file in &mut records.files {
+                file.index().map_err(|error| unreadable(&file.path, &error))?;
+            }
+        }
+        Ok(records)
+    }
+
+    fn first(directory: &Path, path: PathBuf) -> Result<Option<Self>> {
+        let Some((start, offset, digest)) = read_start(&path, &[])? else { return Ok(None) };
+        let mut records = Self {
+            directory: directory.to_path_buf(),
+            info: start.info.clone(),
+            files: Vec::new(),
+            notes: Vec::new(),
+            starts: digest.map(|digest| (digest, start.clone())).into_iter().collect(),
+            refused: Vec::new(),
+        };
+        records.push(path, start, offset);
+        Ok(Some(records))
+    }
+
+    /// Adds a journal, not yet indexed. False if it has no whole first line yet.
+    fn add(&mut self, path: PathBuf) -> Result<bool> {
+        let Some((start, offset, digest)) = read_start(&path, &self.starts)? else { return Ok(false) };
+        if start.info.fingerprint != self.info.fingerprint {
+            return Err(Error::resume(format!(
+                "this journal is of another run than the others here: {}",
+                differences(&self.info, &start.info)
+            ))
+            .file(path)
+            .remedy("move it to a directory of its own"));
+        }
+        if let Some(digest) = digest {
+            self.starts.push((digest, start.clone()));
+        }
+        self.push(path, start, offset);
+        Ok(true)
+    }
+
+    fn push(&mut self, path: PathBuf, start: Start, offset: u64) {
+        let (shard, unique) = name_parts(&path).unwrap_or((Shard::WHOLE, String::new()));
+        self.files.push(JournalFile {
+            path,
+            shard,
+            unique,
+            generation: start.generation,
+            info: start.info,
+            offset,
+            finished: BTreeMap::new(),
+            open: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            followups: BTreeMap::new(),
+            ended: false,
+            foreign: false,
+            garbage: 0,
+        });
+        self.info = merged(&self.files);
+    }
+
+    /// Journals that have come since; a journal that cannot be used is said once. Returns whether the run has grown.
+    pub(super) fn look_for_more(&mut self) -> Result<bool> {
+        let before = self.info.clone();
+        for path in journals(&self.directory)? {
+            let known = self.files.iter().any(|file| file.path == path) || self.refused.contains(&path);
+            if !known && let Err(error) = self.add(path.clone()) {
+                self.notes.push(error.to_string());
+                self.refused.push(path);
+            }
+        }
+        Ok(before != self.info)
+    }
+
+    /// What the run is: the settings of its last start, with the splits and methods of all.
+    pub fn info(&self) -> &Arc<RunInfo> {
+        &self.info
+    }
+
+    /// The last start as it was recorded, and its generation.
+    pub(super) fn last_start(&self) -> (&Arc<RunInfo>, u64) {
+        let last = last(&self.files);
+        (&last.info, last.generation)
+    }
+
+    /// What there is to say about the files, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.iter().cloned().chain(self.files.iter().flat_map(JournalFile::notes)).collect()
+    }
+
+    pub(super) fn say(&mut self, file: usize, task: TaskId, fault: &str) {
+        let name = self.files[file].path.file_name().unwrap_or_default().to_string_lossy();
+        self.notes.push(format!("{name}: {task} is left out: {fault}"));
+    }
+
+    /// Tasks that have an end in some journal, split by split.
+    pub fn finished(&self) -> Vec<TaskId> {
+        let mut tasks: Vec<TaskId> =
+            self.files.iter().flat_map(|file| file.finished.keys().copied()).collect();
+        tasks.sort_unstable_by_key(|task| (task.split, task.method));
+        tasks.dedup();
+        tasks
+    }
+
+    /// Tasks that failed and are finished nowhere, with the last reason.
+    pub fn failed(&self) -> BTreeMap<TaskId, String> {
+        let mut files: Vec<&JournalFile> = self.files.iter().collect();
+        files.sort_by_key(|file| file.order());
+        let mut failed = BTreeMap::new();
+        for file in &files {
+            failed.extend(file.failed.iter().map(|(&task, why)| (task, why.clone())));
+        }
+        failed.retain(|task, _| !files.iter().any(|file| file.finished.contains_key(task)));
+        failed
+    }
+
+    /// The events of a finished task; `None` if no copy of it can be used. The first copy that can be used wins.
+    pub fn read(&mut self, task: TaskId, wanted: &RunSpec) -> Result<Option<Vec<EventKind>>> {
+        for index in 0..self.files.len() {
+            let file = &self.files[index];
+            let Some(&copy) = file.finished.get(&task) else { continue };
+            let read = file.read_finished(task, copy, wanted.beta_rule);
+            match read.map_err(|error| unreadable(&file.path, &error))? {
+                // Cross-validation was not asked for when this copy was made.
+                Ok(events) if wanted.stop == StopRule::Cv && !has_cv(&events) => {}
+                Ok(events) => return Ok(Some(events)),
+                Err(fault) => {
+                    // Passed over from now on, and so redone.
+                    self.files[index].finished.remove(&task);
+                    self.say(index, task, fault);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Emits the events of those of these tasks that are finished, in this order; the tasks that are left.
+    pub fn resume<E: From<Error>>(
+        &mut self,
+        tasks: &[TaskId],
+        wanted: &RunSpec,
+        mut emit: impl FnMut(TaskId, EventKind) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Vec<TaskId>, E> {
+        let mut left = Vec::new();
+        for &task in tasks {
+            match self.read(task, wanted)? {
+                None => left.push(task),
+                Some(events) => events.into_iter().try_for_each(|kind| emit(task, kind))?,
+            }
+        }
+        Ok(left)
+    }
+
+    /// Emits the start of the run, its finished tasks split by split, and the failures of the others.
+    pub fn replay(&mut self, mut sink: impl FnMut(RunEvent)) -> Result<()> {
+        let info = self.info.clone();
+        sink(RunEvent { task: None, kind: EventKind::RunStarted(info.clone()) });
+        // A copy made before cross-validation was asked for is better than none.
+        let spec = without_cv(&info.spec);
+        self.resume(&self.finished(), &spec, |task, kind| {
+            sink(RunEvent { task: Some(task), kind });
+            Ok::<(), Error>(())
+        })?;
+        for (task, message) in self.failed() {
+            sink(RunEvent { task: Some(task), kind: EventKind::TaskFailed { message } });
+        }
+        for followup in info.followups() {
+            if let Some(kind) = self.followup(followup)? {
+                sink(RunEvent { task: None, kind });
+            }
+        }
+        Ok(())
+    }
+
+    /// How a followup of this run ended, if it has under the settings of the last start.
+    pub fn followup(&mut self, followup: Followup) -> Result<Option<EventKind>> {
+        let key = (followup, followup.fingerprint(&self.info));
+        for index in 0..self.files.len() {
+            let file = &self.files[index];
+            let Some(&at) = file.followups.get(&key) else { continue };
+            let line = || -> io::Result<Vec<u8>> {
+                let mut lines = Lines::open(&file.path, at)?;
+                lines.next()?;
+                Ok(lines.line)
+            };
+            let line = line().map_err(|error| unreadable(&file.path, &error))?;
+            match format::read_followup(followup, &line, &self.info) {
+                Ok(event) => return Ok(Some(event)),
+                Err(fault) => {
+                    let name = self.files[index].path.file_name().unwrap_or_default().to_string_lossy();
+                    self.notes.push(format!("{name}: {followup} is left out: {fault}"));
+                    self.files[index].followups.remove(&key);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Emits the outcomes of those of these followups that have one; the followups that are left. What failed is tried again.
+    pub fn resume_followups<E: From<Error>>(
+        &mut self,
+        followups: &[Followup],
+        mut emit: impl FnMut(EventKind) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Vec<Followup>, E> {
+        let mut left = Vec::new();
+        for &followup in followups {
+            match self.followup(followup)? {
+                Some(kind @ EventKind::Followed(..)) => emit(kind)?,
+                _ => left.push(followup),
+            }
+        }
+        Ok(left)
+    }
+
+    /// How many tasks the run has.
+    pub fn tasks(&self) -> usize {
+        self.info.splits * self.info.spec.methods.len()
+    }
+}
+
+/// The same settings, satisfied with tasks that were not cross-validated.
+pub(super) fn without_cv(spec: &RunSpec) -> RunSpec {
+    let mut options = RunOptions::from(spec.clone());
+    if options.stop == StopRule::Cv {
+        options.stop = StopRule::Knee;
+    }
+    options.check().unwrap_or_else(|_| spec.clone())
+}
+
+fn has_cv(events: &[EventKind]) -> bool {
+    matches!(events.last(), Some(EventKind::TaskFinished { cv_size: Some(_), .. }))
+}
+
+fn last(files: &[JournalFile]) -> &JournalFile {
+    files.iter().max_by_key(|file| file.order()).expect("a run has a journal")
+}
+
+/// The settings of the last start, with the splits and methods of all.
+fn merged(files: &[JournalFile]) -> Arc<RunInfo> {
+    let last = &last(files).info;
+    let splits = files.iter().map(|file| file.info.splits).max().unwrap_or(last.splits);
+    let mut options = RunOptions::from(last.spec.clone());
+    for file in files {
+        options.methods.extend(&file.info.spec.methods);
+    }
+    if options.split.splits_from.is_none() {
+        options.split.splits = splits;
+    }
+    match options.check() {
+        Ok(spec) if splits != last.splits || spec != last.spec => {
+            Arc::new(RunInfo { splits, spec, ..RunInfo::clone(last) })
+        }
+        _ => Arc::clone(last),
+    }
+}
+
+/// The journals of a directory by their plain names, also those that are packed, sorted; none if it does not exist.
+pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
+    let unreadable =
+        |error: io::Error| Error::data(format!("cannot read the directory: {error}")).file(directory);
+    let mut paths = Vec::new();
+    match std::fs::read_dir(directory) {
+        Ok(entries) => {
+            for entry in entries {
+                let mut path = entry.map_err(unreadable)?.path();
+                if path.extension().is_some_and(|extension| extension == "gz") {
+                    path.set_extension("");
+                }
+                if name_parts(&path).is_some() {
+                    paths.push(path);
+                }
+            }
+        }
+        // What cannot be a directory holds no journal; who wants to write there is told so then.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+        Err(error) => return Err(unreadable(error)),
+    }
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
+}
+
+/// The shard and the unique part of a journal's name.
+fn name_parts(path: &Path) -> Option<(Shard, String)> {
+    let name = path.file_name()?.to_str()?;
+    let (shard, unique) = name.strip_prefix("journal-")?.strip_suffix(".jsonl")?.split_once('-')?;
+    Some((Shard::from_file_name(shard)?, unique.to_owned()))
+}
+
+type Digest = [u8; 32];
+
+/// The first line of a journal.
+#[derive(Debug, Clone)]
+struct Start {
+    generation: u64,
+    info: Arc<RunInfo>,
+}
+
+/// The start of the run that a journal holds, where the next line begins, and the line's hash if it is not among those known.
+fn read_start(path: &Path, known: &[(Digest, Start)]) -> Result<Option<(Start, u64, Option<Digest>)>> {
+    let mut lines = Lines::open(path, 0).map_err(|error| unreadable(path, &error))?;
+    if lines.next().map_err(|error| unreadable(path, &error))?.is_none() {
+        return Ok(None);
+    }
+    let bytes = std::mem::take(&mut lines.line);
+    let digest: Digest = Sha256::digest(&bytes).into();
+    if let Some((_, start)) = known.iter().find(|(known, _)| *known == digest) {
+        return Ok(Some((start.clone(), lines.offset, None)));
+    }
+    if let Some(format) = format::format_of(&bytes)
+        && format != u64::from(FORMAT)
+    {
+        let age = if format > u64::from(FORMAT) { "newer" } else { "older" };
+        return Err(Error::resume(format!("journal format {format} is {age} than this program's {FORMAT}"))
+            .file(path)
+            .remedy("use the version of crfe-tui that wrote it"));
+    }
+    let not_a_start = |why: String| {
+        Error::resume(format!("the first line is not the start of a run: {why}"))
+            .file(path)
+            .line(1)
+            .remedy("move this file away")
+    };
+    let format::RunStart { generation, run } =
+        format::RunStart::read(&bytes).map_err(|error| not_a_start(error.to_string()))?;
+    validate::run(&run).map_err(|fault| not_a_start(fault.to_owned()))?;
+    Ok(Some((Start { generation, info: Arc::new(run) }, lines.offset, Some(digest))))
+}
+
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::data(format!("cannot read: {error}")).file(path)
+}

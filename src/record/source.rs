@@ -1,0 +1,320 @@
+//! Events from an engine, a finished directory or a growing one, as one stream. Knows no screen.
+//!
+//! ```no_run
+//! # use std::path::Path;
+//! # fn main() -> crfe::Result<()> {
+//! use crfe::{analysis::History, record::Source};
+//!
+//! let source = Source::open(Path::new("RUN"))?;           // or Source::engine(live)
+//! let mut history = History::default();
+//! for event in source.events() {                          // a crossbeam Receiver: select! over it beside other channels
+//!     history.apply(&event);
+//! }
+//! for shard in source.shards() {                          // who computes what, where; changes while a run is followed
+//!     println!("{} on {:?}: {} of {} tasks", shard.shard, shard.host, shard.done, shard.tasks);
+//! }
+//! source.close()                                          // ends the source; errors of the journal come out here
+//! # }
+//! ```
+//!
+//! What a listener can rely on, whatever the source:
+//! - the first event is `RunStarted`. It comes once, and again only when a followed run is extended by splits or methods;
+//! - `Paused` comes when every worker waits, `Resumed` when they go on;
+//! - `TaskStarted` for a task that is known begins it anew (its process died and another redoes it): forget its steps;
+//! - after `TaskFinished` nothing more is told of that task; after `TaskFailed` it may begin again;
+//! - a directory tells finished tasks split by split, so split 0 is complete first;
+//! - `RunFinished` comes when every task has finished or failed;
+//! - the channel is bounded and ends (disconnects) when there will be nothing more. A listener that does not listen
+//!   holds a live run up.
+//!
+//! A live run that survives, from nothing or from where it was (the dashboard does this, in `--out` or in
+//! [`state_directory`](super::state_directory); without a journal `directory` and `records` are `None`):
+//!
+//! ```no_run
+//! # use std::{path::Path, sync::Arc};
+//! # use crfe::{record::{Live, RunDirectory, Shard, Source}, report::outputs, run::{Gate, Plan}};
+//! # fn live(plan: Arc<Plan>, out: &Path) -> crfe::Result<Source> {
+//! let directory = Arc::new(RunDirectory::claim(out, Shard::WHOLE)?);  // refuses a second writer
+//! let records = directory.resume(&plan, &outputs())?;                 // refuses another run
+//! let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
+//! let followups = plan.info.followups();
+//! Ok(Source::engine(Live { plan, gate, tasks, followups, threads: 2, directory: Some(directory), records }))
+//! # }
+//! ```
+//!
+//! A growing directory is polled for appended bytes and new journals: there are no change notices on network disks.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, bounded, select};
+
+use super::follow::Follower;
+use super::{Journal, Records, RunDirectory, Shard};
+use crate::error::{Error, Result};
+use crate::run::{Engine, EventKind, Followup, Gate, Plan, RunEvent, TaskId};
+
+/// Events that may wait.
+const WAITING: usize = 1024;
+/// How often a growing directory is looked at.
+pub(super) const POLL: Duration = Duration::from_millis(500);
+
+/// A directory with this file holds a run that a cluster will begin: it is waited for.
+pub const SUBMITTED: &str = "shards.sbatch";
+/// The script of the report that waits for it.
+pub const REPORT_JOB: &str = "report.sbatch";
+
+/// What an engine shall run.
+#[derive(Debug)]
+pub struct Live {
+    /// The run.
+    pub plan: Arc<Plan>,
+    /// Its control words.
+    pub gate: Arc<Gate>,
+    /// The tasks, in order.
+    pub tasks: Vec<TaskId>,
+    /// What follows them, in order.
+    pub followups: Vec<Followup>,
+    /// On so many threads.
+    pub threads: usize,
+    /// Where it is recorded, before it is told. A journal is begun when there is something to compute.
+    pub directory: Option<Arc<RunDirectory>>,
+    /// What is already recorded of the tasks: told first, and not computed again.
+    pub records: Option<Records>,
+}
+
+/// How one shard of a run stands, by the latest process that worked on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardStatus {
+    /// The shard.
+    pub shard: Shard,
+    /// The machine, if it is known.
+    pub host: Option<String>,
+    /// The process there.
+    pub pid: Option<u32>,
+    /// The tasks of its share.
+    pub tasks: usize,
+    /// Those that are finished, by whomever.
+    pub done: usize,
+    /// Tasks under way.
+    pub running: usize,
+    /// Tasks under way in a journal that does not grow: its process is dead, or waits.
+    pub stale: usize,
+    /// Tasks that failed.
+    pub failed: usize,
+    /// When its journal last grew, as far as is known.
+    pub grown: Instant,
+}
+
+/// How a followed run stands.
+#[derive(Debug, Default)]
+pub(super) struct Status {
+    pub(super) shards: Vec<ShardStatus>,
+    pub(super) notes: Vec<String>,
+}
+
+/// A stream of events, and what stands behind it.
+#[derive(Debug)]
+pub struct Source {
+    events: Receiver<RunEvent>,
+    status: Arc<Mutex<Status>>,
+    shard_changes: Receiver<()>,
+    /// Dropped to end it.
+    stop: Option<Sender<()>>,
+    gate: Option<Arc<Gate>>,
+    thread: Option<JoinHandle<Result<()>>>,
+}
+
+impl Source {
+    /// Tells what is recorded of the tasks and runs the others on worker threads; each event is journaled before it is told.
+    pub fn engine(live: Live) -> Self {
+        let gate = live.gate.clone();
+        Self::spawn(Some(gate.clone()), move |events| run_live(live, events).inspect_err(|_| gate.cancel()))
+    }
+
+    /// Replays what a directory holds, and follows it while tasks are missing. A submitted run is waited for.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let directory = directory.to_path_buf();
+        let mut found = Records::open(&directory)?;
+        if found.is_none() && !directory.join(SUBMITTED).exists() {
+            return Err(Error::data("there is no run in this directory")
+                .file(directory)
+                .remedy("make one with crfe-tui run DATA.CSV --out RUN"));
+        }
+        Ok(Self::spawn(None, move |events| {
+            let records = loop {
+                match found {
+                    Some(records) => break records,
+                    None => events.wait(POLL)?,
+                }
+                found = Records::open(&directory)?;
+            };
+            Follower::new(records).follow(events)
+        }))
+    }
+
+    fn spawn(
+        gate: Option<Arc<Gate>>,
+        work: impl FnOnce(&EventSender) -> std::result::Result<(), Stop> + Send + 'static,
+    ) -> Self {
+        let (send, events) = bounded(WAITING);
+        let (stop, stopped) = bounded::<()>(0);
+        let status = Arc::new(Mutex::new(Status::default()));
+        // One notice waiting is enough: who reads it asks how the shards stand now.
+        let (changed, shard_changes) = bounded(1);
+        let sender = EventSender { send, stopped, status: status.clone(), changed };
+        let thread = std::thread::spawn(move || match work(&sender) {
+            Err(Stop::Failed(error)) => Err(error),
+            Ok(()) | Err(Stop::Gone) => Ok(()),
+        });
+        Self { events, status, shard_changes, stop: Some(stop), gate, thread: Some(thread) }
+    }
+
+    /// The events.
+    pub fn events(&self) -> &Receiver<RunEvent> {
+        &self.events
+    }
+
+    /// How the shards of a directory stand, sorted; empty for an engine.
+    pub fn shards(&self) -> Vec<ShardStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).shards.clone()
+    }
+
+    /// Says that [`Source::shards`] has changed.
+    pub fn shard_changes(&self) -> &Receiver<()> {
+        &self.shard_changes
+    }
+
+    /// What there is to say about the files of a directory, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).notes.clone()
+    }
+
+    /// Ends it: an engine is cancelled and its journal flushed to the disk. Says what went wrong on the way.
+    pub fn close(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if let Some(gate) = &self.gate {
+            gate.cancel();
+        }
+        self.stop = None;
+        let fault = || Err(Error::internal("the thread that tells events panicked"));
+        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or_else(|_| fault()))
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        // Who wants to know calls `close`.
+        let _ = self.end();
+    }
+}
+
+/// Why a source ends before there is nothing more to say.
+pub(super) enum Stop {
+    /// Nobody listens any more.
+    Gone,
+    /// Something went wrong.
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The far end of a source.
+pub(super) struct EventSender {
+    send: Sender<RunEvent>,
+    /// Disconnects when the source is ended.
+    stopped: Receiver<()>,
+    status: Arc<Mutex<Status>>,
+    changed: Sender<()>,
+}
+
+impl EventSender {
+    /// Sends an event; waits while too many are on their way.
+    pub(super) fn emit(&self, task: Option<TaskId>, kind: EventKind) -> std::result::Result<(), Stop> {
+        self.send(RunEvent { task, kind })
+    }
+
+    /// Sends what happened to a task.
+    pub(super) fn emit_all(&self, task: TaskId, events: Vec<EventKind>) -> std::result::Result<(), Stop> {
+        events.into_iter().try_for_each(|kind| self.emit(Some(task), kind))
+    }
+
+    fn send(&self, event: RunEvent) -> std::result::Result<(), Stop> {
+        select! {
+            send(self.send, event) -> sent => sent.map_err(|_| Stop::Gone),
+            recv(self.stopped) -> _ => Err(Stop::Gone),
+        }
+    }
+
+    pub(super) fn set(&self, status: Status) {
+        let standing = |shard: &ShardStatus| (shard.done, shard.running, shard.stale, shard.failed);
+        let mut known = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = !status.shards.iter().map(standing).eq(known.shards.iter().map(standing));
+        *known = status;
+        if changed {
+            let _ = self.changed.try_send(());
+        }
+    }
+
+    /// Waits, unless the source is ended meanwhile.
+    pub(super) fn wait(&self, time: Duration) -> std::result::Result<(), Stop> {
+        match self.stopped.recv_timeout(time) {
+            Err(crossbeam_channel::RecvTimeoutError::Timeout) => Ok(()),
+            _ => Err(Stop::Gone),
+        }
+    }
+}
+
+/// What is recorded, then what is computed.
+fn run_live(live: Live, events: &EventSender) -> std::result::Result<(), Stop> {
+    let Live { plan, gate, mut tasks, mut followups, threads, directory, records } = live;
+    let mut journal = directory.as_deref().and_then(RunDirectory::begun_journal);
+    events.emit(None, EventKind::RunStarted(plan.info.clone()))?;
+    if let Some(mut records) = records {
+        tasks = records.resume(&tasks, &plan.info.spec, |task, kind| events.emit(Some(task), kind))?;
+        followups = records.resume_followups(&followups, |kind| events.emit(None, kind))?;
+        events.set(Status { shards: Vec::new(), notes: records.notes() });
+    }
+    let has_work = !(tasks.is_empty() && followups.is_empty());
+    // Its lock holds until everything is recorded: the directory stays here.
+    if let Some(directory) = directory.as_deref().filter(|_| journal.is_none() && has_work) {
+        journal = Some(directory.new_journal(&plan.info)?);
+    }
+    let (send, engine) = bounded(WAITING);
+    // Not joined: a worker in the middle of a long fit must not hold up the end of the program.
+    std::thread::spawn(move || Engine::new(&plan, &gate, send).then(followups).resume(&tasks, threads));
+    let recorded = record(&engine, journal.as_mut(), events);
+    match (&recorded, &mut journal) {
+        // What was written is safe before anybody hears that this is the end.
+        (Ok(()) | Err(Stop::Gone), Some(journal)) => Ok(journal.sync()?),
+        _ => recorded,
+    }
+}
+
+/// Journals and passes on what an engine says, until it has ended or the source is.
+fn record(
+    engine: &Receiver<RunEvent>,
+    mut journal: Option<&mut Journal>,
+    events: &EventSender,
+) -> std::result::Result<(), Stop> {
+    loop {
+        let event = select! {
+            recv(engine) -> event => event,
+            recv(events.stopped) -> _ => return Err(Stop::Gone),
+        };
+        let Ok(event) = event else { return Ok(()) };
+        if let Some(journal) = &mut journal {
+            journal.append(&event)?;
+        }
+        events.send(event)?;
+    }
+}

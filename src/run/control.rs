@@ -1,0 +1,228 @@
+//! The only thing that goes back from a screen to the workers: run, pause, step, cancel.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::TaskId;
+
+/// What a worker is told between two eliminations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// Go on.
+    Go,
+    /// Give the task up.
+    Cancelled,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    paused: bool,
+    cancelled: bool,
+    /// Workers inside a task, and how many of them wait here.
+    working: usize,
+    waiting: usize,
+    /// What one task may still do while paused.
+    permit: Option<Permit>,
+    /// No task is left to begin.
+    over: bool,
+    /// It was said that all wait, and not yet that they go on.
+    pause_known: bool,
+}
+
+/// What a worker finds out when it waits or goes on, for all to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Every worker waits.
+    Paused,
+    /// They go on.
+    Resumed,
+}
+
+impl State {
+    /// What has changed since this was last asked.
+    fn change(&mut self) -> Option<Change> {
+        let all_wait = self.working > 0 && self.waiting == self.working;
+        let change = match (self.paused, self.pause_known) {
+            _ if self.cancelled => None,
+            (true, false) if all_wait => Some(Change::Paused),
+            (false, true) => Some(Change::Resumed),
+            _ => None,
+        };
+        self.pause_known ^= change.is_some();
+        change
+    }
+}
+
+/// One elimination of a task, or all that are left of it.
+#[derive(Debug, Clone, Copy)]
+struct Permit {
+    task: TaskId,
+    to_the_end: bool,
+}
+
+/// Workers pass it between two eliminations; the user opens and closes it.
+#[derive(Debug, Default)]
+pub struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A worker that panics does so outside; the state is always whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+        self.changed.notify_all();
+    }
+
+    /// Asks all tasks to wait.
+    pub fn pause(&self) {
+        self.change(|state| state.paused = true);
+    }
+
+    /// Lets all tasks go on.
+    pub fn resume(&self) {
+        self.change(|state| {
+            state.paused = false;
+            state.permit = None;
+        });
+    }
+
+    /// Lets one task make one elimination while paused.
+    pub fn step(&self, task: TaskId) {
+        self.change(|state| state.permit = Some(Permit { task, to_the_end: false }));
+    }
+
+    /// Lets one task go on to its end while paused; the others wait.
+    pub fn finish(&self, task: TaskId) {
+        self.change(|state| state.permit = Some(Permit { task, to_the_end: true }));
+    }
+
+    /// Ends all tasks at their next elimination.
+    pub fn cancel(&self) {
+        self.change(|state| state.cancelled = true);
+    }
+
+    /// Whether the run was cancelled.
+    pub fn cancelled(&self) -> bool {
+        self.state().cancelled
+    }
+
+    /// Whether pausing was asked for.
+    pub fn pausing(&self) -> bool {
+        self.state().paused
+    }
+
+    /// Whether pausing was asked for and every worker waits: the acknowledgement.
+    pub fn paused(&self) -> bool {
+        let state = self.state();
+        state.paused && state.waiting == state.working
+    }
+
+    /// No task is left to begin: nobody waits for [`Gate::asked_for`] any more.
+    pub fn no_more_tasks(&self) {
+        self.change(|state| state.over = true);
+    }
+
+    /// Waits for a step of a task that has not begun; none when there will be no more.
+    pub fn asked_for(&self, not_begun: impl Fn(TaskId) -> bool) -> Option<TaskId> {
+        let mut state = self.state();
+        loop {
+            if state.over || state.cancelled {
+                return None;
+            }
+            if let Some(permit) = state.permit.filter(|permit| state.paused && not_begun(permit.task)) {
+                return Some(permit.task);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Whether all wait, or go on, since this was last asked: each is said once.
+    pub fn news(&self) -> Option<Change> {
+        self.state().change()
+    }
+
+    /// A worker comes in, until the guard is dropped.
+    pub fn enter(&self) -> Inside<'_> {
+        self.change(|state| state.working += 1);
+        Inside(self)
+    }
+
+    /// A worker asks, between two eliminations of a path or of something that has no steps of its own; waits while paused. It says
+    /// what changes by its waiting and its going on, without holding anybody up.
+    pub fn pass(&self, task: Option<TaskId>, say: impl Fn(Change)) -> Passage {
+        let mut state = self.state();
+        let own = |permit: &Permit| Some(permit.task) == task;
+        let closed =
+            |state: &State| state.paused && !state.cancelled && !state.permit.as_ref().is_some_and(own);
+        if closed(&state) {
+            state.waiting += 1;
+            self.changed.notify_all();
+            while closed(&state) {
+                state = match state.change() {
+                    Some(change) => {
+                        drop(state);
+                        say(change);
+                        self.state()
+                    }
+                    None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                };
+            }
+            state.waiting -= 1;
+        }
+        if let Some(change) = state.change() {
+            drop(state);
+            say(change);
+            state = self.state();
+        }
+        if state.permit.as_ref().is_some_and(|permit| own(permit) && !permit.to_the_end) {
+            state.permit = None;
+        }
+        if state.cancelled { Passage::Cancelled } else { Passage::Go }
+    }
+}
+
+/// A worker inside; leaves when dropped, also when it panics.
+#[derive(Debug)]
+pub struct Inside<'a>(&'a Gate);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.change(|state| state.working -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::Method;
+
+    const TASK: TaskId = TaskId { method: Method::Crfe, split: 0 };
+
+    #[test]
+    fn a_pause_is_acknowledged_when_every_worker_waits() {
+        let gate = Gate::default();
+        gate.pause();
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                let _inside = gate.enter();
+                (gate.pass(Some(TASK), |_| {}), gate.pass(Some(TASK), |_| {}))
+            });
+            while gate.state().waiting == 0 {
+                std::thread::yield_now();
+            }
+            assert!(gate.paused());
+            gate.step(TASK);
+            // It makes its one step and waits again.
+            while gate.state().permit.is_some() || gate.state().waiting == 0 {
+                std::thread::yield_now();
+            }
+            gate.cancel();
+            assert_eq!(worker.join().unwrap(), (Passage::Go, Passage::Cancelled));
+        });
+        assert!(gate.cancelled());
+    }
+}

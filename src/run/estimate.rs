@@ -1,0 +1,118 @@
+//! What a run will take in time and memory, before it is started.
+
+use super::Plan;
+use super::cost::PathCost;
+use crate::error::plural;
+use crate::svm::SolverKind;
+
+/// What a run would take, roughly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Paths to compute, without those of folds and permutations.
+    pub tasks: usize,
+    /// Threads that share them.
+    pub threads: usize,
+    /// Seconds from the first byte to the last table.
+    pub seconds: f64,
+    /// Whether it may well take far less: linfa-svm is fast where classes can be separated.
+    pub at_most: bool,
+    /// Bytes of memory.
+    pub bytes: f64,
+}
+
+const PER_CELL: f64 = 6e-8;
+const PER_STEP_OF_TABLES: f64 = 4e-5;
+const PER_STEP_BYTES: f64 = 750.0;
+const PER_RANK_BYTES: f64 = 24.0;
+const PROGRAM_BYTES: f64 = 1.2e7;
+
+impl Estimate {
+    /// Of a whole run on so many threads.
+    pub fn new(plan: &Plan, threads: usize) -> Self {
+        let (info, spec) = (&plan.info, &plan.info.spec);
+        let tasks = plan.tasks().len();
+        let (cells, units) = (info.rows as f64 * info.columns.len() as f64, info.units.len() as f64);
+        let cost = PathCost::new(spec, &plan.data);
+        let once = PER_CELL * cells + PER_STEP_OF_TABLES * cost.models * tasks as f64;
+        let workers = tasks.min(threads).max(1) as f64;
+        let after = (info.followups().len() * info.splits) as f64 * (cost.path + cost.gaps);
+        let of_task = PER_STEP_BYTES * cost.models + PER_RANK_BYTES * units;
+        Self {
+            tasks,
+            threads,
+            seconds: once + (tasks as f64 * cost.path + info.splits as f64 * cost.gaps + after) / workers,
+            at_most: spec.solver == SolverKind::Linfa,
+            bytes: PROGRAM_BYTES + 8.0 * cells * (1.0 + 3.0 * workers) + of_task * tasks as f64,
+        }
+    }
+
+    /// The time, in words.
+    pub fn duration(&self) -> String {
+        let about = |n: f64, unit: &str| {
+            let n = n.round().max(1.0) as usize;
+            let at_most = if self.at_most { "at most " } else { "" };
+            format!("{at_most}about {n} {}", plural(n, unit))
+        };
+        match self.seconds {
+            s if s < 1.0 => "less than a second".to_owned(),
+            s if s < 90.0 => about(s, "second"),
+            s if s < 5400.0 => about(s / 60.0, "minute"),
+            s => about(s / 3600.0, "hour"),
+        }
+    }
+
+    /// The memory, in words.
+    pub fn memory(&self) -> String {
+        if self.bytes < 1e9 {
+            format!("{:.0} MB", self.bytes / 1e6)
+        } else {
+            format!("{:.1} GB", self.bytes / 1e9)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::data::Dataset;
+    use crate::run::RunOptions;
+
+    fn estimate(change: impl FnOnce(&mut RunOptions)) -> Estimate {
+        let mut options = RunOptions::default();
+        change(&mut options);
+        let spec = options.check().unwrap();
+        let data = Dataset::load(Path::new("data/dermatology.csv"), &spec.schema, |_, _| {}).unwrap();
+        Estimate::new(&Plan::new(spec, data).unwrap(), 1)
+    }
+
+    #[test]
+    fn fewer_models_take_less_time_and_memory() {
+        let one = estimate(|_| {});
+        let half = estimate(|options| options.step = "half".parse().unwrap());
+        assert!(half.seconds < 0.5 * one.seconds, "{half:?} {one:?}");
+        assert!(half.bytes < one.bytes);
+        assert_eq!(one.tasks, half.tasks);
+    }
+
+    #[cfg(feature = "linfa")]
+    #[test]
+    fn linfa_takes_longer_the_larger_c_is() {
+        let of = |cost: f64| {
+            estimate(|options| {
+                options.solver = SolverKind::Linfa;
+                options.cost = cost;
+            })
+        };
+        assert!(of(100.0).seconds > 10.0 * of(1.0).seconds);
+        assert!(of(100.0).duration().starts_with("at most about "), "{}", of(100.0).duration());
+    }
+
+    #[test]
+    fn kept_features_shorten_the_path() {
+        let kept = estimate(|options| options.schema.keep = vec!["Erythema".into(), "Scaling".into()]);
+        let usual = estimate(|_| {});
+        assert!(kept.bytes < usual.bytes && kept.seconds < usual.seconds);
+    }
+}

@@ -1,0 +1,154 @@
+//! What is run after the paths of a run: the folds of the nested validation and the permutations of the labels. Each is one task that
+//! depends on nothing but the plan, so that it can run anywhere, be recorded, and be resumed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::permutation::{PermutedRun, run_permutation};
+use super::validation::{FoldTest, test_fold};
+use super::{Plan, RunInfo};
+use crate::error::Result;
+use crate::select::Method;
+
+/// One task after the paths. All methods of a fold are tested on the same rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Followup {
+    /// A fold of the nested validation, from 0.
+    Fold(Method, usize),
+    /// A permutation of the labels, from 0.
+    Permutation(Method, usize),
+}
+
+impl fmt::Display for Followup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fold(method, fold) => write!(f, "{method} in validation fold {}", fold + 1),
+            Self::Permutation(method, index) => write!(f, "{method} under permutation {}", index + 1),
+        }
+    }
+}
+
+impl Followup {
+    /// `fold/crfe/2` or `permutation/crfe/17`: the name in a journal.
+    pub fn name(self) -> String {
+        match self {
+            Self::Fold(method, fold) => format!("fold/{}/{fold}", method.name()),
+            Self::Permutation(method, index) => format!("permutation/{}/{index}", method.name()),
+        }
+    }
+
+    /// Reads [`Followup::name`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut parts = name.split('/');
+        let (kind, method, index) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        match (kind, parts.next()) {
+            ("fold", None) => Some(Self::Fold(method, index)),
+            ("permutation", None) => Some(Self::Permutation(method, index)),
+            _ => None,
+        }
+    }
+
+    /// The method.
+    pub fn method(self) -> Method {
+        match self {
+            Self::Fold(method, _) | Self::Permutation(method, _) => method,
+        }
+    }
+
+    /// Whether it belongs to a run: its method and number are asked for.
+    pub fn is_of(self, info: &RunInfo) -> bool {
+        let (index, count) = match self {
+            Self::Fold(_, index) => (index, info.folds),
+            Self::Permutation(_, index) => (index, info.permutations),
+        };
+        index < count && info.spec.methods.contains(&self.method())
+    }
+
+    /// Identifies everything that determines its outcome, hexadecimal: unlike a path's, it depends on the number of splits, and a
+    /// fold's on the rule that chooses the size.
+    pub fn fingerprint(self, info: &RunInfo) -> String {
+        let spec = &info.spec;
+        let material = match self {
+            Self::Fold(..) => {
+                json!([
+                    "fold",
+                    info.fingerprint,
+                    info.splits,
+                    info.folds,
+                    spec.stop.name(),
+                    spec.by,
+                    spec.beta_rule
+                ])
+            }
+            Self::Permutation(..) => json!(["permutation", info.fingerprint, info.splits]),
+        };
+        let hash = Sha256::digest(material.to_string());
+        hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Does the work; `None` if it was told to end.
+    pub fn run(self, plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Outcome>> {
+        match self {
+            Self::Fold(method, fold) => Ok(test_fold(plan, method, fold, go_on)?.map(Outcome::Fold)),
+            Self::Permutation(method, index) => {
+                Ok(run_permutation(plan, method, index, go_on)?.map(Outcome::Permutation))
+            }
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Of a fold.
+    Fold(FoldTest),
+    /// Of a permutation.
+    Permutation(PermutedRun),
+}
+
+impl Outcome {
+    /// Refuses what cannot be the outcome of a followup of this run.
+    pub fn check(&self, followup: Followup, info: &RunInfo) -> std::result::Result<(), &'static str> {
+        let (units, classes) = (info.units.len(), info.classes.len());
+        match (followup, self) {
+            (Followup::Fold(..), Self::Fold(FoldTest { size, units: list, conformal, rows })) => {
+                let fits = size.is_none_or(|size| size <= units)
+                    && list.iter().all(|&unit| unit < units)
+                    && conformal.len() == classes
+                    && rows.iter().all(|row| {
+                        row.row < info.rows
+                            && row.y < classes
+                            && row.f.len() == classes
+                            && row.p.len() == classes
+                    });
+                if fits { Ok(()) } else { Err("its numbers cannot be") }
+            }
+            (Followup::Permutation(..), Self::Permutation(PermutedRun { reached, s_score })) => {
+                let fits = reached.len() <= info.splits
+                    && reached.is_sorted()
+                    && s_score.iter().all(|&(size, _)| (1..=units).contains(&size));
+                if fits { Ok(()) } else { Err("its numbers cannot be") }
+            }
+            _ => Err("its outcome is of another kind"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for task in [Followup::Fold(Method::Crfe, 2), Followup::Permutation(Method::Rfe, 98)] {
+            assert_eq!(Followup::from_name(&task.name()), Some(task));
+        }
+        for name in ["", "fold", "fold/crfe", "fold/crfe/x", "fold/knn/1", "path/crfe/1", "fold/crfe/1/2"] {
+            assert_eq!(Followup::from_name(name), None, "{name}");
+        }
+    }
+}

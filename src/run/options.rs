@@ -1,0 +1,838 @@
+//! Every option of a run, described once: the command line, the environment, the configuration file, the settings form, the command
+//! that repeats a run, the methods paragraph and docs/options.md are made from [`OPTIONS`]. Knows nothing of clap.
+
+use super::{Permutations, RunOptions};
+use crate::data::Censored;
+use crate::data::word_list::{join, split};
+use crate::select::{Score, StopRule};
+use crate::svm::{ClassWeight, SolverKind};
+
+/// Why a value is refused: what to write instead, or the parser's own words.
+pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
+
+/// One option of a run.
+pub struct RunOption {
+    /// `--name` on the command line, `name` in the configuration file, `CRFE_NAME` in the environment.
+    pub name: &'static str,
+    /// The heading it stands under.
+    pub chapter: Chapter,
+    /// What follows its name.
+    pub takes: Takes,
+    /// One line of help.
+    pub help: &'static str,
+    /// More help, where one line is too short.
+    pub details: Option<&'static str>,
+    /// A value other than the default, for the documentation and for tests.
+    pub example: &'static str,
+    /// Its line in the settings form, if it has one.
+    pub form: Option<FormLine>,
+    /// How the methods paragraph tells it.
+    pub prose: Prose,
+    get: fn(&RunOptions) -> Vec<String>,
+    set: fn(&mut RunOptions, &[String]) -> Result<(), Refusal>,
+}
+
+/// The headings of the options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chapter {
+    /// How the file is read and understood.
+    Data,
+    /// What is computed.
+    Method,
+    /// On which rows, and what is promised.
+    Splits,
+}
+
+impl Chapter {
+    /// Its title.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Data => "Data",
+            Self::Method => "Method",
+            Self::Splits => "Splits and coverage",
+        }
+    }
+}
+
+/// What follows the name of an option; the text stands for it in help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing: it is on or off.
+    Nothing,
+    /// One word.
+    Word(&'static str),
+    /// One number, which may be negative.
+    Number(&'static str),
+    /// Words separated by commas; a word that holds a comma is put in double quotes.
+    Words(&'static str),
+}
+
+/// A line of the settings form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormLine {
+    /// Lines are in this order.
+    pub place: u8,
+    /// What may be typed.
+    pub hint: &'static str,
+}
+
+/// How the methods paragraph tells an option.
+#[derive(Debug, Clone, Copy)]
+pub enum Prose {
+    /// Within its sentences: another value gives another paragraph.
+    Within,
+    /// By a sentence of its own, where it is set.
+    Sentence(fn(&RunOptions) -> Option<String>),
+    /// Not at all: it says how the file is read, or names a place.
+    Silent,
+}
+
+/// An option is what it is called.
+impl PartialEq for RunOption {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl std::fmt::Debug for RunOption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl RunOption {
+    /// The words of its value; none if it is off or not set.
+    pub fn words(&self, options: &RunOptions) -> Vec<String> {
+        (self.get)(options)
+    }
+
+    /// Its value as it would be typed; empty if it is not set.
+    pub fn text(&self, options: &RunOptions) -> String {
+        match self.takes {
+            Takes::Words(_) => join(&self.words(options)),
+            _ => self.words(options).concat(),
+        }
+    }
+
+    /// Its default as it would be typed; empty if it has none.
+    pub fn default_text(&self) -> String {
+        self.text(&RunOptions::default())
+    }
+
+    /// Takes a value as it is typed.
+    pub fn take(&self, options: &mut RunOptions, text: &str) -> Result<(), Refusal> {
+        match self.takes {
+            Takes::Words(_) => self.take_words(options, &split(text)),
+            _ => self.take_words(options, &[text.to_owned()]),
+        }
+    }
+
+    /// Takes the words of a value.
+    pub fn take_words(&self, options: &mut RunOptions, words: &[String]) -> Result<(), Refusal> {
+        (self.set)(options, words)
+    }
+
+    /// What the methods paragraph says of it in a sentence of its own.
+    pub fn sentence(&self, options: &RunOptions) -> Option<String> {
+        match self.prose {
+            Prose::Sentence(sentence) => sentence(options),
+            Prose::Within | Prose::Silent => None,
+        }
+    }
+
+    /// The variable of the environment that sets it.
+    pub fn variable(&self) -> String {
+        variable(self.name)
+    }
+}
+
+/// The variable of the environment for an option.
+pub fn variable(name: &str) -> String {
+    format!("CRFE_{}", name.replace('-', "_").to_uppercase())
+}
+
+fn only(words: &[String]) -> Result<&str, Refusal> {
+    match words {
+        [word] => Ok(word),
+        _ => Err("write one value".into()),
+    }
+}
+
+/// What every entry starts from.
+const BLANK: RunOption = RunOption {
+    name: "",
+    chapter: Chapter::Data,
+    takes: Takes::Nothing,
+    help: "",
+    details: None,
+    example: "",
+    form: None,
+    prose: Prose::Silent,
+    get: |_| Vec::new(),
+    set: |_, _| Ok(()),
+};
+
+/// An option that is on or off.
+macro_rules! flag {
+    ($($field:ident).+) => {
+        RunOption {
+            takes: Takes::Nothing,
+            example: "true",
+            get: |options| if options.$($field).+ { vec!["true".to_owned()] } else { Vec::new() },
+            set: |options, words| {
+                options.$($field).+ = only(words)?.parse().map_err(|_| "write true or false")?;
+                Ok(())
+            },
+            ..BLANK
+        }
+    };
+}
+
+/// An option that always has a value, as its type is displayed and parsed.
+macro_rules! value {
+    ($($field:ident).+) => {
+        RunOption {
+            get: |options| vec![options.$($field).+.to_string()],
+            set: |options, words| {
+                options.$($field).+ = only(words)?.parse()?;
+                Ok(())
+            },
+            ..BLANK
+        }
+    };
+}
+
+/// An option that may be absent.
+macro_rules! optional {
+    ($($field:ident).+) => {
+        RunOption {
+            get: |options| options.$($field).+.iter().map(ToString::to_string).collect(),
+            set: |options, words| {
+                options.$($field).+ = Some(only(words)?.parse()?);
+                Ok(())
+            },
+            ..BLANK
+        }
+    };
+}
+
+/// A file that may be absent.
+macro_rules! file {
+    ($($field:ident).+) => {
+        RunOption {
+            takes: Takes::Word("FILE"),
+            get: |options| options.$($field).+.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+            set: |options, words| {
+                options.$($field).+ = Some(only(words)?.into());
+                Ok(())
+            },
+            ..BLANK
+        }
+    };
+}
+
+/// A list of words.
+macro_rules! words {
+    ($($field:ident).+) => {
+        RunOption {
+            get: |options| options.$($field).+.clone(),
+            set: |options, words| {
+                options.$($field).+ = words.to_vec();
+                Ok(())
+            },
+            ..BLANK
+        }
+    };
+}
+
+const STOP_HELP: &str = "\
+How the size of the answer is chosen:
+- 1se: the smallest size that is as good as the best in all curves of --by, within one standard error over the splits
+- knee: on each split where total conformity, which falls as features are removed, bends most; looks at no test row
+- beta: the β rule, the paper's: before the mean β first drops by more than --sigma standard deviations
+- cv: the size with the best 5-fold cross-validated accuracy of RFE, as scikit-learn's RFECV; slower
+- none: no size is chosen; ranking.csv has the order
+- a number: that many features
+Of knee, beta and cv the answer has the median over the splits.";
+
+/// Every option of a run, in the order of the help.
+pub const OPTIONS: &[RunOption] = &[
+    RunOption {
+        name: "target",
+        takes: Takes::Word("COLUMN"),
+        help: "Class column, by name or 1-based position [default: class, target, label, y, outcome or diagnosis, else the last]",
+        example: "diagnosis",
+        ..optional!(schema.target)
+    },
+    RunOption {
+        name: "drop",
+        takes: Takes::Words("COLUMNS"),
+        help: "Columns to leave out, by name or 1-based position; a name with a comma in double quotes: '\"notes, free\",date'",
+        example: "\"notes, free\",date",
+        ..words!(schema.drop)
+    },
+    RunOption {
+        name: "keep",
+        takes: Takes::Words("FEATURES"),
+        help: "Features that are in every model and never removed, by name or 1-based position",
+        example: "age,sex",
+        prose: Prose::Sentence(|options| {
+            let kept = &options.schema.keep;
+            (!kept.is_empty()).then(|| format!("Always in the model: {}.", kept.join(", ")))
+        }),
+        ..words!(schema.keep)
+    },
+    RunOption {
+        name: "categorical",
+        takes: Takes::Words("COLUMNS"),
+        help: "Columns whose numbers are codes of categories",
+        example: "stage,grade",
+        ..words!(schema.categorical)
+    },
+    RunOption {
+        name: "groups",
+        help: "CSV with columns feature,group: the features of a group are removed together",
+        example: "groups.csv",
+        prose: Prose::Sentence(|options| {
+            let given = options.schema.groups.is_some();
+            given.then(|| "Features of one group were removed together.".to_owned())
+        }),
+        ..file!(schema.groups)
+    },
+    RunOption {
+        name: "group-col",
+        takes: Takes::Word("COLUMN"),
+        help: "Rows with the same value here (one patient) stay in the same part of a split",
+        example: "patient",
+        prose: Prose::Sentence(|options| {
+            let column = options.schema.group_col.as_ref()?;
+            Some(format!("Rows with the same {column} stayed in the same part of a split."))
+        }),
+        ..optional!(schema.group_col)
+    },
+    RunOption {
+        name: "pheno",
+        help: "Table with a row per sample, among its columns the class: joined with the matrix DATA.CSV by --id-col, or by the first column of both",
+        example: "pheno.csv",
+        ..file!(schema.pheno)
+    },
+    RunOption {
+        name: "id-col",
+        takes: Takes::Word("COLUMN"),
+        help: "Column that names the rows in predictions.csv; not a feature [default: row names, if there are any]",
+        example: "sample",
+        ..optional!(schema.id_col)
+    },
+    RunOption {
+        name: "na",
+        takes: Takes::Words("WORDS"),
+        help: "More words that mean \"missing\", besides the empty cell, NA, N/A, NaN, null, ? and \".\"",
+        example: "-9,unknown",
+        ..words!(schema.read.missing)
+    },
+    RunOption {
+        name: "max-missing",
+        takes: Takes::Number("SHARE"),
+        help: "Drop columns with a larger share of missing values",
+        example: "0.1",
+        ..value!(schema.max_missing)
+    },
+    RunOption {
+        name: "impute",
+        takes: Takes::Word("HOW"),
+        help: "How gaps are filled, per split, from training rows: knn:K, median or none",
+        example: "median",
+        prose: Prose::Within,
+        ..value!(impute)
+    },
+    RunOption {
+        name: "scale",
+        takes: Takes::Word("HOW"),
+        help: "How columns are scaled, per split, by training rows: standard, minmax or none",
+        example: "minmax",
+        prose: Prose::Within,
+        ..value!(scale)
+    },
+    RunOption {
+        name: "delimiter",
+        takes: Takes::Word("CHAR"),
+        help: "Field separator; \"tab\" for a tabulator [default: sniffed]",
+        example: ";",
+        get: |options| {
+            let word = |sign: char| if sign == '\t' { "tab".to_owned() } else { sign.to_string() };
+            options.schema.read.delimiter.into_iter().map(word).collect()
+        },
+        set: |options, words| {
+            options.schema.read.delimiter = Some(match only(words)? {
+                "tab" | "\\t" | "\t" => '\t',
+                text => one_ascii(text).ok_or("write one character such as ; or the word tab")?,
+            });
+            Ok(())
+        },
+        ..BLANK
+    },
+    RunOption {
+        name: "decimal",
+        takes: Takes::Word("CHAR"),
+        help: "Decimal sign, . or , [default: the comma if numbers have one and it does not separate fields, else the point]",
+        example: ",",
+        get: |options| options.schema.read.decimal.iter().map(ToString::to_string).collect(),
+        set: |options, words| {
+            let sign = one_ascii(only(words)?).filter(|sign| matches!(sign, '.' | ','));
+            options.schema.read.decimal = Some(sign.ok_or("write . or ,")?);
+            Ok(())
+        },
+        ..BLANK
+    },
+    RunOption {
+        name: "no-header",
+        help: "The first line is data; columns are called c1, c2, …",
+        ..flag!(schema.read.no_header)
+    },
+    RunOption {
+        name: "dedup-names",
+        help: "Number columns of the same name (a, a.1, a.2) instead of refusing them",
+        ..flag!(schema.read.dedup_names)
+    },
+    RunOption {
+        name: "sheet",
+        takes: Takes::Word("NAME"),
+        help: "Sheet of a workbook (xlsx, xls, ods) [default: the first]",
+        example: "Sheet1",
+        ..optional!(schema.read.sheet)
+    },
+    RunOption {
+        name: "transpose",
+        help: "Lines are features and columns are patients: put the table on its side",
+        ..flag!(schema.read.transpose)
+    },
+    RunOption {
+        name: "censored",
+        takes: Takes::Word("HOW"),
+        help: "Values such as <0.5 in a column of numbers: bound (0.5) or na (missing) [default: refused]",
+        example: "bound",
+        prose: Prose::Sentence(|options| {
+            Some(match options.schema.read.censored? {
+                Censored::Bound => "Censored values were replaced by their bounds.".to_owned(),
+                Censored::Na => "Censored values were treated as missing.".to_owned(),
+            })
+        }),
+        ..optional!(schema.read.censored)
+    },
+    RunOption {
+        name: "min-class-size",
+        takes: Takes::Number("ROWS"),
+        help: "Leave out the rows of classes with fewer rows than this",
+        example: "5",
+        prose: Prose::Sentence(|options| {
+            let size = options.schema.min_class_size.filter(|_| options.schema.merge_rare.is_none())?;
+            Some(format!("Classes with fewer than {size} rows were left out."))
+        }),
+        ..optional!(schema.min_class_size)
+    },
+    RunOption {
+        name: "merge-rare",
+        takes: Takes::Word("NAME"),
+        help: "Merge classes with few rows (see --min-class-size; default 4) into one of this name, instead of leaving them out",
+        example: "other",
+        prose: Prose::Sentence(|options| {
+            let merged = options.schema.merge_rare.as_ref()?;
+            Some(format!("Classes with few rows were merged into “{merged}”."))
+        }),
+        ..optional!(schema.merge_rare)
+    },
+    RunOption {
+        name: "memory-limit",
+        takes: Takes::Number("MB"),
+        help: "Megabytes of memory the table may take [default: what is free]",
+        example: "2000",
+        ..optional!(schema.read.memory_limit)
+    },
+    RunOption {
+        name: "method",
+        chapter: Chapter::Method,
+        takes: Takes::Words("METHODS"),
+        help: "Methods: crfe, rfe, smfs",
+        example: "smfs",
+        form: Some(FormLine { place: 4, hint: "crfe, rfe, smfs" }),
+        prose: Prose::Within,
+        get: |options| options.methods.iter().map(|method| method.name().to_owned()).collect(),
+        set: |options, words| {
+            options.methods = words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
+            Ok(())
+        },
+        ..BLANK
+    },
+    RunOption {
+        name: "lambda",
+        chapter: Chapter::Method,
+        takes: Takes::Number("λ"),
+        help: "λ: how much the candidate's own machine counts in the non-conformity, 0 to 1",
+        example: "0.25",
+        form: Some(FormLine { place: 1, hint: "λ, 0 to 1" }),
+        prose: Prose::Within,
+        ..value!(lambda)
+    },
+    RunOption {
+        name: "cost",
+        chapter: Chapter::Method,
+        takes: Takes::Number("C"),
+        help: "C of the support vector machines",
+        example: "0.01",
+        form: Some(FormLine { place: 2, hint: "C, above 0" }),
+        prose: Prose::Within,
+        ..value!(cost)
+    },
+    RunOption {
+        name: "class-weight",
+        chapter: Chapter::Method,
+        takes: Takes::Word("HOW"),
+        help: "\"balanced\": errors on rare classes cost more",
+        example: "balanced",
+        prose: Prose::Within,
+        get: |options| match options.class_weight {
+            ClassWeight::Balanced => vec!["balanced".to_owned()],
+            ClassWeight::None => Vec::new(),
+        },
+        set: |options, words| {
+            options.class_weight = match only(words)? {
+                "balanced" => ClassWeight::Balanced,
+                "none" => ClassWeight::None,
+                _ => return Err("write balanced or none".into()),
+            };
+            Ok(())
+        },
+        ..BLANK
+    },
+    RunOption {
+        name: "solver",
+        chapter: Chapter::Method,
+        takes: Takes::Word("SOLVER"),
+        help: "newton (squared hinge, exact) or linfa (plain hinge, at most 2000 training rows)",
+        example: "linfa",
+        form: Some(FormLine { place: 5, hint: "newton or linfa" }),
+        prose: Prose::Within,
+        get: |options| {
+            vec![
+                match options.solver {
+                    SolverKind::Newton => "newton",
+                    SolverKind::Linfa => "linfa",
+                }
+                .to_owned(),
+            ]
+        },
+        set: |options, words| {
+            options.solver = only(words)?.parse()?;
+            Ok(())
+        },
+        ..BLANK
+    },
+    RunOption {
+        name: "step",
+        chapter: Chapter::Method,
+        takes: Takes::Word("STEP"),
+        help: "Features removed at once: a count, a fraction of those left, or half",
+        example: "half",
+        form: Some(FormLine { place: 9, hint: "a count, a fraction or half" }),
+        prose: Prose::Within,
+        ..value!(step)
+    },
+    RunOption {
+        name: "stop",
+        chapter: Chapter::Method,
+        takes: Takes::Word("RULE"),
+        help: "How the size of the answer is chosen: 1se, knee, beta, cv, none or a number",
+        details: Some(STOP_HELP),
+        example: "beta",
+        form: Some(FormLine { place: 10, hint: "1se, knee, beta, cv, none or a number" }),
+        prose: Prose::Within,
+        get: |options| vec![options.stop.name()],
+        set: |options, words| {
+            options.stop = only(words)?.parse()?;
+            Ok(())
+        },
+    },
+    RunOption {
+        name: "by",
+        chapter: Chapter::Method,
+        takes: Takes::Words("CURVES"),
+        help: "What --stop 1se compares sizes by: inefficiency, accuracy, s_score, recall_macro, f1_macro, auc",
+        example: "auc",
+        form: Some(FormLine { place: 11, hint: "inefficiency, accuracy, auc, f1_macro …" }),
+        prose: Prose::Sentence(|options| {
+            let curves: Vec<&str> = options.by.iter().map(|curve| curve.words()).collect();
+            (options.stop == StopRule::OneSe)
+                .then(|| format!("Sizes were compared by {} on test rows.", curves.join(" and ")))
+        }),
+        get: |options| options.by.iter().map(|curve| curve.name().to_owned()).collect(),
+        set: |options, words| {
+            options.by = words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
+            Ok(())
+        },
+        ..BLANK
+    },
+    RunOption {
+        name: "early",
+        chapter: Chapter::Method,
+        help: "End each path where --stop beta or --stop N says, instead of at one feature",
+        prose: Prose::Sentence(|options| {
+            options.early.then(|| "Each path ended at the size that the rule chose.".to_owned())
+        }),
+        ..flag!(early)
+    },
+    RunOption {
+        name: "sigma",
+        chapter: Chapter::Method,
+        takes: Takes::Number("K"),
+        help: "k of the β rule: standard deviations",
+        example: "3.5",
+        prose: Prose::Within,
+        ..value!(beta_rule.sigma)
+    },
+    RunOption {
+        name: "window",
+        chapter: Chapter::Method,
+        takes: Takes::Number("SHARE"),
+        help: "ψ of the β rule: its window, as a share of the features",
+        example: "0.7",
+        prose: Prose::Within,
+        ..value!(beta_rule.window)
+    },
+    RunOption {
+        name: "splits",
+        chapter: Chapter::Splits,
+        takes: Takes::Number("N"),
+        help: "How many random splits",
+        example: "3",
+        form: Some(FormLine { place: 7, hint: "at least 1" }),
+        prose: Prose::Within,
+        ..value!(split.splits)
+    },
+    RunOption {
+        name: "splits-from",
+        chapter: Chapter::Splits,
+        help: "JSON file with your own splits",
+        example: "splits.json",
+        prose: Prose::Within,
+        ..file!(split.splits_from)
+    },
+    RunOption {
+        name: "seed",
+        chapter: Chapter::Splits,
+        takes: Takes::Number("SEED"),
+        help: "Seed of the splits",
+        example: "18446744073709551615",
+        form: Some(FormLine { place: 8, hint: "a whole number" }),
+        prose: Prose::Within,
+        ..value!(split.seed)
+    },
+    RunOption {
+        name: "test-size",
+        chapter: Chapter::Splits,
+        takes: Takes::Number("SHARE"),
+        help: "Share of test rows",
+        example: "0.3",
+        prose: Prose::Within,
+        ..value!(split.test_size)
+    },
+    RunOption {
+        name: "cal-size",
+        chapter: Chapter::Splits,
+        takes: Takes::Number("SHARE"),
+        help: "Share of calibration rows among the others",
+        example: "0.4",
+        prose: Prose::Within,
+        ..value!(split.cal_size)
+    },
+    RunOption {
+        name: "calibration",
+        chapter: Chapter::Splits,
+        takes: Takes::Word("MODE"),
+        help: "strict (coverage guaranteed) or shared (the paper's; guarantee void)",
+        example: "shared",
+        form: Some(FormLine { place: 6, hint: "strict or shared" }),
+        prose: Prose::Within,
+        ..value!(split.calibration)
+    },
+    RunOption {
+        name: "epsilon",
+        chapter: Chapter::Splits,
+        takes: Takes::Number("ε"),
+        help: "ε: prediction sets hold the true class with probability at least 1 − ε",
+        example: "0.05",
+        form: Some(FormLine { place: 3, hint: "ε, between 0 and 1" }),
+        prose: Prose::Within,
+        ..value!(epsilon)
+    },
+    RunOption {
+        name: "mondrian",
+        chapter: Chapter::Splits,
+        help: "p-values by class: coverage is aimed at in every class",
+        prose: Prose::Within,
+        ..flag!(mondrian)
+    },
+    RunOption {
+        name: "smoothed",
+        chapter: Chapter::Splits,
+        help: "Randomised p-values: coverage is exact instead of at least",
+        prose: Prose::Within,
+        ..flag!(smoothed)
+    },
+    RunOption {
+        name: "score",
+        chapter: Chapter::Splits,
+        takes: Takes::Word("SCORE"),
+        help: "weighted, or published: the score behind the paper's published curves (guarantee void)",
+        example: "published",
+        prose: Prose::Within,
+        get: |options| {
+            vec![
+                match options.score {
+                    Score::Weighted => "weighted",
+                    Score::Published => "published",
+                }
+                .to_owned(),
+            ]
+        },
+        set: |options, words| {
+            options.score = only(words)?.parse()?;
+            Ok(())
+        },
+        ..BLANK
+    },
+    RunOption {
+        name: "validate",
+        chapter: Chapter::Splits,
+        takes: Takes::Word("FOLDS"),
+        help: "Folds of the nested validation, which tests the list on rows it never saw, or none",
+        example: "3",
+        form: Some(FormLine { place: 12, hint: "2 to 100 folds, or none" }),
+        prose: Prose::Sentence(|options| {
+            let folds = options.validate?;
+            Some(format!(
+                "The whole procedure (splits, choice of size, list) was tested by nested {folds}-fold validation: for each fold \
+                 a fifth of the other rows was set aside for calibration, the procedure and the final model used the rest."
+            ))
+        }),
+        get: |options| vec![options.validate.map_or_else(|| "none".to_owned(), |folds| folds.to_string())],
+        set: |options, words| {
+            options.validate = match only(words)? {
+                "none" => None,
+                folds => Some(folds.parse().map_err(|_| "write a number of folds, at least 2, or none")?),
+            };
+            Ok(())
+        },
+        ..BLANK
+    },
+    RunOption {
+        name: "permutations",
+        chapter: Chapter::Splits,
+        takes: Takes::Word("N"),
+        help: "How often labels are permuted to see what chance selects: auto (99, 19 or none by cost), none or a number",
+        example: "19",
+        form: Some(FormLine { place: 13, hint: "auto, none or a number" }),
+        prose: Prose::Sentence(|options| {
+            let times = match options.permutations {
+                Permutations::Count(0) => return None,
+                Permutations::Count(count) => format!("{count} permutations"),
+                Permutations::Auto => "permutations".to_owned(),
+            };
+            Some(format!(
+                "Selection counts were compared with their maximum over features under {times} of the labels (Westfall and Young)."
+            ))
+        }),
+        get: |options| vec![options.permutations.to_string()],
+        set: |options, words| {
+            options.permutations = only(words)?.parse()?;
+            Ok(())
+        },
+        ..BLANK
+    },
+];
+
+fn one_ascii(text: &str) -> Option<char> {
+    let mut characters = text.chars();
+    characters.next().filter(|c| c.is_ascii() && characters.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::select::StepSize;
+
+    /// The fields of the options by their full names, as they are recorded, and the one that is not.
+    fn fields(options: &RunOptions) -> Vec<(String, String)> {
+        fn walk(name: String, value: &Value, found: &mut Vec<(String, String)>) {
+            match value {
+                // A value of an enum with contents, such as {"knn": 5}, is one field.
+                Value::Object(parts)
+                    if ["", "schema", "schema.read", "split", "beta_rule"].contains(&name.as_str()) =>
+                {
+                    for (part, value) in parts {
+                        walk(
+                            if name.is_empty() { part.clone() } else { format!("{name}.{part}") },
+                            value,
+                            found,
+                        );
+                    }
+                }
+                value => found.push((name, value.to_string())),
+            }
+        }
+        let mut found = Vec::new();
+        walk(String::new(), &serde_json::to_value(options).unwrap(), &mut found);
+        found.push(("memory_limit".into(), format!("{:?}", options.schema.read.memory_limit)));
+        found
+    }
+
+    #[test]
+    fn every_field_has_one_option_and_every_option_one_field() {
+        let usual = RunOptions::default();
+        let mut told = BTreeSet::new();
+        for option in OPTIONS {
+            let mut options = usual.clone();
+            option.take(&mut options, option.example).unwrap();
+            let before: BTreeSet<_> = fields(&usual).into_iter().collect();
+            // A field that is not set may be left out of what is recorded.
+            let changed: Vec<String> = fields(&options)
+                .into_iter()
+                .filter(|field| !before.contains(field))
+                .map(|(name, _)| name)
+                .collect();
+            assert_eq!(changed.len(), 1, "{}: the example changes {changed:?}", option.name);
+            assert!(told.insert(changed[0].clone()), "{} is set by two options", changed[0]);
+        }
+        let all: BTreeSet<String> = fields(&usual).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(
+            all.difference(&told).collect::<Vec<_>>(),
+            Vec::<&String>::new(),
+            "fields without an option"
+        );
+    }
+
+    #[test]
+    fn what_is_typed_is_what_is_shown() {
+        for option in OPTIONS {
+            let mut options = RunOptions::default();
+            option.take(&mut options, option.example).unwrap();
+            let mut again = RunOptions::default();
+            option.take(&mut again, &option.text(&options)).unwrap();
+            assert_eq!(again, options, "{}", option.name);
+            assert!(!option.help.is_empty() && !option.example.is_empty(), "{}", option.name);
+        }
+    }
+
+    #[test]
+    fn steps_are_shown_as_they_are_typed() {
+        let mut options = RunOptions { step: StepSize::Fraction(0.5), ..RunOptions::default() };
+        let step = OPTIONS.iter().find(|option| option.name == "step").unwrap();
+        assert_eq!(step.text(&options), "0.5");
+        step.take(&mut options, "half").unwrap();
+        assert_eq!(options.step, StepSize::Fraction(0.5));
+        assert!(step.take(&mut options, "2.5").is_err());
+    }
+}

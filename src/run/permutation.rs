@@ -1,0 +1,111 @@
+//! One permutation of the labels: all paths of a method made again, of which only what chance achieves is kept (docs/method.md section 14).
+
+use serde::{Deserialize, Serialize};
+
+use super::Plan;
+use super::task::{SplitWork, light_path};
+use super::validation::{inner_seed, splits_within};
+use crate::data::seed::Purpose;
+use crate::error::Result;
+use crate::select::Method;
+
+/// What a permuted run achieved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PermutedRun {
+    /// For each count c from 1 the smallest number of removable units at which some unit is kept by c splits.
+    pub reached: Vec<usize>,
+    /// (size, mean s_score over the splits) at the sizes of [`evaluated`].
+    pub s_score: Vec<(usize, f64)>,
+}
+
+impl PermutedRun {
+    /// The largest number of splits that keep one unit, when so many removable units are left.
+    pub fn largest_count(&self, removable: usize) -> usize {
+        self.reached.partition_point(|&size| size <= removable)
+    }
+
+    /// The mean s_score at the largest evaluated size that is not above this one, and that size.
+    pub fn s_score_at(&self, size: usize) -> Option<(usize, f64)> {
+        self.s_score.iter().copied().filter(|&(own, _)| own <= size).max_by_key(|&(own, _)| own)
+    }
+}
+
+/// The sizes at which permuted runs are evaluated: all up to 10, then steps of about a tenth. They do not depend on the answer, so
+/// that permutations can run before it is known and serve any size.
+pub fn evaluated(units: usize) -> Vec<usize> {
+    let mut sizes = Vec::new();
+    let mut size = 1;
+    while size <= units {
+        sizes.push(size);
+        size += (size / 10).max(1);
+    }
+    sizes
+}
+
+/// Runs all splits under permuted labels; `None` if it was told to end.
+pub fn run_permutation(
+    plan: &Plan,
+    method: Method,
+    index: usize,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<PermutedRun>> {
+    let seed = plan.info.spec.split.seed;
+    let y = plan.data.permuted_labels(seed, index);
+    let all: Vec<usize> = (0..y.len()).collect();
+    let seed = inner_seed(seed, index, Purpose::Permutation);
+    let splits = splits_within(plan, &all, &y, seed)?;
+    let sizes = evaluated(plan.data.units.len());
+    let mut counts = vec![0_usize; plan.data.units.len()];
+    let mut by_rank: Vec<Vec<usize>> = vec![Vec::new(); plan.data.units.len() + 1];
+    let mut sums: Vec<(f64, usize)> = vec![(0.0, 0); sizes.len()];
+    for (split, rows) in splits.iter().enumerate() {
+        let work = SplitWork::on(plan, rows, Some(&y), seed, split);
+        let Some(path) = light_path(plan, &work, method, &sizes, go_on)? else { return Ok(None) };
+        for (rank, &unit) in path.order.iter().rev().enumerate() {
+            by_rank[rank + 1].push(unit);
+        }
+        for (size, s_score) in path.s_scores {
+            if let Ok(at) = sizes.binary_search(&size) {
+                sums[at] = (sums[at].0 + s_score, sums[at].1 + 1);
+            }
+        }
+    }
+    let mut reached = Vec::new();
+    for (removable, units) in by_rank.iter().enumerate() {
+        for &unit in units {
+            counts[unit] += 1;
+            if counts[unit] > reached.len() {
+                reached.push(removable);
+            }
+        }
+    }
+    let visited_by_all = |&(_, &(_, count)): &(&usize, &(f64, usize))| count == splits.len();
+    let s_score = sizes
+        .iter()
+        .zip(&sums)
+        .filter(visited_by_all)
+        .map(|(&size, &(sum, count))| (size, sum / count as f64))
+        .collect();
+    Ok(Some(PermutedRun { reached, s_score }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_count_grows_with_size() {
+        let run = PermutedRun { reached: vec![1, 1, 4, 9], s_score: vec![(1, 0.9), (5, 0.8)] };
+        assert_eq!([0, 1, 3, 4, 8, 9, 50].map(|size| run.largest_count(size)), [0, 2, 2, 3, 3, 4, 4]);
+        assert_eq!(run.s_score_at(4), Some((1, 0.9)));
+        assert_eq!(run.s_score_at(5), Some((5, 0.8)));
+    }
+
+    #[test]
+    fn small_sizes_are_all_evaluated_and_large_ones_in_steps_of_a_tenth() {
+        assert_eq!(evaluated(12), (1..=12).collect::<Vec<_>>());
+        let sizes = evaluated(20_000);
+        assert!(sizes.len() < 100, "{}", sizes.len());
+        assert!(sizes.windows(2).all(|pair| pair[1] <= pair[0] + (pair[0] / 10).max(1)));
+    }
+}

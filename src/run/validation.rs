@@ -1,0 +1,205 @@
+//! One fold of the nested validation: the whole procedure on the other rows, and its list tested on the rows of the fold, which
+//! nothing before has seen (docs/method.md section 12).
+
+use ndarray::Axis;
+use serde::{Deserialize, Serialize};
+
+use super::task::{SplitWork, fresh_fit, run_task};
+use super::{EventKind, Plan, TaskId, Trace};
+use crate::data::seed::{Purpose, Stream};
+use crate::data::{OuterFold, Part, Split, Splits};
+use crate::error::Result;
+use crate::select::Method;
+use crate::svm::decisions;
+
+/// What a fold's list achieved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FoldTest {
+    /// The size that the rule chose; none if it chose none.
+    pub size: Option<usize>,
+    /// The list, best first, units kept by request at the end.
+    pub units: Vec<usize>,
+    /// Calibration rows of each class.
+    pub conformal: Vec<usize>,
+    /// Every row of the fold; empty without a list.
+    pub rows: Vec<TestedRow>,
+}
+
+/// What was predicted for a row of a fold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestedRow {
+    /// The position of the row in the dataset.
+    pub row: usize,
+    /// Its class.
+    pub y: usize,
+    /// The decision value of each class.
+    pub f: Vec<f64>,
+    /// The p-value of each class.
+    pub p: Vec<f64>,
+}
+
+/// Runs the procedure on the rows outside a fold and tests its list; `None` if it was told to end.
+pub fn test_fold(
+    plan: &Plan,
+    method: Method,
+    fold: usize,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<FoldTest>> {
+    let rows = plan.outer_folds()?.swap_remove(fold);
+    let seed = inner_seed(plan.info.spec.split.seed, fold, Purpose::Validation);
+    test_rows(plan, method, &rows, seed, go_on)
+}
+
+/// The same for rows that were dealt before.
+fn test_rows(
+    plan: &Plan,
+    method: Method,
+    rows: &OuterFold,
+    seed: u64,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<FoldTest>> {
+    let Some(traces) = paths(plan, rows, method, seed, go_on)? else { return Ok(None) };
+    let procedure = plan.info.procedure();
+    let paths: Vec<&Trace> = traces.iter().collect();
+    let size = procedure.size(&paths);
+    let units =
+        size.map_or_else(Vec::new, |size| plan.info.list(&procedure.by_frequency(&paths, size), size));
+    test_list(plan, rows, seed, size, units).map(Some)
+}
+
+/// The seed of the splits inside a fold, and of the splits of a permutation: independent of all others.
+pub(super) fn inner_seed(seed: u64, index: usize, purpose: Purpose) -> u64 {
+    Stream::for_row(seed, index as u64, purpose, 0).bits()
+}
+
+/// The splits of some rows, as rows of the dataset; `y` are the labels of the whole dataset.
+pub(super) fn splits_within(plan: &Plan, rows: &[usize], y: &[usize], seed: u64) -> Result<Vec<Split>> {
+    let labels = plan.data.labels_of(rows, y);
+    let mut options = plan.info.spec.split.clone();
+    (options.seed, options.splits_from) = (seed, None);
+    let splits = Splits::new(&labels, &options)?;
+    let of_dataset = |part: Vec<usize>| part.into_iter().map(|i| rows[i]).collect();
+    (0..splits.count())
+        .map(|index| {
+            let Split { train, selection, conformal, test } = splits.split(&labels, index)?;
+            let [train, selection, conformal, test] = [train, selection, conformal, test].map(of_dataset);
+            Ok(Split { train, selection, conformal, test })
+        })
+        .collect()
+}
+
+fn paths(
+    plan: &Plan,
+    rows: &OuterFold,
+    method: Method,
+    seed: u64,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Vec<Trace>>> {
+    let mut traces = Vec::new();
+    for (index, split) in splits_within(plan, &rows.rest, &plan.data.y, seed)?.iter().enumerate() {
+        let work = SplitWork::on(plan, split, None, seed, index);
+        let mut trace = None;
+        let task = TaskId { method, split: index };
+        let finished = run_task(plan, &work, task, |event| follow(&mut trace, plan, event), &mut *go_on)?;
+        if !finished {
+            return Ok(None);
+        }
+        traces.extend(trace);
+    }
+    Ok(Some(traces))
+}
+
+fn follow(trace: &mut Option<Trace>, plan: &Plan, event: EventKind) {
+    match (event, trace) {
+        (EventKind::TaskStarted(parts), trace) => *trace = Some(Trace::new(parts, plan.data.units.len())),
+        (EventKind::Step(step), Some(trace)) => trace.push(step),
+        (EventKind::TaskFinished { reason, rest, cv_size }, Some(trace)) => {
+            trace.finish(reason, rest, cv_size)
+        }
+        _ => {}
+    }
+}
+
+/// Fits on the rows that selected, calibrates on the reserve, predicts the fold.
+fn test_list(
+    plan: &Plan,
+    rows: &OuterFold,
+    seed: u64,
+    size: Option<usize>,
+    units: Vec<usize>,
+) -> Result<FoldTest> {
+    let classes = plan.data.classes.len();
+    let split = Split {
+        train: rows.rest.clone(),
+        selection: rows.reserve.clone(),
+        conformal: rows.reserve.clone(),
+        test: rows.test.clone(),
+    };
+    let work = SplitWork::on(plan, &split, None, seed, plan.info.spec.split.splits);
+    let mut conformal = vec![0; classes];
+    work.prepared.conformal.y.iter().for_each(|&class| conformal[class] += 1);
+    if units.is_empty() {
+        return Ok(FoldTest { size, units, conformal, rows: Vec::new() });
+    }
+    let tested = fresh_fit(plan, &work, &units, |model, columns| {
+        let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
+        let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
+        let test = on(&work.prepared.test);
+        let p = work.evaluator.p_values(on(&work.prepared.conformal).view(), test.view(), &bias);
+        let Part { rows, y, .. } = &work.prepared.test;
+        let rows = rows.iter().zip(y).zip(test.rows()).zip(p.rows());
+        rows.map(|(((&row, &y), f), p)| TestedRow { row, y, f: f.to_vec(), p: p.to_vec() }).collect()
+    })?;
+    Ok(FoldTest { size, units, conformal, rows: tested })
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::data::Dataset;
+    use crate::run::RunOptions;
+
+    fn plan(x: &Array2<f64>) -> Plan {
+        let labels: Vec<&str> = (0..x.nrows()).map(|i| ["a", "b"][i % 2]).collect();
+        let mut options = RunOptions::default();
+        options.split.splits = 5;
+        Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn rows_of_a_fold_reach_neither_its_list_nor_its_model_nor_its_calibration() {
+        let mut stream = Stream::new(5, 0, Purpose::Split);
+        let mut x = Array2::from_shape_fn((120, 6), |(i, j)| {
+            stream.uniform() + if j < 2 { 0.5 * (i % 2) as f64 } else { 0.0 }
+        });
+        // A gap makes imputation part of it.
+        x[[3, 4]] = f64::NAN;
+        let before = plan(&x);
+        let rows = before.outer_folds().unwrap().swap_remove(2);
+        let first = test_rows(&before, Method::Crfe, &rows, 9, &mut || true).unwrap().unwrap();
+        assert_eq!(first.rows.iter().map(|row| row.row).collect::<Vec<_>>(), rows.test);
+        assert!(!first.units.is_empty());
+
+        // The first row of the fold keeps its values, so its prediction must keep its bits; everything else in the fold changes.
+        for &row in &rows.test[1..] {
+            x.row_mut(row).iter_mut().for_each(|value| *value = 100.0 * stream.uniform());
+        }
+        let mut after = plan(&x);
+        for &row in &rows.test {
+            after.data.y[row] = 1 - after.data.y[row];
+        }
+        let second = test_rows(&after, Method::Crfe, &rows, 9, &mut || true).unwrap().unwrap();
+        assert_eq!(
+            (first.size, &first.units, &first.conformal),
+            (second.size, &second.units, &second.conformal)
+        );
+        assert_eq!(
+            (&first.rows[0].f, &first.rows[0].p),
+            (&second.rows[0].f, &second.rows[0].p),
+            "to the bit"
+        );
+        assert_ne!(first.rows[1].f, second.rows[1].f, "the other rows were really changed");
+    }
+}

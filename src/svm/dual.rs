@@ -1,0 +1,376 @@
+//! The dual: exact Newton in Gram space, for at least as many columns as rows (docs/method.md section 10).
+//!
+//! The model is w = Σ a_i x_i, so fits see only K = X Xᵀ + 1 (rows × rows; the 1 is the bias), and decision values of other
+//! rows only the kernel between them and the training rows. Removing a column is a rank-1 downdate of both.
+
+use std::sync::Arc;
+
+use super::active_set::HingeRows;
+use super::f32_columns::{F32Coefficients, F32Columns};
+use super::newton::{Descent, System, minimise, tolerance};
+use super::solver::MAX_SNAPSHOTS;
+use super::support_inverse::SupportInverse;
+use super::{Convergence, DriftBound, Precision, Present, Problem, Watched};
+use crate::linalg::DelayedUpdates;
+use crate::linalg::{PackedSymmetric, UPDATES_PER_PASS};
+use crate::linalg::{add_all_rows, axpy, dot, rank_one_update, row_dots};
+
+/// Warm-started Newton in Gram space. It does not hold the problem, so that it can be shared; every call is of the same one.
+#[derive(Clone)]
+pub struct Dual {
+    columns: Present,
+    kernels: Kernels,
+    /// Columns when the kernels were last computed from the data: downdates drift, so they are rebuilt at a quarter of them.
+    rebuilt_at: usize,
+    machines: Vec<DualMachine>,
+    /// All columns, rounded, if they can be.
+    f32_columns: Option<Arc<F32Columns>>,
+}
+
+/// What fits and decision values are made of.
+#[derive(Clone, Default)]
+struct Kernels {
+    /// Training rows × training rows, with the bias.
+    own: DelayedUpdates,
+    /// Training rows × watched rows, with the bias, row by row.
+    cross: Vec<f64>,
+    /// One column on the watched rows.
+    feature: Vec<f64>,
+}
+
+/// One one-vs-all model, w = Σ a_i x_i.
+#[derive(Clone)]
+struct DualMachine {
+    hinge: HingeRows,
+    a: Vec<f64>,
+    /// The coefficients at the newest snapshot, rounded.
+    a_f32: F32Coefficients,
+    /// The coefficients at the snapshots, one after the other, and the square of their length.
+    snapshots: Vec<f64>,
+    squares: [f64; MAX_SNAPSHOTS],
+    inverse: SupportInverse,
+    /// 2C_i θ_i: the gradient at the zero model is −Σ of these times x_i.
+    start: Vec<f64>,
+    /// Its squared norm.
+    scale: f64,
+    direction: Vec<f64>,
+    change: Vec<f64>,
+}
+
+impl Dual {
+    /// Starts from the zero model with the columns that are present.
+    pub fn new(problem: &Problem<'_>, columns: Present) -> Self {
+        let machines = (0..problem.machines()).map(|machine| DualMachine::new(problem, machine)).collect();
+        let f32_columns = F32Columns::new(problem).map(Arc::new);
+        Self { columns, kernels: Kernels::default(), rebuilt_at: 0, machines, f32_columns }
+    }
+
+    /// Fits all machines.
+    pub fn fit(&mut self, problem: &Problem<'_>, watched: &Watched<'_>) -> Convergence {
+        if self.rebuilt_at == 0 {
+            self.rebuild_kernels(problem, watched);
+        }
+        let mut total = self.fit_machines();
+        if !total.converged && self.rebuilt_at > self.columns.count() {
+            self.rebuild_kernels(problem, watched);
+            total = self.fit_machines();
+        }
+        total
+    }
+
+    fn fit_machines(&mut self) -> Convergence {
+        let fits = self.machines.iter_mut().map(|machine| machine.fit(&mut self.kernels.own));
+        fits.fold(Convergence::NONE, Convergence::and)
+    }
+
+    /// The columns present.
+    pub fn columns(&self) -> &Present {
+        &self.columns
+    }
+
+    /// Remembers the models as they are, under a number below [`MAX_SNAPSHOTS`].
+    pub fn snapshot(&mut self, snapshot: usize) {
+        for machine in &mut self.machines {
+            let rows = machine.a.len();
+            machine.snapshots[snapshot * rows..(snapshot + 1) * rows].copy_from_slice(&machine.a);
+            machine.squares[snapshot] = dot(&machine.a, &machine.a);
+            machine.a_f32.set(&machine.a);
+        }
+    }
+
+    /// How the models have moved since each snapshot: w_j = a·x_j, so what of a is not a multiple of the coefficients at the snapshot
+    /// moves the weight by at most ‖x_j‖ times its length, by Cauchy–Schwarz.
+    pub fn drift_bounds(&self, problem: &Problem<'_>, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS] {
+        let (mut square, mut then, mut common) = (0.0, [0.0; MAX_SNAPSHOTS], [0.0; MAX_SNAPSHOTS]);
+        let mut products = [0.0; MAX_SNAPSHOTS];
+        let numbers: [usize; MAX_SNAPSHOTS] = std::array::from_fn(|snapshot| snapshot);
+        for machine in &self.machines {
+            row_dots(&machine.snapshots, &numbers[..snapshots], &machine.a, &mut products[..snapshots]);
+            square += dot(&machine.a, &machine.a);
+            for snapshot in 0..snapshots {
+                common[snapshot] += products[snapshot];
+                then[snapshot] += machine.squares[snapshot];
+            }
+        }
+        // What rounding can add when a weight, or a criterion made of weights, is computed, now and at the snapshot: each is a
+        // sum of at most rows + classes + columns products.
+        let terms = problem.y.len() + problem.classes + problem.x.nrows();
+        let rounding = 16.0 * terms as f64 * f64::EPSILON;
+        let f32_columns = self.f32_columns.as_ref().map_or(0.0, |f32_columns| f32_columns.error());
+        let mut drift_bounds = [DriftBound::UNKNOWN; MAX_SNAPSHOTS];
+        for (snapshot, drift) in drift_bounds[..snapshots].iter_mut().enumerate() {
+            // Never zero: it multiplies what may be infinite.
+            let scale = if then[snapshot] > 0.0 { common[snapshot] / then[snapshot] } else { 0.0 }
+                .max(f64::MIN_POSITIVE);
+            let apart = square - 2.0 * scale * common[snapshot] + scale * scale * then[snapshot];
+            let slack = rounding * (square.sqrt() + scale * then[snapshot].sqrt()).powi(2);
+            // What was computed at the snapshot may have been f32_columns right only.
+            let off = f32_columns * scale * then[snapshot].sqrt();
+            *drift = DriftBound { scale, radius: (apart.max(0.0) + slack).sqrt() + off };
+        }
+        drift_bounds
+    }
+
+    /// The weights of a column by machine.
+    #[inline]
+    pub fn weight(&self, problem: &Problem<'_>, machine: usize, column: usize) -> f64 {
+        dot(problem.feature(column), &self.machines[machine].a)
+    }
+
+    /// The weights of some columns.
+    pub fn weights_into(
+        &self,
+        problem: &Problem<'_>,
+        machine: usize,
+        columns: &[usize],
+        how: Precision,
+        weights: &mut [f64],
+    ) {
+        let machine = &self.machines[machine];
+        match &self.f32_columns {
+            Some(f32_columns) if how == Precision::Approximate => {
+                f32_columns.weights_into(columns, &machine.a_f32, weights);
+            }
+            _ => row_dots(problem.cells(), columns, &machine.a, weights),
+        }
+    }
+
+    /// The bias of a machine.
+    pub fn bias(&self, machine: usize) -> f64 {
+        self.machines[machine].a.iter().sum()
+    }
+
+    /// The decision values of a machine on some of the watched rows.
+    pub fn decisions(&self, machine: usize, watched: &Watched<'_>, rows: std::ops::Range<usize>) -> Vec<f64> {
+        let mut decisions = vec![0.0; rows.len()];
+        let a = &self.machines[machine].a;
+        add_all_rows(&self.kernels.cross, watched.rows(), rows, a, &mut decisions);
+        decisions
+    }
+
+    /// Removes columns.
+    pub fn remove(&mut self, problem: &Problem<'_>, columns: &[usize], watched: &Watched<'_>) {
+        let before = self.columns.count();
+        for column in columns {
+            if !self.columns.remove(*column) || self.rebuilt_at == 0 {
+                continue;
+            }
+            let x = problem.feature(*column);
+            self.kernels.downdate(x, *column, watched);
+            self.machines.iter_mut().for_each(|machine| machine.downdate(x));
+        }
+        if self.rebuilt_at == 0 || self.columns.count() == before {
+            return;
+        }
+        if self.columns.count() <= self.rebuilt_at / 4 {
+            self.rebuild_kernels(problem, watched);
+        } else {
+            self.machines.iter_mut().for_each(|machine| machine.update_decisions(&self.kernels.own));
+        }
+    }
+
+    /// The kernels from the data.
+    fn rebuild_kernels(&mut self, problem: &Problem<'_>, watched: &Watched<'_>) {
+        self.kernels = Kernels::new(problem, &self.columns.list(), watched);
+        self.rebuilt_at = self.columns.count();
+        for machine in &mut self.machines {
+            self.kernels.own.multiply(&machine.start, &mut machine.change);
+            machine.scale = dot(&machine.start, &machine.change);
+            machine.update_decisions(&self.kernels.own);
+        }
+    }
+
+    /// The models, bias first: from where another route can go on.
+    pub fn models(&self, problem: &Problem<'_>) -> Vec<Vec<f64>> {
+        let columns = self.columns.list();
+        let model = |machine| {
+            let mut model = vec![self.bias(machine); columns.len() + 1];
+            self.weights_into(problem, machine, &columns, Precision::Full, &mut model[1..]);
+            model
+        };
+        (0..self.machines.len()).map(model).collect()
+    }
+}
+
+/// K = X Xᵀ + 1 over the training rows, with some of the columns.
+pub(super) fn kernel(problem: &Problem<'_>, columns: &[usize]) -> PackedSymmetric {
+    let mut kernel = PackedSymmetric::new(problem.y.len(), |_, _| 1.0);
+    let width = kernel.width();
+    let mut features = vec![0.0; UPDATES_PER_PASS * width];
+    for some in columns.chunks(UPDATES_PER_PASS) {
+        for (padded, &column) in features.chunks_exact_mut(width).zip(some) {
+            padded[..problem.y.len()].copy_from_slice(problem.feature(column));
+        }
+        kernel.rank_k_update(&[1.0; UPDATES_PER_PASS][..some.len()], &features[..some.len() * width]);
+    }
+    kernel
+}
+
+impl Kernels {
+    fn new(problem: &Problem<'_>, columns: &[usize], watched: &Watched<'_>) -> Self {
+        let (rows, width) = (problem.y.len(), watched.rows());
+        let own = DelayedUpdates::new(kernel(problem, columns));
+        let mut kernels = Self { own, cross: vec![1.0; rows * width], feature: vec![0.0; width] };
+        for &column in columns {
+            kernels.add_cross(1.0, problem.feature(column), column, watched);
+        }
+        kernels
+    }
+
+    fn downdate(&mut self, x: &[f64], column: usize, watched: &Watched<'_>) {
+        self.own.update(-1.0, x);
+        self.add_cross(-1.0, x, column, watched);
+    }
+
+    fn add_cross(&mut self, factor: f64, x: &[f64], column: usize, watched: &Watched<'_>) {
+        if watched.rows() > 0 {
+            watched.feature(column, &mut self.feature);
+            rank_one_update(&mut self.cross, factor, x, &self.feature);
+        }
+    }
+}
+
+impl DualMachine {
+    fn new(problem: &Problem<'_>, machine: usize) -> Self {
+        let (hinge, rows) = (HingeRows::new(problem, machine), problem.y.len());
+        let start = hinge.theta.iter().zip(&hinge.cost).map(|(t, c)| t * c).collect();
+        let zeros = || vec![0.0; rows];
+        Self {
+            hinge,
+            a: zeros(),
+            a_f32: F32Coefficients::default(),
+            snapshots: vec![0.0; MAX_SNAPSHOTS * rows],
+            squares: [0.0; MAX_SNAPSHOTS],
+            inverse: SupportInverse::new(rows),
+            start,
+            scale: 0.0,
+            direction: zeros(),
+            change: zeros(),
+        }
+    }
+
+    /// Follows K −= x xᵀ with the supporting rows fixed: a += M x (x·a)/(1 − x·M x).
+    fn downdate(&mut self, x: &[f64]) {
+        let removed = dot(&self.start, x);
+        self.scale -= removed * removed;
+        let along = dot(x, &self.a);
+        if let Some((image, pivot)) = self.inverse.downdate(x) {
+            axpy(along / pivot, image, &mut self.a);
+        }
+    }
+
+    /// The decision values under the kernel as it is now.
+    fn update_decisions(&mut self, kernel: &DelayedUpdates) {
+        kernel.multiply(&self.a, &mut self.hinge.decision);
+    }
+
+    /// Fits from the current coefficients.
+    fn fit(&mut self, kernel: &mut DelayedUpdates) -> Convergence {
+        let (scale, tolerance) = (self.scale.max(f64::MIN_POSITIVE), tolerance(&self.hinge.cost));
+        minimise(&mut DualFit { machine: self, kernel, scale, tolerance, descent: Descent::new() })
+    }
+
+    /// The squared norm of the gradient, or an upper bound if that is as small as is `enough`: K has no eigenvalue above its
+    /// trace.
+    fn gap(&mut self, kernel: &DelayedUpdates, enough: f64) -> f64 {
+        let gap = &mut self.direction;
+        self.hinge.negative_loss_gradient(gap);
+        gap.iter_mut().zip(&self.a).for_each(|(gap, a)| *gap = a - *gap);
+        let bound = dot(gap, gap) * kernel.trace();
+        if bound <= enough {
+            return bound;
+        }
+        kernel.multiply(gap, &mut self.change);
+        dot(gap, &self.change).max(0.0)
+    }
+
+    /// The way to the minimiser with the supporting rows fixed: (K_SS + diag(1/2C_i)) a = θ on them, zero elsewhere. It is
+    /// a correction of the coefficients there are, so what the inverse has lost to rounding only slows it down.
+    fn newton_direction(&mut self, kernel: &DelayedUpdates) {
+        let Self { hinge, a, inverse, direction, change, .. } = self;
+        change.copy_from_slice(&hinge.decision);
+        for i in (0..a.len()).filter(|&i| !inverse.contains(i) && a[i] != 0.0) {
+            kernel.row_into(i, direction);
+            axpy(-a[i], direction, change);
+        }
+        for i in 0..a.len() {
+            let rest = hinge.theta[i] - change[i] - a[i] / hinge.cost[i];
+            change[i] = if inverse.contains(i) { rest } else { 0.0 };
+        }
+        inverse.multiply(change, direction);
+        for i in (0..a.len()).filter(|&i| !inverse.contains(i)) {
+            direction[i] = -a[i];
+        }
+    }
+}
+
+/// One fit of a machine. The gradient is Σ (a_i − g_i) x_i, where g is minus the gradient of the loss.
+struct DualFit<'f> {
+    machine: &'f mut DualMachine,
+    kernel: &'f mut DelayedUpdates,
+    /// The squared norm of the gradient at the zero model.
+    scale: f64,
+    tolerance: f64,
+    descent: Descent,
+}
+
+impl System for DualFit<'_> {
+    const MAX_STALLS: usize = 8;
+
+    fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    fn gradient(&mut self) -> f64 {
+        self.machine.inverse.change_rows(&self.machine.hinge, self.kernel);
+        (self.machine.gap(self.kernel, self.tolerance * self.tolerance * self.scale) / self.scale).sqrt()
+    }
+
+    fn has_stalled(&mut self, before: f64, after: f64) -> Option<bool> {
+        if after <= self.tolerance {
+            return Some(false);
+        }
+        let DualMachine { a, hinge, .. } = &*self.machine;
+        Some(self.descent.has_stalled(0.5 * dot(a, &hinge.decision) + hinge.loss(), before, after))
+    }
+
+    fn rebuild(&mut self) {
+        self.machine.inverse.rebuild(&self.machine.hinge, self.kernel);
+    }
+
+    fn direction(&mut self) {
+        self.machine.newton_direction(self.kernel);
+        self.kernel.multiply(&self.machine.direction, &mut self.machine.change);
+    }
+
+    fn line_search(&mut self) -> f64 {
+        let DualMachine { a, hinge, direction, change, .. } = &*self.machine;
+        hinge.line_search(change, dot(a, change), dot(direction, change))
+    }
+
+    fn accept(&mut self, step: f64) {
+        let DualMachine { a, hinge, direction, change, .. } = &mut *self.machine;
+        axpy(step, direction, a);
+        axpy(step, change, &mut hinge.decision);
+    }
+}

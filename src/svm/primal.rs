@@ -1,0 +1,410 @@
+//! The primal: exact Newton on w, for fewer columns than rows (docs/method.md section 10).
+//!
+//! Per machine it keeps H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, or its inverse, the bias being a column of
+//! ones. Removing a column with these rows fixed is closed form; rows that enter or leave are low-rank updates.
+//!
+//! Steps evaluate only rows that are likely to cross the margin ([`super::active_set::Screening`]), and the gradient follows from
+//! those that do. A fit ends with an evaluation of all rows that have loss or may have it, by a bound that holds: it computes
+//! decision values and gradient from w alone, and finds what steps have missed. What a fit stops on is the true gradient.
+
+use ndarray::Array2;
+
+use super::active_set::{HingeRows, RowState, Screening};
+use super::hessian::{Hessian, HessianCache, Support};
+use super::newton::{System, exact_line_search, minimise, tolerance};
+use super::training_rows::{TrainingRows, gather};
+use super::{Convergence, Problem};
+use crate::linalg::{add_all_rows, add_rows, axpy, dot, norm};
+
+/// TrainingRows that are evaluated together.
+const BLOCK: usize = 64;
+/// With this many rows per column, fits start from a fit of every [`SUBSAMPLE`]-th row.
+const MANY_ROWS: usize = 8;
+/// Every fourth row.
+const SUBSAMPLE: usize = 4;
+/// How many times Newton's a step may be where all rows have loss, as under the zero model: Newton does not foresee that rows lose
+/// theirs.
+const LONGEST_STEP: f64 = 3.0;
+
+/// Warm-started Newton with closed-form removal.
+#[derive(Clone)]
+pub struct Primal {
+    columns: Vec<usize>,
+    /// The slot of every column; zero, which is the bias's, if it is gone.
+    slots: Vec<usize>,
+    rows: TrainingRows,
+    machines: Vec<PrimalMachine>,
+    scratch: Scratch,
+}
+
+/// One one-vs-all model. Vectors over the bias and the columns are by slot of [`TrainingRows`].
+#[derive(Clone)]
+struct PrimalMachine {
+    states: Vec<RowState>,
+    screening: Screening,
+    w: Vec<f64>,
+    /// The gradient with the active rows, if it is known.
+    gradient: Vec<f64>,
+    gradient_is_known: bool,
+    /// The gradient at the zero model, for scale: −Σ 2C_i θ_i x_i.
+    start: Vec<f64>,
+    tolerance: f64,
+    hessian: Hessian,
+}
+
+/// Buffers.
+#[derive(Clone, Default)]
+struct Scratch {
+    /// TrainingRows to look at.
+    near: Vec<usize>,
+    stale: Vec<usize>,
+    products: Vec<f64>,
+    /// What is added to their decision values.
+    changes: Vec<f64>,
+    crossings: Vec<(f64, f64)>,
+    /// TrainingRows that crossed the margin.
+    changed: Vec<usize>,
+    direction: Vec<f64>,
+    cache: HessianCache,
+}
+
+impl Primal {
+    /// Starts with some of the columns, from the zero model or, if rows are many, from the models of some of them.
+    pub fn new(problem: &Problem<'_>, columns: Vec<usize>) -> Self {
+        let models = if problem.y.len() < MANY_ROWS * (columns.len() + 1) {
+            vec![vec![0.0; columns.len() + 1]; problem.machines()]
+        } else {
+            models_of_subsample(problem, &columns)
+        };
+        Self::warm(problem, columns, models)
+    }
+
+    /// The models, bias first.
+    fn models(&self) -> Vec<Vec<f64>> {
+        let slots = self.rows.slots();
+        self.machines.iter().map(|machine| gather(&machine.w, slots, slots.len())).collect()
+    }
+
+    /// Starts from given models (bias first) on some of the columns.
+    pub fn warm(problem: &Problem<'_>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
+        let rows = TrainingRows::new(problem, &columns);
+        let machines = models
+            .into_iter()
+            .enumerate()
+            .map(|(machine, w)| PrimalMachine::new(&HingeRows::new(problem, machine), w, &rows))
+            .collect();
+        let mut slots = vec![0; problem.x.nrows()];
+        columns.iter().zip(1..).for_each(|(&column, slot)| slots[column] = slot);
+        Self { columns, slots, rows, machines, scratch: Scratch::default() }
+    }
+
+    /// Fits all machines.
+    pub fn fit(&mut self) -> Convergence {
+        let Self { columns, slots, rows, machines, scratch } = self;
+        let fits = machines.iter_mut().map(|machine| machine.fit(rows, scratch));
+        let convergence = fits.fold(Convergence::NONE, Convergence::and);
+        scratch.cache.clear();
+        if let Some((kept, width)) = rows.compact() {
+            machines.iter_mut().for_each(|machine| machine.compact(&kept, width));
+            columns.iter().zip(1..).for_each(|(&column, slot)| slots[column] = slot);
+        }
+        convergence
+    }
+
+    /// The columns present, ascending.
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    /// The weight of a column; zero if it is gone.
+    pub fn weight(&self, machine: usize, column: usize) -> f64 {
+        match self.slots[column] {
+            0 => 0.0,
+            slot => self.machines[machine].w[slot],
+        }
+    }
+
+    /// The bias of a machine.
+    pub fn bias(&self, machine: usize) -> f64 {
+        self.machines[machine].w[0]
+    }
+
+    /// Removes columns.
+    pub fn remove(&mut self, columns: &[usize]) {
+        for column in columns {
+            if let Ok(position) = self.columns.binary_search(column) {
+                self.columns.remove(position);
+                let slot = self.rows.remove(position + 1);
+                self.slots[*column] = 0;
+                let row = &mut self.scratch.direction;
+                row.resize(self.rows.width(), 0.0);
+                self.machines.iter_mut().for_each(|machine| machine.remove(slot, row));
+            }
+        }
+    }
+}
+
+/// Heuristic: the largest fraction of a step that is likely to act along one row. A step has many directions, and three times the
+/// usual fraction is rare; rows that are missed are found when a fit verifies its gradient.
+fn likely_fraction(rows: &TrainingRows) -> f64 {
+    (9.0 / rows.slots().len() as f64).sqrt().min(1.0)
+}
+
+/// The models of a few of the rows, whose costs make up for the others.
+fn models_of_subsample(problem: &Problem<'_>, columns: &[usize]) -> Vec<Vec<f64>> {
+    let some: Vec<usize> = (0..problem.y.len()).step_by(SUBSAMPLE).collect();
+    let x = Array2::from_shape_fn((columns.len(), some.len()), |(j, l)| problem.x[[columns[j], some[l]]]);
+    let y: Vec<usize> = some.iter().map(|&i| problem.y[i]).collect();
+    let cost = SUBSAMPLE as f64 * problem.cost;
+    let smaller = Problem { x: x.view(), y: &y, cost, ..*problem };
+    let mut smaller = Primal::new(&smaller, (0..columns.len()).collect());
+    smaller.fit();
+    smaller.models()
+}
+
+impl PrimalMachine {
+    fn new(hinge: &HingeRows, mut w: Vec<f64>, rows: &TrainingRows) -> Self {
+        w.resize(rows.width(), 0.0);
+        let state = |(&theta, &cost)| RowState { theta, cost, decision: 0.0, active: false };
+        let states: Vec<RowState> = hinge.theta.iter().zip(&hinge.cost).map(state).collect();
+        let pull: Vec<f64> = states.iter().map(|state| -state.theta * state.cost).collect();
+        let mut start = vec![0.0; rows.width()];
+        add_all_rows(rows.cells(), rows.width(), 0..rows.width(), &pull, &mut start);
+        Self {
+            screening: Screening::new(states.len()),
+            states,
+            gradient: vec![0.0; w.len()],
+            w,
+            gradient_is_known: false,
+            start,
+            tolerance: tolerance(&hinge.cost),
+            hessian: Hessian::Missing,
+        }
+    }
+
+    /// Drops the slots that are not kept.
+    fn compact(&mut self, kept: &[usize], width: usize) {
+        self.screening.compact(kept, width);
+        for vector in [&mut self.w, &mut self.gradient, &mut self.start] {
+            *vector = gather(vector, kept, width);
+        }
+        self.hessian.compact(kept, width);
+    }
+
+    /// Fits from the current model.
+    fn fit(&mut self, rows: &TrainingRows, scratch: &mut Scratch) -> Convergence {
+        let scale = norm(&self.start).max(f64::MIN_POSITIVE);
+        if self.gradient_is_known {
+            self.evaluate_likely(rows, scratch);
+        } else {
+            self.evaluate(rows, true, scratch);
+        }
+        let fraction = likely_fraction(rows);
+        let mut fit = PrimalFit { machine: self, rows, scratch, scale, fraction, verified: None, found: 0 };
+        let convergence = minimise(&mut fit);
+        if fit.verified.is_some() {
+            debug_assert!(self.knows_all_sides(rows), "a row crossed the margin unseen");
+            self.hessian.invert(rows);
+        } else {
+            // The rows of the last step are in the gradient, but not in H.
+            self.gradient_is_known = false;
+            self.hessian = Hessian::Missing;
+            self.states.iter_mut().for_each(|state| state.active = false);
+        }
+        convergence
+    }
+
+    /// Whether all rows, also those that were not evaluated, are on the side where they are held to be, or on the margin.
+    fn knows_all_sides(&self, rows: &TrainingRows) -> bool {
+        self.states.iter().enumerate().all(|(i, state)| {
+            let slack = 1.0 - state.theta * dot(rows.row(i), &self.w);
+            (slack > 0.0) == state.active || slack.abs() <= 1e-9 / rows.inverse_lengths()[i]
+        })
+    }
+
+    /// Computes decision values and gradient from w, of all rows or of those that have loss or may have it; finds the rows that
+    /// changed side.
+    fn evaluate(&mut self, rows: &TrainingRows, all: bool, scratch: &mut Scratch) {
+        let Self { states, screening, w, gradient, .. } = self;
+        let Scratch { near, products, changed, .. } = scratch;
+        let near = if all {
+            screening.clear();
+            near.clear();
+            near.extend(0..states.len());
+            &near[..]
+        } else {
+            screening.find_with_loss(w, near)
+        };
+        let (mut recorder, lengths) = (screening.recorder(w), rows.inverse_lengths());
+        gradient.copy_from_slice(w);
+        changed.clear();
+        // Block by block, so that rows are still in the cache when they are needed again.
+        for block in near.chunks(BLOCK) {
+            rows.row_dots(block, w, products);
+            for (&i, product) in block.iter().zip(&mut *products) {
+                let state = &mut states[i];
+                state.decision = *product;
+                let has_loss = state.has_loss();
+                recorder.record(i, state.distance() * lengths[i], has_loss);
+                *product = if has_loss { state.loss_gradient() } else { 0.0 };
+                if has_loss != state.active {
+                    changed.push(i);
+                }
+            }
+            add_rows(rows.cells(), block, products, gradient);
+        }
+        rows.clear_removed(gradient);
+        self.gradient_is_known = true;
+    }
+
+    /// Evaluates the rows that are likely to have crossed the margin when columns were removed; finds those that have.
+    fn evaluate_likely(&mut self, rows: &TrainingRows, scratch: &mut Scratch) {
+        self.screening.prune_if_many();
+        let near = self.screening.find_crossing(&self.w, 0.0, likely_fraction(rows), &mut scratch.near);
+        rows.row_dots(near, &self.w, &mut scratch.changes);
+        self.update_near(rows, near.len(), scratch, |_, decision| decision);
+    }
+
+    /// Computes the decision values of the rows found near the margin from the old ones and the changes; finds the rows that have
+    /// crossed, and updates the gradient by them.
+    fn update_near(
+        &mut self,
+        rows: &TrainingRows,
+        count: usize,
+        scratch: &mut Scratch,
+        decision: impl Fn(f64, f64) -> f64,
+    ) {
+        let Scratch { near, changes, changed, products, .. } = scratch;
+        let (mut recorder, lengths) = (self.screening.recorder(&self.w), rows.inverse_lengths());
+        changed.clear();
+        products.clear();
+        let states = &mut self.states[..];
+        for (&i, &change) in near[..count].iter().zip(&*changes) {
+            let state = &mut states[i];
+            state.decision = decision(state.decision, change);
+            let has_loss = state.has_loss();
+            recorder.record(i, state.distance() * lengths[i], has_loss);
+            if has_loss != state.active {
+                changed.push(i);
+                products.push(if has_loss { state.loss_gradient() } else { -state.loss_gradient() });
+            }
+        }
+        add_rows(rows.cells(), changed, products, &mut self.gradient);
+        rows.clear_removed(&mut self.gradient);
+    }
+
+    /// Takes the rows that crossed into H or out of it.
+    fn change_rows(&mut self, rows: &TrainingRows, scratch: &mut Scratch) {
+        let Scratch { changed, cache, .. } = scratch;
+        for &i in &*changed {
+            self.states[i].active = !self.states[i].active;
+        }
+        self.hessian.change_rows(Support { rows, states: &self.states }, changed, cache);
+    }
+
+    /// Removes a slot with the active rows fixed: w −= (w_j/A_jj) A_j. The gradient changes in that slot alone.
+    fn remove(&mut self, slot: usize, row: &mut [f64]) {
+        match self.hessian.remove(slot, row) {
+            Some(pivot) => axpy(-self.w[slot] / pivot, row, &mut self.w),
+            None => self.gradient_is_known = false,
+        }
+        for vector in [&mut self.w, &mut self.gradient, &mut self.start] {
+            vector[slot] = 0.0;
+        }
+    }
+}
+
+/// One fit of a machine.
+struct PrimalFit<'f> {
+    machine: &'f mut PrimalMachine,
+    rows: &'f TrainingRows,
+    scratch: &'f mut Scratch,
+    /// The norm of the gradient at the zero model.
+    scale: f64,
+    /// The largest fraction of a step that may act along one row.
+    fraction: f64,
+    /// If the gradient is the true one, whether the active rows are those of the step before.
+    verified: Option<bool>,
+    /// How many rows were found near the margin for the step.
+    found: usize,
+}
+
+impl System for PrimalFit<'_> {
+    const MAX_STALLS: usize = 4;
+
+    fn tolerance(&self) -> f64 {
+        self.machine.tolerance
+    }
+
+    fn gradient(&mut self) -> f64 {
+        let Self { machine, rows, scratch, .. } = self;
+        machine.change_rows(rows, scratch);
+        if norm(&machine.gradient) <= machine.tolerance * self.scale {
+            let none_changed = scratch.changed.is_empty();
+            machine.evaluate(rows, false, scratch);
+            if !scratch.changed.is_empty() {
+                // From here on nothing is missed.
+                self.fraction = 1.0;
+            }
+            self.verified = Some(none_changed && scratch.changed.is_empty());
+            machine.change_rows(rows, scratch);
+        }
+        norm(&machine.gradient) / self.scale
+    }
+
+    fn has_stalled(&mut self, before: f64, after: f64) -> Option<bool> {
+        // With the active rows fixed one step is exact, so lack of progress means that rounding is reached.
+        self.verified.map(|same_rows| same_rows && after >= 0.5 * before)
+    }
+
+    fn rebuild(&mut self) {
+        let Self { machine, rows, scratch, .. } = self;
+        machine.hessian.rebuild(Support { rows, states: &machine.states }, &mut scratch.cache);
+    }
+
+    fn direction(&mut self) {
+        let direction = &mut self.scratch.direction;
+        direction.resize(self.rows.width(), 0.0);
+        self.machine.hessian.newton_direction(self.rows, &self.machine.gradient, direction);
+    }
+
+    /// With the active rows the derivative is (1 − s)·slope; rows that cross the margin on the way change it.
+    fn line_search(&mut self) -> f64 {
+        let Self { machine, rows, scratch, fraction, .. } = self;
+        let Scratch { near, stale, products, changes, crossings, direction, .. } = &mut **scratch;
+        let (slope, square) = (dot(&machine.gradient, direction), dot(direction, direction));
+        let all_active = machine.states.iter().all(|state| state.active);
+        let (longest, fraction) = if all_active { (LONGEST_STEP, 1.0) } else { (1.0, *fraction) };
+        let near = machine.screening.find_crossing(&machine.w, longest * square.sqrt(), fraction, near);
+        // Bring the decision values of rows that were not evaluated since w moved up to date.
+        let newest = machine.screening.snapshot(&machine.w);
+        let stale = machine.screening.stale(near, newest, stale);
+        rows.row_dots(stale, &machine.w, products);
+        for (&i, &decision) in stale.iter().zip(&*products) {
+            machine.states[i].decision = decision;
+        }
+        rows.row_dots(near, direction, changes);
+        crossings.clear();
+        let states = &machine.states[..];
+        for (&i, &change) in near.iter().zip(&*changes) {
+            let state = &states[i];
+            // Only a row that is on the other side at the end crosses the margin, once; before the start, if that was missed.
+            if (state.theta * (state.decision + longest * change) < 1.0) != state.active {
+                let weight = state.cost * change * change;
+                let at = (state.theta - state.decision) / change;
+                crossings.push((at, if state.active { -weight } else { weight }));
+            }
+        }
+        self.found = near.len();
+        // H ⪰ I: less curvature than that is rounding.
+        exact_line_search(slope, -slope, crossings, square).min(longest)
+    }
+
+    fn accept(&mut self, step: f64) {
+        let Self { machine, rows, scratch, found, .. } = self;
+        axpy(step, &scratch.direction, &mut machine.w);
+        machine.gradient.iter_mut().for_each(|g| *g *= 1.0 - step);
+        machine.update_near(rows, *found, scratch, |decision, change| decision + step * change);
+        self.verified = None;
+    }
+}

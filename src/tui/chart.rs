@@ -1,0 +1,848 @@
+//! Curves over sizes, the one chart of the dashboard: real ticks on a linear or logarithmic axis, a shaded band, reference
+//! lines, the cursor and the chosen size, labels at the ends of the curves. One feature is at the left, as in the report.
+//!
+//! Knows nothing of runs: it draws points.
+
+use std::ops::RangeInclusive;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use unicode_width::UnicodeWidthStr;
+
+use super::theme::{Role, Theme};
+use super::view::text::{fit, head};
+
+/// From more features than this on, sizes are laid out by their logarithm.
+const LOG_ABOVE: usize = 40;
+
+/// Cells between two labels of the axis of sizes.
+const GAP: usize = 2;
+
+/// Rows between two labels of the axis of values.
+const ROWS_PER_TICK: u16 = 3;
+
+/// The widest label at the end of a curve.
+const END_LABEL: usize = 14;
+
+/// From this width on there is room for labels at the ends of the curves.
+const LABELS_FROM: u16 = 48;
+
+/// Cells between the marks that tell curves apart without colours.
+const MARK_EVERY: usize = 12;
+
+/// How sizes are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AxisScale {
+    /// Evenly.
+    Linear,
+    /// Every doubling takes as much room.
+    Log,
+}
+
+impl AxisScale {
+    /// What suits this many features.
+    pub fn for_features(features: usize) -> Self {
+        if features > LOG_ABOVE { Self::Log } else { Self::Linear }
+    }
+
+    /// The other one.
+    pub fn toggled(self) -> Self {
+        match self {
+            Self::Linear => Self::Log,
+            Self::Log => Self::Linear,
+        }
+    }
+
+    fn of(self, size: f64) -> f64 {
+        match self {
+            Self::Linear => size,
+            Self::Log => size.max(1.0).ln(),
+        }
+    }
+
+    fn back(self, place: f64) -> f64 {
+        match self {
+            Self::Linear => place,
+            Self::Log => place.exp(),
+        }
+    }
+}
+
+/// The axis of sizes: which sizes from left to right, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SizeAxis {
+    from: usize,
+    to: usize,
+    scale: AxisScale,
+}
+
+impl SizeAxis {
+    /// All sizes from the smallest, at the left, to the largest.
+    pub fn new(sizes: RangeInclusive<usize>, scale: AxisScale) -> Self {
+        let from = (*sizes.start()).max(1);
+        Self { from, to: (*sizes.end()).max(from), scale }
+    }
+
+    /// The part of this axis around a size that is `zoom` doublings narrower.
+    pub fn zoomed(self, around: usize, zoom: u32) -> Self {
+        if zoom == 0 {
+            return self;
+        }
+        let (low, high) = (self.scale.of(self.from as f64), self.scale.of(self.to as f64));
+        let width = (high - low) / f64::from(zoom.min(30)).exp2();
+        let middle = self.scale.of(around.clamp(self.from, self.to) as f64);
+        let low = (middle - width / 2.0).clamp(low, high - width);
+        let size = |place: f64| self.scale.back(place).round() as usize;
+        let (from, to) = (size(low), size(low + width));
+        // At least three sizes, if there are as many.
+        let from = from.min(self.to.saturating_sub(2)).max(self.from);
+        Self { from, to: to.max(from + 2).min(self.to), ..self }
+    }
+
+    /// Where a size is, from 0 at the left to 1 at the right; none outside.
+    pub fn place(&self, size: usize) -> Option<f64> {
+        (self.from..=self.to).contains(&size).then(|| self.fraction(size as f64))
+    }
+
+    fn fraction(&self, size: f64) -> f64 {
+        let (low, high) = (self.scale.of(self.from as f64), self.scale.of(self.to as f64));
+        if high > low { (self.scale.of(size) - low) / (high - low) } else { 0.5 }
+    }
+
+    /// The size at a place, between whole numbers.
+    fn size_at(&self, place: f64) -> f64 {
+        let (low, high) = (self.scale.of(self.from as f64), self.scale.of(self.to as f64));
+        self.scale.back(low + place * (high - low)).clamp(self.from as f64, self.to as f64)
+    }
+
+    /// The cell of a size among this many.
+    fn cell(&self, size: usize, cells: u16) -> Option<u16> {
+        self.place(size).map(|place| (place * f64::from(cells.saturating_sub(1))).round() as u16)
+    }
+
+    /// The nearest size at a cell.
+    pub fn size_of_cell(&self, cell: u16, cells: u16) -> usize {
+        let place = f64::from(cell) / f64::from(cells.saturating_sub(1).max(1));
+        (self.size_at(place).round() as usize).clamp(self.from, self.to)
+    }
+
+    /// Sizes worth a tick on an axis of this many cells, the most telling first: the ends, then 1 2 5 10 20 50 … or, on a short
+    /// or linear axis, even steps as fine as their labels allow.
+    fn ticks(&self, cells: u16) -> Vec<usize> {
+        let within = |size: &usize| (self.from..=self.to).contains(size);
+        let mut ticks = vec![self.to, self.from];
+        let powers = std::iter::successors(Some(1_usize), |power| power.checked_mul(10));
+        let decades: Vec<usize> = powers.take_while(|&power| power <= self.to).collect();
+        if self.scale == AxisScale::Log {
+            let of = |factor: usize| decades.iter().map(move |power| power * factor);
+            ticks.extend(of(1).chain(of(5)).chain(of(2)).filter(within));
+        }
+        if self.scale == AxisScale::Linear || ticks.len() < 5 {
+            let needed = self.to.to_string().len() + GAP;
+            let fits = |step: &usize| step * usize::from(cells) >= needed * (self.to - self.from);
+            let steps = decades.iter().flat_map(|power| [*power, 2 * power, 5 * power]);
+            let step = steps.into_iter().find(fits).unwrap_or(self.to);
+            ticks.extend((self.from.div_ceil(step)..=self.to / step).map(|i| i * step));
+        }
+        ticks
+    }
+}
+
+/// One curve.
+#[derive(Debug, Clone)]
+pub struct ChartCurve {
+    /// What it is called, at its end.
+    pub label: String,
+    /// How it looks.
+    pub style: Style,
+    /// What it is drawn with in ASCII, and what is put on it now and then where there are others.
+    pub mark: &'static str,
+    /// Size and value, by rising size.
+    pub points: Vec<(usize, f64)>,
+    /// Lower and upper bound of a shaded band, by rising size.
+    pub band: Vec<(usize, (f64, f64))>,
+}
+
+/// A horizontal line with a meaning.
+#[derive(Debug, Clone)]
+pub struct ReferenceLine {
+    /// Where it is.
+    pub value: f64,
+    /// What it is called.
+    pub label: String,
+    /// How it looks.
+    pub style: Style,
+}
+
+/// Curves on common axes.
+#[derive(Debug, Clone)]
+pub struct Chart {
+    /// The axis of sizes.
+    pub axis: SizeAxis,
+    /// The curves, the last on top.
+    pub curves: Vec<ChartCurve>,
+    /// Horizontal lines.
+    pub references: Vec<ReferenceLine>,
+    /// The size under the cursor.
+    pub cursor: Option<usize>,
+    /// The size that was chosen.
+    pub chosen: Option<usize>,
+    /// Values cannot lie outside of these.
+    pub bounds: (f64, f64),
+}
+
+/// Where the curves of a chart are, for the mouse.
+#[derive(Debug, Clone, Copy)]
+pub struct ChartArea {
+    area: Rect,
+    axis: SizeAxis,
+}
+
+impl ChartArea {
+    /// For every column, its place and the size that it stands for.
+    pub fn columns(self) -> impl Iterator<Item = (Rect, usize)> {
+        let Rect { x, width, .. } = self.area;
+        (0..width).map(move |cell| {
+            (Rect { x: x + cell, width: 1, ..self.area }, self.axis.size_of_cell(cell, width))
+        })
+    }
+}
+
+/// The vertical axis.
+struct ValueAxis {
+    low: f64,
+    high: f64,
+    step: f64,
+}
+
+impl ValueAxis {
+    fn new((low, high): (f64, f64), bounds: (f64, f64), rows: u16) -> Self {
+        // A flat curve runs through the middle, unless it lies on a bound.
+        let (low, high) = if high - low > 1e-12 {
+            (low, high)
+        } else {
+            let around = if low == 0.0 { 0.5 } else { 0.5 * low.abs() };
+            ((low - around).max(bounds.0), (high + around).min(bounds.1))
+        };
+        let wanted = f64::from((rows / ROWS_PER_TICK).max(1));
+        let rough = (high - low) / wanted;
+        let power = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|&step| step >= rough);
+        Self { low, high, step: step.unwrap_or(10.0 * power) }
+    }
+
+    fn ticks(&self) -> impl Iterator<Item = f64> {
+        let (first, last) = ((self.low / self.step).ceil() as i64, (self.high / self.step).floor() as i64);
+        (first..=last).map(|i| i as f64 * self.step)
+    }
+
+    fn label(&self, value: f64) -> String {
+        let decimals = (-self.step.log10().floor()).clamp(0.0, 6.0) as usize;
+        // Without the sign of a zero.
+        format!("{:.decimals$}", if value.abs() < self.step / 2.0 { 0.0 } else { value })
+    }
+
+    /// The row of dots of a value, from the top.
+    fn dot(&self, value: f64, dots: usize) -> f64 {
+        (self.high - value) / (self.high - self.low) * (dots - 1) as f64
+    }
+}
+
+impl Chart {
+    /// Draws into an area; where the curves are, unless it is too small for any.
+    pub fn draw(&self, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Option<ChartArea> {
+        if area.width < 12 || area.height < 4 {
+            return None;
+        }
+        let Some(range) = self.range() else {
+            buffer.set_string(
+                area.x,
+                area.y,
+                head("nothing yet", usize::from(area.width)),
+                theme.style(Role::Dim),
+            );
+            return None;
+        };
+        let values = ValueAxis::new(range, self.bounds, area.height - 2);
+        let left = values.ticks().map(|tick| values.label(tick).width()).max().unwrap_or(1).min(8) as u16 + 1;
+        let right = if area.width >= LABELS_FROM { self.end_width() } else { 0 };
+        let inside = Rect {
+            x: area.x + left,
+            y: area.y,
+            width: area.width.checked_sub(left + right).filter(|&width| width >= 4)?,
+            height: area.height - 2,
+        };
+        self.draw_values(theme, &values, inside, left, buffer);
+        self.draw_bands(theme, &values, inside, buffer);
+        self.draw_dots(theme, &values, inside, buffer);
+        self.draw_sizes(theme, inside, buffer);
+        if right > 0 {
+            self.draw_ends(&values, inside, right, buffer);
+        }
+        Some(ChartArea { area: inside, axis: self.axis })
+    }
+
+    /// The range of what is seen.
+    fn range(&self) -> Option<(f64, f64)> {
+        let seen = |size: &usize| self.axis.place(*size).is_some();
+        let points = self.curves.iter().flat_map(|curve| {
+            let values = curve.points.iter().filter(move |(size, _)| seen(size)).map(|&(_, value)| value);
+            let bands =
+                curve.band.iter().filter(move |(size, _)| seen(size)).flat_map(|&(_, (lo, hi))| [lo, hi]);
+            values.chain(bands)
+        });
+        let fold = |range: Option<(f64, f64)>, value: f64| {
+            Some(range.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+        };
+        let range = points.filter(|value| value.is_finite()).fold(None, fold)?;
+        let lines = self.references.iter().map(|line| line.value);
+        let (low, high) = lines.fold(Some(range), fold)?;
+        Some((low.max(self.bounds.0), high.min(self.bounds.1)))
+    }
+
+    /// Labels and ticks of the values, at the left.
+    fn draw_values(&self, theme: &Theme, values: &ValueAxis, inside: Rect, left: u16, buffer: &mut Buffer) {
+        let dim = theme.style(Role::Dim);
+        for y in inside.top()..inside.bottom() {
+            buffer.set_string(inside.x - 1, y, theme.glyph("│", "|"), dim);
+        }
+        let dots = usize::from(inside.height) * Dots::ROWS;
+        for tick in values.ticks() {
+            let y = inside.y + (values.dot(tick, dots) as u16 / Dots::ROWS as u16).min(inside.height - 1);
+            let (label, width) = (values.label(tick), usize::from(left) - 1);
+            buffer.set_string(inside.x - left, y, format!("{label:>width$}"), dim);
+            buffer.set_string(inside.x - 1, y, theme.glyph("┤", "+"), dim);
+        }
+    }
+
+    /// Bands are areas: a background where there are colours, else a pale glyph.
+    fn draw_bands(&self, theme: &Theme, values: &ValueAxis, inside: Rect, buffer: &mut Buffer) {
+        let halves = usize::from(inside.height) * 2;
+        for curve in self.curves.iter().filter(|curve| !curve.band.is_empty()) {
+            let tint = curve.style.fg.and_then(|colour| theme.tint(colour));
+            for cell in 0..inside.width {
+                let size =
+                    self.axis.size_at(f64::from(cell) / f64::from(inside.width.saturating_sub(1).max(1)));
+                let Some((low, high)) = interpolated(&self.axis, &curve.band, size, |a, b, t| {
+                    (a.0 + t * (b.0 - a.0), a.1 + t * (b.1 - a.1))
+                }) else {
+                    continue;
+                };
+                let top = values.dot(high, halves).round().clamp(0.0, (halves - 1) as f64) as usize;
+                let bottom = values.dot(low, halves).round().clamp(0.0, (halves - 1) as f64) as usize;
+                for row in top / 2..=bottom / 2 {
+                    let Some(cell) = buffer.cell_mut((inside.x + cell, inside.y + row as u16)) else {
+                        continue;
+                    };
+                    let (upper, lower) = (top <= 2 * row, bottom > 2 * row);
+                    match tint {
+                        Some(tint) if upper && lower => drop(cell.set_bg(tint)),
+                        Some(tint) => drop(cell.set_symbol(if upper { "▀" } else { "▄" }).set_fg(tint)),
+                        None => {
+                            let style = Style::new().add_modifier(Modifier::DIM);
+                            cell.set_symbol(theme.glyph("░", ":")).set_style(style);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reference lines, the chosen size, the cursor, and the curves on top.
+    fn draw_dots(&self, theme: &Theme, values: &ValueAxis, inside: Rect, buffer: &mut Buffer) {
+        let mut dots = Dots::new(inside);
+        let (columns, rows) = (dots.columns(), dots.rows());
+        for line in &self.references {
+            let row = values.dot(line.value, rows).round();
+            (0..columns).step_by(3).for_each(|column| dots.set(column, row, (line.style, "-")));
+        }
+        let chosen = (theme.style(Role::Good), "!");
+        let cursor = (theme.style(Role::Cursor), "|");
+        for (size, look, every) in [(self.chosen, chosen, 1), (self.cursor, cursor, 2)] {
+            if let Some(cell) = size.and_then(|size| self.axis.cell(size, inside.width)) {
+                (0..rows).step_by(every).for_each(|row| dots.set(2 * usize::from(cell), row as f64, look));
+            }
+        }
+        for curve in &self.curves {
+            let look = (curve.style, curve.mark);
+            let mut previous = None;
+            for column in 0..columns {
+                let size = self.axis.size_at(column as f64 / (columns - 1).max(1) as f64);
+                let value = interpolated(&self.axis, &curve.points, size, |a, b, t| a + t * (b - a));
+                let row = value.map(|value| values.dot(value, rows).round());
+                if let Some(row) = row {
+                    dots.set(column, row, look);
+                    if let Some(from) = previous {
+                        dots.rise(column, from, row, look);
+                    }
+                }
+                previous = row;
+            }
+        }
+        dots.paint(theme.ascii, buffer);
+        if !theme.ascii && self.curves.len() > 1 {
+            self.draw_marks(values, inside, buffer);
+        }
+    }
+
+    /// Marks on the curves, staggered, so that they can be told apart without colours.
+    fn draw_marks(&self, values: &ValueAxis, inside: Rect, buffer: &mut Buffer) {
+        let apart = MARK_EVERY / self.curves.len().min(MARK_EVERY);
+        for (i, curve) in self.curves.iter().enumerate() {
+            for x in
+                (apart * i + 1..usize::from(inside.width)).step_by(MARK_EVERY.max(apart * self.curves.len()))
+            {
+                let size = self.axis.size_at(x as f64 / f64::from(inside.width.saturating_sub(1).max(1)));
+                let value = interpolated(&self.axis, &curve.points, size, |a, b, t| a + t * (b - a));
+                let row =
+                    value.map(|value| values.dot(value, usize::from(inside.height) * Dots::ROWS).round());
+                let Some(row) =
+                    row.filter(|row| (0.0..f64::from(inside.height) * Dots::ROWS as f64).contains(row))
+                else {
+                    continue;
+                };
+                let place = (inside.x + x as u16, inside.y + row as u16 / Dots::ROWS as u16);
+                if let Some(cell) = buffer.cell_mut(place) {
+                    cell.set_symbol(curve.mark).set_style(curve.style);
+                }
+            }
+        }
+    }
+
+    /// The axis of sizes: a line with ticks, and labels as far as there is room. Chosen size and cursor come first.
+    fn draw_sizes(&self, theme: &Theme, inside: Rect, buffer: &mut Buffer) {
+        let dim = theme.style(Role::Dim);
+        let (line, labels) = (inside.bottom(), inside.bottom() + 1);
+        let rule = theme.glyph("─", "-").repeat(usize::from(inside.width));
+        buffer.set_string(inside.x - 1, line, format!("{}{rule}", theme.glyph("└", "+")), dim);
+        let (start, end) = (usize::from(inside.x) - 1, usize::from(inside.right()) + 1);
+        let mut taken = vec![false; end + GAP];
+        let special = [
+            (self.chosen, theme.glyph("◆", "#"), theme.style(Role::Good).add_modifier(Modifier::BOLD)),
+            (self.cursor, theme.glyph("▲", "^"), theme.style(Role::Cursor).add_modifier(Modifier::BOLD)),
+        ];
+        let special = special.into_iter().filter_map(|(size, mark, style)| Some((size?, mark, style)));
+        let ticks = self.axis.ticks(inside.width).into_iter().map(|size| (size, theme.glyph("┴", "+"), dim));
+        let mut marked = Vec::new();
+        for (size, mark, style) in special.chain(ticks) {
+            let Some(cell) = self.axis.cell(size, inside.width) else { continue };
+            let label = size.to_string();
+            let middle = usize::from(inside.x + cell);
+            let from = middle
+                .saturating_sub((label.len() - 1) / 2)
+                .clamp(start, end.saturating_sub(label.len()).max(start));
+            let until = from + label.len();
+            if until > end || marked.contains(&cell) || taken[from..until].contains(&true) {
+                continue;
+            }
+            taken[from.saturating_sub(GAP)..until + GAP].fill(true);
+            marked.push(cell);
+            buffer.set_string(inside.x + cell, line, mark, style);
+            buffer.set_string(from as u16, labels, label, style);
+        }
+        // Where the cursor is on a chosen size, or a label had no room, at least the mark stays.
+        if let Some(cell) = self.cursor.and_then(|size| self.axis.cell(size, inside.width)) {
+            buffer.set_string(inside.x + cell, line, theme.glyph("▲", "^"), theme.style(Role::Cursor));
+        }
+    }
+
+    /// Cells for the labels at the ends.
+    fn end_width(&self) -> u16 {
+        let references = self.references.iter().map(|line| line.label.width());
+        let widest = self.curves.iter().map(|curve| curve.label.width()).chain(references).max().unwrap_or(0);
+        if widest == 0 { 0 } else { widest.min(END_LABEL) as u16 + 1 }
+    }
+
+    /// Names at the right, beside the end of each curve and line; where two would meet, one moves on.
+    fn draw_ends(&self, values: &ValueAxis, inside: Rect, right: u16, buffer: &mut Buffer) {
+        let curves = self.curves.iter().filter_map(|curve| {
+            let last = curve.points.iter().rev().find(|(size, _)| self.axis.place(*size).is_some())?;
+            Some((last.1, curve.label.as_str(), curve.style))
+        });
+        let references = self.references.iter().map(|line| (line.value, line.label.as_str(), line.style));
+        let dots = usize::from(inside.height) * Dots::ROWS;
+        let mut ends: Vec<(u16, &str, Style)> = curves
+            .chain(references)
+            .filter(|(_, label, _)| !label.is_empty())
+            .map(|(value, label, style)| {
+                let row = values.dot(value, dots).round().clamp(0.0, (dots - 1) as f64) as u16;
+                (row / Dots::ROWS as u16, label, style)
+            })
+            .collect();
+        ends.sort_by_key(|&(row, ..)| row);
+        let wanted: Vec<u16> = ends.iter().map(|end| end.0).collect();
+        for (row, (_, label, style)) in spread(&wanted, inside.height).into_iter().zip(&ends) {
+            let Some(row) = row else { continue };
+            let label = fit(label, usize::from(right) - 1);
+            buffer.set_string(inside.right() + 1, inside.y + row, label, *style);
+        }
+    }
+}
+
+/// Rows for labels that want these, rising: each its own, as near as can be; none for those that have no room left.
+fn spread(wanted: &[u16], height: u16) -> Vec<Option<u16>> {
+    let mut rows: Vec<Option<u16>> = Vec::with_capacity(wanted.len());
+    let mut next = 0;
+    for (i, &row) in wanted.iter().enumerate() {
+        // Those that follow need room, too.
+        let after = (wanted.len() - 1 - i) as u16;
+        let row = row.min(height.saturating_sub(1 + after)).max(next);
+        rows.push((row < height).then_some(row));
+        next = row + 1;
+    }
+    rows
+}
+
+/// A value between two sizes: along a straight line on the axis. None outside of the points.
+fn interpolated<T: Copy>(
+    axis: &SizeAxis,
+    points: &[(usize, T)],
+    size: f64,
+    between: impl Fn(T, T, f64) -> T,
+) -> Option<T> {
+    let after = points.partition_point(|&(other, _)| (other as f64) < size - 1e-9);
+    let &(right, high) = points.get(after)?;
+    if right as f64 - size < 1e-9 {
+        return Some(high);
+    }
+    let &(left, low) = points.get(after.checked_sub(1)?)?;
+    let (a, b) = (axis.fraction(left as f64), axis.fraction(right as f64));
+    Some(between(low, high, (axis.fraction(size) - a) / (b - a)))
+}
+
+/// Braille dots: two columns and four rows per cell.
+struct Dots {
+    area: Rect,
+    cells: Vec<(u8, DotStyle)>,
+}
+
+/// Style, and what stands for it in ASCII.
+type DotStyle = (Style, &'static str);
+
+impl Dots {
+    /// Rows of dots per cell.
+    const ROWS: usize = 4;
+
+    fn new(area: Rect) -> Self {
+        let cells = usize::from(area.width) * usize::from(area.height);
+        Self { area, cells: vec![(0, (Style::new(), ".")); cells] }
+    }
+
+    fn columns(&self) -> usize {
+        2 * usize::from(self.area.width)
+    }
+
+    fn rows(&self) -> usize {
+        Self::ROWS * usize::from(self.area.height)
+    }
+
+    fn set(&mut self, column: usize, row: f64, look: DotStyle) {
+        if row < 0.0 || row.is_nan() || row >= self.rows() as f64 || column >= self.columns() {
+            return;
+        }
+        // The order of the dots in U+2800.
+        const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+        let (row, width) = (row as usize, usize::from(self.area.width));
+        let cell = &mut self.cells[row / Self::ROWS * width + column / 2];
+        cell.0 |= BITS[column % 2][row % Self::ROWS];
+        cell.1 = look;
+    }
+
+    /// The vertical part of a line between two neighbouring columns.
+    fn rise(&mut self, column: usize, from: f64, to: f64, look: DotStyle) {
+        let (low, high) = (from.min(to).max(0.0), from.max(to).min(self.rows() as f64));
+        let mut row = low + 1.0;
+        while row < high {
+            self.set(column, row, look);
+            row += 1.0;
+        }
+    }
+
+    fn paint(&self, ascii: bool, buffer: &mut Buffer) {
+        let width = usize::from(self.area.width);
+        for (i, (bits, (style, mark))) in self.cells.iter().enumerate().filter(|(_, (bits, _))| *bits != 0) {
+            let place = (self.area.x + (i % width) as u16, self.area.y + (i / width) as u16);
+            let Some(cell) = buffer.cell_mut(place) else { continue };
+            // A half of a band becomes its background.
+            if matches!(cell.symbol(), "▀" | "▄") && cell.fg != Color::Reset {
+                cell.bg = cell.fg;
+            }
+            cell.modifier = Modifier::empty();
+            cell.set_style(*style);
+            if ascii {
+                cell.set_symbol(mark);
+            } else {
+                cell.set_char(char::from_u32(0x2800 + u32::from(*bits)).unwrap_or(' '));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::theme::Depth;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    const SIZES: [(u16, u16); 3] = [(80, 24), (120, 36), (200, 50)];
+    const PALETTES: [Theme; 6] = [
+        Theme { depth: Depth::True, light: false, ascii: false },
+        Theme { depth: Depth::True, light: true, ascii: false },
+        Theme { depth: Depth::Indexed, light: false, ascii: false },
+        Theme { depth: Depth::Sixteen, light: false, ascii: false },
+        Theme { depth: Depth::None, light: false, ascii: false },
+        Theme { depth: Depth::None, light: false, ascii: true },
+    ];
+
+    /// Two methods over 500 features: a rise to 0.95, with a band on the first.
+    fn chart(theme: &Theme, scale: AxisScale) -> Chart {
+        let value = |size: usize| 0.5 + 0.45 * (1.0 - 1.0 / size as f64);
+        let sizes = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 500];
+        let points = |shift: f64| sizes.iter().map(|&size| (size, value(size) - shift)).collect();
+        let curve = |i: usize, label: &str, points, band| ChartCurve {
+            label: label.into(),
+            style: theme.series(i),
+            mark: theme.series_mark(i),
+            points,
+            band,
+        };
+        Chart {
+            axis: SizeAxis::new(1..=500, scale),
+            curves: vec![
+                curve(1, "RFE", points(0.1), Vec::new()),
+                curve(
+                    0,
+                    "CRFE",
+                    points(0.0),
+                    sizes.iter().map(|&size| (size, (value(size) - 0.15, value(size) + 0.04))).collect(),
+                ),
+            ],
+            references: vec![ReferenceLine {
+                value: 0.9,
+                label: "target".into(),
+                style: theme.style(Role::Good),
+            }],
+            cursor: Some(34),
+            chosen: Some(8),
+            bounds: (0.0, 1.0),
+        }
+    }
+
+    fn drawn(chart: &Chart, theme: &Theme, (width, height): (u16, u16)) -> (Buffer, ChartArea) {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        let mut place = None;
+        terminal.draw(|frame| place = chart.draw(theme, frame.area(), frame.buffer_mut())).unwrap();
+        (terminal.backend().buffer().clone(), place.unwrap())
+    }
+
+    fn row(buffer: &Buffer, y: u16) -> String {
+        (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect()
+    }
+
+    fn words(line: &str) -> Vec<usize> {
+        line.split_whitespace().map(|word| word.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn sizes_have_real_ticks_with_one_at_the_left() {
+        for size in SIZES {
+            let chart = chart(&PALETTES[0], AxisScale::Log);
+            let (buffer, place) = drawn(&chart, &PALETTES[0], size);
+            let labels = words(&row(&buffer, size.1 - 1));
+            // Cursor and chosen size come first, with a gap around them.
+            let ticks: Vec<usize> = labels.iter().copied().filter(|tick| ![8, 34].contains(tick)).collect();
+            assert!(
+                ticks.iter().all(|tick| [1, 2, 5, 10, 20, 50, 100, 200, 500].contains(tick)),
+                "{ticks:?}"
+            );
+            assert!([1, 2, 100, 200, 500].iter().all(|tick| ticks.contains(tick)), "{ticks:?}");
+            assert!(labels.contains(&34) && labels.contains(&8), "cursor and chosen size: {labels:?}");
+            assert!(labels.is_sorted(), "{labels:?}");
+            let columns: Vec<usize> = place.columns().map(|(_, size)| size).collect();
+            assert!(columns.is_sorted());
+            assert_eq!((columns[0], columns[columns.len() - 1]), (1, 500));
+        }
+    }
+
+    #[test]
+    fn linear_axes_have_even_ticks() {
+        for size in SIZES {
+            let mut chart = chart(&PALETTES[0], AxisScale::Linear);
+            (chart.cursor, chart.chosen) = (None, None);
+            let (buffer, _) = drawn(&chart, &PALETTES[0], size);
+            let labels = words(&row(&buffer, size.1 - 1));
+            assert!(labels.len() >= 5 && labels.is_sorted(), "{labels:?}");
+            // One step throughout, but for the ends.
+            let steps: Vec<usize> = labels[1..].windows(2).map(|pair| pair[1] - pair[0]).collect();
+            assert!(steps.iter().all(|&step| step == steps[0]), "{labels:?}");
+            assert!([10, 20, 50, 100].contains(&steps[0]), "{labels:?}");
+        }
+    }
+
+    #[test]
+    fn values_have_round_ticks() {
+        for size in SIZES {
+            let chart = chart(&PALETTES[0], AxisScale::Log);
+            let (buffer, _) = drawn(&chart, &PALETTES[0], size);
+            let labels: Vec<String> = (0..size.1 - 2)
+                .map(|y| {
+                    row(&buffer, y).chars().take(5).filter(|c| c.is_ascii_digit() || *c == '.').collect()
+                })
+                .filter(|label: &String| !label.is_empty())
+                .collect();
+            assert!(labels.len() >= 3, "{labels:?}");
+            let values: Vec<f64> = labels.iter().map(|label| label.parse().unwrap()).collect();
+            let step = values[0] - values[1];
+            assert!(values.windows(2).all(|pair| (pair[0] - pair[1] - step).abs() < 1e-9), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn cursor_and_chosen_size_are_marked_in_every_palette() {
+        for theme in PALETTES {
+            for size in SIZES {
+                let chart = chart(&theme, AxisScale::Log);
+                let (buffer, place) = drawn(&chart, &theme, size);
+                for (wanted, mark) in [(8, theme.glyph("◆", "#")), (34, theme.glyph("▲", "^"))] {
+                    let cell = chart.axis.cell(wanted, place.area.width).unwrap();
+                    assert_eq!(buffer[(place.area.x + cell, size.1 - 2)].symbol(), mark, "{theme:?}");
+                    // A line through the whole height, but for what is drawn over it.
+                    let lit =
+                        (0..place.area.height).filter(|&y| buffer[(place.area.x + cell, y)].symbol() != " ");
+                    assert!(lit.count() * 10 >= usize::from(place.area.height) * 9, "{theme:?} {wanted}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_band_is_seen_in_every_palette() {
+        for theme in PALETTES {
+            for size in SIZES {
+                let chart = chart(&theme, AxisScale::Log);
+                let (buffer, place) = drawn(&chart, &theme, size);
+                // Far from curves and lines: the lower half of the band at the right.
+                let column = place.area.right() - 3;
+                let shaded = (0..place.area.height).filter(|&y| {
+                    let cell = &buffer[(column, y)];
+                    cell.bg != Color::Reset || matches!(cell.symbol(), "▀" | "▄" | "░" | ":")
+                });
+                assert!(shaded.count() >= 3, "{theme:?} {size:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn ascii_is_ascii() {
+        let theme = PALETTES[5];
+        for size in SIZES {
+            let (buffer, _) = drawn(&chart(&theme, AxisScale::Log), &theme, size);
+            assert!(buffer.content.iter().all(|cell| cell.symbol().is_ascii()));
+        }
+    }
+
+    #[test]
+    fn every_curve_has_its_name_at_its_end_and_its_own_row() {
+        for theme in PALETTES {
+            for size in SIZES {
+                let mut chart = chart(&theme, AxisScale::Log);
+                // All end at the same value.
+                for curve in &mut chart.curves {
+                    curve.points.last_mut().unwrap().1 = 0.9;
+                }
+                let (buffer, place) = drawn(&chart, &theme, size);
+                let end = |y: u16| -> String {
+                    (place.area.right()..size.0).map(|x| buffer[(x, y)].symbol()).collect()
+                };
+                for name in ["CRFE", "RFE", "target"] {
+                    let rows = (0..place.area.height).filter(|&y| end(y).trim() == name);
+                    assert_eq!(rows.count(), 1, "{name} {theme:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn labels_move_on_where_they_would_meet() {
+        assert_eq!(spread(&[3, 3, 3], 10), [Some(3), Some(4), Some(5)]);
+        assert_eq!(spread(&[9, 9, 9], 10), [Some(7), Some(8), Some(9)]);
+        assert_eq!(spread(&[0, 0], 1), [Some(0), None]);
+    }
+
+    #[test]
+    fn zooming_keeps_the_size_in_sight() {
+        for scale in [AxisScale::Linear, AxisScale::Log] {
+            let axis = SizeAxis::new(1..=20_000, scale);
+            for size in [1, 2, 7, 40, 999, 19_999, 20_000] {
+                let mut before = axis;
+                for zoom in 1..20 {
+                    let near = axis.zoomed(size, zoom);
+                    assert!(near.place(size).is_some(), "{scale:?} {size} {zoom} {near:?}");
+                    assert!(near.to - near.from >= 2, "{near:?}");
+                    assert!(near.to - near.from <= before.to - before.from, "{scale:?} {size} {zoom}");
+                    before = near;
+                }
+            }
+            assert_eq!(axis.zoomed(5, 0), axis);
+        }
+        assert_eq!(SizeAxis::new(1..=2, AxisScale::Log).zoomed(2, 3), SizeAxis::new(1..=2, AxisScale::Log));
+    }
+
+    #[test]
+    fn a_click_finds_the_size_it_points_at() {
+        for scale in [AxisScale::Linear, AxisScale::Log] {
+            let axis = SizeAxis::new(1..=34, scale);
+            for cells in [40_u16, 110, 190] {
+                for size in 1..=34 {
+                    let cell = axis.cell(size, cells).unwrap();
+                    let found = axis.size_of_cell(cell, cells);
+                    let near = axis.cell(found, cells).unwrap();
+                    assert!(near.abs_diff(cell) <= 1, "{scale:?} {cells} {size} {found}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn curves_run_straight_between_their_points() {
+        let axis = SizeAxis::new(1..=101, AxisScale::Linear);
+        let points = [(1, 0.0), (101, 1.0)];
+        let at = |size: f64| interpolated(&axis, &points, size, |a, b, t| a + t * (b - a));
+        assert!((at(51.0).unwrap() - 0.5).abs() < 1e-12);
+        assert_eq!((at(1.0), at(101.0), at(101.5)), (Some(0.0), Some(1.0), None));
+        let axis = SizeAxis::new(1..=100, AxisScale::Log);
+        let middle = interpolated(&axis, &[(1, 0.0), (100, 1.0)], 10.0, |a, b, t| a + t * (b - a));
+        assert!((middle.unwrap() - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_too_small_or_empty_is_left_alone() {
+        let theme = PALETTES[0];
+        let full = chart(&theme, AxisScale::Log);
+        let empty = Chart { curves: Vec::new(), ..full.clone() };
+        let flat = Chart {
+            curves: vec![ChartCurve { points: vec![(1, 1.0), (500, 1.0)], ..full.curves[0].clone() }],
+            references: Vec::new(),
+            ..full.clone()
+        };
+        for width in 1..70 {
+            for height in 1..12 {
+                let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+                for chart in [&full, &empty, &flat] {
+                    terminal
+                        .draw(|frame| {
+                            let place = chart.draw(&theme, frame.area(), frame.buffer_mut());
+                            let inside = |place: ChartArea| {
+                                frame.area().intersection(place.area) == place.area
+                                    && place.columns().all(|(_, size)| (1..=500).contains(&size))
+                            };
+                            assert!(place.is_none_or(inside));
+                        })
+                        .unwrap();
+                }
+            }
+        }
+    }
+}

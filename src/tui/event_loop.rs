@@ -1,0 +1,501 @@
+//! The loop: waits for whatever comes first, lets the state change, and draws when there is something new. Draws on any
+//! ratatui backend.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, select, unbounded};
+use crossterm::event::{Event, KeyEventKind};
+use ratatui::Terminal;
+use ratatui::layout::{Rect, Size};
+
+use super::app::{App, Effect, Pause};
+use super::exporter::ExportJob;
+use super::keymap::Keymap;
+use super::listen::{Input, listen};
+use super::overlay::Export;
+use super::session::{FromBehind, Message, Order, Session};
+use super::terminal::{Console, TerminalGuard, interrupting_signal};
+use super::theme::Theme;
+use super::view::{Hits, draw};
+use crate::error::{Error, Kind, Result, printable};
+use crate::fault;
+use crate::run::{EventKind, RunEvent, RunOptions, RunSpec};
+use crate::say::say;
+
+/// Events that are taken in before the next look at keys and frames, at most.
+const EVENTS_AT_ONCE: usize = 4096;
+
+/// How the screen is to behave.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Frames a second, at most.
+    pub fps: f64,
+    /// Steps of the play a second.
+    pub speed: f64,
+    /// Whether the mouse is listened to.
+    pub mouse: bool,
+    /// Colours and glyphs.
+    pub theme: Theme,
+    /// Keys.
+    pub keymap: Keymap,
+    /// Where exports go.
+    pub out: Option<PathBuf>,
+}
+
+/// Shows a run until the user leaves; the exit code.
+pub fn explore(order: Order, settings: Settings) -> Result<u8> {
+    let (sender, inputs) = unbounded();
+    let broken = |error: io::Error| {
+        Error::output(format!("the terminal cannot be used: {error}"))
+            .remedy("run without a screen: crfe-tui run")
+    };
+    let mut guard = TerminalGuard::enter(settings.mouse).map_err(broken)?;
+    listen(&sender).map_err(broken)?;
+    let mut dashboard = Dashboard::new(order, &settings)?;
+    let ended = dashboard.run(guard.terminal(), &inputs);
+    drop(guard);
+    // From here on a signal ends the program at once: what follows may block on standard error.
+    drop(inputs);
+    match ended {
+        // What made the whole run fail is said where it can be read, with its exit code.
+        Ok(0) => match dashboard.app.take_failure() {
+            Some(error) => Err(error),
+            None => Ok(dashboard.say_goodbye()),
+        },
+        Ok(code) => Ok(code),
+        // A signal cuts a write short. A terminal that is gone cannot be written to, and nobody reads the error either.
+        Err(_) => Ok(128 + interrupting_signal().and_then(|signal| u8::try_from(signal).ok()).unwrap_or(1)),
+    }
+}
+
+/// The state before anything is known.
+fn first_state(order: &Order, settings: &Settings) -> Result<App> {
+    let (data, spec) = match order {
+        Order::Compute(compute) => (compute.data.clone(), compute.spec.clone()),
+        // The recorded settings come with the first event.
+        Order::Open(directory, _) => (directory.clone(), RunOptions::default().check()?),
+    };
+    let mut app = App::new(data, spec, settings.theme, settings.keymap.clone());
+    app.set_speed(settings.speed);
+    app.set_out(settings.out.clone());
+    match order {
+        Order::Compute(compute) if compute.paused => app.set_pause(Pause::Asked),
+        Order::Compute(_) => {}
+        Order::Open(..) => app.set_replay(),
+    }
+    Ok(app)
+}
+
+/// The state, what runs behind it, and when it must be drawn.
+struct Dashboard {
+    app: App,
+    session: Session,
+    order: Order,
+    hits: Hits,
+    dirty: bool,
+    size: Size,
+    frame_time: Duration,
+    next_frame: Instant,
+    next_tick: Option<Instant>,
+    /// Other settings were tried since the start.
+    again: bool,
+}
+
+/// Whether the loop goes on.
+type Flow = std::ops::ControlFlow<u8>;
+
+/// An error of any backend as one of the terminal.
+fn failed<E: std::error::Error + Send + Sync + 'static>(error: E) -> io::Error {
+    io::Error::other(error)
+}
+
+impl Dashboard {
+    fn new(order: Order, settings: &Settings) -> Result<Self> {
+        Ok(Self {
+            app: first_state(&order, settings)?,
+            session: Session::start(order.clone()),
+            order,
+            hits: Vec::new(),
+            dirty: true,
+            size: Size::default(),
+            frame_time: Duration::from_secs_f64(1.0 / settings.fps),
+            next_frame: Instant::now(),
+            next_tick: None,
+            again: false,
+        })
+    }
+
+    /// Goes on until the user leaves; the exit code.
+    fn run(&mut self, terminal: &mut Terminal<impl Console>, inputs: &Receiver<Input>) -> io::Result<u8> {
+        loop {
+            self.draw_if_due(terminal)?;
+            if let Flow::Break(code) = self.wait(terminal, inputs)? {
+                return Ok(code);
+            }
+        }
+    }
+
+    fn draw_if_due(&mut self, terminal: &mut Terminal<impl Console>) -> io::Result<()> {
+        if self.dirty && Instant::now() >= self.next_frame {
+            self.draw(terminal)?;
+            self.next_frame = Instant::now() + self.frame_time;
+        }
+        Ok(())
+    }
+
+    /// Waits for one thing to happen.
+    fn wait(&mut self, terminal: &mut Terminal<impl Console>, inputs: &Receiver<Input>) -> io::Result<Flow> {
+        let timer = self.wake_up().map_or_else(crossbeam_channel::never, crossbeam_channel::at);
+        select! {
+            recv(inputs) -> input => {
+                let Ok(input) = input else { return Ok(Flow::Break(1)) };
+                // Typing ahead is taken in before the next frame.
+                for input in std::iter::once(input).chain(inputs.try_iter()) {
+                    if let Flow::Break(code) = self.input(input, terminal)? {
+                        return Ok(Flow::Break(code));
+                    }
+                }
+            }
+            recv(self.session.messages()) -> message => {
+                if let Ok(message) = message {
+                    self.message(message);
+                }
+                if self.turned_away() {
+                    return Ok(Flow::Break(0));
+                }
+            }
+            recv(self.session.events()) -> event => {
+                match event {
+                    Ok(event) => self.events(event),
+                    Err(_) => {
+                        if let Err(error) = self.session.finish() {
+                            self.tell(Message::Failed(error));
+                        }
+                    }
+                }
+            }
+            recv(self.session.shard_changes()) -> change => {
+                if change.is_ok() {
+                    self.tell(Message::Shards(self.session.shards()));
+                }
+            }
+            recv(timer) -> _ => {
+                if self.next_tick.is_some_and(|tick| Instant::now() >= tick) {
+                    self.app.tick();
+                    self.next_tick = None;
+                    self.dirty = true;
+                }
+            }
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    fn tell(&mut self, message: Message) {
+        self.app.tell(message);
+        self.dirty = true;
+    }
+
+    fn message(&mut self, message: FromBehind) {
+        match message {
+            FromBehind::Message(message) => self.tell(message),
+            FromBehind::Source(source) => self.session.attach(source),
+        }
+    }
+
+    /// Takes an event, and those that wait behind it.
+    fn events(&mut self, first: RunEvent) {
+        let more: Vec<RunEvent> = self.session.events().try_iter().take(EVENTS_AT_ONCE).collect();
+        for event in std::iter::once(first).chain(more) {
+            if let (Order::Open(_, data), EventKind::RunStarted(info), None) =
+                (&self.order, &event.kind, self.app.info())
+            {
+                self.session.find_data(info.clone(), data.clone());
+            }
+            self.tell(Message::Event(event));
+        }
+    }
+
+    /// When to wake up though nothing has happened: for the next frame, the next step of the play.
+    fn wake_up(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        if !self.app.can_play() {
+            self.next_tick = None;
+        } else if self.next_tick.is_none() {
+            self.next_tick = Some(now + Duration::from_secs_f64(1.0 / self.app.speed()));
+        }
+        let frame = self.dirty.then_some(self.next_frame);
+        [frame, self.next_tick].into_iter().flatten().min()
+    }
+
+    /// The run was refused before it began, and nothing on the screen could change that.
+    fn turned_away(&self) -> bool {
+        let Some(failure) = self.app.failure() else { return false };
+        let recorded = matches!(failure.kind(), Kind::Resume | Kind::Output);
+        let hopeless = recorded || matches!(self.order, Order::Open(..));
+        hopeless && !self.again && self.app.history().tasks().next().is_none()
+    }
+
+    fn draw(&mut self, terminal: &mut Terminal<impl Console>) -> io::Result<()> {
+        if self.app.info().is_some() {
+            fault::strike(|| "ui".to_owned());
+        }
+        self.app.refresh();
+        if let (Some(Effect::Inspect(task, units)), Some(plan)) =
+            (self.app.wanted(), self.app.plan().cloned())
+        {
+            self.session.inspect(plan, task, units);
+        }
+        let (app, hits) = (&self.app, &mut self.hits);
+        terminal.backend_mut().begin_frame()?;
+        let frame = terminal.draw(|frame| *hits = draw(frame, app)).map_err(failed)?;
+        self.size = frame.area.as_size();
+        terminal.backend_mut().end_frame()?;
+        self.app.set_height(usize::from(self.size.height));
+        self.dirty = false;
+        Ok(())
+    }
+
+    fn input(&mut self, input: Input, terminal: &mut Terminal<impl Console>) -> io::Result<Flow> {
+        self.dirty = true;
+        let effects = match input {
+            Input::HungUp => return Ok(Flow::Break(128 + 1)),
+            Input::Signal(number) => return Ok(Flow::Break(128 + u8::try_from(number).unwrap_or(0))),
+            Input::Resized | Input::Terminal(Event::Resize(..)) => {
+                redraw(terminal)?;
+                Vec::new()
+            }
+            Input::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => self.app.key(key),
+            Input::Terminal(Event::Mouse(mouse)) => self.app.mouse(mouse, &self.hits),
+            Input::Terminal(_) => Vec::new(),
+        };
+        self.carry_out(effects, terminal)
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>, terminal: &mut Terminal<impl Console>) -> io::Result<Flow> {
+        for effect in effects {
+            match (effect, self.app.plan().cloned()) {
+                (Effect::Quit, _) => return Ok(Flow::Break(0)),
+                (Effect::Suspend, _) => {
+                    terminal.backend_mut().suspend()?;
+                    redraw(terminal)?;
+                }
+                (Effect::PauseEngine, _) => self.session.gate().pause(),
+                (Effect::ResumeEngine, _) => self.session.gate().resume(),
+                (Effect::StepEngine(task), _) => self.session.gate().step(task),
+                (Effect::FinishTask(task), _) => self.session.gate().finish(task),
+                (Effect::Rerun(spec), _) => self.rerun(*spec),
+                (Effect::Copy(text), _) => terminal.backend_mut().copy(&text)?,
+                (Effect::Export(export), _) => self.export(export),
+                (Effect::Inspect(task, units), Some(plan)) => self.session.inspect(plan, task, units),
+                (Effect::Portrait(unit), Some(plan)) => self.session.portrait(plan, unit),
+                (Effect::Branch(task, present, forced), Some(plan)) => {
+                    self.session.branch(plan, task, present, forced)
+                }
+                (Effect::Inspect(..) | Effect::Portrait(_) | Effect::Branch(..), None) => {
+                    self.app.say("this needs the data file, which is not available");
+                }
+            }
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    fn rerun(&mut self, spec: RunSpec) {
+        let Order::Compute(compute) = &mut self.order else { return };
+        compute.spec = spec.clone();
+        let paused = compute.paused;
+        self.app.restart(spec);
+        self.again = true;
+        // The old run gives its directory up before the new one claims it; that it failed is of no interest any more.
+        self.session.gate().cancel();
+        let _ = self.session.finish();
+        self.session = Session::start(self.order.clone());
+        if paused {
+            self.app.set_pause(Pause::Asked);
+        }
+    }
+
+    /// Writes what was asked for in the background; the status line says where.
+    fn export(&mut self, export: Export) {
+        let size = (self.size.width, self.size.height);
+        let words = match ExportJob::new(&mut self.app, export, size) {
+            Some(job) => {
+                self.session.say(move || job.write());
+                "writing …"
+            }
+            None => "there is nothing to write yet",
+        };
+        self.app.say(words);
+    }
+
+    /// After the screen is gone: what failed and where the results are; the exit code.
+    fn say_goodbye(&self) -> u8 {
+        let failed = self.app.history().failed();
+        for (task, message) in failed.iter().filter(|_| !self.app.is_replay()) {
+            // On the screen splits count from 1.
+            let (method, split) = (task.method, task.split + 1);
+            say(format_args!("crfe-tui: {method} on split {split} failed: {}", printable(message)));
+        }
+        match self.app.directory() {
+            Some(directory) => {
+                let directory = printable(&directory.to_string_lossy());
+                say(format_args!("The run is in {directory}; open it again with: crfe-tui open {directory}"));
+            }
+            None => {
+                say(
+                    "Nothing was written; for tables, figures and a report use: crfe-tui run DATA.CSV --out RUN",
+                );
+            }
+        }
+        // As `run`: finished with failed tasks.
+        if failed.is_empty() || self.app.is_replay() { 0 } else { 4 }
+    }
+}
+
+/// The terminal has another size, or what it showed is lost: everything is drawn anew.
+fn redraw(terminal: &mut Terminal<impl Console>) -> io::Result<()> {
+    let size = terminal.size().map_err(failed)?;
+    terminal.resize(Rect::from((ratatui::layout::Position::ORIGIN, size))).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::exporter::line;
+    use crate::tui::session::{Compute, Record};
+    use crate::tui::theme::Depth;
+    use crossbeam_channel::{Sender, bounded};
+    use crossterm::event::{KeyCode, KeyEvent};
+    use ratatui::backend::TestBackend;
+
+    /// A dashboard on a terminal in memory.
+    struct Stage {
+        dashboard: Dashboard,
+        terminal: Terminal<TestBackend>,
+        send: Sender<Input>,
+        inputs: Receiver<Input>,
+        _alarm: Sender<()>,
+    }
+
+    /// What does not happen in this time never does.
+    const DEADLINE: Duration = Duration::from_secs(60);
+    /// The signal of the deadline.
+    const ALARM: i32 = 14;
+
+    impl Stage {
+        fn heart(paused: bool) -> Self {
+            let mut options = RunOptions::default();
+            options.split.splits = 1;
+            let compute = Compute {
+                data: "data/heart.csv".into(),
+                spec: options.check().unwrap(),
+                threads: 1,
+                paused,
+                record: Record::No,
+            };
+            let settings = Settings {
+                fps: 1000.0,
+                speed: 1.0,
+                mouse: false,
+                theme: Theme { depth: Depth::None, light: false, ascii: false },
+                keymap: Keymap::default(),
+                out: None,
+            };
+            let dashboard = Dashboard::new(Order::Compute(Box::new(compute)), &settings).unwrap();
+            let (send, inputs) = unbounded();
+            let (alarm, over) = bounded::<()>(0);
+            let late = send.clone();
+            std::thread::spawn(move || {
+                if over.recv_timeout(DEADLINE) == Err(crossbeam_channel::RecvTimeoutError::Timeout) {
+                    let _ = late.send(Input::Signal(ALARM));
+                }
+            });
+            let terminal = Terminal::new(TestBackend::new(120, 36)).unwrap();
+            Self { dashboard, terminal, send, inputs, _alarm: alarm }
+        }
+
+        fn press(&self, key: impl Into<KeyCode>) {
+            self.send.send(Input::Terminal(Event::Key(KeyEvent::from(key.into())))).unwrap();
+        }
+
+        fn draw(&mut self) {
+            self.dashboard.draw_if_due(&mut self.terminal).unwrap();
+        }
+
+        fn wait(&mut self) -> Flow {
+            self.dashboard.wait(&mut self.terminal, &self.inputs).unwrap()
+        }
+
+        fn text(&self) -> String {
+            let buffer = self.terminal.backend().buffer();
+            (0..buffer.area.height).map(|y| line(buffer, y) + "\n").collect()
+        }
+
+        fn until(&mut self, text: &str) {
+            self.draw();
+            while !self.text().contains(text) {
+                assert_eq!(self.wait(), Flow::Continue(()), "never: {text}\n{}", self.text());
+                self.draw();
+            }
+        }
+
+        fn ended(mut self) -> u8 {
+            self.dashboard.run(&mut self.terminal, &self.inputs).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_run_is_shown_and_left() {
+        let mut stage = Stage::heart(false);
+        stage.until("DONE 2/2");
+        stage.press(KeyCode::Char('2'));
+        stage.until("inefficiency");
+        stage.press(KeyCode::Char('q'));
+        assert_eq!(stage.ended(), 0);
+    }
+
+    #[test]
+    fn the_engine_pauses_steps_and_goes_on() {
+        let mut stage = Stage::heart(true);
+        stage.until("PAUSED 0/2");
+        stage.press(KeyCode::Char('n'));
+        stage.until("step 1/13, 13 left");
+        stage.press(KeyCode::Char('N'));
+        stage.until("step 13/13, 1 left");
+        stage.until("PAUSED 1/2");
+        stage.press(KeyCode::Char('P'));
+        stage.until("DONE 2/2");
+    }
+
+    #[test]
+    fn a_larger_terminal_is_filled() {
+        let mut stage = Stage::heart(false);
+        stage.until("DONE 2/2");
+        stage.terminal.backend_mut().resize(150, 50);
+        stage.send.send(Input::Resized).unwrap();
+        stage.press(KeyCode::Char('2'));
+        stage.until("macro F1");
+        assert_eq!(stage.terminal.backend().buffer().area.as_size(), Size::new(150, 50));
+        assert_eq!(stage.dashboard.size, Size::new(150, 50));
+    }
+
+    #[test]
+    fn signals_and_hang_ups_end_it_with_their_code() {
+        for (input, code) in [(Input::Signal(15), 143), (Input::Signal(2), 130), (Input::HungUp, 129)] {
+            let stage = Stage::heart(true);
+            stage.send.send(input).unwrap();
+            assert_eq!(stage.ended(), code);
+        }
+    }
+
+    #[test]
+    fn nothing_wakes_it_up_when_nothing_happens() {
+        let mut stage = Stage::heart(false);
+        stage.until("DONE 2/2");
+        stage.press(KeyCode::End);
+        stage.until("13/13");
+        assert!(!stage.dashboard.dirty);
+        assert_eq!(stage.dashboard.wake_up(), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! What the screen writes into files: tables and report of the finished splits, or a view as text.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use unicode_width::UnicodeWidthStr;
+
+use super::action::View;
+use super::app::App;
+use super::overlay::Export;
+use super::theme::{Depth, Theme};
+use super::view::draw;
+use crate::analysis::History;
+use crate::error::{Error, Result};
+use crate::files::write_whole;
+use crate::report::{PAGE, make_way, write_report, write_tables};
+use crate::run::{Plan, RunInfo, default_threads};
+use crate::select::BetaRule;
+
+/// Everything that is needed to write, away from the screen.
+pub struct ExportJob {
+    directory: PathBuf,
+    info: Arc<RunInfo>,
+    content: Content,
+}
+
+enum Content {
+    Text { file: String, text: String },
+    Run { whole: bool, history: Box<History>, rule: BetaRule, plan: Option<Arc<Plan>> },
+}
+
+impl ExportJob {
+    /// What was asked for, as it is now; none before there is a run. A view is drawn again at its size.
+    pub fn new(app: &mut App, export: Export, size: (u16, u16)) -> Option<Self> {
+        let info = app.history().info().cloned()?;
+        let directory = app.exports_to();
+        let content = match export {
+            Export::View => Content::Text { file: text_file(app.view()), text: as_text(app, size) },
+            Export::Tables | Export::Report => Content::Run {
+                whole: export == Export::Report,
+                history: Box::new(app.history().clone()),
+                rule: app.rule(),
+                plan: app.plan().cloned(),
+            },
+        };
+        Some(Self { directory, info, content })
+    }
+
+    /// Writes it; what to say then.
+    pub fn write(self) -> Result<String> {
+        let directory = &self.directory;
+        std::fs::create_dir_all(directory)
+            .map_err(|error| Error::output(format!("cannot be made: {error}")).file(directory))?;
+        let texts: Vec<String> = View::ALL.into_iter().map(text_file).collect();
+        let cleared = make_way(directory, &self.info, &texts)?;
+        let words = match self.content {
+            Content::Text { file, text } => {
+                write_whole(directory, &file, text.as_bytes())?;
+                format!("this view was saved as {}", directory.join(file).display())
+            }
+            Content::Run { whole, history, rule, plan } => {
+                // A page of an earlier export would not belong to the new tables.
+                let whole = whole || directory.join(PAGE).exists();
+                write_run(directory, whole, &history.under(rule)?, plan.as_deref())?
+            }
+        };
+        Ok(if cleared { words + "; files of an earlier export there were replaced" } else { words })
+    }
+}
+
+fn write_run(directory: &Path, whole: bool, history: &History, plan: Option<&Plan>) -> Result<String> {
+    let words = if whole {
+        write_report(directory, history, plan, default_threads())?;
+        "tables, figures and report.html are"
+    } else {
+        write_tables(directory, history, plan, default_threads())?;
+        "all tables are"
+    };
+    Ok(format!("{words} in {}", directory.display()))
+}
+
+/// The file of a view that is written as text.
+fn text_file(view: View) -> String {
+    format!("{}.txt", view.name().to_lowercase())
+}
+
+/// The view as it would be drawn without colours, which text does not have.
+fn as_text(app: &mut App, (width, height): (u16, u16)) -> String {
+    app.refresh();
+    let theme = *app.theme();
+    app.set_theme(Theme { depth: Depth::None, ..theme });
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(width.max(1), height.max(1)));
+    let Ok(_) = terminal.draw(|frame| {
+        draw(frame, app);
+    });
+    app.set_theme(theme);
+    let buffer = terminal.backend().buffer();
+    (0..buffer.area.height).map(|y| line(buffer, y) + "\n").collect()
+}
+
+/// A row of a picture without the blanks at its end.
+pub fn line(buffer: &Buffer, y: u16) -> String {
+    let mut line = String::new();
+    let mut x = 0;
+    while x < buffer.area.width {
+        let symbol = buffer[(x, y)].symbol();
+        line.push_str(symbol);
+        // The cell behind a wide character is covered by it.
+        x += symbol.width().max(1) as u16;
+    }
+    line.trim_end().to_owned()
+}

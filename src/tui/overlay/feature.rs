@@ -1,0 +1,59 @@
+//! All about one feature: which one, how far it is scrolled, and going on to the next.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use super::{Component, Reaction};
+use crate::tui::action::Action;
+use crate::tui::app::App;
+use crate::tui::view::{draw_feature, feature_length};
+
+/// All about one feature, scrolled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeaturePage {
+    unit: usize,
+    line: usize,
+}
+
+impl FeaturePage {
+    /// The page of this unit, from its top.
+    pub fn of(unit: usize) -> Self {
+        Self { unit, line: 0 }
+    }
+
+    /// Scrolled to this line.
+    pub fn at(self, line: usize) -> Self {
+        Self { line, ..self }
+    }
+}
+
+impl Component for FeaturePage {
+    fn act(&mut self, app: &mut App, action: Action) -> Option<Reaction> {
+        match action {
+            Action::PageUp => self.line = self.line.saturating_sub(app.page()),
+            Action::PageDown => {
+                let last = feature_length(app, self.unit).saturating_sub(app.popup_height());
+                self.line = (self.line + app.page()).min(last);
+            }
+            Action::Up | Action::Down => {
+                app.select(self.unit);
+                app.move_selection(action == Action::Down, 1);
+                self.unit = app.selection().unwrap_or(self.unit);
+                return Some(Reaction::Stay(app.portrait_wanted(self.unit)));
+            }
+            Action::Earlier
+            | Action::Later
+            | Action::PreviousSplit
+            | Action::NextSplit
+            | Action::NextMethod => {
+                return Some(Reaction::Stay(app.on_view(action)));
+            }
+            _ => return None,
+        }
+        Some(Reaction::STAY)
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, app: &App, area: Rect) {
+        draw_feature(frame, app, area, self.unit, self.line);
+    }
+}

@@ -1,0 +1,117 @@
+//! The table of options against everything that is made from it: the documentation, the methods paragraph, the program.
+
+#[expect(dead_code, reason = "the answer of a run is another test's")]
+mod program;
+
+use std::path::Path;
+
+use crfe::run::options::{OPTIONS, Prose, RunOption, Takes};
+use program::{finish, program};
+
+/// docs/options.md as the table has it.
+fn page() -> String {
+    let mut page = "\
+# Options
+
+Every option of a run. Each can be given as a flag (`--lambda 0.25`), in the environment (`CRFE_LAMBDA=0.25`) or in the
+configuration file (`lambda = 0.25`); a flag is stronger than the environment, the environment than the file, the file than the
+default. Lists are separated by commas, and a name with a comma in it stands in double quotes: `--drop '\"notes, free\",date'`.
+"
+    .to_owned();
+    let mut chapter = None;
+    for option in OPTIONS {
+        if chapter != Some(option.chapter) {
+            chapter = Some(option.chapter);
+            page += &format!(
+                "\n## {}\n\n| option | default | example | |\n| --- | --- | --- | --- |\n",
+                option.chapter.title()
+            );
+        }
+        let code =
+            |text: String| if text.is_empty() { text } else { format!("`{}`", text.replace('|', "\\|")) };
+        let (shown, example) = match option.takes {
+            Takes::Nothing => (String::new(), String::new()),
+            Takes::Word(shown) | Takes::Number(shown) | Takes::Words(shown) => {
+                (format!(" {shown}"), option.example.to_owned())
+            }
+        };
+        let (default, help) = (code(option.default_text()), option.help.replace('|', "\\|"));
+        page += &format!("| `--{}{shown}` | {default} | {} | {help} |\n", option.name, code(example));
+        if let Some(details) = option.details {
+            page += &format!("| | | | {} |\n", details.replace('\n', "<br>"));
+        }
+    }
+    page
+}
+
+#[test]
+fn the_documentation_is_the_table() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/options.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&file, page()).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        written == page(),
+        "docs/options.md is not what the table says; write it with UPDATE_DOCS=1 cargo test --test options"
+    );
+}
+
+/// What the methods paragraph says of the settings, when one option has its example as its value. The files and columns that the
+/// examples name are there.
+fn paragraph(option: Option<&RunOption>, stop: &str) -> String {
+    let desk = tempfile::tempdir().unwrap();
+    let mut table = "age,sex,stage,grade,patient,sample,date,weight,diagnosis\n".to_owned();
+    for row in 0..96_usize {
+        let values: Vec<String> =
+            (0..8).map(|j| ((row * (7 + 2 * j) + row * row * j) % 23).to_string()).collect();
+        table += &format!("{},{}\n", values.join(","), ["well", "ill", "very ill"][row % 3]);
+    }
+    let part = |rest: usize| (0..96).filter(|row| row / 3 % 4 == rest).collect::<Vec<usize>>();
+    let splits = serde_json::json!({"splits": [{"train": part(0), "selection": part(1), "conformal": part(2), "test": part(3)}]});
+    let splits_given = serde_json::to_string(&splits).unwrap();
+    for (name, text) in [
+        ("t.csv", table.as_str()),
+        ("groups.csv", "feature,group\nage,a\nsex,a\n"),
+        ("splits.json", &splits_given),
+    ] {
+        std::fs::write(desk.path().join(name), text).unwrap();
+    }
+    let mut command = program();
+    command.current_dir(&desk).args(["run", "t.csv", "--quiet", "--out", "RUN"]);
+    for (name, value) in [("CRFE_STOP", stop), ("CRFE_SPLITS", "1")] {
+        command.env(name, value);
+    }
+    if let Some(option) = option {
+        let value =
+            if option.takes == Takes::Nothing { String::new() } else { format!("={}", option.example) };
+        command.arg(format!("--{}{value}", option.name));
+    }
+    let ran = finish(&mut command);
+    assert_eq!(ran.code, 0, "{option:?}: {}", ran.stderr);
+    let page = std::fs::read_to_string(desk.path().join("RUN/report.html")).unwrap();
+    let paragraph = page.split("id=\"paragraph\">").nth(1).unwrap().split("</p>").next().unwrap();
+    // What was found stands behind how it was looked for.
+    paragraph.split("[4].").next().unwrap().to_owned()
+}
+
+#[test]
+fn the_methods_paragraph_tells_every_option_that_it_should() {
+    let usual = ["knee", "beta", "1se"].map(|stop| (stop, paragraph(None, stop)));
+    let mut told = 0;
+    for option in OPTIONS.iter().filter(|option| !matches!(option.prose, Prose::Silent)) {
+        let (stop, usual) = match option.name {
+            "sigma" | "window" | "early" => &usual[1],
+            "by" => &usual[2],
+            _ => &usual[0],
+        };
+        assert_ne!(
+            &paragraph(Some(option), stop),
+            usual,
+            "the methods paragraph does not tell --{}",
+            option.name
+        );
+        told += 1;
+    }
+    assert!(told > 20);
+}
