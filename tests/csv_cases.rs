@@ -125,7 +125,7 @@ const WARNED: [Case; 21] = [
         "rare_class.csv",
         "--mondrian",
         0,
-        "class 'odd' has 1 conformal rows in some split; with --mondrian and ε = 0.1 it needs 9 to be ever excluded",
+        "class 'odd' has 1 conformal rows in some split; with --mondrian and ε = 0.1 it needs at least 9 before it can ever be excluded",
     ),
     (
         "mangled_genes.csv",
