@@ -4,7 +4,7 @@
 //! takes some in and out of the inverse. `benches/floor.rs` compares the last two with what the machine can do.
 
 use crfe::data::Unit;
-use crfe::data::seed::{Purpose, Stream};
+use crfe::data::seed::{Purpose, Rng};
 use crfe::linalg::{PackedSymmetric, row_dots};
 use crfe::select::{Elimination, Method, Settings};
 use ndarray::Array2;
@@ -14,10 +14,10 @@ fn main() {
 }
 
 fn table(rows: usize, columns: usize) -> (Array2<f64>, Vec<usize>, Vec<Unit>) {
-    let mut stream = Stream::new(1, 0, Purpose::Split);
+    let mut rng = Rng::new(1, 0, Purpose::Split);
     let y: Vec<usize> = (0..rows).map(|i| i % 2).collect();
     let x = Array2::from_shape_fn((columns, rows), |(j, i)| {
-        let noise: f64 = (0..4).map(|_| stream.uniform() - 0.5).sum();
+        let noise: f64 = (0..4).map(|_| rng.uniform() - 0.5).sum();
         2.0 * noise + if j < 10 { y[i] as f64 } else { 0.0 }
     });
     let units = (0..columns).map(|j| Unit::single(format!("x{j}"), j)).collect();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crfe::data::Unit;
-use crfe::data::seed::{Purpose, Stream};
+use crfe::data::seed::{Purpose, Rng};
 use crfe::select::{Elimination, Labelled, Method, Removal, Settings};
 use crfe::svm::{ClassWeight, Problem, SolverKind, decisions, solver};
 use ndarray::{Array2, Axis};
@@ -27,10 +27,10 @@ struct Table {
 
 impl Table {
     fn draw(features: usize, rows: usize, classes: usize, seed: u64) -> Self {
-        let mut stream = Stream::new(seed, 0, Purpose::Split);
+        let mut rng = Rng::new(seed, 0, Purpose::Split);
         let y: Vec<usize> = (0..rows).map(|i| i % classes).collect();
         let x = Array2::from_shape_fn((features, rows), |(j, i)| {
-            let noise: f64 = (0..6).map(|_| stream.uniform() - 0.5).sum();
+            let noise: f64 = (0..6).map(|_| rng.uniform() - 0.5).sum();
             noise + if j % 3 == 0 && y[i] == (j / 3) % classes { 0.7 } else { 0.0 }
         });
         Self { x, y, classes }
@@ -101,7 +101,7 @@ proptest! {
         let (train, selection) =
             (Table::draw(features, rows, classes, seed), Table::draw(features, rows, classes, !seed));
         let mut moved: Vec<usize> = (0..features).collect();
-        Stream::new(seed, 1, Purpose::Split).shuffle(&mut moved);
+        Rng::new(seed, 1, Purpose::Split).shuffle(&mut moved);
         let settings = Settings::new(method, classes);
         let plain = order(settings, &train, &selection);
         let permuted = order(settings, &train.with_columns(&moved), &selection.with_columns(&moved));

@@ -2,7 +2,7 @@
 //! not, which is why the program says "guarantee void".
 
 use crfe::analysis::{History, Metric};
-use crfe::data::seed::{Purpose, Stream};
+use crfe::data::seed::{Purpose, Rng};
 use crfe::data::{Calibration, Dataset};
 use crfe::run::{Engine, Gate, Plan, RunOptions};
 use crfe::select::Method;
@@ -15,11 +15,11 @@ const SPLITS_OF_A_TABLE: usize = 5;
 
 /// A table in which no feature says anything about the class.
 fn noise(table: u64) -> Dataset {
-    let mut stream = Stream::new(2024, table, Purpose::Bootstrap);
+    let mut rng = Rng::new(2024, table, Purpose::Bootstrap);
     // Box and Muller's normal deviates.
     let x = Array2::from_shape_simple_fn((ROWS, FEATURES), || {
-        let radius = (-2.0 * (1.0 - stream.uniform()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * stream.uniform()).cos()
+        let radius = (-2.0 * (1.0 - rng.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * rng.uniform()).cos()
     });
     let labels: Vec<&str> = (0..ROWS).map(|i| if i % 2 == 0 { "a" } else { "b" }).collect();
     Dataset::from_arrays(x.view(), &labels, None).unwrap()

@@ -1,7 +1,7 @@
 //! The bounded search finds what the full one finds, and every model is that of a cold fit, in wide tables and tall ones.
 
 use crfe::data::Unit;
-use crfe::data::seed::{Purpose, Stream};
+use crfe::data::seed::{Purpose, Rng};
 use crfe::select::{Common, Elimination, Method, Removal, Settings, StepSize};
 use crfe::svm::{ClassWeight, Problem, SolverKind, solver};
 use ndarray::{Array2, ArrayView2, Axis};
@@ -15,11 +15,11 @@ struct Wide {
 
 impl Wide {
     fn new(rows: usize, columns: usize, classes: usize, seed: u64) -> Self {
-        let mut stream = Stream::new(seed, 0, Purpose::Split);
+        let mut rng = Rng::new(seed, 0, Purpose::Split);
         let y: Vec<usize> = (0..rows).map(|i| i % classes).collect();
         let mut x = Array2::zeros((columns, rows));
         for ((j, i), value) in x.indexed_iter_mut() {
-            let noise: f64 = (0..6).map(|_| stream.uniform() - 0.5).sum();
+            let noise: f64 = (0..6).map(|_| rng.uniform() - 0.5).sum();
             *value = noise + if j % (4 * classes) == y[i] { 0.7 } else { 0.0 };
         }
         Self { x, y, classes }

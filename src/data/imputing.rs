@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::scaling::mean;
-use super::seed::Stream;
+use super::seed::Rng;
 
 /// With more training rows than this, a seeded sample of so many are the donors.
 pub const DONOR_LIMIT: usize = 2000;
@@ -70,7 +70,7 @@ struct Neighbours {
 }
 
 impl Filler {
-    pub(super) fn fit(impute: Impute, train: &Array2<f64>, gaps: &[bool], mut stream: Stream) -> Self {
+    pub(super) fn fit(impute: Impute, train: &Array2<f64>, gaps: &[bool], mut rng: Rng) -> Self {
         let centre = |values: ArrayView1<'_, f64>| match impute {
             Impute::Median => median(values),
             _ => mean(values.iter().copied()),
@@ -79,7 +79,7 @@ impl Filler {
         let or_zero = |value: f64| if value.is_nan() { 0.0 } else { value };
         let fallback = train.outer_iter().zip(gaps).map(filling).map(or_zero).collect();
         let nearest = match impute {
-            Impute::Knn(k) => Some(Neighbours::new(k, donors(train, &mut stream))),
+            Impute::Knn(k) => Some(Neighbours::new(k, donors(train, &mut rng))),
             Impute::Median | Impute::None => None,
         };
         Self { fallback, nearest }
@@ -103,12 +103,12 @@ impl Filler {
 }
 
 /// The training rows that may give values: all, or a sample in the same order.
-fn donors(train: &Array2<f64>, stream: &mut Stream) -> Array2<f64> {
+fn donors(train: &Array2<f64>, rng: &mut Rng) -> Array2<f64> {
     if train.ncols() <= DONOR_LIMIT {
         return train.clone();
     }
     let mut rows: Vec<usize> = (0..train.ncols()).collect();
-    stream.shuffle(&mut rows);
+    rng.shuffle(&mut rows);
     rows.truncate(DONOR_LIMIT);
     rows.sort_unstable();
     train.select(Axis(1), &rows)
@@ -200,8 +200,8 @@ mod tests {
                 let mut x = feature_major(&fixture[matrix]);
                 let k = usize::try_from(case["k"].as_u64().unwrap()).unwrap();
                 let gaps: Vec<bool> = x.outer_iter().map(|v| v.iter().any(|value| value.is_nan())).collect();
-                let stream = Stream::new(0, 0, Purpose::Donors);
-                Filler::fit(Impute::Knn(k), &x, &gaps, stream).fill(&mut x);
+                let rng = Rng::new(0, 0, Purpose::Donors);
+                Filler::fit(Impute::Knn(k), &x, &gaps, rng).fill(&mut x);
                 let error = (x - feature_major(&case["imputed"])).mapv(f64::abs);
                 assert!(error.iter().all(|&error| error < 1e-12), "{matrix}, k = {k}: {error}");
                 checked += 1;
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn samples_donors_by_seed_when_there_are_many() {
         let train = Array2::from_shape_fn((1, DONOR_LIMIT + 500), |(_, row)| row as f64);
-        let sample = |seed| donors(&train, &mut Stream::new(seed, 0, Purpose::Donors));
+        let sample = |seed| donors(&train, &mut Rng::new(seed, 0, Purpose::Donors));
         assert_eq!(sample(1).ncols(), DONOR_LIMIT);
         assert_eq!(sample(1), sample(1));
         assert_ne!(sample(1), sample(2));

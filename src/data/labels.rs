@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ndarray::Array2;
 
 use super::Dataset;
-use super::seed::{Purpose, Stream};
+use super::seed::{Purpose, Rng};
 
 impl Dataset {
     /// Some rows with labels of their own and without features: enough to draw splits. Row i of it is `rows[i]`.
@@ -32,10 +32,10 @@ impl Dataset {
     /// The labels of one permutation. Rows of a group share their fate (docs/method.md section 14): groups of one class each
     /// exchange their class; otherwise groups of equal size exchange their labels as blocks.
     pub fn permuted_labels(&self, seed: u64, permutation: usize) -> Vec<usize> {
-        let mut stream = Stream::new(seed, permutation as u64, Purpose::Permutation);
+        let mut rng = Rng::new(seed, permutation as u64, Purpose::Permutation);
         let Some(groups) = &self.groups else {
             let mut y = self.y.clone();
-            stream.shuffle(&mut y);
+            rng.shuffle(&mut y);
             return y;
         };
         let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -45,7 +45,7 @@ impl Dataset {
         let mut y = self.y.clone();
         if members.iter().all(is_pure) {
             let mut classes: Vec<usize> = members.iter().map(|rows| self.y[rows[0]]).collect();
-            stream.shuffle(&mut classes);
+            rng.shuffle(&mut classes);
             for (rows, class) in members.iter().zip(classes) {
                 rows.iter().for_each(|&row| y[row] = class);
             }
@@ -54,7 +54,7 @@ impl Dataset {
             members.iter().for_each(|rows| by_size.entry(rows.len()).or_default().push(rows));
             for alike in by_size.into_values() {
                 let mut sources = alike.clone();
-                stream.shuffle(&mut sources);
+                rng.shuffle(&mut sources);
                 for (rows, source) in alike.into_iter().zip(sources) {
                     rows.iter().zip(source).for_each(|(&row, &from)| y[row] = self.y[from]);
                 }

@@ -7,7 +7,7 @@ use ndarray::{Array2, Axis};
 use super::imputing::{Filler, Impute};
 use super::names::listed;
 use super::scaling::{MOST_SCALED, MOST_UNSCALED, Range, Scale, Scaler};
-use super::seed::{Purpose, Stream};
+use super::seed::{Purpose, Rng};
 use super::{Dataset, Split, Splits};
 use crate::error::{Error, Result};
 
@@ -161,8 +161,8 @@ pub fn prepare(
 
     let gaps = gaps(&matrices);
     if impute != Impute::None && gaps.contains(&true) {
-        let stream = Stream::new(seed, index as u64, Purpose::Donors);
-        let filler = Filler::fit(impute, matrices[0], &gaps, stream);
+        let rng = Rng::new(seed, index as u64, Purpose::Donors);
+        let filler = Filler::fit(impute, matrices[0], &gaps, rng);
         for x in matrices {
             filler.fill(x);
         }

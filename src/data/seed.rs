@@ -29,9 +29,9 @@ pub enum Purpose {
 
 /// A stream of random numbers that depends on its coordinates alone.
 #[derive(Debug, Clone)]
-pub struct Stream(ChaCha8Rng);
+pub struct Rng(ChaCha8Rng);
 
-impl Stream {
+impl Rng {
     /// The stream of one purpose in one split of one seed.
     pub fn new(seed: u64, split: u64, purpose: Purpose) -> Self {
         Self::keyed(seed, split, purpose, 0)
@@ -89,13 +89,13 @@ mod tests {
 
     #[test]
     fn streams_differ_by_each_coordinate() {
-        let first = |seed, split, purpose| Stream::new(seed, split, purpose).uniform();
+        let first = |seed, split, purpose| Rng::new(seed, split, purpose).uniform();
         let base = first(0, 0, Purpose::Split);
         assert_eq!(base, first(0, 0, Purpose::Split));
         for other in [first(1, 0, Purpose::Split), first(0, 1, Purpose::Split), first(0, 0, Purpose::Folds)] {
             assert_ne!(base, other);
         }
-        let of_row = |row| Stream::for_row(0, 0, Purpose::Split, row).uniform();
+        let of_row = |row| Rng::for_row(0, 0, Purpose::Split, row).uniform();
         assert_eq!(of_row(3), of_row(3));
         assert_ne!(of_row(0), base);
         assert_ne!(of_row(0), of_row(1));
@@ -103,11 +103,11 @@ mod tests {
 
     #[test]
     fn shuffles_to_a_permutation_without_favourites() {
-        let mut stream = Stream::new(7, 0, Purpose::Split);
+        let mut rng = Rng::new(7, 0, Purpose::Split);
         let mut at_first_place = [0; 4];
         for _ in 0..4000 {
             let mut items = [0, 1, 2, 3];
-            stream.shuffle(&mut items);
+            rng.shuffle(&mut items);
             at_first_place[items[0]] += 1;
             items.sort_unstable();
             assert_eq!(items, [0, 1, 2, 3]);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Dataset;
-use super::seed::{Purpose, Stream};
+use super::seed::{Purpose, Rng};
 use super::source::hexadecimal;
 use crate::error::{Error, Result};
 
@@ -109,8 +109,8 @@ impl SplitOptions {
         Ok(())
     }
 
-    fn stream(&self, index: usize) -> Stream {
-        Stream::new(self.seed, index as u64, Purpose::Split)
+    fn rng(&self, index: usize) -> Rng {
+        Rng::new(self.seed, index as u64, Purpose::Split)
     }
 }
 
@@ -240,16 +240,16 @@ fn listed(words: &[&str]) -> String {
 
 /// Test rows are drawn first, calibration rows from the rest, as two calls of scikit-learn's `train_test_split`.
 fn stratified(data: &Dataset, options: &SplitOptions, index: usize) -> Split {
-    let mut stream = options.stream(index);
+    let mut rng = options.rng(index);
     let n = data.y.len();
-    let mut strata = Strata::new(data, 0..n, &mut stream);
+    let mut strata = Strata::new(data, 0..n, &mut rng);
     // How many rows of a class the calibration rows need: one for each of their parts.
     let needed = options.calibration.parts().len() - 2;
-    let test = strata.take(share(n, options.test_size), 1, needed + 1, &mut stream);
-    let calibration = strata.take(share(n - test.len(), options.cal_size), needed, 1, &mut stream);
+    let test = strata.take(share(n, options.test_size), 1, needed + 1, &mut rng);
+    let calibration = strata.take(share(n - test.len(), options.cal_size), needed, 1, &mut rng);
     let train = strata.rest();
     let (selection, conformal) = match options.calibration {
-        Calibration::Strict => halve(data, calibration, &mut stream),
+        Calibration::Strict => halve(data, calibration, &mut rng),
         Calibration::Shared => (calibration.clone(), calibration),
     };
     Split { train, selection, conformal, test }
@@ -261,10 +261,10 @@ fn share(n: usize, size: f64) -> usize {
 }
 
 /// Selection and conformal rows: halves of each class, the odd row and a single row of a class to the second.
-fn halve(data: &Dataset, calibration: Vec<usize>, stream: &mut Stream) -> (Vec<usize>, Vec<usize>) {
+fn halve(data: &Dataset, calibration: Vec<usize>, rng: &mut Rng) -> (Vec<usize>, Vec<usize>) {
     let half = calibration.len() / 2;
-    let mut strata = Strata::new(data, calibration, stream);
-    let selection = strata.take(half, 1, 1, stream);
+    let mut strata = Strata::new(data, calibration, rng);
+    let selection = strata.take(half, 1, 1, rng);
     (selection, strata.rest())
 }
 
@@ -272,23 +272,23 @@ fn halve(data: &Dataset, calibration: Vec<usize>, stream: &mut Stream) -> (Vec<u
 struct Strata(Vec<Vec<usize>>);
 
 impl Strata {
-    fn new(data: &Dataset, rows: impl IntoIterator<Item = usize>, stream: &mut Stream) -> Self {
+    fn new(data: &Dataset, rows: impl IntoIterator<Item = usize>, rng: &mut Rng) -> Self {
         let mut strata = vec![Vec::new(); data.classes.len()];
         for row in rows {
             strata[data.y[row]].push(row);
         }
-        strata.iter_mut().for_each(|rows| stream.shuffle(rows));
+        strata.iter_mut().for_each(|rows| rng.shuffle(rows));
         Self(strata)
     }
 
     /// Takes about `total` rows, apportioned to the classes by largest remainder, equal remainders in random order; of
     /// each class at least `at_least` and never the last `leave`.
-    fn take(&mut self, total: usize, at_least: usize, leave: usize, stream: &mut Stream) -> Vec<usize> {
+    fn take(&mut self, total: usize, at_least: usize, leave: usize, rng: &mut Rng) -> Vec<usize> {
         let n: usize = self.0.iter().map(Vec::len).sum();
         let n = n.max(1);
         let mut quotas: Vec<usize> = self.0.iter().map(|rows| total * rows.len() / n).collect();
         let mut order: Vec<usize> = (0..quotas.len()).collect();
-        stream.shuffle(&mut order);
+        rng.shuffle(&mut order);
         order.sort_by_key(|&class| Reverse(total * self.0[class].len() % n));
         let left = total - quotas.iter().sum::<usize>();
         order.iter().take(left).for_each(|&class| quotas[class] += 1);
@@ -311,6 +311,7 @@ impl Strata {
 
 #[cfg(test)]
 mod tests {
+    use crate::data::seed::Rng;
     use ndarray::Array2;
     use proptest::prelude::*;
 
@@ -321,7 +322,7 @@ mod tests {
     pub(super) fn dataset(sizes: &[usize]) -> Dataset {
         let mut y: Vec<usize> =
             sizes.iter().enumerate().flat_map(|(class, &size)| vec![class; size]).collect();
-        Stream::new(99, 0, Purpose::Folds).shuffle(&mut y);
+        Rng::new(99, 0, Purpose::Folds).shuffle(&mut y);
         Dataset {
             name: "toy.csv".into(),
             sha256: String::new(),

@@ -52,7 +52,7 @@ pub fn paired_difference(differences: &[f64], test_share: f64, seed: u64) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::seed::{Purpose, Stream};
+    use crate::data::seed::{Purpose, Rng};
 
     const DIFFERENCES: [f64; 8] = [0.03, -0.01, 0.02, 0.05, 0.0, 0.04, 0.01, -0.02];
 
@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn interval_is_near_normal_theory() {
-        let mut stream = Stream::new(1, 0, Purpose::Split);
-        let differences: Vec<f64> = (0..60).map(|_| stream.uniform()).collect();
+        let mut rng = Rng::new(1, 0, Purpose::Split);
+        let differences: Vec<f64> = (0..60).map(|_| rng.uniform()).collect();
         let ours = paired_difference(&differences, 1.0 / 3.0, 0).unwrap();
         // The bootstrap's sd of a mean has n, not n−1, below.
         let theory = 1.96 * ours.sd.unwrap() * (59.0_f64 / 60.0).sqrt() / 60.0_f64.sqrt();

@@ -5,7 +5,7 @@ use ndarray::{Array2, ArrayView2};
 use super::grouped::{Votes, WeightedScores};
 use super::stats::BetaBinomial;
 use super::{Tally, concordant_pairs};
-use crate::data::seed::{Purpose, Stream};
+use crate::data::seed::{Purpose, Rng};
 use crate::select::{Nonconformity, Score};
 
 /// Scores are compared in whole steps of 2⁻³²: ties of exact arithmetic stay ties in any arithmetic.
@@ -82,8 +82,8 @@ impl Evaluator {
         let tau = settings.smoothed.then(|| {
             let mut tau = Array2::zeros((test_rows.len(), classes));
             for (mut of_row, &row) in tau.rows_mut().into_iter().zip(test_rows) {
-                let mut stream = Stream::for_row(seed, split, Purpose::Smoothing, row);
-                of_row.map_inplace(|tau| *tau = stream.uniform());
+                let mut rng = Rng::for_row(seed, split, Purpose::Smoothing, row);
+                of_row.map_inplace(|tau| *tau = rng.uniform());
             }
             tau
         });
@@ -322,6 +322,7 @@ pub fn coverage_band(n_test: usize, n_conf: usize, epsilon: f64) -> Option<Band>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::seed::Rng;
     use ndarray::Axis;
     use proptest::prelude::*;
     use serde_json::Value;
@@ -334,11 +335,11 @@ mod tests {
 
     #[test]
     fn an_index_counts_as_a_search_does() {
-        let mut stream = Stream::new(5, 0, Purpose::Split);
+        let mut rng = Rng::new(5, 0, Purpose::Split);
         for n in [0, 1, 31, 32, 33, 400] {
             for (spread, outlier) in [(6.0, 5.0), (1e9, 1e300), (1e-3, f64::INFINITY), (0.0, 0.0)] {
                 let mut scores: Vec<f64> =
-                    (0..n).map(|_| (spread * stream.uniform()).round() - spread / 3.0).collect();
+                    (0..n).map(|_| (spread * rng.uniform()).round() - spread / 3.0).collect();
                 if let Some(last) = scores.last_mut() {
                     *last = outlier;
                 }
@@ -355,11 +356,11 @@ mod tests {
 
     #[test]
     fn rounds_as_the_standard_library() {
-        let mut stream = Stream::new(6, 0, Purpose::Split);
+        let mut rng = Rng::new(6, 0, Purpose::Split);
         let large =
             [2.0_f64.powi(51), 2.0_f64.powi(52) + 1.0, 1e300, f64::INFINITY, 0.0, 0.499_999_999_999_999_94];
         let halves = (0..50).map(|i| f64::from(i) + 0.5);
-        let random = (0..1000).map(|_| 1e6 * stream.uniform());
+        let random = (0..1000).map(|_| 1e6 * rng.uniform());
         for value in large.into_iter().chain(halves).chain(random) {
             assert_eq!(round(value), value.round());
             assert_eq!(round(-value), (-value).round());
@@ -418,12 +419,12 @@ mod tests {
 
     /// How often p of the true label is ≤ each ε, by class: one test row a draw, exchangeable with 30 conformal rows.
     fn rejections(settings: &ConformalSettings, draws: u64, epsilons: &[f64]) -> [(u32, Vec<u32>); 2] {
-        let mut stream = Stream::new(11, 0, Purpose::Split);
+        let mut rng = Rng::new(11, 0, Purpose::Split);
         let mut counts = [(0, vec![0; epsilons.len()]), (0, vec![0; epsilons.len()])];
         for draw in 0..draws {
-            let y: Vec<usize> = (0..31).map(|_| usize::from(stream.uniform() < 0.3)).collect();
+            let y: Vec<usize> = (0..31).map(|_| usize::from(rng.uniform() < 0.3)).collect();
             // Twelve values only, so there are ties; class 1 is stranger.
-            let scores: Vec<f64> = y.iter().map(|&y| (stream.below(12) + 3 * y) as f64).collect();
+            let scores: Vec<f64> = y.iter().map(|&y| (rng.below(12) + 3 * y) as f64).collect();
             let all = decisions(&scores, &y);
             let (conformal, test) = all.view().split_at(Axis(0), 30);
             let evaluator = Evaluator::new(settings.clone(), &y[..30], &y[30..], &[7], 5, draw);
@@ -551,13 +552,13 @@ mod tests {
     fn band_agrees_with_simulated_splits() {
         let (n_test, n_conf, epsilon, draws) = (40, 25, 0.1, 20_000);
         let band = coverage_band(n_test, n_conf, epsilon).unwrap();
-        let mut stream = Stream::new(3, 0, Purpose::Split);
+        let mut rng = Rng::new(3, 0, Purpose::Split);
         let mut coverages: Vec<f64> = (0..draws)
             .map(|_| {
-                let mut scores: Vec<f64> = (0..n_conf).map(|_| stream.uniform()).collect();
+                let mut scores: Vec<f64> = (0..n_conf).map(|_| rng.uniform()).collect();
                 scores.sort_unstable_by(f64::total_cmp);
                 let covered = |_: &usize| {
-                    p_value(&Ladder::new(&scores), stream.uniform(), None, Score::Weighted) > epsilon
+                    p_value(&Ladder::new(&scores), rng.uniform(), None, Score::Weighted) > epsilon
                 };
                 (0..n_test).filter(covered).count() as f64 / n_test as f64
             })
@@ -582,7 +583,7 @@ mod tests {
             mondrian: bool,
         ) {
             let mut shuffled = rows.clone();
-            Stream::new(seed, 0, Purpose::Split).shuffle(&mut shuffled);
+            Rng::new(seed, 0, Purpose::Split).shuffle(&mut shuffled);
             let settings = ConformalSettings { mondrian, ..settings(Score::Weighted) };
             let test = decisions(&[-1.0, 0.0, 2.0], &[0, 1, 1]);
             let tally = |rows: &[(usize, i32, i32)]| {

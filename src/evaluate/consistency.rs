@@ -368,7 +368,7 @@ fn by_size<T>(sizes: &[usize], mut visit: impl FnMut(usize, usize) -> T) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::seed::{Purpose, Stream};
+    use crate::data::seed::{Purpose, Rng};
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -428,13 +428,13 @@ mod tests {
     }
 
     /// Random ranks of `removable` features, each followed by a kept one, and the subsets without the kept ones.
-    fn random_ranks(splits: usize, removable: usize, stream: &mut Stream) -> Vec<Vec<Option<u32>>> {
+    fn random_ranks(splits: usize, removable: usize, rng: &mut Rng) -> Vec<Vec<Option<u32>>> {
         let ranks = |_| {
             let mut order: Vec<u32> = (1..=removable as u32).collect();
             // Shuffling each half keeps early ranks alike between splits.
             let (front, back) = order.split_at_mut(removable / 2);
-            stream.shuffle(front);
-            stream.shuffle(back);
+            rng.shuffle(front);
+            rng.shuffle(back);
             order.into_iter().flat_map(|rank| [Some(rank), None]).collect()
         };
         (0..splits).map(ranks).collect()
@@ -455,11 +455,11 @@ mod tests {
     proptest! {
         #[test]
         fn walking_sizes_gives_what_each_size_gives(seed: u64, splits in 1_usize..7, removable in 1_usize..25) {
-            let mut stream = Stream::new(seed, 0, Purpose::Split);
-            let a = random_ranks(splits, removable, &mut stream);
-            let b = random_ranks(splits, removable, &mut stream);
+            let mut rng = Rng::new(seed, 0, Purpose::Split);
+            let a = random_ranks(splits, removable, &mut rng);
+            let b = random_ranks(splits, removable, &mut rng);
             let mut sizes: Vec<usize> = (0..=removable).collect();
-            stream.shuffle(&mut sizes);
+            rng.shuffle(&mut sizes);
             sizes.truncate(removable.div_ceil(2));
             for (walked, &size) in agreement_by_size(&slices(&a), &sizes).iter().zip(&sizes) {
                 prop_assert_eq!(*walked, agreement(&subsets(&a, size), removable));

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::{auc, class_scores, macro_scores, predicted};
-use crate::data::seed::{Purpose, Stream};
+use crate::data::seed::{Purpose, Rng};
 
 /// Resamples of rows.
 const RESAMPLES: usize = 2000;
@@ -219,11 +219,11 @@ impl Facts {
     fn bootstrap(&self, seed: u64) -> Intervals {
         let n = self.rows.len();
         let resamples = if n > MANY_ROWS { FEWER_RESAMPLES } else { RESAMPLES };
-        let mut stream = Stream::new(seed, 1, Purpose::Bootstrap);
+        let mut rng = Rng::new(seed, 1, Purpose::Bootstrap);
         let mut drawn = [const { Vec::new() }; 4];
         for _ in 0..resamples {
             let mut times = vec![0; n];
-            (0..n).for_each(|_| times[stream.below(n)] += 1);
+            (0..n).for_each(|_| times[rng.below(n)] += 1);
             let Measures { recall, f1, auc, set_size } = self.measure(&times);
             for (values, value) in drawn.iter_mut().zip([recall, f1, auc.unwrap_or(f64::NAN), set_size]) {
                 values.push(value);
@@ -303,12 +303,12 @@ mod tests {
 
     /// Rows of two classes whose decision values overlap.
     fn rows(n: usize) -> Vec<(usize, [f64; 2], [f64; 2])> {
-        let mut stream = Stream::new(2, 0, Purpose::Split);
+        let mut rng = Rng::new(2, 0, Purpose::Split);
         (0..n)
             .map(|i| {
                 let y = i % 2;
-                let f = stream.uniform() + 0.4 * y as f64 - 0.7;
-                (y, [-f, f], [1.0 - stream.uniform(), stream.uniform()])
+                let f = rng.uniform() + 0.4 * y as f64 - 0.7;
+                (y, [-f, f], [1.0 - rng.uniform(), rng.uniform()])
             })
             .collect()
     }
@@ -344,10 +344,10 @@ mod tests {
         // The true balanced accuracy of these rows: f above 0 for class 1 has probability 0.7, below 0 for class 0 likewise.
         let mut covered = 0;
         for repetition in 0..100 {
-            let mut stream = Stream::new(repetition, 0, Purpose::Split);
+            let mut rng = Rng::new(repetition, 0, Purpose::Split);
             let rows: Vec<(usize, [f64; 2], [f64; 2])> = (0..80)
                 .map(|i| {
-                    let f = stream.uniform() + 0.4 * (i % 2) as f64 - 0.7;
+                    let f = rng.uniform() + 0.4 * (i % 2) as f64 - 0.7;
                     (i % 2, [-f, f], [1.0; 2])
                 })
                 .collect();

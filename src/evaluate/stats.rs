@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use statrs::function::beta::checked_beta_reg;
 use statrs::function::gamma::ln_gamma;
 
-use crate::data::seed::{Purpose, Stream};
+use crate::data::seed::{Purpose, Rng};
 
 /// Bootstrap resamples.
 const RESAMPLES: usize = 2000;
@@ -111,11 +111,11 @@ impl Bootstrap {
 
 /// How often each split is in each resample: splits × resamples, so that a sum over splits runs along memory.
 fn multiplicities(splits: usize, seed: u64) -> Vec<f64> {
-    let mut stream = Stream::new(seed, 0, Purpose::Bootstrap);
+    let mut rng = Rng::new(seed, 0, Purpose::Bootstrap);
     let mut times = vec![0.0; splits * RESAMPLES];
     for resample in 0..RESAMPLES {
         for _ in 0..splits {
-            times[stream.below(splits) * RESAMPLES + resample] += 1.0;
+            times[rng.below(splits) * RESAMPLES + resample] += 1.0;
         }
     }
     times
@@ -182,10 +182,10 @@ mod tests {
 
     #[test]
     fn the_tails_are_those_of_all_means_in_order() {
-        let mut stream = Stream::new(2, 0, Purpose::Split);
+        let mut rng = Rng::new(2, 0, Purpose::Split);
         // Spread evenly, and so skewed that fewer than 2.5 % may lie beyond the cut.
         for power in [1, 40] {
-            let differences: Vec<f64> = (0..12).map(|_| stream.uniform().powi(power)).collect();
+            let differences: Vec<f64> = (0..12).map(|_| rng.uniform().powi(power)).collect();
             let mut bootstrap = Bootstrap::new(3);
             let mean = Spread::of(&differences).unwrap().mean;
             let ours = bootstrap.interval(&differences, mean);

@@ -146,13 +146,13 @@ kernel! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::seed::{Purpose, Stream};
+    use crate::data::seed::{Purpose, Rng};
 
     fn random_positive_definite(size: usize) -> PackedSymmetric {
-        let mut stream = Stream::new(1, size as u64, Purpose::Split);
+        let mut rng = Rng::new(1, size as u64, Purpose::Split);
         let mut matrix = PackedSymmetric::identity(size);
         for _ in 0..2 * size {
-            let mut u: Vec<f64> = (0..size).map(|_| stream.uniform() - 0.5).collect();
+            let mut u: Vec<f64> = (0..size).map(|_| rng.uniform() - 0.5).collect();
             u.resize(matrix.width(), 0.0);
             matrix.rank_k_update(&[1.0], &u);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Plan;
 use super::task::settings;
-use crate::data::seed::{Purpose, Stream};
+use crate::data::seed::{Purpose, Rng};
 use crate::data::{Prepared, Split, prepare, stratified_folds};
 use crate::select::{Elimination, Method};
 
@@ -28,8 +28,8 @@ pub fn best_size(plan: &Plan, prepared: &Prepared, seed: u64, index: usize) -> u
 /// Each fold held out from the others.
 fn folds(plan: &Plan, mut rows: Vec<usize>, seed: u64, index: usize) -> Vec<Split> {
     rows.sort_unstable();
-    let mut stream = Stream::new(seed, index as u64, Purpose::Folds);
-    let folds = stratified_folds(&plan.data, rows, FOLDS, &mut stream);
+    let mut rng = Rng::new(seed, index as u64, Purpose::Folds);
+    let folds = stratified_folds(&plan.data, rows, FOLDS, &mut rng);
     let others = |fold: usize| {
         let mut rows: Vec<usize> = folds
             .iter()
@@ -130,10 +130,10 @@ mod tests {
         let mut sizes = std::collections::BTreeSet::new();
         // So many features that tell the three classes apart, and noise.
         for telling in [1, 3, 6] {
-            let mut stream = Stream::new(telling as u64, 0, Purpose::Split);
+            let mut rng = Rng::new(telling as u64, 0, Purpose::Split);
             let x = Array2::from_shape_fn((90, 8), |(i, j)| {
                 let class = if j < telling { ((i + j) % 3) as f64 } else { 0.0 };
-                class + 2.0 * stream.uniform()
+                class + 2.0 * rng.uniform()
             });
             let labels: Vec<String> = (0..90).map(|i| format!("class {}", i % 3)).collect();
             let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::task::{SplitWork, fresh_fit, run_task};
 use super::{EventKind, Plan, TaskId, Trace};
-use crate::data::seed::{Purpose, Stream};
+use crate::data::seed::{Purpose, Rng};
 use crate::data::{OuterFold, Part, Split, Splits};
 use crate::error::Result;
 use crate::select::Method;
@@ -69,7 +69,7 @@ fn test_rows(
 
 /// The seed of the splits inside a fold, and of the splits of a permutation: independent of all others.
 pub(super) fn inner_seed(seed: u64, index: usize, purpose: Purpose) -> u64 {
-    Stream::for_row(seed, index as u64, purpose, 0).bits()
+    Rng::for_row(seed, index as u64, purpose, 0).bits()
 }
 
 /// The splits of some rows, as rows of the dataset; `y` are the labels of the whole dataset.
@@ -170,9 +170,9 @@ mod tests {
 
     #[test]
     fn rows_of_a_fold_reach_neither_its_list_nor_its_model_nor_its_calibration() {
-        let mut stream = Stream::new(5, 0, Purpose::Split);
+        let mut rng = Rng::new(5, 0, Purpose::Split);
         let mut x = Array2::from_shape_fn((120, 6), |(i, j)| {
-            stream.uniform() + if j < 2 { 0.5 * (i % 2) as f64 } else { 0.0 }
+            rng.uniform() + if j < 2 { 0.5 * (i % 2) as f64 } else { 0.0 }
         });
         // A gap makes imputation part of it.
         x[[3, 4]] = f64::NAN;
@@ -184,7 +184,7 @@ mod tests {
 
         // The first row of the fold keeps its values, so its prediction must keep its bits; everything else in the fold changes.
         for &row in &rows.test[1..] {
-            x.row_mut(row).iter_mut().for_each(|value| *value = 100.0 * stream.uniform());
+            x.row_mut(row).iter_mut().for_each(|value| *value = 100.0 * rng.uniform());
         }
         let mut after = plan(&x);
         for &row in &rows.test {

@@ -302,7 +302,7 @@ impl Eq for Lowest {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::seed::{Purpose, Stream};
+    use crate::data::seed::{Purpose, Rng};
 
     /// How far what is computed may be off.
     const OFF: f64 = 3e-4;
@@ -318,8 +318,8 @@ mod tests {
     /// Ranks are products with a vector that wanders; two units of three have a twin, with which they are tied.
     #[test]
     fn finds_the_best_of_all_while_models_wander() {
-        let mut stream = Stream::new(9, 0, Purpose::Split);
-        let mut draw = |size: f64| std::array::from_fn::<f64, 4, _>(|_| size * (stream.uniform() - 0.5));
+        let mut rng = Rng::new(9, 0, Purpose::Split);
+        let mut draw = |size: f64| std::array::from_fn::<f64, 4, _>(|_| size * (rng.uniform() - 0.5));
         let mut x: Vec<[f64; 4]> = (0..900).map(|_| draw(1.0)).collect();
         (0..300).for_each(|unit| x[unit + 600] = x[unit + 300]);
         let mut search = TopK::new((0..900).collect(), x.iter().map(length).collect());

@@ -252,14 +252,14 @@ impl LazySolver for AutoSolver<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::seed::{Purpose, Stream};
+    use crate::data::seed::{Purpose, Rng};
     use crate::linalg::simd::limited;
     use crate::svm::ClassWeight;
 
     /// The bits of all weights along a path that removes every third column.
     fn bits_of_a_path(rows: usize, classes: usize, widest: usize) -> Vec<u64> {
-        let mut stream = Stream::new(6, rows as u64, Purpose::Split);
-        let x = Array2::from_shape_fn((45, rows), |_| stream.uniform() - 0.5);
+        let mut rng = Rng::new(6, rows as u64, Purpose::Split);
+        let x = Array2::from_shape_fn((45, rows), |_| rng.uniform() - 0.5);
         let y: Vec<usize> = (0..rows).map(|i| i % classes).collect();
         let problem = Problem { x: x.view(), y: &y, classes, cost: 1.0, weight: ClassWeight::None };
         limited::to(widest, || {
@@ -288,8 +288,8 @@ mod tests {
     #[test]
     fn converges_with_about_as_many_columns_as_rows_and_large_costs() {
         for seed in 0..10 {
-            let mut stream = Stream::new(7, seed, Purpose::Split);
-            let mut normal = || (0..12).map(|_| stream.uniform()).sum::<f64>() - 6.0;
+            let mut rng = Rng::new(7, seed, Purpose::Split);
+            let mut normal = || (0..12).map(|_| rng.uniform()).sum::<f64>() - 6.0;
             let x = Array2::from_shape_fn((96, 87), |_| normal());
             let y: Vec<usize> = (0..87).map(|i| i % 3).collect();
             for cost in [10.0, 1e5] {

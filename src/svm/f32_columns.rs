@@ -92,7 +92,7 @@ kernel! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::seed::{Purpose, Stream};
+    use crate::data::seed::{Purpose, Rng};
     use crate::linalg;
     use crate::linalg::simd::limited;
     use crate::svm::ClassWeight;
@@ -100,16 +100,16 @@ mod tests {
 
     #[test]
     fn weights_are_off_by_no_more_than_they_say() {
-        let mut stream = Stream::new(4, 0, Purpose::Split);
+        let mut rng = Rng::new(4, 0, Purpose::Split);
         for rows in [1, 15, 16, 17, 75, 130] {
             let y: Vec<usize> = (0..rows).map(|i| i % 2).collect();
             // From column to column a thousand times longer.
             let x = Array2::from_shape_fn((7, rows), |(j, _)| {
-                (stream.uniform() - 0.5) * 1000.0_f64.powi(j as i32 - 3)
+                (rng.uniform() - 0.5) * 1000.0_f64.powi(j as i32 - 3)
             });
             let problem = Problem { x: x.view(), y: &y, classes: 2, cost: 1.0, weight: ClassWeight::None };
             let columns_f32 = F32Columns::new(&problem).unwrap();
-            let a: Vec<f64> = (0..rows).map(|_| 1e-40 * (stream.uniform() - 0.5)).collect();
+            let a: Vec<f64> = (0..rows).map(|_| 1e-40 * (rng.uniform() - 0.5)).collect();
             let mut coefficients = F32Coefficients::default();
             coefficients.set(&a);
             for columns in [vec![], vec![3], vec![6, 0, 1, 2], vec![0, 1, 2, 3, 4, 5, 6]] {

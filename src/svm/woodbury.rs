@@ -182,14 +182,14 @@ fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::seed::{Purpose, Stream};
+    use crate::data::seed::{Purpose, Rng};
     use crate::svm::{ClassWeight, Dual, Present, Watched};
     use ndarray::Array2;
 
     #[test]
     fn agrees_with_the_dual_where_both_converge() {
-        let mut stream = Stream::new(2, 0, Purpose::Split);
-        let x = Array2::from_shape_fn((60, 24), |_| stream.uniform() - 0.5);
+        let mut rng = Rng::new(2, 0, Purpose::Split);
+        let x = Array2::from_shape_fn((60, 24), |_| rng.uniform() - 0.5);
         let y: Vec<usize> = (0..24).map(|i| i % 3).collect();
         let problem = Problem { x: x.view(), y: &y, classes: 3, cost: 1.0, weight: ClassWeight::Balanced };
         let mut dual = Dual::new(&problem, Present::all(60));

@@ -95,10 +95,10 @@ impl Reader<'_> {
     }
 
     fn halve(&self, index: usize, calibration: Vec<usize>) -> Result<(Vec<usize>, Vec<usize>)> {
-        let mut stream = self.options.stream(index);
+        let mut rng = self.options.rng(index);
         let (selection, conformal) = match &self.data.groups {
-            None => halve(self.data, calibration, &mut stream),
-            Some(groups) => grouped::deal_two(self.data, groups, &calibration, 0.5, &mut stream),
+            None => halve(self.data, calibration, &mut rng),
+            Some(groups) => grouped::deal_two(self.data, groups, &calibration, 0.5, &mut rng),
         };
         if selection.is_empty() || conformal.is_empty() {
             let what = "the calibration rows are too few to halve into selection and conformal rows";

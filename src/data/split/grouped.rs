@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Calibration, Split, SplitOptions, listed};
 use crate::data::Dataset;
-use crate::data::seed::Stream;
+use crate::data::seed::Rng;
 use crate::error::{Error, Result};
 
 /// How often a split that lacks a class somewhere is tried again before it is called impossible.
@@ -15,14 +15,14 @@ const FURTHER_ATTEMPTS: usize = 20;
 pub(super) fn split(data: &Dataset, groups: &[usize], options: &SplitOptions, index: usize) -> Result<Split> {
     let (test, cal) = (options.test_size, options.cal_size);
     let (train, calibration) = ((1.0 - test) * (1.0 - cal), (1.0 - test) * cal);
-    let mut stream = options.stream(index);
+    let mut rng = options.rng(index);
     let made = match options.calibration {
         Calibration::Strict => {
             let half = calibration / 2.0;
-            attempt(data, groups, [train, half, half, test], &mut stream)
+            attempt(data, groups, [train, half, half, test], &mut rng)
                 .map(|[train, selection, conformal, test]| Split { train, selection, conformal, test })
         }
-        Calibration::Shared => attempt(data, groups, [train, calibration, test], &mut stream)
+        Calibration::Shared => attempt(data, groups, [train, calibration, test], &mut rng)
             .map(|[train, both, test]| Split { train, selection: both.clone(), conformal: both, test }),
     };
     made.map_err(|class| {
@@ -45,15 +45,15 @@ fn attempt<const N: usize>(
     data: &Dataset,
     groups: &[usize],
     shares: [f64; N],
-    stream: &mut Stream,
+    rng: &mut Rng,
 ) -> std::result::Result<[Vec<usize>; N], usize> {
     let rows: Vec<usize> = (0..data.y.len()).collect();
-    let mut parts = deal(data, groups, &rows, &shares, stream);
+    let mut parts = deal(data, groups, &rows, &shares, rng);
     for _ in 0..FURTHER_ATTEMPTS {
         if absent_class(data, &parts).is_none() {
             break;
         }
-        parts = deal(data, groups, &rows, &shares, stream);
+        parts = deal(data, groups, &rows, &shares, rng);
     }
     let absent = absent_class(data, &parts);
     let mut parts = parts.into_iter();
@@ -72,9 +72,9 @@ pub(super) fn deal_two(
     groups: &[usize],
     rows: &[usize],
     first: f64,
-    stream: &mut Stream,
+    rng: &mut Rng,
 ) -> (Vec<usize>, Vec<usize>) {
-    let mut parts = deal(data, groups, rows, &[first, 1.0 - first], stream).into_iter();
+    let mut parts = deal(data, groups, rows, &[first, 1.0 - first], rng).into_iter();
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }
 
@@ -85,14 +85,14 @@ pub(super) fn deal(
     groups: &[usize],
     rows: &[usize],
     shares: &[f64],
-    stream: &mut Stream,
+    rng: &mut Rng,
 ) -> Vec<Vec<usize>> {
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for &row in rows {
         members.entry(groups[row]).or_default().push(row);
     }
     let mut members: Vec<Vec<usize>> = members.into_values().collect();
-    stream.shuffle(&mut members);
+    rng.shuffle(&mut members);
     // Sizes within a factor of two keep their random order: sorted strictly, groups of distinct sizes would be dealt the
     // same way in every split.
     members.sort_by_key(|group| Reverse(group.len().ilog2()));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Calibration, Strata, grouped, share};
 use crate::data::Dataset;
-use crate::data::seed::{Purpose, Stream};
+use crate::data::seed::{Purpose, Rng};
 use crate::error::{Error, Result};
 
 /// The share of the rows outside a fold that calibrates its model.
@@ -29,8 +29,8 @@ pub fn outer_folds(
     calibration: Calibration,
 ) -> Result<Vec<OuterFold>> {
     let all: Vec<usize> = (0..data.y.len()).collect();
-    let mut stream = Stream::new(seed, 0, Purpose::Validation);
-    let tests = stratified_folds(data, all.clone(), folds, &mut stream);
+    let mut rng = Rng::new(seed, 0, Purpose::Validation);
+    let tests = stratified_folds(data, all.clone(), folds, &mut rng);
     let needed = calibration.parts().len();
     tests
         .into_iter()
@@ -38,8 +38,8 @@ pub fn outer_folds(
         .map(|(fold, test)| {
             let held_out: BTreeSet<usize> = test.iter().copied().collect();
             let others = all.iter().copied().filter(|row| !held_out.contains(row)).collect();
-            let stream = Stream::new(seed, fold as u64, Purpose::Reserve);
-            let (reserve, rest) = set_aside(data, others, RESERVE, needed, stream);
+            let rng = Rng::new(seed, fold as u64, Purpose::Reserve);
+            let (reserve, rest) = set_aside(data, others, RESERVE, needed, rng);
             check(data, &reserve, &rest, needed)?;
             Ok(OuterFold { test, reserve, rest })
         })
@@ -51,12 +51,12 @@ pub fn stratified_folds(
     data: &Dataset,
     mut rows: Vec<usize>,
     folds: usize,
-    stream: &mut Stream,
+    rng: &mut Rng,
 ) -> Vec<Vec<usize>> {
     if let Some(groups) = &data.groups {
-        return grouped::deal(data, groups, &rows, &vec![1.0 / folds as f64; folds], stream);
+        return grouped::deal(data, groups, &rows, &vec![1.0 / folds as f64; folds], rng);
     }
-    stream.shuffle(&mut rows);
+    rng.shuffle(&mut rows);
     rows.sort_by_key(|&row| data.y[row]);
     let mut parts = vec![Vec::new(); folds];
     rows.into_iter().enumerate().for_each(|(i, row)| parts[i % folds].push(row));
@@ -70,16 +70,16 @@ fn set_aside(
     rows: Vec<usize>,
     size: f64,
     leave: usize,
-    mut stream: Stream,
+    mut rng: Rng,
 ) -> (Vec<usize>, Vec<usize>) {
     match &data.groups {
         None => {
             let total = share(rows.len(), size);
-            let mut strata = Strata::new(data, rows, &mut stream);
-            let aside = strata.take(total, 1, leave, &mut stream);
+            let mut strata = Strata::new(data, rows, &mut rng);
+            let aside = strata.take(total, 1, leave, &mut rng);
             (aside, strata.rest())
         }
-        Some(groups) => grouped::deal_two(data, groups, &rows, size, &mut stream),
+        Some(groups) => grouped::deal_two(data, groups, &rows, size, &mut rng),
     }
 }
 

@@ -133,14 +133,14 @@ impl RowState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::seed::{Purpose, Stream};
+    use crate::data::seed::{Purpose, Rng};
     use crate::linalg::dot;
 
     #[test]
     fn line_search_finds_the_minimum_of_the_objective() {
-        let mut stream = Stream::new(3, 0, Purpose::Split);
+        let mut rng = Rng::new(3, 0, Purpose::Split);
         for _ in 0..200 {
-            let mut draw = |n: usize| (0..n).map(|_| 4.0 * stream.uniform() - 2.0).collect::<Vec<f64>>();
+            let mut draw = |n: usize| (0..n).map(|_| 4.0 * rng.uniform() - 2.0).collect::<Vec<f64>>();
             let (w, direction) = (draw(3), draw(3));
             let rows: Vec<Vec<f64>> = (0..12).map(|_| draw(3)).collect();
             let theta: Vec<f64> = draw(12).iter().map(|v| v.signum()).collect();
