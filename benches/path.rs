@@ -14,7 +14,7 @@ use std::time::Instant;
 use crfe::data::{Dataset, Part, Prepared, prepare};
 use crfe::run::{Plan, RunOptions};
 use crfe::select::{Elimination, Method, Settings};
-use crfe::svm::{ClassWeight, Problem, SolverKind, solver};
+use crfe::svm::{Problem, SolverKind, solver};
 
 /// Repeated until this long.
 const ENOUGH_SECONDS: f64 = 1.0;
@@ -60,8 +60,7 @@ fn time(table: &(Plan, Prepared), method: Method) {
     let (plan, prepared) = table;
     let (classes, train) = (plan.data.classes.len(), &prepared.train);
     let fit = mean(|| {
-        let problem =
-            Problem { x: train.x.view(), y: &train.y, classes, cost: 1.0, weight: ClassWeight::None };
+        let problem = Problem::new(train.x.view(), &train.y, classes).expect("a valid problem");
         solver(SolverKind::Newton, problem).expect("a solver").fit().iterations
     });
     println!("{{\"path\": {path:e}, \"fit\": {fit:e}}}");

@@ -63,12 +63,12 @@ fn path(bencher: Bencher<'_, '_>, table: &str) {
 #[divan::bench(args = TABLES)]
 fn path_with_evaluation(bencher: Bencher<'_, '_>, table: &str) {
     let split = Split::first(table);
-    let (evaluator, classes) = (split.evaluator(), split.data.classes.len());
+    let evaluator = split.evaluator();
     bencher.bench_local(|| {
         let mut path = split.path();
         while path.next().transpose().expect("finite models").is_some() {
             let model = path.model();
-            let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
+            let bias = model.biases();
             let conformal = decisions(model, split.prepared.conformal.x.view());
             let test = decisions(model, split.prepared.test.x.view());
             black_box(evaluator.tally(conformal.view(), test.view(), &bias));

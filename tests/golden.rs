@@ -4,7 +4,7 @@ use crfe::analysis::Metric;
 use crfe::data::Unit;
 use crfe::evaluate::{ConformalSettings, Evaluator};
 use crfe::select::{Elimination, Method, Nonconformity, Removal, Score, Settings};
-use crfe::svm::{ClassWeight, PathSolver, SolverKind, decisions};
+use crfe::svm::{ClassWeight, PathSolver, SolverKind, class_weights, decisions};
 use ndarray::Array2;
 use serde_json::Value;
 
@@ -69,7 +69,6 @@ struct Judged<'a> {
     test: Array2<f64>,
     /// Under both scores.
     evaluators: [Evaluator; 2],
-    classes: usize,
     metrics: &'a Value,
 }
 
@@ -83,13 +82,13 @@ impl<'a> Judged<'a> {
             Evaluator::new(settings, &conformal.1, &test.1, &rows, 0, 0)
         };
         let evaluators = [evaluator(Score::Weighted), evaluator(Score::Published)];
-        Self { evaluators, conformal: conformal.0, test: test.0, classes: table.classes, metrics }
+        Self { evaluators, conformal: conformal.0, test: test.0, metrics }
     }
 
     /// How many numbers of one model agree; those that hang on an unsafe comparison are left out.
     fn check<'m>(&self, model: &(dyn PathSolver<'m> + 'm), size: usize, what: &str) -> usize {
         let at = indices(&self.metrics["size"]).iter().position(|&s| s == size).unwrap();
-        let bias: Vec<f64> = (0..self.classes).map(|class| model.bias(class)).collect();
+        let bias = model.biases();
         let on = |x: &Array2<f64>| decisions(model, x.view());
         let (conformal, test) = (on(&self.conformal), on(&self.test));
         let mut checked = 0;
@@ -142,8 +141,8 @@ fn check_path(table: &Table, split: &Value, method: Method, fixture: &Value, wha
         if step.t == 0 {
             for class in 0..table.classes {
                 let (w, b) = expected_model(fixture, class, table.classes);
-                assert_close(&path.model().weights(class).to_vec(), &w, 1e-6, &format!("{what} w{class}"));
-                assert_close(&[path.model().bias(class)], &[b], 1e-6, &format!("{what} b{class}"));
+                assert_close(&class_weights(path.model(), class), &w, 1e-6, &format!("{what} w{class}"));
+                assert_close(&[path.model().biases()[class]], &[b], 1e-6, &format!("{what} b{class}"));
             }
         }
         check_step(&path, &step, fixture, &means, &format!("{what} step {}", step.t));
@@ -234,7 +233,7 @@ fn check_hinge(name: &str) {
             assert!(first.convergence.converged, "{what}");
             for class in 0..table.classes {
                 let (w, _) = expected_model(expected, class, table.classes);
-                for (ours, theirs) in path.model().weights(class).iter().zip(w) {
+                for (ours, theirs) in class_weights(path.model(), class).iter().zip(w) {
                     assert!((ours - theirs).abs() <= 1e-3, "{what} w{class}: {ours} is not {theirs}");
                 }
             }
@@ -277,8 +276,8 @@ fn balanced_class_weights_agree() {
         assert!(path.next().unwrap().unwrap().convergence.converged);
         for (row, (w, b)) in case["w"].as_array().unwrap().iter().zip(floats(&case["b"])).enumerate() {
             let class = if table.classes == 2 { 1 } else { row };
-            assert_close(&path.model().weights(class).to_vec(), &floats(w), 1e-6, "w");
-            assert_close(&[path.model().bias(class)], &[b], 1e-6, "b");
+            assert_close(&class_weights(path.model(), class), &floats(w), 1e-6, "w");
+            assert_close(&[path.model().biases()[class]], &[b], 1e-6, "b");
         }
     }
 }

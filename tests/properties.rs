@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crfe::data::Unit;
 use crfe::data::seed::{Purpose, Rng};
 use crfe::select::{Elimination, Labelled, Method, Removal, Settings};
-use crfe::svm::{ClassWeight, Problem, SolverKind, decisions, solver};
+use crfe::svm::{Problem, SolverKind, class_weights, decisions, solver};
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
@@ -45,7 +45,7 @@ impl Table {
     }
 
     fn problem(&self) -> Problem<'_> {
-        Problem { x: self.x.view(), y: &self.y, classes: self.classes, cost: 1.0, weight: ClassWeight::None }
+        Problem::new(self.x.view(), &self.y, self.classes).unwrap()
     }
 }
 
@@ -163,10 +163,10 @@ proptest! {
                     (0..rows).map(|i| 2.0 * theta(i) * (1.0 - theta(i) * f[[i, class]]).max(0.0)).collect();
                 let scale = 1.0 + pull.iter().map(|pull| pull.abs()).sum::<f64>();
                 let near = |ours: f64, optimum: f64| (ours - optimum).abs() < 1e-6 * scale;
-                assert!(near(model.bias(class), pull.iter().sum()), "b of step {}", step.t);
+                assert!(near(model.biases()[class], pull.iter().sum()), "b of step {}", step.t);
                 for j in path.present() {
                     let optimum = train.x.row(j).iter().zip(&pull).map(|(x, pull)| x * pull).sum();
-                    assert!(near(model.weights(class)[j], optimum), "w of step {}", step.t);
+                    assert!(near(class_weights(model, class)[j], optimum), "w of step {}", step.t);
                 }
             }
         });
@@ -189,10 +189,10 @@ fn gram_and_primal_routes_agree() {
             assert!(cold.fit().converged);
             primal += usize::from(present.len() < rows);
             for class in 0..classes {
-                let scale = 1.0 + cold.weights(class).iter().fold(0.0_f64, |a, w| a.max(w.abs()));
-                assert!((cold.bias(class) - model.bias(class)).abs() < 1e-6 * scale);
-                for (&j, w) in present.iter().zip(cold.weights(class)) {
-                    assert!((w - model.weights(class)[j]).abs() < 1e-6 * scale, "step {}", step.t);
+                let scale = 1.0 + class_weights(&*cold, class).iter().fold(0.0_f64, |a, w| a.max(w.abs()));
+                assert!((cold.biases()[class] - model.biases()[class]).abs() < 1e-6 * scale);
+                for (&j, w) in present.iter().zip(class_weights(&*cold, class)) {
+                    assert!((w - class_weights(model, class)[j]).abs() < 1e-6 * scale, "step {}", step.t);
                 }
             }
             // The same feature goes when β comes from the fresh fit.

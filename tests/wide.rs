@@ -3,7 +3,7 @@
 use crfe::data::Unit;
 use crfe::data::seed::{Purpose, Rng};
 use crfe::select::{Common, Elimination, Method, Removal, Settings, StepSize};
-use crfe::svm::{ClassWeight, Problem, SolverKind, solver};
+use crfe::svm::{Problem, SolverKind, class_weights, solver};
 use ndarray::{Array2, ArrayView2, Axis};
 
 /// A seeded table: every class moves its own few columns.
@@ -37,7 +37,7 @@ impl Wide {
 }
 
 fn problem<'a>(x: ArrayView2<'a, f64>, y: &'a [usize], classes: usize) -> Problem<'a> {
-    Problem { x, y, classes, cost: 1.0, weight: ClassWeight::None }
+    Problem::new(x, y, classes).unwrap()
 }
 
 /// At each step, what the bounded search says is first must be what ranking all units says.
@@ -113,7 +113,7 @@ fn check_models(table: &Wide, method: Method, every: usize, of_model: impl Fn(&E
         }
         for class in 0..table.classes {
             of_model(&path, class);
-            let (w, b) = (path.model().weights(class), path.model().bias(class));
+            let (w, b) = (class_weights(path.model(), class), path.model().biases()[class]);
             for (row, decisions) in table.x.axis_iter(Axis(1)).zip(path.decisions(0).unwrap().rows()) {
                 let direct = row.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + b;
                 assert!((direct - decisions[class]).abs() <= 1e-6, "{direct} {}", decisions[class]);
@@ -128,7 +128,7 @@ fn norm(v: &[f64]) -> f64 {
 
 /// The optimality condition w = Σ 2C (1 − θ f)₊ θ x on the columns present, computed here.
 fn check_optimal(table: &Wide, path: &Elimination<'_>, class: usize) {
-    let (w, b) = (path.model().weights(class), path.model().bias(class));
+    let (w, b) = (class_weights(path.model(), class), path.model().biases()[class]);
     let (mut rest, mut rest_bias) = (w.clone(), b);
     let mut start = vec![0.0; w.len()];
     for (row, &y) in table.x.axis_iter(Axis(1)).zip(&table.y) {
@@ -150,12 +150,12 @@ fn check_cold(table: &Wide, path: &Elimination<'_>, class: usize) {
     let x = table.x.select(Axis(0), &columns);
     let mut cold = solver(SolverKind::Newton, problem(x.view(), &table.y, table.classes)).unwrap();
     assert!(cold.fit().converged);
-    let (warm, fresh) = (path.model().weights(class), cold.weights(class));
+    let (warm, fresh) = (class_weights(path.model(), class), class_weights(&*cold, class));
     let scale = fresh.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
     for (&j, fresh) in columns.iter().zip(&fresh) {
         assert!((warm[j] - fresh).abs() <= 1e-6 * scale, "{} columns, column {j}", columns.len());
     }
-    assert!((path.model().bias(class) - cold.bias(class)).abs() <= 1e-6 * scale);
+    assert!((path.model().biases()[class] - cold.biases()[class]).abs() <= 1e-6 * scale);
 }
 
 #[test]

@@ -82,7 +82,7 @@ mod tests {
     use crate::data::Dataset;
     use crate::run::RunOptions;
     use crate::run::task::SplitWork;
-    use crate::svm::{Problem, decisions, solver};
+    use crate::svm::{Problem, class_weights, decisions, solver};
     use ndarray::{Array2, Axis};
 
     /// The rule by its definition: at every size a model fitted from nothing, the feature of the smallest Σ w² goes, and the right
@@ -97,14 +97,9 @@ mod tests {
             while !present.is_empty() {
                 let (x, test) =
                     (fold.train.x.select(Axis(0), &present), fold.test.x.select(Axis(0), &present));
-                let problem = Problem {
-                    x: x.view(),
-                    y: &fold.train.y,
-                    classes: plan.data.classes.len(),
-                    cost: spec.cost,
-                    weight: spec.class_weight,
-                };
-                let mut model = solver(spec.solver, problem).unwrap();
+                let classes = plan.data.classes.len();
+                let problem = Problem::new(x.view(), &fold.train.y, classes).unwrap();
+                let mut model = solver(spec.solver, problem.with_cost(spec.cost, spec.class_weight)).unwrap();
                 model.fit();
                 let values = decisions(&*model, test.view());
                 let hits = values.rows().into_iter().zip(&fold.test.y).filter(|(row, y)| {
@@ -112,11 +107,9 @@ mod tests {
                     row.iter().position(|&value| value == highest) == Some(**y)
                 });
                 right[present.len()] += hits.count() as f64 / fold.test.y.len() as f64;
-                let weight = |place: usize| {
-                    let mut weights = vec![0.0; plan.data.classes.len()];
-                    model.weights_of(place, &mut weights);
-                    weights.iter().map(|w| w * w).sum::<f64>()
-                };
+                let weights: Vec<Vec<f64>> =
+                    (0..classes).map(|class| class_weights(&*model, class)).collect();
+                let weight = |place: usize| weights.iter().map(|w| w[place] * w[place]).sum::<f64>();
                 let least = (0..present.len()).min_by(|&a, &b| weight(a).total_cmp(&weight(b))).unwrap();
                 present.remove(least);
             }

@@ -8,6 +8,7 @@ use crate::data::{Dataset, Part, Unit};
 use crate::error::Result;
 use crate::evaluate::{Tally, correlation};
 use crate::select::{ClassSums, Elimination};
+use crate::svm::class_weights;
 
 /// Features that move together this closely are twins.
 const TWIN: f64 = 0.9;
@@ -33,14 +34,14 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
     fresh_fit(plan, &work, units, |model, columns| {
         let sums = ClassSums::new(selection.x.select(Axis(0), columns).view(), &selection.y, classes);
         let beta_coefficients = measure(plan).beta_coefficients(&sums);
-        let mut weights = vec![0.0; classes];
-        let mut parts = |unit: usize| -> Vec<f64> {
+        let weights: Vec<Vec<f64>> = (0..classes).map(|class| class_weights(model, class)).collect();
+        let parts = |unit: usize| -> Vec<f64> {
             let mut parts = vec![0.0; classes];
             for j in
                 plan.data.units[unit].columns.iter().filter_map(|column| columns.binary_search(column).ok())
             {
-                model.weights_of(j, &mut weights);
-                (0..classes).for_each(|class| parts[class] -= weights[class] * beta_coefficients[[class, j]]);
+                (0..classes)
+                    .for_each(|class| parts[class] -= weights[class][j] * beta_coefficients[[class, j]]);
             }
             parts
         };
@@ -141,7 +142,6 @@ pub struct BranchStep {
 /// Follows the path from the units present with one thing done otherwise.
 pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> Result<Branch> {
     let work = SplitWork::new(plan, task.split)?;
-    let classes = plan.data.classes.len();
     let start: Vec<usize> = present.iter().copied().filter(|&unit| forced != Forced::Removed(unit)).collect();
     let mut columns: Vec<usize> =
         start.iter().flat_map(|&unit| plan.data.units[unit].columns.iter().copied()).collect();
@@ -167,7 +167,7 @@ pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> R
         .watch(test.view());
     let mut steps = Vec::new();
     while let Some(step) = path.next().transpose()? {
-        let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
+        let bias = path.model().biases();
         let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
         let removed = step.removed.first().map(|&unit| start[unit]);
         steps.push(BranchStep { size: step.size, removed, beta_mean: step.beta_mean, tally });

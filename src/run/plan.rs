@@ -196,14 +196,8 @@ fn warn_of_rare_classes(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> 
 fn refuse_what_linfa_cannot_solve(spec: &RunSpec, data: &Dataset, splits: &Splits) -> Result<()> {
     let split = splits.split(data, 0)?;
     let prepared = prepare(data, &split, spec.scale, spec.impute, spec.split.seed, 0);
-    let problem = Problem {
-        x: prepared.train.x.view(),
-        y: &prepared.train.y,
-        classes: data.classes.len(),
-        cost: spec.cost,
-        weight: spec.class_weight,
-    };
-    solver(spec.solver, problem).map(drop)
+    let problem = Problem::new(prepared.train.x.view(), &prepared.train.y, data.classes.len())?;
+    solver(spec.solver, problem.with_cost(spec.cost, spec.class_weight)).map(drop)
 }
 
 fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {

@@ -109,7 +109,7 @@ pub fn run_task(
         means.push(removal.beta_mean);
         // Tested before each removal, so not at the last model.
         let stop = if removal.removed.is_empty() { None } else { spec.beta_rule.test(&means, units.len()) };
-        let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
+        let bias = path.model().biases();
         let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
         let size = removal.size;
         let ends_here = spec.early
@@ -173,7 +173,6 @@ pub fn light_path(
     sizes: &[usize],
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<LightPath>> {
-    let classes = plan.data.classes.len();
     let Prepared { train, conformal, test, constant, .. } = &work.prepared;
     let train = (train.x.view(), &*train.y);
     let mut path =
@@ -187,7 +186,7 @@ pub fn light_path(
             return Ok(Some(LightPath { order, s_scores }));
         };
         if sizes.binary_search(&removal.size).is_ok() {
-            let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
+            let bias = path.model().biases();
             let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
             s_scores.push((removal.size, Metric::SScore.value(&tally)));
         }
@@ -209,10 +208,9 @@ pub struct Prediction {
 /// path's, so predictions need not be recorded.
 pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Prediction>> {
     let work = SplitWork::new(plan, split)?;
-    let classes = plan.data.classes.len();
     let Prepared { conformal, test, .. } = &work.prepared;
     let p_values = fresh_fit(plan, &work, units, |model, columns| {
-        let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
+        let bias = model.biases();
         let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
         work.evaluator.p_values(on(conformal).view(), on(test).view(), &bias)
     })?;
@@ -235,7 +233,7 @@ pub fn fresh_fit<T>(
     let train = &work.prepared.train;
     let x = train.x.select(Axis(0), &columns);
     let classes = plan.data.classes.len();
-    let problem = Problem { x: x.view(), y: &train.y, classes, cost: spec.cost, weight: spec.class_weight };
+    let problem = Problem::new(x.view(), &train.y, classes)?.with_cost(spec.cost, spec.class_weight);
     let mut model = solver(spec.solver, problem)?;
     model.fit();
     Ok(read(&*model, &columns))

@@ -142,7 +142,7 @@ fn test_list(
         return Ok(FoldTest { size, units, conformal, rows: Vec::new() });
     }
     let tested = fresh_fit(plan, &work, &units, |model, columns| {
-        let bias: Vec<f64> = (0..classes).map(|class| model.bias(class)).collect();
+        let bias = model.biases();
         let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
         let test = on(&work.prepared.test);
         let p = work.evaluator.p_values(on(&work.prepared.conformal).view(), test.view(), &bias);

@@ -9,13 +9,23 @@ use super::top_k::TopK;
 use super::{ClassSums, Method, Nonconformity};
 use crate::data::Unit;
 use crate::error::{Error, Result};
+use crate::linalg::norm;
 use crate::svm::{
-    ClassWeight, Convergence, DriftBound, MAX_SNAPSHOTS, PathSolver, Precision, Present, Problem,
-    SharedInitialFit, SolverKind, solver,
+    ClassWeight, Convergence, DriftBound, MAX_SNAPSHOTS, PathSolver, Present, Problem, SharedInitialFit,
+    SolverKind, solver_sharing,
 };
 
 /// Criteria closer than this, relatively, are tied: the lowest unit goes first.
 pub(super) const TIE: f64 = 1e-9;
+
+/// How right weights have to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Precision {
+    /// Up to rounding.
+    Full,
+    /// As the drift bound of the newest snapshot says, at which the models must be.
+    Approximate,
+}
 
 /// How many units go at each iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -161,8 +171,6 @@ pub struct Elimination<'a> {
     /// SMFS: the β of the full set.
     frozen: Option<Vec<f64>>,
     ahead: usize,
-    /// The fit that is shared, until it is taken up.
-    first: Option<&'a SharedInitialFit>,
     t: usize,
     finished: bool,
 }
@@ -244,9 +252,8 @@ impl<'a> Elimination<'a> {
         first: Option<&'a SharedInitialFit>,
     ) -> Result<Self> {
         let classes = settings.measure.classes;
-        let problem =
-            Problem { x: train.0, y: train.1, classes, cost: settings.cost, weight: settings.weight };
-        let mut solver = solver(settings.solver, problem)?;
+        let problem = Problem::new(train.0, train.1, classes)?.with_cost(settings.cost, settings.weight);
+        let mut solver = solver_sharing(settings.solver, problem, first)?;
         // Σ_j β_j = −Σ_k w_k·leverage_k: the mean needs no β vector if the β coefficients are watched as rows.
         solver.watch(CowArray::from(beta_coefficients.t().as_standard_layout().into_owned()));
         let may_go = (0..units.len()).filter(|&unit| !units[unit].kept);
@@ -267,7 +274,6 @@ impl<'a> Elimination<'a> {
             pending: Vec::new(),
             frozen: None,
             ahead: 0,
-            first,
             t: 0,
             finished: false,
             settings,
@@ -315,9 +321,7 @@ impl<'a> Elimination<'a> {
     /// β of every unit present under the last item's model.
     pub fn betas(&self) -> Vec<f64> {
         let mut betas = Vec::new();
-        self.by_unit(&self.present(), &mut betas, |columns, sums| {
-            self.solver.combined(columns, &self.beta_coefficients, Precision::Full, sums);
-        });
+        self.negative_betas(&self.present(), Precision::Full, &mut betas);
         betas.iter_mut().for_each(|beta| *beta = -*beta);
         betas
     }
@@ -325,8 +329,8 @@ impl<'a> Elimination<'a> {
     /// β of a unit under the last item's model.
     pub fn beta(&self, unit: usize) -> f64 {
         let mut betas = Vec::new();
-        self.solver.combined(self.columns_of(unit), &self.beta_coefficients, Precision::Full, &mut betas);
-        -betas.iter().sum::<f64>()
+        self.negative_betas(&[unit], Precision::Full, &mut betas);
+        -betas[0]
     }
 
     /// The removable units of the last model in the order in which they would go at once: the survivors of a path.
@@ -348,26 +352,84 @@ impl<'a> Elimination<'a> {
             removal_scores.extend(units.iter().map(|&unit| frozen[unit]));
             return;
         }
-        self.by_unit(units, removal_scores, |columns, sums| match self.settings.method {
-            Method::Rfe => self.solver.squares(columns, how, sums),
-            _ => self.solver.combined(columns, &self.beta_coefficients, how, sums),
-        });
+        match self.settings.method {
+            Method::Rfe => self.squares(units, how, removal_scores),
+            _ => self.negative_betas(units, how, removal_scores),
+        }
         removal_scores.iter_mut().for_each(|removal_score| *removal_score = -*removal_score);
     }
 
-    /// The sums over the columns of units of what a function gives for columns.
-    fn by_unit(&self, units: &[usize], sums: &mut Vec<f64>, of_columns: impl Fn(&[usize], &mut Vec<f64>)) {
+    /// Σ_k w_k · coefficient_k over the columns of each of some units: −β.
+    fn negative_betas(&self, units: &[usize], how: Precision, sums: &mut Vec<f64>) {
+        let classes = self.settings.measure.classes;
+        if classes == 2 {
+            let (pairs, _) = self.beta_coefficients.as_chunks::<2>();
+            self.sum_up(units, how, sums, |_, column, weight| {
+                let [mirror, own] = pairs[column];
+                -weight * mirror + weight * own
+            });
+        } else {
+            self.sum_up(units, how, sums, |machine, column, weight| {
+                weight * self.beta_coefficients[column * classes + machine]
+            });
+        }
+    }
+
+    /// Σ_k w_k² over the columns of each of some units.
+    fn squares(&self, units: &[usize], how: Precision, sums: &mut Vec<f64>) {
+        // The mirror image of one of two classes has the same weights, negated.
+        let twice = if self.settings.measure.classes == 2 { 2.0 } else { 1.0 };
+        self.sum_up(units, how, sums, |_, _, weight| twice * (weight * weight));
+    }
+
+    /// For each of some units, the sum over its columns and the machines of a term made of machine, column and weight.
+    fn sum_up(
+        &self,
+        units: &[usize],
+        how: Precision,
+        sums: &mut Vec<f64>,
+        term: impl Fn(usize, usize, f64) -> f64,
+    ) {
         if self.units_are_columns {
-            return of_columns(units, sums);
+            return self.sum_up_columns(units, how, sums, term);
         }
         let columns: Vec<usize> = units.iter().flat_map(|&unit| self.columns_of(unit)).copied().collect();
         let mut of_column = Vec::new();
-        of_columns(&columns, &mut of_column);
+        self.sum_up_columns(&columns, how, &mut of_column, term);
         let mut of_column = of_column.into_iter();
         sums.clear();
         sums.extend(
             units.iter().map(|&unit| of_column.by_ref().take(self.columns_of(unit).len()).sum::<f64>()),
         );
+    }
+
+    /// For each of some columns, the sum over the machines.
+    fn sum_up_columns(
+        &self,
+        columns: &[usize],
+        how: Precision,
+        sums: &mut Vec<f64>,
+        term: impl Fn(usize, usize, f64) -> f64,
+    ) {
+        sums.resize(columns.len(), 0.0);
+        self.weights(0, columns, how, sums);
+        sums.iter_mut().zip(columns).for_each(|(sum, &column)| *sum = term(0, column, *sum));
+        let machines = self.solver.problem().machines();
+        let mut weights = vec![0.0; if machines > 1 { columns.len() } else { 0 }];
+        for machine in 1..machines {
+            self.weights(machine, columns, how, &mut weights);
+            let terms = columns.iter().zip(&weights).map(|(&column, &weight)| term(machine, column, weight));
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        }
+    }
+
+    fn weights(&self, machine: usize, columns: &[usize], how: Precision, weights: &mut [f64]) {
+        match self.solver.lazy() {
+            Some(lazy) if how == Precision::Approximate => {
+                lazy.approximate_weights(machine, columns, weights)
+            }
+            _ => self.solver.weights(machine, columns, weights),
+        }
     }
 
     /// Approximate scores that order units as their removal scores do and move in proportion to the models: for −Σ w², the root.
@@ -399,7 +461,7 @@ impl<'a> Elimination<'a> {
         }
         let count = count - candidates.len();
         let may_move = self.settings.method != Method::Smfs;
-        if may_move && !self.solver.is_lazy() {
+        if may_move && self.solver.lazy().is_none() {
             candidates.extend(self.look(&self.search.units(), false));
             return candidates;
         }
@@ -421,16 +483,16 @@ impl<'a> Elimination<'a> {
     }
 
     fn snapshot(&mut self, number: usize) {
-        if let Some(solver) = self.solver.lazy() {
+        if let Some(solver) = self.solver.lazy_mut() {
             solver.snapshot(number);
         }
     }
 
     /// Mean β over the units present.
     fn mean_beta(&self) -> f64 {
-        let sum: f64 = if self.solver.is_lazy() {
-            let decisions = self.solver.decisions(0);
-            -(0..self.settings.measure.classes).map(|k| decisions[[k, k]] - self.solver.bias(k)).sum::<f64>()
+        let sum: f64 = if self.solver.lazy().is_some() {
+            let (decisions, biases) = (self.solver.decisions(0), self.solver.biases());
+            -biases.iter().enumerate().map(|(k, bias)| decisions[[k, k]] - bias).sum::<f64>()
         } else {
             self.betas().iter().sum()
         };
@@ -453,10 +515,7 @@ impl<'a> Elimination<'a> {
 /// The Lipschitz constant of a unit's score (β, or √Σw² for RFE) in the models: Cauchy–Schwarz over the machines, the triangle
 /// inequality over the columns.
 fn lipschitz(method: Method, problem: &Problem<'_>, beta_coefficients: &Array2<f64>, unit: &Unit) -> f64 {
-    let lengths = unit.columns.iter().map(|&j| {
-        let values = problem.x.row(j);
-        (j, values.dot(&values).sqrt())
-    });
+    let lengths = unit.columns.iter().map(|&j| (j, norm(problem.feature(j))));
     let lipschitz = match method {
         Method::Crfe => lengths
             .map(|(j, length)| {
@@ -466,7 +525,7 @@ fn lipschitz(method: Method, problem: &Problem<'_>, beta_coefficients: &Array2<f
             })
             .sum(),
         Method::Rfe => {
-            let twice: f64 = if problem.classes == 2 { 2.0 } else { 1.0 };
+            let twice: f64 = if problem.classes() == 2 { 2.0 } else { 1.0 };
             lengths.map(|(_, length)| twice.sqrt() * length).sum()
         }
         Method::Smfs => 0.0,
@@ -492,10 +551,7 @@ impl Elimination<'_> {
     /// Fits the next model and chooses what goes after it.
     fn advance(&mut self) -> Result<Removal> {
         self.remove_pending();
-        let convergence = match self.first.take() {
-            Some(first) => self.solver.fit_first(first),
-            None => self.solver.fit(),
-        };
+        let convergence = self.solver.fit();
         if self.settings.method == Method::Smfs && self.frozen.is_none() {
             self.frozen = Some((0..self.units.len()).map(|unit| self.beta(unit)).collect());
         }
@@ -527,8 +583,7 @@ impl Elimination<'_> {
 
     /// Biases and the mean β see every weight, so these and the criteria tell whether a model overflowed.
     fn check_finite(&self, beta_mean: f64, candidates: &[Candidate]) -> Result<()> {
-        let has_finite_biases =
-            (0..self.settings.measure.classes).all(|class| self.solver.bias(class).is_finite());
+        let has_finite_biases = self.solver.biases().iter().all(|bias| bias.is_finite());
         if !has_finite_biases || !beta_mean.is_finite() {
             return Err(self.not_finite("weights"));
         }

@@ -9,15 +9,15 @@ use std::sync::OnceLock;
 use ndarray::{Array2, CowArray, Ix2};
 
 use super::solver::{LazySolver, MAX_SNAPSHOTS, by_row, decisions};
-use super::{
-    Convergence, DriftBound, Dual, PathSolver, Precision, Present, Primal, Problem, Watched, Woodbury,
-};
+use super::{Convergence, DriftBound, Dual, PathSolver, Present, Primal, Problem, Watched, Woodbury};
 
 /// Exact Newton along a path.
 pub struct AutoSolver<'a> {
     problem: Problem<'a>,
     watched: Watched<'a>,
     formulation: Formulation,
+    /// Until the first fit.
+    first: Option<&'a SharedInitialFit>,
 }
 
 #[derive(Clone)]
@@ -35,15 +35,15 @@ pub struct SharedInitialFit(OnceLock<(Formulation, Convergence)>);
 
 impl<'a> AutoSolver<'a> {
     /// Starts with all columns.
-    pub fn new(problem: Problem<'a>) -> Self {
-        let formulation = Formulation::Start(Present::all(problem.x.nrows()));
-        Self { problem, watched: Watched::default(), formulation }
+    pub fn new(problem: Problem<'a>, first: Option<&'a SharedInitialFit>) -> Self {
+        let formulation = Formulation::Start(Present::all(problem.columns()));
+        Self { problem, watched: Watched::default(), formulation, first }
     }
 
     /// Chooses the formulation that fits the problem, from zero.
     fn choose(&mut self) {
         if let Formulation::Start(columns) = &self.formulation {
-            self.formulation = if columns.count() < self.problem.y.len() {
+            self.formulation = if columns.count() < self.problem.rows() {
                 Formulation::Primal(Box::new(Primal::new(&self.problem, columns.list())))
             } else {
                 Formulation::Dual(Dual::new(&self.problem, columns.clone()))
@@ -54,10 +54,10 @@ impl<'a> AutoSolver<'a> {
     /// Switches to the primal once fewer columns than rows are left.
     fn switch_to_primal(&mut self) {
         let (columns, models) = match &self.formulation {
-            Formulation::Dual(dual) if dual.columns().count() < self.problem.y.len() => {
+            Formulation::Dual(dual) if dual.columns().count() < self.problem.rows() => {
                 (dual.columns().list(), dual.models(&self.problem))
             }
-            Formulation::Woodbury(formulation) if formulation.columns().len() < self.problem.y.len() => {
+            Formulation::Woodbury(formulation) if formulation.columns().len() < self.problem.rows() => {
                 (formulation.columns().to_vec(), formulation.models())
             }
             _ => return,
@@ -65,46 +65,25 @@ impl<'a> AutoSolver<'a> {
         self.formulation = Formulation::Primal(Box::new(Primal::warm(&self.problem, columns, models)));
     }
 
-    /// The weights of some columns under one machine.
-    fn weights_into(&self, machine: usize, columns: &[usize], how: Precision, weights: &mut Vec<f64>) {
-        weights.resize(columns.len(), 0.0);
-        match &self.formulation {
-            Formulation::Dual(formulation) => {
-                formulation.weights_into(&self.problem, machine, columns, how, weights)
+    /// Fits on the columns present, in another formulation if need be.
+    fn fit_formulation(&mut self) -> Convergence {
+        self.choose();
+        match &mut self.formulation {
+            Formulation::Start(_) => Convergence::NONE,
+            Formulation::Primal(primal) => primal.fit(),
+            Formulation::Woodbury(woodbury) => woodbury.fit(&self.problem),
+            Formulation::Dual(dual) => {
+                let convergence = dual.fit(&self.problem, &self.watched);
+                if convergence.converged {
+                    return convergence;
+                }
+                let zero = vec![0.0; dual.columns().count() + 1];
+                let models = vec![zero; self.problem.machines()];
+                let mut woodbury = Woodbury::warm(&self.problem, dual.columns().list(), models);
+                let convergence = woodbury.fit(&self.problem);
+                self.formulation = Formulation::Woodbury(woodbury);
+                convergence
             }
-            _ => weights
-                .iter_mut()
-                .zip(columns)
-                .for_each(|(weight, &column)| *weight = self.weight(machine, column)),
-        }
-    }
-
-    /// For each of some columns, the sum over the machines of what is made of its number and its weight. Two classes have one
-    /// machine: then it is what is made of that.
-    fn sum_up(
-        &self,
-        columns: &[usize],
-        how: Precision,
-        sums: &mut Vec<f64>,
-        term: impl Fn(usize, usize, f64) -> f64,
-    ) {
-        self.weights_into(0, columns, how, sums);
-        sums.iter_mut().zip(columns).for_each(|(sum, &column)| *sum = term(0, column, *sum));
-        let mut weights = Vec::new();
-        for machine in 1..self.problem.machines() {
-            self.weights_into(machine, columns, how, &mut weights);
-            let terms = columns.iter().zip(&weights).map(|(&column, &weight)| term(machine, column, weight));
-            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
-        }
-    }
-
-    #[inline]
-    fn weight(&self, machine: usize, column: usize) -> f64 {
-        match &self.formulation {
-            Formulation::Start(_) => 0.0,
-            Formulation::Dual(formulation) => formulation.weight(&self.problem, machine, column),
-            Formulation::Woodbury(formulation) => formulation.weight(machine, column),
-            Formulation::Primal(formulation) => formulation.weight(machine, column),
         }
     }
 }
@@ -119,33 +98,13 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
     }
 
     fn fit(&mut self) -> Convergence {
-        self.choose();
-        match &mut self.formulation {
-            Formulation::Start(_) => Convergence::NONE,
-            Formulation::Primal(formulation) => formulation.fit(),
-            Formulation::Woodbury(formulation) => formulation.fit(&self.problem),
-            Formulation::Dual(dual) => {
-                let convergence = dual.fit(&self.problem, &self.watched);
-                if convergence.converged {
-                    return convergence;
-                }
-                let zero = vec![0.0; dual.columns().count() + 1];
-                let models = vec![zero; self.problem.machines()];
-                let mut formulation = Woodbury::warm(&self.problem, dual.columns().list(), models);
-                let convergence = formulation.fit(&self.problem);
-                self.formulation = Formulation::Woodbury(formulation);
-                convergence
-            }
-        }
-    }
-
-    fn fit_first(&mut self, shared: &SharedInitialFit) -> Convergence {
+        let Some(shared) = self.first.take() else { return self.fit_formulation() };
         // Do not wait for another thread's fit: computing it here takes as long and gives identical bits.
         if let Some((formulation, convergence)) = shared.0.get() {
             self.formulation = formulation.clone();
             return *convergence;
         }
-        let convergence = self.fit();
+        let convergence = self.fit_formulation();
         let _ = shared.0.set((self.formulation.clone(), convergence));
         convergence
     }
@@ -159,47 +118,25 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
         }
     }
 
-    fn weights_of(&self, column: usize, by_class: &mut [f64]) {
-        if let [mirror, own] = by_class {
-            *own = self.weight(0, column);
-            *mirror = -*own;
-        } else {
-            by_class.iter_mut().enumerate().for_each(|(class, w)| *w = self.weight(class, column));
-        }
-    }
-
-    fn combined(&self, columns: &[usize], factors: &[f64], how: Precision, sums: &mut Vec<f64>) {
-        let classes = self.problem.classes;
-        if classes == 2 {
-            let (pairs, _) = factors.as_chunks::<2>();
-            self.sum_up(columns, how, sums, |_, column, weight| {
-                let [mirror, own] = pairs[column];
-                -weight * mirror + weight * own
-            });
-        } else {
-            let factor = |machine, column| factors[column * classes + machine];
-            self.sum_up(columns, how, sums, |machine, column, weight| weight * factor(machine, column));
-        }
-    }
-
-    fn squares(&self, columns: &[usize], how: Precision, sums: &mut Vec<f64>) {
-        // The mirror image of one of two classes has the same.
-        let twice = if self.problem.classes == 2 { 2.0 } else { 1.0 };
-        self.sum_up(columns, how, sums, |_, _, weight| twice * (weight * weight));
-    }
-
-    fn bias(&self, class: usize) -> f64 {
-        let of_machine = |machine| match &self.formulation {
-            Formulation::Start(_) => 0.0,
-            Formulation::Dual(formulation) => formulation.bias(machine),
-            Formulation::Woodbury(formulation) => formulation.bias(machine),
-            Formulation::Primal(formulation) => formulation.bias(machine),
+    fn weights(&self, machine: usize, columns: &[usize], weights: &mut [f64]) {
+        let each = |weight: &dyn Fn(usize) -> f64, weights: &mut [f64]| {
+            weights.iter_mut().zip(columns).for_each(|(own, &column)| *own = weight(column));
         };
-        match (self.problem.classes, class) {
-            (2, 0) => -of_machine(0),
-            (2, _) => of_machine(0),
-            _ => of_machine(class),
+        match &self.formulation {
+            Formulation::Start(_) => weights.fill(0.0),
+            Formulation::Dual(dual) => dual.weights(&self.problem, machine, columns, weights),
+            Formulation::Woodbury(woodbury) => each(&|column| woodbury.weight(machine, column), weights),
+            Formulation::Primal(primal) => each(&|column| primal.weight(machine, column), weights),
         }
+    }
+
+    fn biases(&self) -> Vec<f64> {
+        self.problem.by_class(|machine| match &self.formulation {
+            Formulation::Start(_) => 0.0,
+            Formulation::Dual(dual) => dual.bias(machine),
+            Formulation::Woodbury(woodbury) => woodbury.bias(machine),
+            Formulation::Primal(primal) => primal.bias(machine),
+        })
     }
 
     fn decisions(&self, part: usize) -> Array2<f64> {
@@ -208,15 +145,15 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
         };
         let machine = |machine| dual.decisions(machine, &self.watched, self.watched.range(part));
         let by_machine: Vec<Vec<f64>> = (0..self.problem.machines()).map(machine).collect();
-        by_row(&by_machine, self.problem.classes)
+        by_row(&by_machine, self.problem.classes())
     }
 
-    fn lazy(&mut self) -> Option<&mut dyn LazySolver> {
-        self.is_lazy().then_some(self)
+    fn lazy(&self) -> Option<&dyn LazySolver> {
+        matches!(self.formulation, Formulation::Dual(_)).then_some(self)
     }
 
-    fn is_lazy(&self) -> bool {
-        matches!(self.formulation, Formulation::Dual(_))
+    fn lazy_mut(&mut self) -> Option<&mut dyn LazySolver> {
+        matches!(self.formulation, Formulation::Dual(_)).then_some(self)
     }
 
     fn remove(&mut self, columns: &[usize]) {
@@ -247,6 +184,13 @@ impl LazySolver for AutoSolver<'_> {
             }
         }
     }
+
+    fn approximate_weights(&self, machine: usize, columns: &[usize], weights: &mut [f64]) {
+        match &self.formulation {
+            Formulation::Dual(dual) => dual.approximate_weights(&self.problem, machine, columns, weights),
+            _ => self.weights(machine, columns, weights),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -254,20 +198,21 @@ mod tests {
     use super::*;
     use crate::data::seed::{Purpose, Rng};
     use crate::linalg::simd::limited;
-    use crate::svm::ClassWeight;
+    use crate::svm::{ClassWeight, class_weights};
 
     /// The bits of all weights along a path that removes every third column.
     fn bits_of_a_path(rows: usize, classes: usize, widest: usize) -> Vec<u64> {
         let mut rng = Rng::new(6, rows as u64, Purpose::Split);
         let x = Array2::from_shape_fn((45, rows), |_| rng.uniform() - 0.5);
         let y: Vec<usize> = (0..rows).map(|i| i % classes).collect();
-        let problem = Problem { x: x.view(), y: &y, classes, cost: 1.0, weight: ClassWeight::None };
+        let problem = Problem::new(x.view(), &y, classes).unwrap();
         limited::to(widest, || {
-            let mut solver = AutoSolver::new(problem);
+            let mut solver = AutoSolver::new(problem, None);
             let mut bits = Vec::new();
             for gone in (0..45).step_by(3) {
                 assert!(solver.fit().converged);
-                (0..classes).for_each(|class| bits.extend(solver.weights(class).iter().map(|w| w.to_bits())));
+                (0..classes)
+                    .for_each(|class| bits.extend(class_weights(&solver, class).iter().map(|w| w.to_bits())));
                 solver.remove(&[gone]);
             }
             bits
@@ -293,8 +238,8 @@ mod tests {
             let x = Array2::from_shape_fn((96, 87), |_| normal());
             let y: Vec<usize> = (0..87).map(|i| i % 3).collect();
             for cost in [10.0, 1e5] {
-                let problem = Problem { x: x.view(), y: &y, classes: 3, cost, weight: ClassWeight::None };
-                let mut solver = AutoSolver::new(problem);
+                let problem = Problem::new(x.view(), &y, 3).unwrap().with_cost(cost, ClassWeight::None);
+                let mut solver = AutoSolver::new(problem, None);
                 for gone in [5, 40, 77, 12, 3, 50, 60, 61, 62, 63, 64, 65] {
                     let fit = solver.fit();
                     assert!(fit.converged && fit.residual < 1e-10 / cost + 1e-13, "{seed} {cost}: {fit:?}");

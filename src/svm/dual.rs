@@ -10,7 +10,7 @@ use super::f32_columns::{F32Coefficients, F32Columns};
 use super::newton::{Descent, System, minimise, tolerance};
 use super::solver::MAX_SNAPSHOTS;
 use super::support_inverse::SupportInverse;
-use super::{Convergence, DriftBound, Precision, Present, Problem, Watched};
+use super::{Convergence, DriftBound, Present, Problem, Watched};
 use crate::linalg::DelayedUpdates;
 use crate::linalg::{PackedSymmetric, UPDATES_PER_PASS};
 use crate::linalg::{add_all_rows, axpy, dot, rank_one_update, row_dots};
@@ -114,7 +114,7 @@ impl Dual {
         }
         // What rounding can add when a weight, or a criterion made of weights, is computed, now and at the snapshot: each is a
         // sum of at most rows + classes + columns products.
-        let terms = problem.y.len() + problem.classes + problem.x.nrows();
+        let terms = problem.rows() + problem.classes() + problem.columns();
         let rounding = 16.0 * terms as f64 * f64::EPSILON;
         let f32_columns = self.f32_columns.as_ref().map_or(0.0, |f32_columns| f32_columns.error());
         let mut drift_bounds = [DriftBound::UNKNOWN; MAX_SNAPSHOTS];
@@ -131,27 +131,22 @@ impl Dual {
         drift_bounds
     }
 
-    /// The weights of a column by machine.
-    #[inline]
-    pub fn weight(&self, problem: &Problem<'_>, machine: usize, column: usize) -> f64 {
-        dot(problem.feature(column), &self.machines[machine].a)
+    /// The weights of some columns.
+    pub fn weights(&self, problem: &Problem<'_>, machine: usize, columns: &[usize], weights: &mut [f64]) {
+        row_dots(problem.cells(), columns, &self.machines[machine].a, weights);
     }
 
-    /// The weights of some columns.
-    pub fn weights_into(
+    /// The weights of some columns at the newest snapshot, as right as [`Dual::drift_bounds`] says of it.
+    pub fn approximate_weights(
         &self,
         problem: &Problem<'_>,
         machine: usize,
         columns: &[usize],
-        how: Precision,
         weights: &mut [f64],
     ) {
-        let machine = &self.machines[machine];
         match &self.f32_columns {
-            Some(f32_columns) if how == Precision::Approximate => {
-                f32_columns.weights_into(columns, &machine.a_f32, weights);
-            }
-            _ => row_dots(problem.cells(), columns, &machine.a, weights),
+            Some(rounded) => rounded.weights_into(columns, &self.machines[machine].a_f32, weights),
+            None => self.weights(problem, machine, columns, weights),
         }
     }
 
@@ -205,7 +200,7 @@ impl Dual {
         let columns = self.columns.list();
         let model = |machine| {
             let mut model = vec![self.bias(machine); columns.len() + 1];
-            self.weights_into(problem, machine, &columns, Precision::Full, &mut model[1..]);
+            self.weights(problem, machine, &columns, &mut model[1..]);
             model
         };
         (0..self.machines.len()).map(model).collect()
@@ -214,12 +209,12 @@ impl Dual {
 
 /// K = X Xᵀ + 1 over the training rows, with some of the columns.
 pub(super) fn kernel(problem: &Problem<'_>, columns: &[usize]) -> PackedSymmetric {
-    let mut kernel = PackedSymmetric::new(problem.y.len(), |_, _| 1.0);
+    let mut kernel = PackedSymmetric::new(problem.rows(), |_, _| 1.0);
     let width = kernel.width();
     let mut features = vec![0.0; UPDATES_PER_PASS * width];
     for some in columns.chunks(UPDATES_PER_PASS) {
         for (padded, &column) in features.chunks_exact_mut(width).zip(some) {
-            padded[..problem.y.len()].copy_from_slice(problem.feature(column));
+            padded[..problem.rows()].copy_from_slice(problem.feature(column));
         }
         kernel.rank_k_update(&[1.0; UPDATES_PER_PASS][..some.len()], &features[..some.len() * width]);
     }
@@ -228,7 +223,7 @@ pub(super) fn kernel(problem: &Problem<'_>, columns: &[usize]) -> PackedSymmetri
 
 impl Kernels {
     fn new(problem: &Problem<'_>, columns: &[usize], watched: &Watched<'_>) -> Self {
-        let (rows, width) = (problem.y.len(), watched.rows());
+        let (rows, width) = (problem.rows(), watched.rows());
         let own = DelayedUpdates::new(kernel(problem, columns));
         let mut kernels = Self { own, cross: vec![1.0; rows * width], feature: vec![0.0; width] };
         for &column in columns {
@@ -252,7 +247,7 @@ impl Kernels {
 
 impl DualMachine {
     fn new(problem: &Problem<'_>, machine: usize) -> Self {
-        let (hinge, rows) = (HingeRows::new(problem, machine), problem.y.len());
+        let (hinge, rows) = (HingeRows::new(problem, machine), problem.rows());
         let start = hinge.theta.iter().zip(&hinge.cost).map(|(t, c)| t * c).collect();
         let zeros = || vec![0.0; rows];
         Self {

@@ -27,9 +27,9 @@ pub struct F32Coefficients {
 impl F32Columns {
     /// Of a problem whose columns are neither too long nor too short (zero is right).
     pub fn new(problem: &Problem<'_>) -> Option<Self> {
-        let rows = problem.y.len();
+        let rows = problem.rows();
         let width = rows.next_multiple_of(F32_LANES);
-        let mut cells = vec![0.0; problem.x.nrows() * width];
+        let mut cells = vec![0.0; problem.columns() * width];
         for (j, rounded) in cells.chunks_exact_mut(width).enumerate() {
             let column = problem.feature(j);
             let length = crate::linalg::norm(column);
@@ -95,7 +95,6 @@ mod tests {
     use crate::data::seed::{Purpose, Rng};
     use crate::linalg;
     use crate::linalg::simd::limited;
-    use crate::svm::ClassWeight;
     use ndarray::Array2;
 
     #[test]
@@ -107,7 +106,7 @@ mod tests {
             let x = Array2::from_shape_fn((7, rows), |(j, _)| {
                 (rng.uniform() - 0.5) * 1000.0_f64.powi(j as i32 - 3)
             });
-            let problem = Problem { x: x.view(), y: &y, classes: 2, cost: 1.0, weight: ClassWeight::None };
+            let problem = Problem::new(x.view(), &y, 2).unwrap();
             let columns_f32 = F32Columns::new(&problem).unwrap();
             let a: Vec<f64> = (0..rows).map(|_| 1e-40 * (rng.uniform() - 0.5)).collect();
             let mut coefficients = F32Coefficients::default();
@@ -132,7 +131,7 @@ mod tests {
         let y = [0, 1];
         for (value, is_fine) in [(0.0, true), (1.0, true), (1e-30, false), (1e30, false), (f64::NAN, false)] {
             let x = Array2::from_shape_fn((2, 2), |(j, _)| if j == 0 { 1.0 } else { value });
-            let problem = Problem { x: x.view(), y: &y, classes: 2, cost: 1.0, weight: ClassWeight::None };
+            let problem = Problem::new(x.view(), &y, 2).unwrap();
             assert_eq!(F32Columns::new(&problem).is_some(), is_fine, "{value}");
         }
     }

@@ -27,7 +27,7 @@ pub struct Linfa<'a> {
     /// For each column of the problem whether it is constant in the training rows.
     constant: Vec<bool>,
     columns: Vec<usize>,
-    /// Classes × columns of the problem.
+    /// Machines × columns of the problem.
     weights: Array2<f64>,
     biases: Vec<f64>,
     watched: Watched<'a>,
@@ -44,27 +44,27 @@ struct LinfaMachine {
 impl<'a> Linfa<'a> {
     /// Refuses what linfa-svm solves badly: more than 2000 rows, columns of very different scale, values that are not finite.
     pub fn new(problem: Problem<'a>) -> Result<Self> {
-        let (columns, rows) = problem.x.dim();
+        let (columns, rows) = (problem.columns(), problem.rows());
         if rows > MOST_ROWS {
             return Err(Error::data(format!(
                 "linfa-svm is slow beyond {MOST_ROWS} training rows, and there are {rows}"
             ))
             .remedy("use --solver newton"));
         }
-        if problem.cost > MOST_COST {
+        if problem.cost() > MOST_COST {
             return Err(Error::data(format!(
                 "linfa-svm does not converge in reasonable time beyond C = {MOST_COST}, and --cost is {}",
-                problem.cost
+                problem.cost()
             ))
             .remedy("use a smaller --cost or --solver newton"));
         }
-        if let Some(class) = (0..problem.classes).find(|class| !problem.y.contains(class)) {
+        if let Some(class) = (0..problem.classes()).find(|class| !problem.y().contains(class)) {
             return Err(Error::data(format!(
                 "class number {class} has no training row, and linfa-svm cannot learn it"
             ))
             .remedy("leave the class out"));
         }
-        if problem.x.iter().any(|value| !value.is_finite()) {
+        if problem.x().iter().any(|value| !value.is_finite()) {
             return Err(Error::data("linfa-svm cannot learn from values that are missing or not finite")
                 .remedy("fill them with --impute knn:5"));
         }
@@ -73,8 +73,8 @@ impl<'a> Linfa<'a> {
             problem,
             constant,
             columns: (0..columns).collect(),
-            weights: Array2::zeros((problem.classes, columns)),
-            biases: vec![0.0; problem.classes],
+            weights: Array2::zeros((problem.machines(), columns)),
+            biases: vec![0.0; problem.machines()],
             watched: Watched::default(),
         })
     }
@@ -82,7 +82,7 @@ impl<'a> Linfa<'a> {
     /// The columns present, rows × columns. Constant columns are set to 0: the free bias absorbs them, so their weight is
     /// 0 in the solution, and a large constant would only spoil the kernel.
     fn records(&self) -> Array2<f64> {
-        let mut records = self.problem.x.select(Axis(0), &self.columns);
+        let mut records = self.problem.x().select(Axis(0), &self.columns);
         for (mut values, &column) in records.outer_iter_mut().zip(&self.columns) {
             if self.constant[column] {
                 values.fill(0.0);
@@ -113,21 +113,19 @@ impl<'a> Linfa<'a> {
         LinfaMachine { weights, bias, converged: !capped, iterations }
     }
 
-    fn keep(&mut self, class: usize, machine: &LinfaMachine, sign: f64) {
-        let mut row = self.weights.row_mut(class);
+    fn keep(&mut self, index: usize, machine: &LinfaMachine) {
+        let mut row = self.weights.row_mut(index);
         row.fill(0.0);
-        for (&column, weight) in self.columns.iter().zip(&machine.weights) {
-            row[column] = sign * weight;
-        }
-        self.biases[class] = sign * machine.bias;
+        self.columns.iter().zip(&machine.weights).for_each(|(&column, weight)| row[column] = *weight);
+        self.biases[index] = machine.bias;
     }
 }
 
 /// Which columns are constant; an error if the others are of scales that linfa-svm does not master.
 fn check_scale(problem: &Problem<'_>) -> Result<Vec<bool>> {
-    let mut constant = Vec::with_capacity(problem.x.nrows());
+    let mut constant = Vec::with_capacity(problem.columns());
     let (mut narrowest, mut widest, mut largest) = (f64::INFINITY, 0.0_f64, 0.0_f64);
-    for values in problem.x.outer_iter() {
+    for values in problem.x().outer_iter() {
         let same = values.iter().all(|&value| value == values[0]);
         constant.push(same);
         if !same {
@@ -176,10 +174,7 @@ impl<'a> PathSolver<'a> for Linfa<'a> {
             let machine = self.train(index, &records);
             whole.converged &= machine.converged;
             whole.iterations += machine.iterations;
-            self.keep(self.problem.positive(index), &machine, 1.0);
-            if self.problem.classes == 2 {
-                self.keep(0, &machine, -1.0);
-            }
+            self.keep(index, &machine);
         }
         whole
     }
@@ -188,16 +183,17 @@ impl<'a> PathSolver<'a> for Linfa<'a> {
         (&self.columns).into()
     }
 
-    fn weights_of(&self, column: usize, by_class: &mut [f64]) {
-        by_class.iter_mut().zip(self.weights.column(column)).for_each(|(own, weight)| *own = *weight);
+    fn weights(&self, machine: usize, columns: &[usize], weights: &mut [f64]) {
+        let of_machine = self.weights.row(machine);
+        weights.iter_mut().zip(columns).for_each(|(weight, &column)| *weight = of_machine[column]);
     }
 
     fn decisions(&self, part: usize) -> Array2<f64> {
         decisions(self, self.watched.part(part))
     }
 
-    fn bias(&self, class: usize) -> f64 {
-        self.biases[class]
+    fn biases(&self) -> Vec<f64> {
+        self.problem.by_class(|machine| self.biases[machine])
     }
 
     fn remove(&mut self, columns: &[usize]) {
@@ -211,10 +207,10 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::svm::ClassWeight;
+    use crate::svm::{ClassWeight, class_weights};
 
     fn problem<'a>(x: &'a Array2<f64>, y: &'a [usize], classes: usize) -> Problem<'a> {
-        Problem { x: x.view(), y, classes, cost: 1.0, weight: ClassWeight::None }
+        Problem::new(x.view(), y, classes).unwrap()
     }
 
     fn refusal(x: &Array2<f64>, y: &[usize]) -> String {
@@ -228,17 +224,17 @@ mod tests {
         let mut solver = Linfa::new(problem(&x, &[0, 0, 1, 1], 2)).unwrap();
         assert!(solver.fit().converged);
         for (class, sign) in [(0, -1.0), (1, 1.0)] {
-            let error = Array1::from(solver.weights(class)) - array![sign, 0.0, 0.0];
+            let error = Array1::from(class_weights(&solver, class)) - array![sign, 0.0, 0.0];
             assert!(error.iter().all(|error| error.abs() < 1e-4), "{error}");
-            assert!(solver.bias(class).abs() < 1e-4);
+            assert!(solver.biases()[class].abs() < 1e-4);
         }
         solver.remove(&[1]);
         assert!(solver.fit().iterations > 0);
         assert_eq!(*solver.columns(), [0, 2]);
-        assert_eq!(solver.weights(1)[1], 0.0);
+        assert_eq!(class_weights(&solver, 1)[1], 0.0);
         solver.remove(&[0]);
         assert!(solver.fit().converged, "only a constant is left");
-        assert!(solver.weights(1).iter().all(|&weight| weight == 0.0));
+        assert!(class_weights(&solver, 1).iter().all(|&weight| weight == 0.0));
     }
 
     #[test]
@@ -247,9 +243,9 @@ mod tests {
         let x = array![[-2.0, -1.0, 0.2, 0.5, -1.5, 0.0]];
         let y = [0, 0, 0, 0, 0, 1];
         let bias = |weight| {
-            let mut solver = Linfa::new(Problem { weight, ..problem(&x, &y, 2) }).unwrap();
+            let mut solver = Linfa::new(problem(&x, &y, 2).with_cost(1.0, weight)).unwrap();
             assert!(solver.fit().converged);
-            solver.bias(1)
+            solver.biases()[1]
         };
         assert!(bias(ClassWeight::Balanced) > bias(ClassWeight::None));
     }
@@ -263,7 +259,8 @@ mod tests {
         assert!(refusal(&array![[1.0, f64::NAN, 3.0, 4.0]], &y).contains("missing"));
         assert!(refusal(&array![[1.0, 2.0, 3.0, 4.0]], &[0; 4]).contains("class number 1"));
         let x = array![[1.0, 2.0, 3.0, 4.0]];
-        let dear = Linfa::new(Problem { cost: 1001.0, ..problem(&x, &y, 2) }).err().unwrap().to_string();
+        let dear =
+            Linfa::new(problem(&x, &y, 2).with_cost(1001.0, ClassWeight::None)).err().unwrap().to_string();
         assert!(dear.contains("--cost is 1001") && dear.contains("--solver newton"), "{dear}");
         let many = Array2::zeros((1, 2001));
         assert!(refusal(&many, &[0; 2001]).contains("--solver newton"));
@@ -306,8 +303,8 @@ mod tests {
                 (0..classes.len()).map(|class| numbers(&golden["w0"][class])).collect();
             let largest = weights.iter().flatten().fold(0.0_f64, |largest, weight| largest.max(weight.abs()));
             for class in 0..classes.len() {
-                worst = worst.max((solver.bias(class) - biases[class]).abs() / largest);
-                for (ours, theirs) in solver.weights(class).iter().zip(&weights[class]) {
+                worst = worst.max((solver.biases()[class] - biases[class]).abs() / largest);
+                for (ours, theirs) in class_weights(&solver, class).iter().zip(&weights[class]) {
                     worst = worst.max((ours - theirs).abs() / largest);
                 }
             }

@@ -11,6 +11,7 @@ mod linfa;
 mod newton;
 mod present;
 mod primal;
+mod problem;
 mod solver;
 mod support_inverse;
 mod training_rows;
@@ -23,8 +24,9 @@ use dual::Dual;
 use linfa::Linfa;
 pub(crate) use present::Present;
 use primal::Primal;
+pub use problem::{ClassWeight, Problem};
 pub use solver::{
-    ClassWeight, Convergence, DriftBound, LazySolver, MAX_SNAPSHOTS, PathSolver, Precision, Problem,
-    SolverKind, Watched, decisions, solver,
+    Convergence, DriftBound, LazySolver, MAX_SNAPSHOTS, PathSolver, SolverKind, Watched, class_weights,
+    decisions, solver, solver_sharing,
 };
 use woodbury::Woodbury;

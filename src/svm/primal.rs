@@ -71,7 +71,7 @@ struct Scratch {
 impl Primal {
     /// Starts with some of the columns, from the zero model or, if rows are many, from the models of some of them.
     pub fn new(problem: &Problem<'_>, columns: Vec<usize>) -> Self {
-        let models = if problem.y.len() < MANY_ROWS * (columns.len() + 1) {
+        let models = if problem.rows() < MANY_ROWS * (columns.len() + 1) {
             vec![vec![0.0; columns.len() + 1]; problem.machines()]
         } else {
             models_of_subsample(problem, &columns)
@@ -93,7 +93,7 @@ impl Primal {
             .enumerate()
             .map(|(machine, w)| PrimalMachine::new(&HingeRows::new(problem, machine), w, &rows))
             .collect();
-        let mut slots = vec![0; problem.x.nrows()];
+        let mut slots = vec![0; problem.columns()];
         columns.iter().zip(1..).for_each(|(&column, slot)| slots[column] = slot);
         Self { columns, slots, rows, machines, scratch: Scratch::default() }
     }
@@ -152,11 +152,11 @@ fn likely_fraction(rows: &TrainingRows) -> f64 {
 
 /// The models of a few of the rows, whose costs make up for the others.
 fn models_of_subsample(problem: &Problem<'_>, columns: &[usize]) -> Vec<Vec<f64>> {
-    let some: Vec<usize> = (0..problem.y.len()).step_by(SUBSAMPLE).collect();
-    let x = Array2::from_shape_fn((columns.len(), some.len()), |(j, l)| problem.x[[columns[j], some[l]]]);
-    let y: Vec<usize> = some.iter().map(|&i| problem.y[i]).collect();
-    let cost = SUBSAMPLE as f64 * problem.cost;
-    let smaller = Problem { x: x.view(), y: &y, cost, ..*problem };
+    let some: Vec<usize> = (0..problem.rows()).step_by(SUBSAMPLE).collect();
+    let x = Array2::from_shape_fn((columns.len(), some.len()), |(j, l)| problem.feature(columns[j])[some[l]]);
+    let y: Vec<usize> = some.iter().map(|&i| problem.y()[i]).collect();
+    let cost = SUBSAMPLE as f64 * problem.cost();
+    let smaller = problem.on_rows(x.view(), &y, cost);
     let mut smaller = Primal::new(&smaller, (0..columns.len()).collect());
     smaller.fit();
     smaller.models()

@@ -1,4 +1,4 @@
-//! What every solver can do: fit all classes on the columns present, and let columns go.
+//! What every solver can do: fit one model per class on the columns present, and remove columns.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -8,26 +8,17 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "linfa")]
 use super::Linfa;
-use super::{AutoSolver, SharedInitialFit};
-use crate::error::{Error, Result};
+use super::{AutoSolver, Problem, SharedInitialFit};
+#[cfg(not(feature = "linfa"))]
+use crate::error::Error;
+use crate::error::Result;
 use crate::linalg::{Columns, add_columns};
-
-/// Whether the rows of a rare class cost more.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClassWeight {
-    /// All rows cost C.
-    #[default]
-    None,
-    /// As LIBLINEAR: in the problem of class k its rows cost C·n/(m·n_k), all others C; for two classes both are weighted.
-    Balanced,
-}
 
 /// Which solver fits the models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SolverKind {
-    /// AutoSolver Newton on the squared hinge: in the primal or, for more columns than rows, in Gram space.
+    /// Exact Newton on the squared hinge: in the primal or, for more columns than rows, in Gram space.
     #[default]
     Newton,
     /// linfa-svm: plain hinge, free bias.
@@ -41,68 +32,6 @@ impl FromStr for SolverKind {
             "newton" => Ok(Self::Newton),
             "linfa" => Ok(Self::Linfa),
             _ => Err("write newton or linfa".into()),
-        }
-    }
-}
-
-/// The training rows and what a mistake on them costs.
-#[derive(Debug, Clone, Copy)]
-pub struct Problem<'a> {
-    /// Feature-major (columns × rows).
-    pub x: ArrayView2<'a, f64>,
-    /// The class of each row; every class 0..classes occurs.
-    pub y: &'a [usize],
-    /// How many classes, at least two.
-    pub classes: usize,
-    /// C.
-    pub cost: f64,
-    /// Whether C differs by class.
-    pub weight: ClassWeight,
-}
-
-impl Problem<'_> {
-    /// All columns, one after the other.
-    pub(super) fn cells(&self) -> &[f64] {
-        self.x.as_slice().expect("Problem::x is feature-major and contiguous, as solver() checks")
-    }
-
-    /// One column.
-    pub(super) fn feature(&self, column: usize) -> &[f64] {
-        let rows = self.x.ncols();
-        &self.cells()[column * rows..(column + 1) * rows]
-    }
-
-    /// Some columns.
-    pub(super) fn some_columns<'b>(&'b self, which: &'b [usize]) -> Columns<'b> {
-        Columns { cells: self.cells(), length: self.y.len(), which }
-    }
-
-    /// How many one-vs-all problems there are: two classes need one, the other is its mirror image.
-    pub fn machines(&self) -> usize {
-        if self.classes == 2 { 1 } else { self.classes }
-    }
-
-    /// The class that is positive in a machine: the last one for two classes.
-    pub fn positive(&self, machine: usize) -> usize {
-        if self.classes == 2 { 1 } else { machine }
-    }
-
-    /// θ = ±1 for each row.
-    pub fn labels(&self, machine: usize) -> Vec<f64> {
-        let positive = self.positive(machine);
-        self.y.iter().map(|&class| if class == positive { 1.0 } else { -1.0 }).collect()
-    }
-
-    /// What a mistake costs on the positive and on the negative rows of a machine.
-    pub fn costs(&self, machine: usize) -> (f64, f64) {
-        let balanced = |class: usize| {
-            let members = self.y.iter().filter(|&&y| y == class).count();
-            self.cost * self.y.len() as f64 / (self.classes as f64 * members as f64)
-        };
-        match self.weight {
-            ClassWeight::None => (self.cost, self.cost),
-            ClassWeight::Balanced if self.classes == 2 => (balanced(1), balanced(0)),
-            ClassWeight::Balanced => (balanced(self.positive(machine)), self.cost),
         }
     }
 }
@@ -132,20 +61,11 @@ impl Convergence {
     }
 }
 
-/// How right a weight has to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Precision {
-    /// Up to rounding.
-    Full,
-    /// As [`LazySolver::drift_bounds`] says of the newest snapshot, at which the models must be.
-    Approximate,
-}
-
 /// How many models of the past a solver remembers at once.
 pub const MAX_SNAPSHOTS: usize = 32;
 
 /// How models have moved since a snapshot: the weights of column j, as a vector over the machines, are `scale` times those of then, up
-/// to at most ‖x_j‖ times `radius`, rounding included, also where weights were computed with [`Precision::Approximate`].
+/// to at most ‖x_j‖ times `radius`, rounding included, also where they were [approximate](LazySolver::approximate_weights).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DriftBound {
     /// Positive.
@@ -197,7 +117,7 @@ impl<'a> Watched<'a> {
     }
 }
 
-/// One model per class on the columns still present.
+/// One model per class on the columns still present, fitted again and again as columns go.
 pub trait PathSolver<'a>: Send {
     /// The problem that is solved.
     fn problem(&self) -> &Problem<'a>;
@@ -205,96 +125,61 @@ pub trait PathSolver<'a>: Send {
     /// Takes rows (feature-major) whose decision values will be read after every fit; before the first fit.
     fn watch(&mut self, rows: CowArray<'a, f64, Ix2>);
 
-    /// Fits all classes on the columns present.
+    /// Fits all machines on the columns present.
     fn fit(&mut self) -> Convergence;
 
-    /// The first fit of all columns, or that of another solver that was given the same `shared` and is done with it; they must have
-    /// the same problem and watch the same rows.
-    fn fit_first(&mut self, _shared: &SharedInitialFit) -> Convergence {
-        self.fit()
-    }
+    /// Removes columns; `fit` must follow before anything else is read.
+    fn remove(&mut self, columns: &[usize]);
 
     /// The columns present, ascending.
     fn columns(&self) -> Cow<'_, [usize]>;
 
-    /// The weights of a column that is present, by class.
-    fn weights_of(&self, column: usize, by_class: &mut [f64]);
+    /// The weights of some of the columns present under one machine.
+    fn weights(&self, machine: usize, columns: &[usize], weights: &mut [f64]);
 
-    /// Σ factor_k · w_k over the weights of each of some columns that are present; the factors are those of all columns of the
-    /// problem, class by class, column by column.
-    fn combined(&self, columns: &[usize], factors: &[f64], _how: Precision, sums: &mut Vec<f64>) {
-        let mut weights = vec![0.0; self.problem().classes];
-        let combined = |&column: &usize| {
-            self.weights_of(column, &mut weights);
-            let factors = &factors[column * weights.len()..];
-            weights.iter().zip(factors).map(|(weight, factor)| weight * factor).sum::<f64>()
-        };
-        sums.clear();
-        sums.extend(columns.iter().map(combined));
-    }
-
-    /// Σ w_k² over the weights of each of some columns that are present.
-    fn squares(&self, columns: &[usize], _how: Precision, sums: &mut Vec<f64>) {
-        let mut weights = vec![0.0; self.problem().classes];
-        let square = |&column: &usize| {
-            self.weights_of(column, &mut weights);
-            weights.iter().map(|weight| weight * weight).sum::<f64>()
-        };
-        sums.clear();
-        sums.extend(columns.iter().map(square));
-    }
-
-    /// The bias of a class.
-    fn bias(&self, class: usize) -> f64;
+    /// The bias of each class.
+    fn biases(&self) -> Vec<f64>;
 
     /// f_r(x) = w_r·x + b_r on the rows that were given to the n-th `watch`: rows × classes.
     fn decisions(&self, part: usize) -> Array2<f64>;
 
-    /// What a solver can do whose single weights cost less than all, and decision values less than either; `None` if it cannot.
-    fn lazy(&mut self) -> Option<&mut dyn LazySolver> {
+    /// Itself, if single weights cost less than all of them, and decision values less than either.
+    fn lazy(&self) -> Option<&dyn LazySolver> {
         None
     }
 
-    /// Whether [`PathSolver::lazy`] is there.
-    fn is_lazy(&self) -> bool {
-        false
-    }
-
-    /// Removes columns; `fit` must follow before weights are read.
-    fn remove(&mut self, columns: &[usize]);
-
-    /// The weights of a class, indexed by column of the problem; zero for a column that is gone.
-    fn weights(&self, class: usize) -> Vec<f64> {
-        let mut weights = vec![0.0; self.problem().x.nrows()];
-        let mut by_class = vec![0.0; self.problem().classes];
-        for &column in self.columns().iter() {
-            self.weights_of(column, &mut by_class);
-            weights[column] = by_class[class];
-        }
-        weights
+    /// The same, to take a snapshot.
+    fn lazy_mut(&mut self) -> Option<&mut dyn LazySolver> {
+        None
     }
 }
 
-/// What bounded top-k search needs of a solver: snapshots of its models, and how far they have moved since.
+/// What bounded top-k search needs of a solver: snapshots of its models, how far they have moved since, and weights in a hurry.
 pub trait LazySolver {
     /// Remembers the models of the last fit under a number below [`MAX_SNAPSHOTS`].
     fn snapshot(&mut self, snapshot: usize);
 
     /// How the models have moved since each of the first snapshots; of the others it says nothing.
     fn drift_bounds(&self, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS];
+
+    /// The weights of some of the columns present under one machine at the newest snapshot, at which the models must still be, as
+    /// right as [`LazySolver::drift_bounds`] says of it.
+    fn approximate_weights(&self, machine: usize, columns: &[usize], weights: &mut [f64]);
 }
 
 /// The solver for a problem; refuses what the chosen one cannot solve.
 pub fn solver<'a>(kind: SolverKind, problem: Problem<'a>) -> Result<Box<dyn PathSolver<'a> + 'a>> {
-    let (columns, rows) = problem.x.dim();
-    if columns == 0 || rows == 0 {
-        return Err(Error::data("there are no features or no rows to train on"));
-    }
-    if !problem.x.is_standard_layout() {
-        return Err(Error::internal("the training matrix is not contiguous by feature"));
-    }
+    solver_sharing(kind, problem, None)
+}
+
+/// The same, whose first fit is shared with other solvers of the same problem that watch the same rows.
+pub fn solver_sharing<'a>(
+    kind: SolverKind,
+    problem: Problem<'a>,
+    first: Option<&'a SharedInitialFit>,
+) -> Result<Box<dyn PathSolver<'a> + 'a>> {
     Ok(match kind {
-        SolverKind::Newton => Box::new(AutoSolver::new(problem)),
+        SolverKind::Newton => Box::new(AutoSolver::new(problem, first)),
         #[cfg(feature = "linfa")]
         SolverKind::Linfa => Box::new(Linfa::new(problem)?),
         #[cfg(not(feature = "linfa"))]
@@ -305,38 +190,41 @@ pub fn solver<'a>(kind: SolverKind, problem: Problem<'a>) -> Result<Box<dyn Path
     })
 }
 
+/// The weights of a class, indexed by column of the problem; zero for a column that is gone.
+pub fn class_weights<'a>(model: &(dyn PathSolver<'a> + 'a), class: usize) -> Vec<f64> {
+    let (problem, columns) = (model.problem(), model.columns());
+    let (machine, sign) = if problem.classes() == 2 { (0, [-1.0, 1.0][class]) } else { (class, 1.0) };
+    let (mut of_present, mut weights) = (vec![0.0; columns.len()], vec![0.0; problem.columns()]);
+    model.weights(machine, &columns, &mut of_present);
+    columns.iter().zip(of_present).for_each(|(&column, weight)| weights[column] = sign * weight);
+    weights
+}
+
 /// f_r(x) = w_r·x + b_r for the rows of a feature-major matrix: rows × classes.
 pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) -> Array2<f64> {
-    let (rows, classes) = (x.ncols(), model.problem().classes);
-    // For two classes the first is the mirror image of the last.
-    let own = if classes == 2 { 1..2 } else { 0..classes };
-    let mut by_class: Vec<Vec<f64>> = own.clone().map(|class| vec![model.bias(class); rows]).collect();
-    let (columns, x) = (model.columns(), x.as_standard_layout());
+    let (problem, columns, x) = (model.problem(), model.columns(), x.as_standard_layout());
     let cells = x.as_slice().expect("a standard layout is contiguous");
-    let mut weights = vec![Vec::with_capacity(columns.len()); by_class.len()];
-    let mut of_column = vec![0.0; classes];
-    for &j in columns.iter() {
-        model.weights_of(j, &mut of_column);
-        weights.iter_mut().zip(&of_column[own.clone()]).for_each(|(of_class, &weight)| of_class.push(weight));
-    }
-    for (decisions, weights) in by_class.iter_mut().zip(&weights) {
-        let columns = Columns { cells, length: rows, which: &columns };
-        add_columns(columns, weights, decisions);
-    }
-    by_row(&by_class, classes)
+    let (biases, mut weights) = (model.biases(), vec![0.0; columns.len()]);
+    let of_machine = |machine| {
+        let mut decisions = vec![biases[problem.positive(machine)]; x.ncols()];
+        model.weights(machine, &columns, &mut weights);
+        add_columns(Columns { cells, length: x.ncols(), which: &columns }, &weights, &mut decisions);
+        decisions
+    };
+    let by_machine: Vec<Vec<f64>> = (0..problem.machines()).map(of_machine).collect();
+    by_row(&by_machine, problem.classes())
 }
 
 /// Decision values of machines as rows × classes; one machine is that of the last of two classes.
-pub fn by_row<V: AsRef<[f64]>>(by_machine: &[V], classes: usize) -> Array2<f64> {
-    let rows = by_machine.first().map_or(0, |of_machine| of_machine.as_ref().len());
+pub fn by_row(by_machine: &[Vec<f64>], classes: usize) -> Array2<f64> {
+    let rows = by_machine[0].len();
     let mut cells = vec![0.0; rows * classes];
     for (machine, of_machine) in by_machine.iter().enumerate() {
         if classes == 2 {
-            for (row, &value) in cells.as_chunks_mut::<2>().0.iter_mut().zip(of_machine.as_ref()) {
+            for (row, &value) in cells.as_chunks_mut::<2>().0.iter_mut().zip(of_machine) {
                 *row = [-value, value];
             }
         } else {
-            let of_machine = of_machine.as_ref();
             cells.chunks_exact_mut(classes).zip(of_machine).for_each(|(row, &value)| row[machine] = value);
         }
     }

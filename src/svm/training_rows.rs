@@ -30,7 +30,7 @@ pub struct TrainingRows {
 impl TrainingRows {
     /// The rows of a problem with some of its columns.
     pub fn new(problem: &Problem<'_>, columns: &[usize]) -> Self {
-        let (count, used) = (problem.y.len(), columns.len() + 1);
+        let (count, used) = (problem.rows(), columns.len() + 1);
         let width = used.next_multiple_of(PADDING);
         let mut cells = AlignedVec::zeros(count * width);
         // Block by block, so that the rows that are written stay in the cache while the columns pass by.

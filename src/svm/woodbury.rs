@@ -33,7 +33,7 @@ impl Woodbury {
         let machine = |(machine, w): (usize, Vec<f64>)| WoodburyMachine {
             hinge: HingeRows::new(problem, machine),
             w,
-            inverse: SupportInverse::new(problem.y.len()),
+            inverse: SupportInverse::new(problem.rows()),
         };
         let machines = models.into_iter().enumerate().map(machine).collect();
         Self { columns, kernel: DelayedUpdates::default(), machines }
@@ -146,7 +146,7 @@ impl System for WoodburyFit<'_, '_> {
     }
 
     fn direction(&mut self) {
-        let mut solved = vec![0.0; self.problem.y.len()];
+        let mut solved = vec![0.0; self.problem.rows()];
         self.machine.inverse.multiply(&decisions(self.problem, self.columns, &self.gradient), &mut solved);
         self.direction = neg_xt_times(self.problem, self.columns, &solved);
         self.direction.iter_mut().zip(&self.gradient).for_each(|(d, g)| *d = -(*d + g));
@@ -174,7 +174,7 @@ fn neg_xt_times(problem: &Problem<'_>, columns: &[usize], v: &[f64]) -> Vec<f64>
 
 /// w·x_i + b for every row, bias first in w.
 fn decisions(problem: &Problem<'_>, columns: &[usize], w: &[f64]) -> Vec<f64> {
-    let mut decisions = vec![w[0]; problem.y.len()];
+    let mut decisions = vec![w[0]; problem.rows()];
     add_columns(problem.some_columns(columns), &w[1..], &mut decisions);
     decisions
 }
@@ -191,7 +191,7 @@ mod tests {
         let mut rng = Rng::new(2, 0, Purpose::Split);
         let x = Array2::from_shape_fn((60, 24), |_| rng.uniform() - 0.5);
         let y: Vec<usize> = (0..24).map(|i| i % 3).collect();
-        let problem = Problem { x: x.view(), y: &y, classes: 3, cost: 1.0, weight: ClassWeight::Balanced };
+        let problem = Problem::new(x.view(), &y, 3).unwrap().with_cost(1.0, ClassWeight::Balanced);
         let mut dual = Dual::new(&problem, Present::all(60));
         let mut woodbury = Woodbury::warm(&problem, (0..60).collect(), vec![vec![0.0; 61]; 3]);
         for gone in [3, 40, 17, 0, 59] {
