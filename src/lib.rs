@@ -28,7 +28,7 @@
 //! # Features
 //!
 //! `cli` (the commands), `tui` (the dashboard), `report` (tables, figures, report.html) and `linfa` (another solver) are all on by
-//! default; without them this is a small library that knows neither clap nor ratatui, plotters or linfa.
+//! default; without them this is a small library that knows neither clap nor ratatui, maud or linfa.
 
 // Standard error is for `say`, standard output for `say::print`: neither may panic.
 #![warn(clippy::print_stderr, clippy::print_stdout)]

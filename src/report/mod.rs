@@ -61,7 +61,7 @@ fn write_page(
     answer: &Answer,
     plan: Option<&Plan>,
 ) -> Result<()> {
-    let figures = figures(history, answer)?;
+    let figures = figures(history, answer);
     write_figures(directory, &figures)?;
     let script = reproduce::script(history, plan)?;
     match &script {

@@ -1,10 +1,9 @@
 //! Figures with the number of features across: metrics, agreement of splits, and methods against each other.
 
 use super::axis::Axis;
-use super::canvas::{COLOURS, FAINT, INK, LEFT, Panel, Series, Sheet, label, sheet};
+use super::canvas::{COLOURS, Colour, FAINT, INK, LEFT, Panel, Series, Sheet, label, sheet};
 use super::{Figure, Material, height, of, panel, size_axis, thinned};
 use crate::analysis::{MethodAnswer, Metric, Pair, class_mean};
-use crate::error::Result;
 use crate::evaluate::{Agreement, Bootstrap, ClassMetrics, PairedDifference, Spread};
 
 /// A legend has room for two rows.
@@ -31,7 +30,7 @@ fn with_sd(name: &str, values: impl Iterator<Item = (f64, Spread)>) -> Series {
     Series { name: name.to_owned(), points, band }
 }
 
-fn names(series: &[Series]) -> Vec<(String, plotters::style::RGBColor)> {
+fn names(series: &[Series]) -> Vec<(String, Colour)> {
     series.iter().enumerate().map(|(i, series)| (series.name.clone(), COLOURS[i % COLOURS.len()])).collect()
 }
 
@@ -44,7 +43,7 @@ struct Panels {
 }
 
 impl Panels {
-    fn draw(&self, title: &str, extra: impl Fn(usize, &Panel, &mut Sheet<'_>)) -> Result<String> {
+    fn draw(&self, title: &str, extra: impl Fn(usize, &Panel, &mut Sheet)) -> String {
         sheet(title, height(LEGEND, self.panels.len()), |sheet| {
             if let Some((_, series)) = self.panels.first() {
                 sheet.legend((LEFT, 8), &names(series));
@@ -81,7 +80,7 @@ impl Material<'_> {
     }
 
     /// Where a method's answer lies.
-    fn post(&self, n: usize, panel: &Panel, sheet: &mut Sheet<'_>) {
+    fn post(&self, n: usize, panel: &Panel, sheet: &mut Sheet) {
         if let Some(size) = self.answer.methods[n].chosen.size {
             panel.post(sheet, size as f64, &format!("chosen: {size}"));
         }
@@ -98,7 +97,7 @@ impl Material<'_> {
 }
 
 /// The five conformal metrics, one panel a method.
-pub fn conformal(material: &Material<'_>) -> Result<Figure> {
+pub fn conformal(material: &Material<'_>) -> Figure {
     let classes = material.info.classes.len() as f64;
     let series = |answer: &MethodAnswer| {
         let mut series = material.metrics(answer, &CONFORMAL);
@@ -119,11 +118,11 @@ pub fn conformal(material: &Material<'_>) -> Result<Figure> {
         if let Some((lo, hi)) = material.answer.methods[n].coverage_band() {
             let (left, right) = (panel.x.lo, panel.x.hi);
             let corners = [(left, lo), (right, lo), (right, hi), (left, hi)];
-            sheet.veil(corners.map(|(x, y)| panel.at(x, y)).to_vec(), FAINT);
+            sheet.veil(&corners.map(|(x, y)| panel.at(x, y)), FAINT);
         }
         panel.level(sheet, target, INK);
         material.post(n, panel, sheet);
-    })?;
+    });
     let has_band = material.answer.methods.iter().any(|method| method.coverage_band().is_some());
     let band = if has_band { "; grey: 95 % band of the coverage of one valid split" } else { "" };
     let guarantee = if material.answer.guaranteed { "" } else { " Guarantee void." };
@@ -132,11 +131,11 @@ pub fn conformal(material: &Material<'_>) -> Result<Figure> {
          Certainty: the set is the true class alone; uncertainty: the set is all classes; mistrust: the set is empty.",
         material.splits(&material.answer.methods[0])
     );
-    Ok(Figure { name: "conformal".into(), title: title.into(), caption, method: None, svg })
+    Figure { name: "conformal".into(), title: title.into(), caption, method: None, svg }
 }
 
 /// Single predictions, one panel a method.
-pub fn accuracy(material: &Material<'_>) -> Result<Figure> {
+pub fn accuracy(material: &Material<'_>) -> Figure {
     let series = |answer: &MethodAnswer| material.metrics(answer, &SINGLE);
     let panels = Panels {
         panels: material.each(series),
@@ -145,14 +144,14 @@ pub fn accuracy(material: &Material<'_>) -> Result<Figure> {
         right: RIGHT,
     };
     let title = "Accuracy, precision and recall by number of features";
-    let svg = panels.draw(title, |n, panel, sheet| material.post(n, panel, sheet))?;
+    let svg = panels.draw(title, |n, panel, sheet| material.post(n, panel, sheet));
     let caption =
         format!("Single predictions, mean ± sd over {}.", material.splits(&material.answer.methods[0]));
-    Ok(Figure { name: "accuracy".into(), title: title.into(), caption, method: None, svg })
+    Figure { name: "accuracy".into(), title: title.into(), caption, method: None, svg }
 }
 
 /// What each class gets from one method.
-pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
+pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     let info = material.info;
     let mut classes: Vec<usize> = (0..info.classes.len()).collect();
     classes.sort_by_key(|&class| std::cmp::Reverse(info.class_counts[class]));
@@ -198,17 +197,17 @@ pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figur
                 panel.series(sheet, which, series);
             }
         }
-    })?;
+    });
     let cut = match info.classes.len() - classes.len() {
         0 => String::new(),
         left => format!(" The {left} rarest classes are left out; per_class.csv has them."),
     };
     let caption = format!("Mean over {} of each class's own test rows.{cut}", material.splits(answer));
-    Ok(Figure { name: of("per_class", answer.method), title, caption, method: Some(answer.method), svg })
+    Figure { name: of("per_class", answer.method), title, caption, method: Some(answer.method), svg }
 }
 
 /// How much splits agree, one panel a method.
-pub fn consistency(material: &Material<'_>) -> Result<Figure> {
+pub fn consistency(material: &Material<'_>) -> Figure {
     let series = |answer: &MethodAnswer| {
         let agreement = material.paths(answer.method).agreement(&material.sizes(answer));
         let line = |value: fn(&Agreement) -> Option<f64>| -> Vec<(f64, f64)> {
@@ -239,16 +238,16 @@ pub fn consistency(material: &Material<'_>) -> Result<Figure> {
         right: RIGHT,
     };
     let title = "Agreement of the splits by number of features";
-    let svg = panels.draw(title, |n, panel, sheet| material.post(n, panel, sheet))?;
+    let svg = panels.draw(title, |n, panel, sheet| material.post(n, panel, sheet));
     let caption = format!(
         "How alike the subsets of {} are: 1 is the same features everywhere; for Kuncheva and Nogueira (equal among subsets of one size) 0 is chance.",
         material.splits(&material.answer.methods[0])
     );
-    Ok(Figure { name: "consistency".into(), title: title.into(), caption, method: None, svg })
+    Figure { name: "consistency".into(), title: title.into(), caption, method: None, svg }
 }
 
 /// How much two methods agree, one panel a pair.
-pub fn similarity(material: &Material<'_>) -> Result<Option<Figure>> {
+pub fn similarity(material: &Material<'_>) -> Option<Figure> {
     let mut all = Vec::new();
     let panels: Vec<(String, Vec<Series>)> = Pair::all(material.history, material.info)
         .iter()
@@ -267,23 +266,21 @@ pub fn similarity(material: &Material<'_>) -> Result<Option<Figure>> {
         })
         .collect();
     if panels.is_empty() {
-        return Ok(None);
+        return None;
     }
     let lowest = panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
     let y = Axis::linear("similarity of methods", lowest.fold(0.0, f64::min), 1.0);
     let title = "Similarity of the methods by number of features";
-    let svg = Panels { panels, x: size_axis(all.iter()), y, right: RIGHT }.draw(title, |_, _, _| {})?;
+    let svg = Panels { panels, x: size_axis(all.iter()), y, right: RIGHT }.draw(title, |_, _, _| {});
     let caption =
         "Subsets of two methods on the same split and of the same size: mean ± sd over splits.".to_owned();
-    Ok(Some(Figure { name: "similarity".into(), title: title.into(), caption, method: None, svg }))
+    Some(Figure { name: "similarity".into(), title: title.into(), caption, method: None, svg })
 }
 
 /// Paired differences of the first pair of methods, one panel a metric.
-pub fn differences(material: &Material<'_>) -> Result<Option<Figure>> {
+pub fn differences(material: &Material<'_>) -> Option<Figure> {
     let pairs = Pair::all(material.history, material.info);
-    let Some((pair, share)) = pairs.iter().find_map(|pair| Some((pair, pair.test_share()?))) else {
-        return Ok(None);
-    };
+    let (pair, share) = pairs.iter().find_map(|pair| Some((pair, pair.test_share()?)))?;
     let sizes = thinned(pair.sizes(), None);
     let mut bootstrap = Bootstrap::new(material.info.spec.split.seed);
     let mut lines: Vec<Vec<(f64, PairedDifference)>> = vec![Vec::new(); COMPARED.len()];
@@ -311,7 +308,7 @@ pub fn differences(material: &Material<'_>) -> Result<Option<Figure>> {
             panel.level(sheet, 0.0, INK);
             panel.series(sheet, 0, &series);
         }
-    })?;
+    });
     let others = match pairs.len() {
         1 => String::new(),
         _ => " compare.csv has the other pairs.".to_owned(),
@@ -320,5 +317,5 @@ pub fn differences(material: &Material<'_>) -> Result<Option<Figure>> {
         "Mean over the splits that both methods share, with 95 % bootstrap interval. Splits overlap, so the intervals are \
          too narrow for a test: compare.csv has the corrected t.{others}"
     );
-    Ok(Some(Figure { name: "differences".into(), title, caption, method: None, svg }))
+    Some(Figure { name: "differences".into(), title, caption, method: None, svg })
 }

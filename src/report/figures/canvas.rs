@@ -2,15 +2,11 @@
 //!
 //! A sheet is 1050 units wide: printed at one column (89 mm) its small text has 6 points.
 
-use plotters::backend::SVGBackend;
-use plotters::coord::Shift;
-use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::element::{Circle, Drawable, PathElement, PointCollection, Polygon, Rectangle, Text};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle};
+use std::fmt::{self, Write};
 
 use super::axis::Axis;
-use crate::error::{Error, Result, printable};
+use crate::error::printable;
+use crate::report::escaped;
 
 /// The width of every sheet.
 pub const WIDTH: i32 = 1050;
@@ -21,23 +17,46 @@ pub const TEXT: i32 = 30;
 /// Height of tick labels and legends.
 pub const SMALL: i32 = 26;
 
+/// A colour by its shares of red, green and blue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Colour(pub u8, pub u8, pub u8);
+
+impl fmt::Display for Colour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{:02X}{:02X}{:02X}", self.0, self.1, self.2)
+    }
+}
+
+/// Which part of a text is at its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    /// Its first letter.
+    Start,
+    /// Its middle.
+    Middle,
+    /// Its last letter.
+    End,
+}
+
+/// The ground.
+const PAPER: Colour = Colour(0xFF, 0xFF, 0xFF);
 /// Text and axes.
-pub const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
+pub const INK: Colour = Colour(0x22, 0x22, 0x22);
 /// Words beside the point.
-pub const FAINT: RGBColor = RGBColor(0x70, 0x70, 0x70);
+pub const FAINT: Colour = Colour(0x70, 0x70, 0x70);
 /// Grid lines.
-pub const GRID: RGBColor = RGBColor(0xDD, 0xDD, 0xDD);
+pub const GRID: Colour = Colour(0xDD, 0xDD, 0xDD);
 
 /// Okabe and Ito's colours, which all eyes tell apart, without the yellow that paper swallows.
-pub const COLOURS: [RGBColor; 8] = [
-    RGBColor(0x00, 0x72, 0xB2),
-    RGBColor(0xD5, 0x5E, 0x00),
-    RGBColor(0x00, 0x9E, 0x73),
-    RGBColor(0xCC, 0x79, 0xA7),
-    RGBColor(0xE6, 0x9F, 0x00),
-    RGBColor(0x56, 0xB4, 0xE9),
-    RGBColor(0x66, 0x66, 0x66),
-    RGBColor(0x00, 0x00, 0x00),
+pub const COLOURS: [Colour; 8] = [
+    Colour(0x00, 0x72, 0xB2),
+    Colour(0xD5, 0x5E, 0x00),
+    Colour(0x00, 0x9E, 0x73),
+    Colour(0xCC, 0x79, 0xA7),
+    Colour(0xE6, 0x9F, 0x00),
+    Colour(0x56, 0xB4, 0xE9),
+    Colour(0x66, 0x66, 0x66),
+    Colour(0x00, 0x00, 0x00),
 ];
 
 /// How far apart marks stand on a line.
@@ -48,40 +67,23 @@ const MARK: i32 = 8;
 /// A place on the sheet.
 pub type At = (i32, i32);
 
-/// What an SVG is put together on.
-pub struct Sheet<'a> {
-    area: DrawingArea<SVGBackend<'a>, Shift>,
-    failed: Option<String>,
+/// An SVG in the making, element by element.
+#[derive(Default)]
+pub struct Sheet {
+    svg: String,
 }
 
-/// Draws a sheet of some height; gives the text of the SVG.
-pub fn sheet(title: &str, height: i32, draw: impl FnOnce(&mut Sheet<'_>)) -> Result<String> {
-    let mut svg = String::new();
-    let outcome = {
-        let area = SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
-        let mut sheet = Sheet { area, failed: None };
-        sheet.rectangle((0, 0), (WIDTH, height), RGBColor(0xFF, 0xFF, 0xFF));
-        draw(&mut sheet);
-        let presented = sheet.area.present().map_err(|error| error.to_string());
-        sheet.failed.take().map_or(presented, Err)
-    };
-    outcome.map_err(|error| Error::internal(format!("a figure could not be drawn: {error}")))?;
-    Ok(slim(&svg, title))
-}
-
-/// Leaves out what is the default anyway (text is escaped, so these are attributes), and says what the figure is.
-fn slim(svg: &str, title: &str) -> String {
-    let svg = svg
-        .replace(" opacity=\"1\"", "")
-        .replace(" stroke=\"none\"", "")
-        .replace(" stroke-width=\"1\"", "")
-        .replace(" text-anchor=\"start\"", "");
-    match svg.split_once(">\n") {
-        Some((open, rest)) => {
-            format!("{open} role=\"img\">\n<title>{}</title>\n{rest}", crate::report::escaped(title))
-        }
-        None => svg,
-    }
+/// Draws a sheet of this height; the text of the SVG.
+pub fn sheet(title: &str, height: i32, draw: impl FnOnce(&mut Sheet)) -> String {
+    let mut sheet = Sheet::default();
+    sheet.rectangle((0, 0), (WIDTH, height), PAPER);
+    draw(&mut sheet);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
+         font-family=\"Helvetica, Arial, Liberation Sans, sans-serif\" role=\"img\">\n<title>{}</title>\n{}</svg>\n",
+        escaped(title),
+        sheet.svg
+    )
 }
 
 /// A name from a file as it may stand in a figure: nothing hostile, nothing that XML forbids, not too long.
@@ -103,101 +105,128 @@ pub fn width_of(text: &str, size: i32) -> i32 {
     (text.chars().count() as f64 * f64::from(size) * 0.56) as i32
 }
 
-impl<'a> Sheet<'a> {
-    /// Draws something; the first failure is kept.
-    fn put<E>(&mut self, element: E)
-    where
-        for<'b> &'b E: PointCollection<'b, At>,
-        E: Drawable<SVGBackend<'a>>,
-    {
-        if let Err(error) = self.area.draw(&element) {
-            self.failed.get_or_insert_with(|| error.to_string());
-        }
+impl Sheet {
+    /// Adds an element.
+    fn put(&mut self, element: fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.svg, "{element}");
     }
 
     /// A filled rectangle.
-    pub fn rectangle(&mut self, from: At, to: At, colour: RGBColor) {
-        self.put(Rectangle::new([from, to], colour.filled()));
+    pub fn rectangle(&mut self, (x0, y0): At, (x1, y1): At, colour: Colour) {
+        let (width, height) = ((x1 - x0).abs(), (y1 - y0).abs());
+        let (x, y) = (x0.min(x1), y0.min(y1));
+        self.put(format_args!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{colour}\"/>"
+        ));
     }
 
     /// A line through points.
-    pub fn line(&mut self, points: Vec<At>, colour: RGBColor, width: u32) {
-        self.put(PathElement::new(points, ShapeStyle::from(&colour).stroke_width(width)));
+    pub fn line(&mut self, points: &[At], colour: Colour, width: u32) {
+        self.polyline(points, colour, width, "");
     }
 
     /// A straight dashed line.
-    pub fn dashed(&mut self, (x0, y0): At, (x1, y1): At, colour: RGBColor) {
-        let pieces = f64::from((x1 - x0).abs().max((y1 - y0).abs())) / 16.0;
-        let at = |share: f64| {
-            let share = share.min(1.0);
-            let on = |from: i32, to: i32| from + (f64::from(to - from) * share).round() as i32;
-            (on(x0, x1), on(y0, y1))
-        };
-        for piece in 0..pieces.ceil() as i32 {
-            let start = f64::from(piece) / pieces;
-            self.line(vec![at(start), at(start + 0.55 / pieces)], colour, 2);
-        }
+    pub fn dashed(&mut self, from: At, to: At, colour: Colour) {
+        self.polyline(&[from, to], colour, 2, " stroke-dasharray=\"9 7\"");
+    }
+
+    fn polyline(&mut self, points: &[At], colour: Colour, width: u32, dashes: &str) {
+        let points = Points(points);
+        self.put(format_args!(
+            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"{dashes} points=\"{points}\"/>"
+        ));
     }
 
     /// An area that lets what is below shine through.
-    pub fn veil(&mut self, outline: Vec<At>, colour: RGBColor) {
-        self.put(Polygon::new(outline, colour.mix(0.16).filled()));
+    pub fn veil(&mut self, outline: &[At], colour: Colour) {
+        let points = Points(outline);
+        self.put(format_args!("<polygon opacity=\"0.16\" fill=\"{colour}\" points=\"{points}\"/>"));
     }
 
     /// A mark that tells a line from others without its colour.
-    pub fn mark(&mut self, which: usize, (x, y): At, colour: RGBColor) {
+    pub fn mark(&mut self, which: usize, (x, y): At, colour: Colour) {
         let r = MARK;
         let shape: Vec<At> = match which % 8 {
-            0 => return self.put(Circle::new((x, y), r, colour.filled())),
+            0 => {
+                return self.put(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"{colour}\"/>"));
+            }
             1 => vec![(x - r, y - r), (x + r, y - r), (x + r, y + r), (x - r, y + r)],
             2 => vec![(x, y - r - 2), (x + r + 1, y + r), (x - r - 1, y + r)],
             3 => vec![(x, y - r - 3), (x + r + 3, y), (x, y + r + 3), (x - r - 3, y)],
             4 => vec![(x, y + r + 2), (x + r + 1, y - r), (x - r - 1, y - r)],
-            5 => return self.put(Circle::new((x, y), r, ShapeStyle::from(&colour).stroke_width(3))),
+            5 => {
+                return self.put(format_args!(
+                    "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"3\"/>"
+                ));
+            }
             6 => {
-                self.line(vec![(x - r, y - r), (x + r, y + r)], colour, 4);
-                return self.line(vec![(x - r, y + r), (x + r, y - r)], colour, 4);
+                self.line(&[(x - r, y - r), (x + r, y + r)], colour, 4);
+                return self.line(&[(x - r, y + r), (x + r, y - r)], colour, 4);
             }
             _ => vec![(x - r - 3, y - 3), (x + r + 3, y - 3), (x + r + 3, y + 3), (x - r - 3, y + 3)],
         };
-        self.put(Polygon::new(shape, colour.filled()));
+        self.put(format_args!("<polygon fill=\"{colour}\" points=\"{}\"/>", Points(&shape)));
     }
 
-    /// Words; `across` says which part of them is at the place.
-    pub fn words(&mut self, text: &str, at: At, size: i32, across: HPos, colour: RGBColor) {
-        let style = style(size, colour).pos(Pos::new(across, VPos::Center));
-        self.put(Text::new(text.to_owned(), at, style));
+    /// A text at a place, centred on its height.
+    pub fn words(&mut self, text: &str, at: At, size: i32, anchor: Anchor, colour: Colour) {
+        self.text(text, at, size, anchor, colour, format_args!(""));
     }
 
     /// Words that run upwards, centred.
-    pub fn upwards(&mut self, text: &str, at: At, size: i32) {
-        let style =
-            style(size, INK).pos(Pos::new(HPos::Center, VPos::Center)).transform(FontTransform::Rotate270);
-        self.put(Text::new(text.to_owned(), at, style));
+    pub fn upwards(&mut self, text: &str, (x, y): At, size: i32) {
+        let turned = format_args!(" transform=\"rotate(270, {x}, {y})\"");
+        self.text(text, (x, y), size, Anchor::Middle, INK, turned);
+    }
+
+    fn text(
+        &mut self,
+        text: &str,
+        (x, y): At,
+        size: i32,
+        anchor: Anchor,
+        colour: Colour,
+        turned: fmt::Arguments<'_>,
+    ) {
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let text = escaped(text);
+        self.put(format_args!(
+            "<text x=\"{x}\" y=\"{y}\" dy=\"0.35em\"{anchor} font-size=\"{size}\" fill=\"{colour}\"{turned}>{text}</text>"
+        ));
     }
 
     /// A row (or more) of marks and names; gives the height that it took.
-    pub fn legend(&mut self, (left, top): At, items: &[(String, RGBColor)]) -> i32 {
+    pub fn legend(&mut self, (left, top): At, items: &[(String, Colour)]) -> i32 {
         let (mut x, mut y) = (left, top + SMALL / 2);
         for (which, (name, colour)) in items.iter().enumerate() {
             let width = 60 + width_of(name, SMALL);
             if x > left && x + width > WIDTH {
                 (x, y) = (left, y + SMALL + 12);
             }
-            self.line(vec![(x, y), (x + 44, y)], *colour, 4);
+            self.line(&[(x, y), (x + 44, y)], *colour, 4);
             self.mark(which, (x + 22, y), *colour);
-            self.words(name, (x + 52, y), SMALL, HPos::Left, INK);
+            self.words(name, (x + 52, y), SMALL, Anchor::Start, INK);
             x += width + 22;
         }
         y - top + SMALL / 2
     }
 }
 
-fn style(size: i32, colour: RGBColor) -> TextStyle<'static> {
-    // The backend divides by 1.24.
-    let mut style = TextStyle::from(("sans-serif", f64::from(size) * 1.24).into_font());
-    style.color = colour.to_backend_color();
-    style
+/// Points as SVG lists them.
+struct Points<'a>(&'a [At]);
+
+impl fmt::Display for Points<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (x, y)) in self.0.iter().enumerate() {
+            write!(f, "{}{x},{y}", if i == 0 { "" } else { " " })?;
+        }
+        Ok(())
+    }
 }
 
 /// A line of a panel.
@@ -237,38 +266,38 @@ impl Panel {
     }
 
     /// Grid, axes, tick labels and the names of both axes.
-    pub fn frame(&self, sheet: &mut Sheet<'_>, title: &str) {
+    pub fn frame(&self, sheet: &mut Sheet, title: &str) {
         let ((left, top), (right, bottom)) = self.inside;
         for (value, text) in self.y.ticks() {
             let (_, y) = self.at(self.x.lo, value);
-            sheet.line(vec![(left, y), (right, y)], GRID, 1);
-            sheet.words(&text, (left - 12, y), SMALL, HPos::Right, INK);
+            sheet.line(&[(left, y), (right, y)], GRID, 1);
+            sheet.words(&text, (left - 12, y), SMALL, Anchor::End, INK);
         }
         for (value, text) in self.x.ticks() {
             let (x, _) = self.at(value, self.y.lo);
-            sheet.line(vec![(x, bottom), (x, bottom + 8)], INK, 2);
-            sheet.words(&text, (x, bottom + 26), SMALL, HPos::Center, INK);
+            sheet.line(&[(x, bottom), (x, bottom + 8)], INK, 2);
+            sheet.words(&text, (x, bottom + 26), SMALL, Anchor::Middle, INK);
         }
-        sheet.line(vec![(left, top), (left, bottom), (right, bottom)], INK, 2);
-        sheet.words(title, (left, top - 22), TEXT, HPos::Left, INK);
-        sheet.words(&self.x.name, ((left + right) / 2, bottom + 62), TEXT, HPos::Center, INK);
+        sheet.line(&[(left, top), (left, bottom), (right, bottom)], INK, 2);
+        sheet.words(title, (left, top - 22), TEXT, Anchor::Start, INK);
+        sheet.words(&self.x.name, ((left + right) / 2, bottom + 62), TEXT, Anchor::Middle, INK);
         sheet.upwards(&self.y.name, (22, (top + bottom) / 2), TEXT);
     }
 
     /// A second axis on the right for the same height.
-    pub fn right_axis(&self, sheet: &mut Sheet<'_>, axis: &Axis) {
+    pub fn right_axis(&self, sheet: &mut Sheet, axis: &Axis) {
         let ((_, top), (right, bottom)) = self.inside;
         for (value, text) in axis.ticks() {
             let y = bottom - (f64::from(bottom - top) * axis.share(value)).round() as i32;
-            sheet.line(vec![(right, y), (right + 8, y)], INK, 2);
-            sheet.words(&text, (right + 14, y), SMALL, HPos::Left, INK);
+            sheet.line(&[(right, y), (right + 8, y)], INK, 2);
+            sheet.words(&text, (right + 14, y), SMALL, Anchor::Start, INK);
         }
-        sheet.line(vec![(right, top), (right, bottom)], INK, 2);
+        sheet.line(&[(right, top), (right, bottom)], INK, 2);
         sheet.upwards(&axis.name, (WIDTH - 22, (top + bottom) / 2), TEXT);
     }
 
     /// A line with its band and its marks.
-    pub fn series(&self, sheet: &mut Sheet<'_>, which: usize, series: &Series) {
+    pub fn series(&self, sheet: &mut Sheet, which: usize, series: &Series) {
         let colour = COLOURS[which % COLOURS.len()];
         let points: Vec<At> = series.points.iter().map(|&(x, y)| self.at(x, y)).collect();
         if series.band.len() > 1 {
@@ -278,8 +307,8 @@ impl Panel {
                 };
                 series.points.iter().zip(&series.band).map(of).collect::<Vec<At>>()
             };
-            let outline = edge(true).into_iter().chain(edge(false).into_iter().rev()).collect();
-            sheet.veil(outline, colour);
+            let outline: Vec<At> = edge(true).into_iter().chain(edge(false).into_iter().rev()).collect();
+            sheet.veil(&outline, colour);
         }
         // Marks of different lines stand at different places.
         let mut next = points.first().map_or(0, |&(x, _)| x + 30 * which as i32);
@@ -294,7 +323,7 @@ impl Panel {
             marks.extend(points.last());
         }
         if points.len() > 1 {
-            sheet.line(points, colour, 3);
+            sheet.line(&points, colour, 3);
         }
         for at in marks {
             sheet.mark(which, at, colour);
@@ -302,26 +331,26 @@ impl Panel {
     }
 
     /// A dashed line at a height.
-    pub fn level(&self, sheet: &mut Sheet<'_>, value: f64, colour: RGBColor) {
+    pub fn level(&self, sheet: &mut Sheet, value: f64, colour: Colour) {
         sheet.dashed(self.at(self.x.lo, value), self.at(self.x.hi, value), colour);
     }
 
     /// A dashed line at a place across, and what it means above the panel's right end.
-    pub fn post(&self, sheet: &mut Sheet<'_>, value: f64, text: &str) {
+    pub fn post(&self, sheet: &mut Sheet, value: f64, text: &str) {
         sheet.dashed(self.at(value, self.y.lo), self.at(value, self.y.hi), FAINT);
         let ((_, top), (right, _)) = self.inside;
         let left = right - width_of(text, SMALL) - 12;
         sheet.dashed((left - 50, top - 20), (left, top - 20), FAINT);
-        sheet.words(text, (right, top - 20), SMALL, HPos::Right, FAINT);
+        sheet.words(text, (right, top - 20), SMALL, Anchor::End, FAINT);
     }
 }
 
 /// A shade between paper and blue, for a share.
-pub fn shade(share: f64) -> RGBColor {
+pub fn shade(share: f64) -> Colour {
     let share = share.clamp(0.0, 1.0);
     let mix =
         |paper: u8, ink: u8| (f64::from(paper) + (f64::from(ink) - f64::from(paper)) * share).round() as u8;
-    RGBColor(mix(0xF4, 0x00), mix(0xF4, 0x4C), mix(0xF0, 0x86))
+    Colour(mix(0xF4, 0x00), mix(0xF4, 0x4C), mix(0xF0, 0x86))
 }
 
 #[cfg(test)]
@@ -338,8 +367,7 @@ mod tests {
 
     #[test]
     fn words_are_text_and_escaped() {
-        let svg =
-            sheet("a & b", 100, |sheet| sheet.words("<script>", (5, 50), SMALL, HPos::Left, INK)).unwrap();
+        let svg = sheet("a & b", 100, |sheet| sheet.words("<script>", (5, 50), SMALL, Anchor::Start, INK));
         assert!(svg.contains("&lt;script&gt;") && svg.contains("<title>a &amp; b</title>"), "{svg}");
         assert!(!svg.contains("<script"));
     }

@@ -1,12 +1,9 @@
 //! Figures with features from top to bottom: how often they were chosen, and their ranks.
 
-use plotters::style::text_anchor::HPos;
-
 use super::axis::Axis;
-use super::canvas::{COLOURS, FAINT, GRID, INK, SMALL, Sheet, TEXT, WIDTH, label, shade, sheet};
+use super::canvas::{Anchor, COLOURS, FAINT, GRID, INK, SMALL, Sheet, TEXT, WIDTH, label, shade, sheet};
 use super::{Figure, Material, of};
 use crate::analysis::{MethodAnswer, RankTable};
-use crate::error::Result;
 use crate::select::StopRule;
 
 /// Features that are shown: the best.
@@ -33,10 +30,10 @@ fn cut(material: &Material<'_>) -> String {
 }
 
 /// Names of features from top to bottom.
-fn rows(sheet: &mut Sheet<'_>, material: &Material<'_>, units: &[usize]) {
+fn rows(sheet: &mut Sheet, material: &Material<'_>, units: &[usize]) {
     for (row, &unit) in units.iter().enumerate() {
         let name = label(&material.info.units[unit].name, NAME);
-        sheet.words(&name, (LEFT - 12, ABOVE + row as i32 * ROW + ROW / 2), SMALL, HPos::Right, INK);
+        sheet.words(&name, (LEFT - 12, ABOVE + row as i32 * ROW + ROW / 2), SMALL, Anchor::End, INK);
     }
 }
 
@@ -45,29 +42,29 @@ fn across(share: f64) -> i32 {
 }
 
 /// Ticks and the name of the axis below the rows.
-fn below(sheet: &mut Sheet<'_>, rows: usize, axis: &Axis) {
+fn below(sheet: &mut Sheet, rows: usize, axis: &Axis) {
     let bottom = ABOVE + rows as i32 * ROW;
     for (value, text) in axis.ticks() {
         let x = across(axis.share(value));
-        sheet.line(vec![(x, bottom), (x, bottom + 8)], INK, 2);
-        sheet.words(&text, (x, bottom + 26), SMALL, HPos::Center, INK);
+        sheet.line(&[(x, bottom), (x, bottom + 8)], INK, 2);
+        sheet.words(&text, (x, bottom + 26), SMALL, Anchor::Middle, INK);
     }
-    sheet.line(vec![(LEFT, bottom), (RIGHT, bottom)], INK, 2);
-    sheet.words(&axis.name, ((LEFT + RIGHT) / 2, bottom + 62), TEXT, HPos::Center, INK);
+    sheet.line(&[(LEFT, bottom), (RIGHT, bottom)], INK, 2);
+    sheet.words(&axis.name, ((LEFT + RIGHT) / 2, bottom + 62), TEXT, Anchor::Middle, INK);
 }
 
 /// The meaning of the shades.
-fn scale(sheet: &mut Sheet<'_>, from: &str, to: &str) {
-    sheet.words(from, (LEFT + 6, 84), SMALL, HPos::Right, FAINT);
+fn scale(sheet: &mut Sheet, from: &str, to: &str) {
+    sheet.words(from, (LEFT + 6, 84), SMALL, Anchor::End, FAINT);
     for cell in 0..10 {
         let left = LEFT + 14 + cell * 26;
         sheet.rectangle((left, 72), (left + 26, 96), shade(f64::from(cell) / 9.0));
     }
-    sheet.words(to, (LEFT + 14 + 260 + 8, 84), SMALL, HPos::Left, FAINT);
+    sheet.words(to, (LEFT + 14 + 260 + 8, 84), SMALL, Anchor::Start, FAINT);
 }
 
 /// How often each feature is in the subset that each split chose.
-pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Result<Option<Figure>> {
+pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Option<Figure> {
     // The chosen rule, and the first of the others that needs a path alone.
     let asked = Some(material.info.spec.stop).filter(|&stop| stop != StopRule::None);
     let others = StopRule::of_paths().map(|entry| entry.rule).filter(|&rule| Some(rule) != asked);
@@ -86,7 +83,7 @@ pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Result<Optio
         })
         .collect();
     if counted.iter().all(|(fired, _)| *fired == 0) {
-        return Ok(None);
+        return None;
     }
     let mut order = ranks.means().order;
     order.retain(|&unit| counted.iter().any(|(_, counts)| counts[unit] > 0));
@@ -95,7 +92,7 @@ pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Result<Optio
     order.truncate(TOP);
     let title = format!("{}: how often each feature is in the chosen subset", answer.method);
     let svg = sheet(&title, ABOVE + order.len() as i32 * ROW + BELOW, |sheet| {
-        sheet.words(&answer.method.to_string(), (LEFT, 22), TEXT, HPos::Left, INK);
+        sheet.words(&answer.method.to_string(), (LEFT, 22), TEXT, Anchor::Start, INK);
         let shown = || rules.iter().zip(&counted).filter(|(_, (fired, _))| *fired > 0);
         let legend: Vec<_> = shown()
             .zip(COLOURS)
@@ -106,7 +103,7 @@ pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Result<Optio
         let axis = Axis::linear("share of splits", 0.0, 1.0);
         for (value, _) in axis.ticks() {
             let x = across(value);
-            sheet.line(vec![(x, ABOVE), (x, ABOVE + order.len() as i32 * ROW)], GRID, 1);
+            sheet.line(&[(x, ABOVE), (x, ABOVE + order.len() as i32 * ROW)], GRID, 1);
         }
         let bars = shown().count() as i32;
         for (row, &unit) in order.iter().enumerate() {
@@ -120,17 +117,17 @@ pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Result<Optio
             }
         }
         below(sheet, order.len(), &axis);
-    })?;
+    });
     let left_out = if all > TOP { format!(" The {TOP} most frequent of {all}.") } else { String::new() };
     let caption = format!(
         "Share of the splits on which a rule fired whose own chosen subset holds the feature.{left_out}"
     );
     let name = of("frequency", answer.method);
-    Ok(Some(Figure { name, title, caption, method: Some(answer.method), svg }))
+    Some(Figure { name, title, caption, method: Some(answer.method), svg })
 }
 
 /// In what share of the splits a feature survives to a size.
-pub fn by_size(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
+pub fn by_size(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     let ranks = RankTable::new(&material.paths(answer.method));
     let mut order = ranks.means().order;
     order.truncate(TOP);
@@ -139,7 +136,7 @@ pub fn by_size(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure>
     let axis = Axis::sizes(smallest, largest).with_cells();
     let title = format!("{}: share of splits that keep a feature, by number of features", answer.method);
     let svg = sheet(&title, ABOVE + order.len() as i32 * ROW + BELOW, |sheet| {
-        sheet.words(&answer.method.to_string(), (LEFT, 22), TEXT, HPos::Left, INK);
+        sheet.words(&answer.method.to_string(), (LEFT, 22), TEXT, Anchor::Start, INK);
         scale(sheet, "in no split", "in every split");
         rows(sheet, material, &order);
         for (row, &unit) in order.iter().enumerate() {
@@ -164,24 +161,24 @@ pub fn by_size(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure>
             let x = across(axis.share(size as f64));
             sheet.dashed((x, ABOVE + order.len() as i32 * ROW), (x, ABOVE - 6), FAINT);
         }
-    })?;
+    });
     let caption = format!(
         "Share of {} whose subset of a size holds the feature. Sharp edges are stable ranks; the dashed line is the chosen \
          size.{}",
         material.splits(answer),
         cut(material)
     );
-    Ok(Figure { name: of("heatmap_sizes", answer.method), title, caption, method: Some(answer.method), svg })
+    Figure { name: of("heatmap_sizes", answer.method), title, caption, method: Some(answer.method), svg }
 }
 
 /// A row's cells from one size up to, not with, another.
-fn cell(sheet: &mut Sheet<'_>, axis: &Axis, (from, to): (usize, usize), top: i32, share: f64) {
+fn cell(sheet: &mut Sheet, axis: &Axis, (from, to): (usize, usize), top: i32, share: f64) {
     let at = |size: usize| across(axis.share(size as f64 - 0.5));
     sheet.rectangle((at(from), top), (at(to), top + ROW - 2), shade(share));
 }
 
 /// The rank of each feature in each split.
-pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
+pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     let ranks = RankTable::new(&material.paths(answer.method));
     let mut order = ranks.means().order;
     order.truncate(TOP);
@@ -190,7 +187,7 @@ pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure
     let lowest = (material.info.removable() as f64).ln().max(f64::MIN_POSITIVE);
     let title = format!("{}: rank of each feature in each split", answer.method);
     let svg = sheet(&title, ABOVE + order.len() as i32 * ROW + BELOW, |sheet| {
-        sheet.words(&answer.method.to_string(), (LEFT, 22), TEXT, HPos::Left, INK);
+        sheet.words(&answer.method.to_string(), (LEFT, 22), TEXT, Anchor::Start, INK);
         scale(sheet, "goes first", "rank 1");
         rows(sheet, material, &order);
         let left = |column: usize| across(column as f64 / shown as f64);
@@ -205,10 +202,10 @@ pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure
         let bottom = ABOVE + order.len() as i32 * ROW;
         for column in (0..shown).filter(|column| column % shown.div_ceil(10) == 0) {
             let x = (left(column) + left(column + 1)) / 2;
-            sheet.words(&splits[column].to_string(), (x, bottom + 26), SMALL, HPos::Center, INK);
+            sheet.words(&splits[column].to_string(), (x, bottom + 26), SMALL, Anchor::Middle, INK);
         }
-        sheet.words("split", ((LEFT + RIGHT) / 2, bottom + 62), TEXT, HPos::Center, INK);
-    })?;
+        sheet.words("split", ((LEFT + RIGHT) / 2, bottom + 62), TEXT, Anchor::Middle, INK);
+    });
     let left_out = if splits.len() > shown {
         format!(" The first {shown} of {} splits.", splits.len())
     } else {
@@ -218,5 +215,5 @@ pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure
         "Rows of one shade are features on which splits agree; the shade follows the logarithm of the rank.{}{left_out}",
         cut(material)
     );
-    Ok(Figure { name: of("heatmap_splits", answer.method), title, caption, method: Some(answer.method), svg })
+    Figure { name: of("heatmap_splits", answer.method), title, caption, method: Some(answer.method), svg }
 }

@@ -71,28 +71,28 @@ fn of(name: &str, method: Method) -> String {
 }
 
 /// Draws all figures that the history has material for.
-pub fn figures(history: &History, answer: &Answer) -> Result<Vec<Figure>> {
-    let Some(info) = history.info() else { return Ok(Vec::new()) };
+pub fn figures(history: &History, answer: &Answer) -> Vec<Figure> {
+    let Some(info) = history.info() else { return Vec::new() };
     let material = Material { history, info, answer };
     let mut figures = Vec::new();
     if answer.methods.iter().any(|method| method.splits > 0) {
-        figures.push(by_size::conformal(&material)?);
-        figures.push(by_size::accuracy(&material)?);
+        figures.push(by_size::conformal(&material));
+        figures.push(by_size::accuracy(&material));
         for method in &answer.methods {
-            figures.push(by_size::per_class(&material, method)?);
+            figures.push(by_size::per_class(&material, method));
         }
-        figures.push(by_size::consistency(&material)?);
-        figures.extend(by_size::similarity(&material)?);
-        figures.extend(by_size::differences(&material)?);
-        figures.push(stopping::sizes(&material)?);
+        figures.push(by_size::consistency(&material));
+        figures.extend(by_size::similarity(&material));
+        figures.extend(by_size::differences(&material));
+        figures.push(stopping::sizes(&material));
         for method in &answer.methods {
-            figures.push(stopping::beta(&material, method)?);
-            figures.extend(features::frequency(&material, method)?);
-            figures.push(features::by_size(&material, method)?);
-            figures.push(features::by_split(&material, method)?);
+            figures.push(stopping::beta(&material, method));
+            figures.extend(features::frequency(&material, method));
+            figures.push(features::by_size(&material, method));
+            figures.push(features::by_split(&material, method));
         }
     }
-    Ok(figures)
+    figures
 }
 
 /// What figures are made of.

@@ -6,7 +6,6 @@ use super::axis::Axis;
 use super::canvas::{COLOURS, INK, LEFT, Series, sheet};
 use super::{Figure, Material, height, of, panel, size_axis};
 use crate::analysis::{MethodAnswer, Trace};
-use crate::error::Result;
 use crate::evaluate::Spread;
 use crate::select::{StopRule, gradient};
 
@@ -16,7 +15,7 @@ const RIGHT: i32 = 30;
 const MOST_BARS: usize = 45;
 
 /// How often each size was chosen, one panel a method.
-pub fn sizes(material: &Material<'_>) -> Result<Figure> {
+pub fn sizes(material: &Material<'_>) -> Figure {
     let mut rules: Vec<StopRule> = StopRule::of_paths().map(|entry| entry.rule).collect();
     rules.extend(Some(material.info.spec.stop).filter(|&stop| stop == StopRule::Cv));
     let chosen: Vec<Vec<Vec<Option<usize>>>> = material
@@ -69,13 +68,13 @@ pub fn sizes(material: &Material<'_>) -> Result<Figure> {
                 }
             }
         }
-    })?;
+    });
     let bars = if bin > 1 { format!(" A bar counts {bin} sizes.") } else { String::new() };
     let caption = format!(
         "Number of splits on which each rule chose each size. A wide spread means that the data do not say how many \
          features are needed.{bars}"
     );
-    Ok(Figure { name: "stopping_sizes".into(), title: title.into(), caption, method: None, svg })
+    Figure { name: "stopping_sizes".into(), title: title.into(), caption, method: None, svg }
 }
 
 /// Mean β of every model of a path, with both derivatives along the removal.
@@ -91,7 +90,7 @@ impl<'a> Slopes<'a> {
 }
 
 /// Mean β, its derivatives and the threshold of the rule.
-pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
+pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     let paths = material.paths(answer.method);
     let slopes: Vec<Slopes<'_>> = paths.traces().map(Slopes::new).collect();
     let sizes = material.sizes(answer);
@@ -140,13 +139,13 @@ pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
             if n == 2 {
                 for size in fired.iter().flatten() {
                     let (x, bottom) = panel.at(*size as f64, panel.y.lo);
-                    sheet.line(vec![(x, bottom), (x, bottom - 26)], INK, 3);
+                    sheet.line(&[(x, bottom), (x, bottom - 26)], INK, 3);
                 }
             } else if let Some(size) = answer.chosen.size {
                 panel.post(sheet, size as f64, &format!("chosen: {size}"));
             }
         }
-    })?;
+    });
     let caption = format!(
         "Mean ± sd over {}; heights are spread like logarithms on both sides of zero. The β rule stops where β″ falls below its \
          threshold; short strokes mark the {} splits on which it did. Size × |mean β| is nearly constant over most of a \
@@ -154,5 +153,5 @@ pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Result<Figure> {
         material.splits(answer),
         fired.iter().flatten().count()
     );
-    Ok(Figure { name: of("beta", answer.method), title, caption, method: Some(answer.method), svg })
+    Figure { name: of("beta", answer.method), title, caption, method: Some(answer.method), svg }
 }

@@ -11,8 +11,9 @@ mod prose;
 mod sections;
 mod table;
 
-use super::Figure;
-use super::escaped;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::{Figure, VERSION};
 use crate::analysis::{Answer, History, Paths};
 use crate::error::printable;
 use crate::run::RunInfo;
@@ -49,28 +50,15 @@ impl<'a> Material<'a> {
     }
 }
 
-/// Text from a file or a user: shown, never obeyed.
+/// Text from a file or a user without anything that a browser or a terminal would obey; maud escapes it.
 fn text(text: &str) -> String {
-    escaped(&printable(text))
+    printable(text)
 }
 
 /// The whole page.
 pub fn page(material: &Material<'_>) -> String {
     let answer = material.answer;
-    let title = format!("CRFE report: {}", text(&answer.input));
-    let mut switch = String::new();
-    if answer.methods.len() > 1 {
-        switch.push_str("<span class=\"switch\" role=\"group\" aria-label=\"method\"><button type=\"button\" value=\"\" aria-pressed=\"true\">all</button>");
-        for method in &answer.methods {
-            switch.push_str(&format!(
-                "<button type=\"button\" value=\"{}\" aria-pressed=\"false\">{}</button>",
-                method.method.name(),
-                method.method
-            ));
-        }
-        switch.push_str("</span>");
-    }
-    let parts: [(&str, &str, String); 7] = [
+    let parts: [(&str, &str, Markup); 7] = [
         ("answer", "Answer", sections::answer(material)),
         ("figures", "Figures", sections::figures(material)),
         ("tables", "Tables", table::tables(material)),
@@ -79,21 +67,47 @@ pub fn page(material: &Material<'_>) -> String {
         ("reproduce", "Reproduce", sections::reproduce(material)),
         ("methods", "Methods", prose::methods(material)),
     ];
-    let links: String = parts.iter().map(|(id, name, _)| format!("<a href=\"#{id}\">{name}</a>\n")).collect();
-    let body: String = parts
-        .iter()
-        .map(|(id, name, inside)| format!("<section id=\"{id}\">\n<h2>{name}</h2>\n{inside}</section>\n"))
-        .collect();
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
-         content=\"{POLICY}\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" \
-         content=\"crfe-tui {}\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <header>\n{}<nav aria-label=\"sections\">\n{links}{switch}\n</nav>\n</header>\n<main>\n{body}</main>\n<footer class=\"faint\">Made by crfe-tui {}. \
-         This page holds no times: the same run gives the same bytes.</footer>\n<script>\n{BEHAVIOUR}</script>\n</body>\n</html>\n",
-        crate::report::VERSION,
-        sections::header(material),
-        crate::report::VERSION,
-    )
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "crfe-tui " (VERSION) };
+                link rel="icon" href="data:,";
+                title { "CRFE report: " (text(&answer.input)) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    (sections::header(material))
+                    nav aria-label="sections" {
+                        @for (id, name, _) in &parts { a href={ "#" (id) } { (name) } " " }
+                        @if answer.methods.len() > 1 { (switch(answer)) }
+                    }
+                }
+                main {
+                    @for (id, name, inside) in &parts { section id=(id) { h2 { (name) } (inside) } }
+                }
+                footer.faint { "Made by crfe-tui " (VERSION) ". This page holds no times: the same run gives the same bytes." }
+                script { (PreEscaped(BEHAVIOUR)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// The buttons that show one method alone.
+fn switch(answer: &Answer) -> Markup {
+    html! {
+        span.switch role="group" aria-label="method" {
+            button type="button" value="" aria-pressed="true" { "all" }
+            @for method in &answer.methods {
+                button type="button" value=(method.method.name()) aria-pressed="false" { (method.method) }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -106,6 +120,6 @@ mod tests {
             assert!(!inside.contains("</") && !inside.contains("<!--"));
             assert!(!inside.contains("http") && !inside.contains("url(") && !inside.contains("@import"));
         }
-        assert_eq!(text("<b>\u{1b}&\"'"), "&lt;b&gt;\\u{1b}&amp;&quot;&#39;");
+        assert_eq!(html! { (text("<b>\u{1b}&\"")) }.0, "&lt;b&gt;\\u{1b}&amp;&quot;");
     }
 }

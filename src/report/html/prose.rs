@@ -1,5 +1,7 @@
 //! A methods paragraph, ready to be edited into a paper, with what it should cite.
 
+use maud::{Markup, html};
+
 use super::{Material, text};
 use crate::data::{Calibration, Impute, Scale};
 use crate::run::options::OPTIONS;
@@ -15,12 +17,12 @@ const CITATIONS: [&str; 4] = [
 ];
 
 /// The paragraph and the references.
-pub fn methods(material: &Material<'_>) -> String {
-    let list: String = CITATIONS.iter().map(|citation| format!("<li>{}</li>\n", text(citation))).collect();
-    format!(
-        "<p class=\"note\">To be edited into a paper.</p>\n<p id=\"paragraph\">{}</p>\n<ol>\n{list}</ol>\n",
-        text(&paragraph(material))
-    )
+pub fn methods(material: &Material<'_>) -> Markup {
+    html! {
+        p.note { "To be edited into a paper." }
+        p id="paragraph" { (text(&paragraph(material))) }
+        ol { @for citation in CITATIONS { li { (citation) } } }
+    }
 }
 
 fn paragraph(material: &Material<'_>) -> String {

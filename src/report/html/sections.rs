@@ -1,5 +1,7 @@
 //! The parts of the page: header, answer, figures, data, settings, how to reproduce it.
 
+use maud::{Markup, PreEscaped, html};
+
 use super::table::{Cell, Table};
 use super::{Material, text};
 use crate::analysis::MethodAnswer;
@@ -13,48 +15,46 @@ const LISTED: usize = 60;
 const MOST_LINES: usize = 200;
 
 /// What was run on what, and whether coverage is guaranteed.
-pub fn header(material: &Material<'_>) -> String {
+pub fn header(material: &Material<'_>) -> Markup {
     let answer = material.answer;
-    let guarantee = if answer.guaranteed { "guaranteed" } else { "<strong>guarantee void</strong>" };
-    format!(
-        "<h1>{}</h1>\n<p class=\"faint\">{} rows, {} {}, {} classes in “{}” · {} {}, {} calibration · target coverage {} ({guarantee})</p>\n",
-        text(&answer.input),
-        answer.rows,
-        answer.features,
-        if answer.features == 1 { "feature" } else { "features" },
-        answer.classes.len(),
-        text(&answer.target),
-        answer.splits,
-        if answer.splits == 1 { "split" } else { "splits" },
-        answer.calibration,
-        answer.target_coverage,
-    )
+    let (features, splits) = (counted(answer.features, "feature"), counted(answer.splits, "split"));
+    html! {
+        h1 { (text(&answer.input)) }
+        p.faint {
+            (answer.rows) " rows, " (features) ", " (answer.classes.len()) " classes in “" (text(&answer.target)) "” · "
+            (splits) ", " (answer.calibration) " calibration · target coverage " (answer.target_coverage) " ("
+            @if answer.guaranteed { "guaranteed" } @else { strong { "guarantee void" } }
+            ")"
+        }
+    }
 }
 
-fn caution(words: &str) -> String {
-    format!("<p class=\"caution\">{}</p>\n", text(words))
+/// `1 feature`, `7 features`.
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// One card a method, and what to beware of.
-pub fn answer(material: &Material<'_>) -> String {
-    let mut html: String = material.answer.cautions.iter().map(|words| caution(words)).collect();
-    html.push_str("<div class=\"cards\">\n");
-    html.extend(material.answer.methods.iter().map(|method| card(material, method)));
-    html.push_str("</div>\n");
-    html
+fn caution(words: &str) -> Markup {
+    html! { p.caution { (text(words)) } }
 }
 
-fn card(material: &Material<'_>, answer: &MethodAnswer) -> String {
-    let headline = match answer.chosen.size {
-        Some(1) => "1 feature".to_owned(),
-        Some(size) => format!("{size} features"),
-        None => "no size chosen".to_owned(),
-    };
-    let beside: String = answer
-        .beside
-        .iter()
-        .map(|rule| format!("; {}", rule.words("no rule was asked to choose", answer.splits)))
-        .collect();
+/// Names and values.
+fn list(lines: &[(String, String)]) -> Markup {
+    html! { dl { @for (name, value) in lines { dt { (text(name)) } dd { (text(value)) } } } }
+}
+
+/// One card per method, and what to beware of.
+pub fn answer(material: &Material<'_>) -> Markup {
+    html! {
+        @for words in &material.answer.cautions { (caution(words)) }
+        .cards { @for method in &material.answer.methods { (card(material, method)) } }
+    }
+}
+
+fn card(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
+    let headline =
+        answer.chosen.size.map_or_else(|| "no size chosen".to_owned(), |size| counted(size, "feature"));
+    let none = "no rule was asked to choose";
     let mut table = Table::new(&["no.#", "feature", "splits#", "mean rank#", "adjusted p#"]);
     for (i, feature) in answer.features.iter().take(LISTED).enumerate() {
         let rank = match feature.mean_rank {
@@ -65,116 +65,107 @@ fn card(material: &Material<'_>, answer: &MethodAnswer) -> String {
         let name = Cell::Text(feature.name.clone());
         table.row(None, &[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, Cell::Text(p)]);
     }
-    let list = if answer.features.is_empty() { String::new() } else { table.html() };
-    let more = match answer.features.len().saturating_sub(LISTED) {
-        0 => String::new(),
-        more => {
-            format!("<p class=\"note\">and {more} more: selected.txt and summary.json have them all.</p>\n")
+    let more = answer.features.len().saturating_sub(LISTED);
+    html! {
+        .card data-method=(answer.method.name()) {
+            h3 { (answer.method) }
+            p.big { (headline) }
+            p.faint {
+                (answer.chosen.words(none, answer.splits))
+                @for rule in &answer.beside { "; " (rule.words(none, answer.splits)) }
+            }
+            (tested(material, answer))
+            @for words in &answer.cautions { (caution(words)) }
+            @if !answer.features.is_empty() { (table.html()) }
+            @if more > 0 { p.note { "and " (more) " more: selected.txt and summary.json have them all." } }
+            (achieved(material, answer))
         }
-    };
-    let cautions: String = answer.cautions.iter().map(|words| caution(words)).collect();
-    format!(
-        "<div class=\"card\" data-method=\"{}\">\n<h3>{}</h3>\n<p class=\"big\">{headline}</p>\n<p class=\"faint\">{}{beside}</p>\n{}{cautions}{list}{more}{}</div>\n",
-        answer.method.name(),
-        answer.method,
-        &answer.chosen.words("no rule was asked to choose", answer.splits),
-        tested(material, answer),
-        achieved(material, answer),
-    )
+    }
 }
 
 /// What was measured on rows that the procedure never saw: first among the numbers.
-fn tested(material: &Material<'_>, answer: &MethodAnswer) -> String {
+fn tested(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
     let lines = tested_lines(answer, &material.info.classes);
-    if lines.is_empty() {
-        return String::new();
+    html! {
+        @if !lines.is_empty() { p.note { (text(&tested_headline(answer))) } (list(&lines)) }
     }
-    let list: String = lines
-        .iter()
-        .map(|(label, value)| format!("<dt>{}</dt><dd>{}</dd>\n", text(label), text(value)))
-        .collect();
-    format!("<p class=\"note\">{}</p>\n<dl>\n{list}</dl>\n", text(&tested_headline(answer)))
 }
 
-fn achieved(material: &Material<'_>, answer: &MethodAnswer) -> String {
-    let Some(achieved) = &answer.achieved else { return String::new() };
+fn achieved(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
+    let Some(achieved) = &answer.achieved else { return Markup::default() };
     let sd = |sd: Option<f64>| sd.map_or_else(String::new, |sd| format!(" ± {sd:.3}"));
     let void = if material.answer.guaranteed { "" } else { "; guarantee void" };
+    let target = material.answer.target_coverage;
     let band = match achieved.coverage_band {
-        Some((lo, hi)) => format!(
-            " (target {}; 95 % band of one valid split {lo:.3} to {hi:.3})",
-            material.answer.target_coverage
-        ),
-        None => format!(" (target {}{void})", material.answer.target_coverage),
+        Some((lo, hi)) => format!(" (target {target}; 95 % band of one valid split {lo:.3} to {hi:.3})"),
+        None => format!(" (target {target}{void})"),
     };
-    let stability = answer.stability.map_or_else(String::new, |stability| {
-        format!("<dt>stability</dt><dd>{stability:.3} (Nogueira; below 0.4 is poor)</dd>\n")
-    });
-    format!(
-        "<dl>\n<dt>coverage</dt><dd>{:.3}{band}</dd>\n<dt>inefficiency</dt><dd>{:.3}{} of {} classes</dd>\n<dt>accuracy</dt><dd>{:.3}{}</dd>\n{stability}</dl>\n\
-         <p class=\"note\">What the splits' own subsets of this size achieved on their test rows, mean ± standard deviation over splits (splits overlap, so the mean is known better than that).</p>\n",
-        achieved.coverage,
-        achieved.inefficiency,
-        sd(achieved.inefficiency_sd),
-        material.info.classes.len(),
-        achieved.accuracy,
-        sd(achieved.accuracy_sd),
-    )
+    let classes = material.info.classes.len();
+    let line = |name: &str, value: String| (name.to_owned(), value);
+    let mut lines = vec![
+        line("coverage", format!("{:.3}{band}", achieved.coverage)),
+        line(
+            "inefficiency",
+            format!("{:.3}{} of {classes} classes", achieved.inefficiency, sd(achieved.inefficiency_sd)),
+        ),
+        line("accuracy", format!("{:.3}{}", achieved.accuracy, sd(achieved.accuracy_sd))),
+    ];
+    let stability = answer.stability.map(|stability| format!("{stability:.3} (Nogueira; below 0.4 is poor)"));
+    lines.extend(stability.map(|stability| line("stability", stability)));
+    html! {
+        (list(&lines))
+        p.note {
+            "What the splits' own subsets of this size achieved on their test rows, mean ± standard deviation over splits (splits overlap, \
+             so the mean is known better than that)."
+        }
+    }
 }
 
 /// The figures, each with its caption.
-pub fn figures(material: &Material<'_>) -> String {
-    let mut html =
-        "<p class=\"note\">Each is a file in the directory figures.</p>\n<div class=\"figures\">\n"
-            .to_owned();
-    for figure in material.figures {
-        let method =
-            figure.method.map_or_else(String::new, |method| format!(" data-method=\"{}\"", method.name()));
-        html.push_str(&format!(
-            "<figure id=\"figure-{}\"{method}>\n{}<figcaption><strong>{}.</strong> {}</figcaption>\n</figure>\n",
-            figure.name,
-            figure.svg,
-            text(&figure.title),
-            text(&figure.caption),
-        ));
+pub fn figures(material: &Material<'_>) -> Markup {
+    html! {
+        p.note { "Each is a file in the directory figures." }
+        .figures {
+            @for figure in material.figures {
+                figure id={ "figure-" (figure.name) } data-method=[figure.method.map(|method| method.name())] {
+                    (PreEscaped(&figure.svg))
+                    figcaption { strong { (text(&figure.title)) "." } " " (text(&figure.caption)) }
+                }
+            }
+        }
     }
-    html.push_str("</div>\n");
-    html
 }
 
 /// What was understood of the table.
-pub fn data(material: &Material<'_>) -> String {
+pub fn data(material: &Material<'_>) -> Markup {
     let info = material.info;
-    let mut html = String::from("<ul>\n");
-    for note in info.audit.notes.iter().take(MOST_LINES) {
-        let mark = if note.level == Level::Warning { "<strong>Warning:</strong> " } else { "" };
-        html.push_str(&format!("<li>{mark}{}</li>\n", text(&note.text)));
-    }
-    html.push_str("</ul>\n");
     let more = |all: usize| match all.saturating_sub(MOST_LINES) {
-        0 => String::new(),
-        more => format!("<p class=\"note\">and {more} more: manifest.json has them all.</p>\n"),
+        0 => Markup::default(),
+        more => html! { p.note { "and " (more) " more: manifest.json has them all." } },
     };
-    html.push_str(&more(info.audit.notes.len()));
     let mut classes = Table::new(&["class", "rows#"]);
     for (class, &count) in info.classes.iter().zip(&info.class_counts).take(MOST_LINES) {
         classes.row(None, &[Cell::Text(class.clone()), Cell::Int(count)]);
     }
-    html.push_str(&classes.html());
-    html.push_str(&more(info.classes.len()));
-    if !info.dropped.is_empty() {
-        let mut dropped = Table::new(&["column that is not used", "why"]);
-        for column in info.dropped.iter().take(MOST_LINES) {
-            dropped.row(None, &[Cell::Text(column.name.clone()), Cell::Text(column.reason.clone())]);
-        }
-        html.push_str(&dropped.html());
-        html.push_str(&more(info.dropped.len()));
+    let mut dropped = Table::new(&["column that is not used", "why"]);
+    for column in info.dropped.iter().take(MOST_LINES) {
+        dropped.row(None, &[Cell::Text(column.name.clone()), Cell::Text(column.reason.clone())]);
     }
-    html
+    html! {
+        ul {
+            @for note in info.audit.notes.iter().take(MOST_LINES) {
+                li { @if note.level == Level::Warning { strong { "Warning:" } " " } (text(&note.text)) }
+            }
+        }
+        (more(info.audit.notes.len()))
+        (classes.html())
+        (more(info.classes.len()))
+        @if !info.dropped.is_empty() { (dropped.html()) (more(info.dropped.len())) }
+    }
 }
 
 /// Everything that determines the result.
-pub fn settings(material: &Material<'_>) -> String {
+pub fn settings(material: &Material<'_>) -> Markup {
     let info = material.info;
     let mut rows = vec![
         ("version".to_owned(), crate::report::VERSION.to_owned()),
@@ -189,11 +180,7 @@ pub fn settings(material: &Material<'_>) -> String {
     if let Ok(spec) = serde_json::to_value(&info.spec) {
         flatten("", &spec, &mut rows);
     }
-    let lines: String = rows
-        .iter()
-        .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>\n", text(name), text(value)))
-        .collect();
-    format!("<dl>\n{lines}</dl>\n")
+    list(&rows)
 }
 
 /// `split.seed = 0` and so on, in the order of the options' names; what is not set is left out.
@@ -221,19 +208,20 @@ fn plain(value: &serde_json::Value) -> String {
 }
 
 /// How to get this again, with this program and with another.
-pub fn reproduce(material: &Material<'_>) -> String {
+pub fn reproduce(material: &Material<'_>) -> Markup {
     let command = shell_command(&material.info.spec, &material.info.input);
-    let script = match material.script {
-        Ok(script) => format!(
-            "<p>This Python script repeats the first split with scikit-learn's LinearSVC and compares the order of removal; it is also in the \
-             file reproduce.py.</p>\n<pre id=\"script\" tabindex=\"0\">{}</pre>\n",
-            crate::report::escaped(script)
-        ),
-        Err(reason) => format!("<p class=\"note\">There is no scikit-learn script: {}.</p>\n", text(reason)),
-    };
-    format!(
-        "<p>With the same file (its SHA-256 is above) and no configuration file or CRFE_* variables, on any number of threads:</p>\n\
-         <pre class=\"wrap\" id=\"command\">{}</pre>\n{script}",
-        text(&command)
-    )
+    html! {
+        p { "With the same file (its SHA-256 is above) and no configuration file or CRFE_* variables, on any number of threads:" }
+        pre.wrap id="command" { (text(&command)) }
+        @match material.script {
+            Ok(script) => {
+                p {
+                    "This Python script repeats the first split with scikit-learn's LinearSVC and compares the order of removal; it is also in \
+                     the file reproduce.py."
+                }
+                pre id="script" tabindex="0" { (script) }
+            }
+            Err(reason) => { p.note { "There is no scikit-learn script: " (text(reason)) "." } }
+        }
+    }
 }

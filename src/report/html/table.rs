@@ -1,5 +1,7 @@
 //! Tables that a click sorts; long ones are cut, and say so.
 
+use maud::{Markup, Render, html};
+
 use super::{Material, text};
 use crate::analysis::{Column, Metric, Pair, RankTable, class_mean};
 use crate::evaluate::Bootstrap;
@@ -43,7 +45,7 @@ impl Head {
 /// A table in the making.
 pub struct Table {
     head: Vec<Head>,
-    rows: String,
+    rows: Vec<Markup>,
 }
 
 impl Table {
@@ -58,68 +60,67 @@ impl Table {
 
     /// A table with these columns.
     pub fn with(head: Vec<Head>) -> Self {
-        Self { head, rows: String::new() }
+        Self { head, rows: Vec::new() }
     }
 
     /// Adds a row, of a method or of all.
     pub fn row(&mut self, method: Option<Method>, cells: &[Cell]) {
-        match method {
-            Some(method) => self.rows.push_str(&format!("<tr data-method=\"{}\">", method.name())),
-            None => self.rows.push_str("<tr>"),
-        }
-        for cell in cells {
-            self.rows.push_str(&match cell {
-                Cell::Text(words) => format!("<td>{}</td>", text(words)),
-                Cell::Int(value) => format!("<td class=\"n\" data-v=\"{value}\">{value}</td>"),
-                Cell::Real(Some(value)) if value.is_finite() => {
-                    format!("<td class=\"n\" data-v=\"{value}\">{value:.3}</td>")
-                }
-                Cell::Rank(value) => format!("<td class=\"n\" data-v=\"{value}\">{value:.1}</td>"),
-                Cell::Real(_) => "<td class=\"n\"></td>".to_owned(),
-            });
-        }
-        self.rows.push_str("</tr>\n");
+        let method = method.map(|method| method.name());
+        self.rows.push(html! { tr data-method=[method] { @for cell in cells { (cell) } } });
     }
 
     /// The element.
-    pub fn html(&self) -> String {
-        let heads: String = self
-            .head
-            .iter()
-            .map(|Head { name, is_number }| {
-                let class = if *is_number { " class=\"n\"" } else { "" };
-                format!("<th scope=\"col\"{class}><button type=\"button\">{name}</button></th>")
-            })
-            .collect();
-        format!(
-            "<div class=\"scroll\" tabindex=\"0\"><table class=\"sortable\">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n",
-            self.rows
-        )
+    pub fn html(&self) -> Markup {
+        html! {
+            .scroll tabindex="0" {
+                table.sortable {
+                    thead {
+                        tr {
+                            @for head in &self.head {
+                                th scope="col" class=[head.is_number.then_some("n")] { button type="button" { (head.name) } }
+                            }
+                        }
+                    }
+                    tbody { @for row in &self.rows { (row) } }
+                }
+            }
+        }
     }
 
     /// The element below a title that folds it.
-    fn folded(&self, open: bool, title: &str, note: &str) -> String {
-        let open = if open { " open" } else { "" };
-        format!(
-            "<details{open}>\n<summary>{title}</summary>\n{}<p class=\"note\">{note}</p>\n</details>\n",
-            self.html()
-        )
+    fn folded(&self, open: bool, title: &str, note: &str) -> Markup {
+        html! { details open[open] { summary { (title) } (self.html()) p.note { (note) } } }
+    }
+}
+
+impl Render for Cell {
+    fn render(&self) -> Markup {
+        let number =
+            |value: &dyn std::fmt::Display, shown: String| html! { td.n data-v={ (value) } { (shown) } };
+        match self {
+            Self::Text(words) => html! { td { (text(words)) } },
+            Self::Int(value) => number(value, value.to_string()),
+            Self::Real(Some(value)) if value.is_finite() => number(value, format!("{value:.3}")),
+            Self::Rank(value) => number(value, format!("{value:.1}")),
+            Self::Real(_) => html! { td.n {} },
+        }
     }
 }
 
 /// All tables of the page.
-pub fn tables(material: &Material<'_>) -> String {
-    let mut html = "<p class=\"note\">A click on a column's name sorts. The CSV files beside this page hold every row.</p>\n".to_owned();
-    html.push_str(&features(material));
-    html.push_str(&metrics(material));
-    html.push_str(&classes(material));
-    html.push_str(&stopping(material));
-    html.push_str(&agreement(material));
-    html.push_str(&differences(material));
-    html
+pub fn tables(material: &Material<'_>) -> Markup {
+    html! {
+        p.note { "A click on a column's name sorts. The CSV files beside this page hold every row." }
+        (features(material))
+        (metrics(material))
+        (classes(material))
+        (stopping(material))
+        (agreement(material))
+        (differences(material))
+    }
 }
 
-fn features(material: &Material<'_>) -> String {
+fn features(material: &Material<'_>) -> Markup {
     let mut table =
         Table::new(&["method", "feature", "mean rank#", "best#", "worst#", "in splits at the chosen size#"]);
     let (info, mut cut) = (material.info, false);
@@ -150,7 +151,7 @@ fn features(material: &Material<'_>) -> String {
     )
 }
 
-fn metrics(material: &Material<'_>) -> String {
+fn metrics(material: &Material<'_>) -> Markup {
     let mut head = vec![Head::text("method"), Head::number("features")];
     for metric in Metric::ALL {
         match metric.column() {
@@ -187,7 +188,7 @@ fn metrics(material: &Material<'_>) -> String {
     )
 }
 
-fn classes(material: &Material<'_>) -> String {
+fn classes(material: &Material<'_>) -> Markup {
     let mut table = Table::new(&[
         "method",
         "class",
@@ -229,7 +230,7 @@ fn classes(material: &Material<'_>) -> String {
     table.folded(false, "Classes at the chosen size", note)
 }
 
-fn stopping(material: &Material<'_>) -> String {
+fn stopping(material: &Material<'_>) -> Markup {
     let rules: Vec<_> = StopRule::of_paths().collect();
     let mut head = vec![Head::text("method"), Head::number("split")];
     head.extend(rules.iter().map(|entry| Head::number(entry.label)));
@@ -250,7 +251,7 @@ fn stopping(material: &Material<'_>) -> String {
     )
 }
 
-fn agreement(material: &Material<'_>) -> String {
+fn agreement(material: &Material<'_>) -> Markup {
     let mut table =
         Table::new(&["method", "features#", "Jaccard#", "I_W#", "Kuncheva#", "Nogueira#", "from#", "to#"]);
     for answer in &material.answer.methods {
@@ -275,7 +276,7 @@ fn agreement(material: &Material<'_>) -> String {
     table.folded(false, "Agreement of splits", "1 is the same features in every split; from and to bound Nogueira's stability with 95 % confidence. consistency.csv has every size.")
 }
 
-fn differences(material: &Material<'_>) -> String {
+fn differences(material: &Material<'_>) -> Markup {
     let pairs = Pair::all(material.history, material.info);
     let mut table =
         Table::new(&["methods", "features#", "metric", "mean difference#", "from#", "to#", "p (corrected)#"]);
@@ -314,7 +315,7 @@ fn differences(material: &Material<'_>) -> String {
         }
     }
     if !any {
-        return String::new();
+        return Markup::default();
     }
     table.folded(false, "Differences of methods at the chosen sizes", "Paired over splits, with 95 % bootstrap interval and the p-value of Nadeau and Bengio's corrected t. Nothing is corrected for looking at many metrics. compare.csv has every size.")
 }
