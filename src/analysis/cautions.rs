@@ -1,13 +1,10 @@
 //! What a reader of the answer must beware of, each caution a sentence. A caution is one function in one of two lists.
 
-use super::{ByChance, ChosenFeature, History, Paths, RuleSize};
+use super::{ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, StabilityBand};
 use crate::data::Level;
 use crate::evaluate::Performance;
 use crate::run::RunInfo;
 use crate::select::StopRule;
-
-/// Below this Nogueira's stability is called poor (Nogueira, Sechidis and Brown 2018).
-pub const POOR_STABILITY: f64 = 0.4;
 
 /// Cautions about the whole run; each may have several sentences.
 const OF_RUN: [fn(&History, &RunInfo) -> Vec<String>; 4] = [void_guarantee, one_split, warnings, failures];
@@ -28,8 +25,6 @@ const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 10] = [
 
 /// More empty sets than this say that ε is larger than the error.
 const MANY_EMPTY: f64 = 0.05;
-/// p-values above this are no evidence.
-const LEVEL: f64 = 0.05;
 
 /// What cautions about a method are read off.
 pub struct Concern<'a> {
@@ -178,9 +173,10 @@ fn at_the_edge(concern: &Concern<'_>) -> Option<String> {
 }
 
 fn unstable(concern: &Concern<'_>) -> Option<String> {
-    let stability = concern.stability.filter(|&stability| stability < POOR_STABILITY)?;
+    let stability = concern.stability.filter(|&own| StabilityBand::of(own) == StabilityBand::Poor)?;
     Some(format!(
-        "unstable selection: stability {stability:.2} (below {POOR_STABILITY} is poor); other splits choose other features"
+        "unstable selection: stability {stability:.2} (below {} is poor); other splits choose other features",
+        StabilityBand::Fair.lowest()
     ))
 }
 

@@ -1,12 +1,15 @@
 //! What is asked of a run, by a table, a figure, a page or a panel, is computed here, once. Events in, facts out; knows no files and
 //! no screen.
 
+mod achieved;
 mod agreement;
 mod answer;
 mod cache;
 mod cautions;
+mod comparison;
 mod coverage;
 mod curves;
+mod features;
 mod pairs;
 mod paths;
 mod ranks;
@@ -15,24 +18,29 @@ mod sizes;
 mod tested;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 pub use crate::evaluate::{Column, Metric};
 pub use crate::run::Trace;
-pub use answer::{Achieved, Answer, ChosenFeature, MethodAnswer};
+pub use achieved::{Achieved, ClassAnswer, ClassMeans};
+pub use answer::{Answer, MethodAnswer};
 pub use cache::{Cached, ChosenUnit, Facts, SplitSizes, Stops};
+pub use comparison::{ComparedMetric, Comparison};
 pub use coverage::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};
+pub use features::{ChosenFeature, Twin};
 pub use pairs::Pair;
 pub use paths::Paths;
 pub use ranks::{MeanRanks, RankTable};
 pub use rules::{RuleSize, known_rules};
 pub use tested::{ByChance, Tested};
+pub use verdict::{LEVEL, StabilityBand, Verdict, count_features};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::run::{EventKind, Followup, Outcome, RunEvent, RunInfo, RunOptions, TaskId};
+use crate::run::{EventKind, Followup, Outcome, RunEvent, RunInfo, RunOptions, TaskId, Twins};
 use crate::select::{BetaRule, Method};
 
 /// All tasks of a run, as far as they have come.
@@ -44,6 +52,7 @@ pub struct History {
     finished: bool,
     followups: BTreeMap<Followup, Arc<Outcome>>,
     failed_followups: BTreeMap<Followup, String>,
+    twins: Twins,
     curves: BTreeMap<Method, Curve>,
 }
 
@@ -78,6 +87,7 @@ impl History {
             (EventKind::FollowupFailed(followup, message), _) => {
                 self.failed_followups.insert(*followup, message.clone());
             }
+            (EventKind::TwinsFound(twins), _) => self.twins.extend(twins),
             (EventKind::TaskFailed { message }, Some(task)) => {
                 if self.tasks.remove(&task).is_some() {
                     self.redraw_curve(task.method);

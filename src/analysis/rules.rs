@@ -127,6 +127,12 @@ impl Paths<'_> {
         }
     }
 
+    /// The size that the rule of the run gives, with any k and ψ of the β rule.
+    pub fn chosen_size(&self, beta_rule: &BetaRule) -> RuleSize {
+        let rule = self.info.spec.stop;
+        self.rule_size(rule, &self.sizes_by_split(rule, beta_rule), &self.visited_sizes())
+    }
+
     /// The procedure of the run with another rule.
     fn procedure<'b>(&'b self, rule: StopRule, beta_rule: &'b BetaRule) -> Procedure<'b> {
         Procedure { rule, beta_rule, ..self.info.procedure() }

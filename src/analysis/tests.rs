@@ -231,3 +231,83 @@ fn two_methods_are_compared_on_the_splits_that_both_have() {
     assert!((differences[0] - 0.1).abs() < 1e-12);
     assert_eq!(pair.similarity(&[3])[0].1.jaccard.mean, 1.0, "the same path of features");
 }
+
+#[test]
+fn the_answer_at_another_size_has_the_list_of_that_size_and_no_tested_performance() {
+    let told = two_paths();
+    let paths = told.paths();
+    let rule = told.history.info().unwrap().spec.beta_rule;
+    let at_three = MethodAnswer::at_size(&told.history, &paths, 3, &rule);
+    let names: Vec<&str> = at_three.features.iter().map(|feature| feature.name.as_str()).collect();
+    // Features 0 and 2 tie in everything but their column; the kept feature comes last.
+    assert_eq!((at_three.chosen.size, names), (Some(3), vec!["c4", "c1", "c2"]));
+    assert_eq!(at_three.features.iter().map(|feature| feature.count).collect::<Vec<_>>(), [2, 1, 2]);
+    assert!(at_three.tested.is_none());
+    let achieved = at_three.achieved.unwrap();
+    assert_eq!((achieved.coverage, achieved.accuracy), (0.9, 0.9), "18 of 20 rows, on both splits");
+    assert!(!achieved.leave_one_split_out);
+    assert!(
+        at_three.beside.iter().any(|rule| rule.stop == StopRule::Knee),
+        "the run's own rule is beside it"
+    );
+}
+
+#[test]
+fn a_list_of_ones_own_is_compared_split_by_split() {
+    let told = two_paths();
+    let (info, paths) = (told.history.info().unwrap(), told.paths());
+    let answer = MethodAnswer::at_size(&told.history, &paths, 2, &info.spec.beta_rule);
+    // The answer's subsets of two cover 16 of 20 rows on both splits.
+    let compare = |first: u32, second: u32| {
+        let tallies = [(0, tally(first)), (1, tally(second))];
+        Comparison::of_list(&told.history, info, 1, &tallies, &answer).unwrap()
+    };
+    let better = compare(20, 18);
+    let accuracy = &better.metrics[0];
+    assert_eq!((accuracy.metric, better.splits, better.sizes), ("accuracy", 2, (1, 2)));
+    assert!((accuracy.a - 0.95).abs() < 1e-12 && (accuracy.b - 0.8).abs() < 1e-12);
+    assert!((accuracy.difference.mean - 0.15).abs() < 1e-12);
+    assert!(accuracy.difference.p_corrected.is_some());
+    assert!(
+        better.sentence.starts_with("your list with 1 feature against CRFE with 2 features: accuracy 0.950")
+    );
+    let same = compare(16, 16);
+    assert!(same.sentence.ends_with(": no clear difference"), "{}", same.sentence);
+    assert!(same.sentence.contains("no difference on any split"), "{}", same.sentence);
+}
+
+#[test]
+fn classes_are_listed_worst_first() {
+    let mut told = Told::new();
+    // 13 covered rows: 6 of the first class, 7 of the second are predicted right.
+    let steps = vec![step(0, 4, &[2], -1.0, 13), step(1, 3, &[0], -1.5, 13), step(2, 2, &[], -1.8, 13)];
+    told.finish(0, steps, Reason::Complete, &[3]);
+    let answer = MethodAnswer::at_size(&told.history, &told.paths(), 3, &BetaRule::default());
+    let classes: Vec<(&str, f64)> =
+        answer.classes.iter().map(|class| (class.class.as_str(), class.splits.unwrap().recall)).collect();
+    assert_eq!(classes, [("ill", 0.6), ("well", 0.7)]);
+}
+
+#[test]
+fn twins_are_named_and_one_that_follows_another_says_so() {
+    let mut told = two_paths();
+    let x =
+        Array2::from_shape_fn((80, 4), |(i, j)| if j == 2 { i as f64 } else { (i * (j + 3) % 11) as f64 });
+    let mut x = x;
+    for i in 0..80 {
+        x[[i, 3]] = -x[[i, 0]];
+    }
+    let labels: Vec<&str> = (0..80).map(|i| ["ill", "well"][i % 2]).collect();
+    let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
+    let wanted = told.history.without_twins();
+    assert!(!wanted.is_empty());
+    told.tell(None, EventKind::TwinsFound(crate::run::Twins::find(&data, &[0, 1, 2, 3]).into()));
+    assert!(told.history.without_twins().is_empty());
+    let answer = MethodAnswer::at_size(&told.history, &told.paths(), 3, &BetaRule::default());
+    let [last, first, _] = &answer.features[..] else { panic!("{:?}", answer.features) };
+    assert_eq!((last.unit, last.twin_of), (3, None));
+    let twin = &last.twins.as_ref().unwrap()[0];
+    assert_eq!((twin.name.as_str(), twin.listed), ("c1", true));
+    assert!((twin.r + 1.0).abs() < 1e-12);
+    assert_eq!((first.unit, first.twin_of), (0, Some(1)));
+}

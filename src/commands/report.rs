@@ -5,7 +5,7 @@ use crate::analysis::{Answer, History};
 use crate::error::{Error, Result, printable};
 use crate::record::Records;
 use crate::report::{summary, write_report};
-use crate::run::{Plan, default_threads};
+use crate::run::{EventKind, Plan, RunEvent, Twins, default_threads};
 use crate::say::{print, say};
 
 /// Makes tables, figures and the page from journals alone; the exit code.
@@ -33,6 +33,9 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
             None
         }
     };
+    if let Some(event) = plan.as_ref().and_then(|plan| find_twins(plan, &history)) {
+        history.apply(&event);
+    }
     write_report(&args.run, &history, plan.as_ref(), default_threads())?;
     tell_answer(&history, args.json)?;
     if !args.quiet && !args.json {
@@ -49,6 +52,13 @@ pub(super) fn tell_notes(notes: &[String]) {
     for note in notes {
         say(format_args!("warning: {}", printable(note)));
     }
+}
+
+/// The twins of those chosen features for which nobody has looked yet.
+pub(super) fn find_twins(plan: &Plan, history: &History) -> Option<RunEvent> {
+    let units = history.without_twins();
+    let find = || EventKind::TwinsFound(Twins::find(&plan.data, &units).into());
+    (!units.is_empty()).then(|| RunEvent { task: None, kind: find() })
 }
 
 /// Prints the answer.

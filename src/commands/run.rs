@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crossbeam_channel::select;
 
 use super::args::RunArgs;
-use super::report::{tell_answer, tell_notes};
+use super::report::{find_twins, tell_answer, tell_notes};
 use super::signals::Signals;
 use crate::analysis::History;
 use crate::data::{Dataset, Level};
@@ -46,6 +46,9 @@ pub fn run(args: &RunArgs) -> Result<u8> {
                 history.apply(&RunEvent { task: None, kind });
                 Ok::<(), Error>(())
             })?;
+            if let Some(kind) = records.twins() {
+                history.apply(&RunEvent { task: None, kind });
+            }
             tell_notes(&records.notes());
         }
     }
@@ -59,6 +62,9 @@ pub fn run(args: &RunArgs) -> Result<u8> {
             say(format_args!("crfe-tui: ended by signal {signal}{remedy}"));
         }
         return Ok(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)));
+    }
+    if shard.is_whole() {
+        look_for_twins(&plan, &mut history, directory.as_deref())?;
     }
     if let Some(directory) = &directory {
         directory.compress();
@@ -77,6 +83,13 @@ pub fn run(args: &RunArgs) -> Result<u8> {
         }
         _ => finish(&plan, &history, args),
     }
+}
+
+/// Looks for the twins of the chosen features and records them, so that a report does not need the data for them.
+fn look_for_twins(plan: &Plan, history: &mut History, directory: Option<&RunDirectory>) -> Result<()> {
+    let Some(event) = find_twins(plan, history) else { return Ok(()) };
+    history.apply(&event);
+    directory.map_or(Ok(()), |directory| directory.record(&plan.info, &event))
 }
 
 /// Seconds beyond which a run with linfa-svm is warned of.

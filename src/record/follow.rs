@@ -80,6 +80,9 @@ impl Follower {
         for followup in self.records.info().followups() {
             self.emit_followup(followup, events)?;
         }
+        if let Some(kind) = self.records.twins() {
+            events.emit(None, kind)?;
+        }
         // Of tasks under way, the copy that was begun last.
         let mut open = BTreeMap::new();
         let mut order: Vec<usize> = (0..self.records.files.len()).collect();
@@ -159,9 +162,11 @@ impl Follower {
         bytes: &[u8],
         sender: &EventSender,
     ) -> std::result::Result<(), Stop> {
-        if let IndexEntry::Followup(followup) = entry {
-            return self.emit_followup(followup, sender);
-        }
+        let entry = match entry {
+            IndexEntry::Followup(followup) => return self.emit_followup(followup, sender),
+            IndexEntry::Twins(twins) => return sender.emit(None, EventKind::TwinsFound(twins.into())),
+            entry => entry,
+        };
         let (IndexEntry::Start(task)
         | IndexEntry::Step(task)
         | IndexEntry::End(task)

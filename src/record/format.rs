@@ -8,6 +8,7 @@
 //! {"task":"crfe/3","end":"complete","rest":[2]}                          a path ended
 //! {"task":"crfe/3","failed":"why"}                                       a task failed
 //! {"followup":"fold/crfe/2","of":"1a2b…","outcome":{…}}                 a fold or a permutation ended; what determines it
+//! {"twins":{"4":{"count":1,"closest":[[9,0.97]]}}}                      the twins of some features
 //! {"finished":true}                                                      all tasks of this process have ended
 //! ```
 //!
@@ -21,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evaluate::Tally;
 use crate::run::{
-    Betas, EventKind, FORMAT, Followup, Outcome, Parts, Reason, RunEvent, RunInfo, Step, TaskId,
+    Betas, EventKind, FORMAT, Followup, Outcome, Parts, Reason, RunEvent, RunInfo, Step, TaskId, Twins,
 };
 use crate::select::Stopping;
 
@@ -42,6 +43,8 @@ pub enum Line<'a> {
     Task(TaskId, &'a [u8]),
     /// The end of a followup, and the fingerprint of what determines it.
     Followup(Followup, &'a str),
+    /// The twins of some features.
+    Twins,
     /// All tasks of a process have ended.
     Finished,
     /// Nothing that is understood.
@@ -61,6 +64,8 @@ impl<'a> Line<'a> {
         }
         if line.starts_with(b"{\"format\":") {
             Self::Run
+        } else if line.starts_with(b"{\"twins\":") {
+            Self::Twins
         } else if line.trim_ascii() == b"{\"finished\":true}" {
             Self::Finished
         } else {
@@ -244,6 +249,21 @@ pub fn read_followup(
     }
 }
 
+#[derive(Serialize)]
+struct TwinsLine<'a> {
+    twins: &'a Twins,
+}
+
+/// The twins of a line, checked; `None` if it is not such a line.
+pub fn read_twins(line: &[u8], info: &RunInfo) -> Option<Twins> {
+    #[derive(Deserialize)]
+    struct Line {
+        twins: Twins,
+    }
+    let line: Line = serde_json::from_slice(line).ok()?;
+    line.twins.fits(info.units.len()).then_some(line.twins)
+}
+
 /// A failed task's line, read back.
 #[derive(Deserialize)]
 pub struct Failure {
@@ -282,6 +302,7 @@ pub fn write(event: &RunEvent, info: &RunInfo, into: &mut Vec<u8>) -> io::Result
             let failed = Some(message.clone());
             serde_json::to_writer(&mut *into, &FollowupLine::new(*followup, info, None, failed))?;
         }
+        EventKind::TwinsFound(twins) => serde_json::to_writer(&mut *into, &TwinsLine { twins })?,
         EventKind::RunStarted(_) | EventKind::Loading { .. } | EventKind::Paused | EventKind::Resumed => {
             return Ok(());
         }

@@ -17,7 +17,7 @@ use super::replay::TaskReplay;
 use super::{Shard, differences, validate};
 use crate::error::{Error, Result};
 use crate::files::open_regular;
-use crate::run::{EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId};
+use crate::run::{EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
 use crate::select::{BetaRule, StopRule};
 
 /// Characters of a failure that are kept.
@@ -102,6 +102,7 @@ pub(super) enum IndexEntry {
     End(TaskId),
     Failed(TaskId),
     Followup(Followup),
+    Twins(Twins),
     Nothing,
 }
 
@@ -121,6 +122,8 @@ pub(super) struct JournalFile {
     pub(super) failed: BTreeMap<TaskId, String>,
     /// Where the line of each followup begins, by what determines it; the last one counts.
     followups: BTreeMap<(Followup, String), u64>,
+    /// The twins that were found.
+    twins: Twins,
     /// All tasks of its process have ended.
     pub(super) ended: bool,
     /// Another run's lines begin: nothing more is read.
@@ -147,6 +150,13 @@ impl JournalFile {
                 IndexEntry::Followup(followup)
             }
             Line::Task(..) | Line::Garbage => self.garbage(),
+            Line::Twins => match format::read_twins(bytes, &self.info) {
+                Some(twins) => {
+                    self.twins.extend(&twins);
+                    IndexEntry::Twins(twins)
+                }
+                None => self.garbage(),
+            },
             Line::Finished => {
                 self.ended = true;
                 IndexEntry::Nothing
@@ -332,6 +342,7 @@ impl Records {
             open: BTreeMap::new(),
             failed: BTreeMap::new(),
             followups: BTreeMap::new(),
+            twins: Twins::default(),
             ended: false,
             foreign: false,
             garbage: 0,
@@ -449,7 +460,17 @@ impl Records {
                 sink(RunEvent { task: None, kind });
             }
         }
+        if let Some(kind) = self.twins() {
+            sink(RunEvent { task: None, kind });
+        }
         Ok(())
+    }
+
+    /// The twins that were looked for before, if any were.
+    pub fn twins(&self) -> Option<EventKind> {
+        let mut all = Twins::default();
+        self.files.iter().for_each(|file| all.extend(&file.twins));
+        (!all.is_empty()).then(|| EventKind::TwinsFound(all.into()))
     }
 
     /// How a followup of this run ended, if it has under the settings of the last start.

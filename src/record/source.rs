@@ -282,6 +282,9 @@ fn run_live(live: Live, events: &EventSender) -> std::result::Result<(), Stop> {
     if let Some(mut records) = records {
         tasks = records.resume(&tasks, &plan.info.spec, |task, kind| events.emit(Some(task), kind))?;
         followups = records.resume_followups(&followups, |kind| events.emit(None, kind))?;
+        if let Some(kind) = records.twins() {
+            events.emit(None, kind)?;
+        }
         events.set(Status { shards: Vec::new(), notes: records.notes() });
     }
     let has_work = !(tasks.is_empty() && followups.is_empty());
@@ -293,9 +296,15 @@ fn run_live(live: Live, events: &EventSender) -> std::result::Result<(), Stop> {
     // Not joined: a worker in the middle of a long fit must not hold up the end of the program.
     std::thread::spawn(move || Engine::new(&plan, &gate, send).then(followups).resume(&tasks, threads));
     let recorded = record(&engine, journal.as_mut(), events);
-    match (&recorded, &mut journal) {
+    match (&recorded, journal) {
         // What was written is safe before anybody hears that this is the end.
-        (Ok(()) | Err(Stop::Gone), Some(journal)) => Ok(journal.sync()?),
+        (Ok(()) | Err(Stop::Gone), Some(mut journal)) => {
+            journal.sync()?;
+            if let Some(directory) = &directory {
+                directory.keep(journal);
+            }
+            Ok(())
+        }
         _ => recorded,
     }
 }

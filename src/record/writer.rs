@@ -256,6 +256,21 @@ impl RunDirectory {
         self.started.lock().unwrap_or_else(PoisonError::into_inner).journal.take()
     }
 
+    /// Keeps a journal for what may have to be recorded after the tasks.
+    pub(super) fn keep(&self, journal: Journal) {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner).journal = Some(journal);
+    }
+
+    /// Records an event after the tasks have ended: in this process's journal, or in a new one if it has none.
+    pub fn record(&self, info: &Arc<RunInfo>, event: &RunEvent) -> Result<()> {
+        let mut journal = match self.begun_journal() {
+            Some(journal) => journal,
+            None => self.new_journal(info)?,
+        };
+        journal.append(event)?;
+        journal.sync()
+    }
+
     /// Begins a journal with the start of its run.
     pub fn new_journal(&self, info: &Arc<RunInfo>) -> Result<Journal> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

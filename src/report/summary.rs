@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::analysis::{Achieved, Answer, MethodAnswer};
+use crate::analysis::{Achieved, Answer, ChosenFeature, MethodAnswer, StabilityBand, Twin};
 use crate::error::printable;
 use crate::evaluate::Interval;
 
@@ -72,7 +72,11 @@ fn of_method(answer: &MethodAnswer, classes: &[String]) -> String {
     if let Some(stability) = answer.stability {
         let interval =
             answer.stability_interval.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.2} to {hi:.2})"));
-        let _ = writeln!(text, "    stability     {stability:.2}{interval}, {}", verdict(stability));
+        let _ = writeln!(
+            text,
+            "    stability     {stability:.2}{interval}, {}",
+            StabilityBand::of(stability).word()
+        );
     }
     for caution in &answer.cautions {
         let _ = writeln!(text, "  Caution: {}", printable(caution));
@@ -80,20 +84,11 @@ fn of_method(answer: &MethodAnswer, classes: &[String]) -> String {
     text
 }
 
-/// Nogueira, Sechidis and Brown's words for a stability.
-pub fn verdict(stability: f64) -> &'static str {
-    match stability {
-        s if s < 0.4 => "poor",
-        s if s < 0.75 => "fair",
-        _ => "good",
-    }
-}
-
 fn features(answer: &MethodAnswer) -> String {
     let mut text = String::new();
-    let shown_features = &answer.features[..answer.features.len().min(LISTED)];
-    let width = shown_features.iter().map(|f| shown(&f.name).chars().count()).max().unwrap_or(0);
-    for (i, feature) in shown_features.iter().enumerate() {
+    let listed = &answer.features[..answer.features.len().min(LISTED)];
+    let width = listed.iter().map(|f| shown(&f.name).chars().count()).max().unwrap_or(0);
+    for (i, feature) in in_families(listed) {
         let name = shown(&feature.name);
         let rank = feature
             .mean_rank
@@ -110,6 +105,7 @@ fn features(answer: &MethodAnswer) -> String {
             answer.splits,
             if answer.splits == 1 { "split" } else { "splits" },
         );
+        let _ = write!(text, "{}", twins(feature));
     }
     if answer.features.len() > LISTED {
         let more = answer.features.len() - LISTED;
@@ -126,6 +122,42 @@ fn features(answer: &MethodAnswer) -> String {
         );
     }
     text
+}
+
+/// A list with each feature that has a twin before it directly below that twin; each with its place in the list.
+fn in_families(features: &[ChosenFeature]) -> Vec<(usize, &ChosenFeature)> {
+    let mut families: Vec<(usize, &ChosenFeature)> = features.iter().enumerate().collect();
+    // The head of a family is its first feature; `twin_of` always points to an earlier one.
+    let mut heads: Vec<usize> = Vec::with_capacity(features.len());
+    for (i, feature) in features.iter().enumerate() {
+        heads.push(feature.twin_of.and_then(|place| heads.get(place - 1).copied()).unwrap_or(i));
+    }
+    families.sort_by_key(|&(i, _)| (heads[i], i));
+    families
+}
+
+/// Twins that are named below a feature.
+const NAMED_TWINS: usize = 3;
+
+/// The twins of a feature in a line of their own; nothing if it has none.
+fn twins(feature: &ChosenFeature) -> String {
+    let Some(first) = feature.twin_of else {
+        let named: Vec<String> = feature.twins.iter().flatten().take(NAMED_TWINS).map(twin).collect();
+        if named.is_empty() {
+            return String::new();
+        }
+        let noun = if feature.twin_count == 1 { "twin" } else { "twins" };
+        let more = feature.twin_count - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        return format!("         {noun}: {}{more}\n", named.join(", "));
+    };
+    format!("         twin of feature {first}\n")
+}
+
+fn twin(twin: &Twin) -> String {
+    let sign = if twin.r < 0.0 { "−" } else { "" };
+    let listed = if twin.listed { ", in the list" } else { "" };
+    format!("{} (r = {sign}{:.2}{listed})", shown(&twin.name), twin.r.abs())
 }
 
 /// What was tested, on how many rows.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Followup, Outcome, RunSpec};
+use super::{Followup, Outcome, RunSpec, Twins};
 use crate::data::{Audit, DroppedColumn, Unit};
 use crate::evaluate::{Kept, Procedure, Tally};
 use crate::select::{Method, Stopping};
@@ -75,6 +75,8 @@ pub enum EventKind {
     Followed(Followup, Arc<Outcome>),
     /// A fold or a permutation could not be finished.
     FollowupFailed(Followup, String),
+    /// The twins of some features were looked for.
+    TwinsFound(Arc<Twins>),
     /// All tasks have ended.
     RunFinished,
 }

@@ -3,15 +3,13 @@
 use ndarray::Axis;
 
 use super::task::{SplitWork, fresh_fit, measure, settings};
-use super::{Plan, TaskId};
+use super::{Plan, TaskId, Twins};
 use crate::data::{Dataset, Part, Unit};
 use crate::error::Result;
-use crate::evaluate::{Tally, correlation};
+use crate::evaluate::Tally;
 use crate::select::{ClassSums, Elimination};
-use crate::svm::class_weights;
+use crate::svm::{class_weights, decisions};
 
-/// Features that move together this closely are twins.
-const TWIN: f64 = 0.9;
 /// Bars of a distribution.
 const BINS: usize = 24;
 
@@ -51,6 +49,17 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
     })
 }
 
+/// Fits a list of units on the training rows of a split and counts what the model does on its test rows: a person's own list, to be
+/// compared with the answer.
+pub fn test_list(plan: &Plan, split: usize, units: &[usize]) -> Result<Tally> {
+    let work = SplitWork::new(plan, split)?;
+    fresh_fit(plan, &work, units, |model, columns| {
+        let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
+        let (conformal, test) = (on(&work.prepared.conformal), on(&work.prepared.test));
+        work.evaluator.tally(conformal.view(), test.view(), &model.biases())
+    })
+}
+
 /// What the data say of one feature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Portrait {
@@ -71,19 +80,7 @@ pub struct Portrait {
 /// Looks at one feature in all rows.
 pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
     let own = &data.units[unit].columns;
-    let mut twins: Vec<(usize, f64)> = (0..data.units.len())
-        .filter(|&other| other != unit)
-        .filter_map(|other| {
-            let pairs = own.iter().flat_map(|&a| {
-                data.units[other]
-                    .columns
-                    .iter()
-                    .map(move |&b| correlation(data.x.row(a).iter().zip(data.x.row(b))))
-            });
-            pairs.max_by(|a, b| a.abs().total_cmp(&b.abs())).filter(|r| r.abs() > TWIN).map(|r| (other, r))
-        })
-        .collect();
-    twins.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let twins = Twins::find(data, &[unit]).of(unit).map_or_else(Vec::new, |twins| twins.closest.clone());
     let values = data.x.row(own[0]);
     let present = || values.iter().zip(&data.y).filter(|(value, _)| !value.is_nan());
     let lo = present().map(|(&v, _)| v).fold(f64::INFINITY, f64::min);

@@ -614,7 +614,10 @@ impl App {
             EventKind::FollowupFailed(followup, message) => {
                 self.layout.status = Some(format!("{followup} failed: {message}"));
             }
-            EventKind::TaskStarted(_) | EventKind::Step(_) | EventKind::Followed(..) => {}
+            EventKind::TaskStarted(_)
+            | EventKind::Step(_)
+            | EventKind::Followed(..)
+            | EventKind::TwinsFound(_) => {}
         }
         if event.task == Some(self.playback.focus) {
             // A task that failed or began anew has fewer steps than before.

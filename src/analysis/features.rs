@@ -1,0 +1,119 @@
+//! The features of a list, best first, each with the evidence for it and with its twins.
+
+use serde::Serialize;
+
+use super::{ByChance, History, Paths};
+use crate::run::{RunInfo, Twins};
+
+/// Features of a list whose twins are looked for: the first ones. The cost is this number times all cells of the table.
+const MOST_WITH_TWINS: usize = 500;
+
+/// A feature of the answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChosenFeature {
+    /// Its unit.
+    #[serde(skip)]
+    pub unit: usize,
+    /// Its name.
+    pub name: String,
+    /// Mean rank over splits; none for a kept one.
+    pub mean_rank: Option<f64>,
+    /// In how many splits it is in the subset of this size.
+    pub count: usize,
+    /// The same as a share.
+    pub frequency: f64,
+    /// Fewer than half of the splits keep it: another split may well choose another in its place.
+    pub exchangeable: bool,
+    /// p adjusted for all features: how often permuted labels give some feature so many splits.
+    pub adjusted_p: Option<f64>,
+    /// Features with |r| > 0.9 to this one over all rows, the closest first; none if they were not looked for.
+    pub twins: Option<Vec<Twin>>,
+    /// How many twins it has; the closest of many are named.
+    pub twin_count: usize,
+    /// Where in the list (from 1) its first twin before it stands: it brings little that is new.
+    pub twin_of: Option<usize>,
+}
+
+/// A feature that could stand in for another one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Twin {
+    /// Its name.
+    pub name: String,
+    /// Pearson's r over all rows.
+    pub r: f64,
+    /// Whether it is in the list, too.
+    pub listed: bool,
+}
+
+impl ChosenFeature {
+    /// The list of a size: the most frequent, ties by mean rank, then the kept ones.
+    pub(super) fn list(
+        history: &History,
+        paths: &Paths<'_>,
+        size: usize,
+        by_chance: Option<&ByChance>,
+    ) -> Vec<Self> {
+        let (info, splits) = (paths.info, paths.len());
+        let by_frequency = paths.by_frequency(size);
+        let units = info.list(&by_frequency, size);
+        let feature = |(at, &unit): (usize, &usize)| {
+            let kept = by_frequency.get(at).filter(|kept| kept.unit == unit);
+            let count = kept.map_or(splits, |kept| kept.count);
+            let (twins, twin_count, twin_of) = twins_of(info, &history.twins, &units, at);
+            Self {
+                unit,
+                name: info.units[unit].name.clone(),
+                mean_rank: kept.map(|kept| kept.mean_rank),
+                count,
+                frequency: count as f64 / splits as f64,
+                exchangeable: 2 * count < splits,
+                adjusted_p: kept.and_then(|kept| Some(by_chance?.adjusted_p(kept.count))),
+                twins,
+                twin_count,
+                twin_of,
+            }
+        };
+        units.iter().enumerate().map(feature).collect()
+    }
+}
+
+/// The twins of the feature at one place of a list, how many it has, and the place of the first before it.
+fn twins_of(
+    info: &RunInfo,
+    known: &Twins,
+    list: &[usize],
+    at: usize,
+) -> (Option<Vec<Twin>>, usize, Option<usize>) {
+    let Some(found) = known.of(list[at]) else { return (None, 0, None) };
+    let place = |unit: usize| list.iter().position(|&listed| listed == unit);
+    let twin = |&(unit, r): &(usize, f64)| Twin {
+        name: info.units[unit].name.clone(),
+        r,
+        listed: place(unit).is_some(),
+    };
+    let before = found.closest.iter().filter_map(|&(unit, _)| place(unit)).filter(|&place| place < at).min();
+    (Some(found.closest.iter().map(twin).collect()), found.count, before.map(|place| place + 1))
+}
+
+impl History {
+    /// The chosen features of all methods whose twins nobody has looked for yet.
+    pub fn without_twins(&self) -> Vec<usize> {
+        let Some(info) = &self.info else { return Vec::new() };
+        let list = |method| {
+            let paths = Paths::new(self, info, method);
+            let size = paths.chosen_size(&info.spec.beta_rule).size?;
+            Some(info.list(&paths.by_frequency(size), size))
+        };
+        let lists = self.methods().into_iter().filter_map(list);
+        let units = lists.flat_map(|list| list.into_iter().take(MOST_WITH_TWINS));
+        let mut units: Vec<usize> = units.filter(|&unit| self.twins.of(unit).is_none()).collect();
+        units.sort_unstable();
+        units.dedup();
+        units
+    }
+
+    /// The twins that have been found.
+    pub fn twins(&self) -> &Twins {
+        &self.twins
+    }
+}
