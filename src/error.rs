@@ -21,7 +21,7 @@ pub enum Kind {
     Output,
 }
 
-/// Where in a file the trouble is; every part is optional.
+/// A place in a file; every part is optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Place {
     file: Option<PathBuf>,
@@ -97,7 +97,7 @@ impl Error {
         self
     }
 
-    /// Adds what else there is to mend, after the remedy.
+    /// Adds further problems after the remedy.
     #[must_use]
     pub fn also(mut self, more: impl AsRef<str>) -> Self {
         let remedy = self.remedy.take().map_or(String::new(), |remedy| format!("{remedy}; "));
@@ -140,18 +140,18 @@ impl fmt::Display for Error {
     }
 }
 
-/// A word for one thing or for many.
+/// The singular or the plural of a word.
 pub(crate) fn plural(n: usize, word: &str) -> String {
     if n == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
-/// Whether a terminal would obey a character, or show others in another order because of it.
+/// Whether a character controls a terminal or reorders the text around it.
 fn hostile(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// JSON, harmless on a terminal and the same to a program: hostile characters beyond ASCII, which can only be inside
+/// JSON that is safe on a terminal and unchanged for a program: control characters beyond ASCII, which can only be inside
 /// strings, become `\uXXXX`.
 pub fn printable_json(text: String) -> String {
     let foreign = |c: char| !c.is_ascii() && hostile(c);
@@ -163,7 +163,7 @@ pub fn printable_json(text: String) -> String {
         .collect()
 }
 
-/// Text from a file, harmless on a terminal: control characters and bidirectional overrides become `\u{…}`.
+/// Text from a file, made safe for a terminal: control characters and bidirectional overrides become `\u{…}`.
 pub fn printable(text: &str) -> String {
     if !text.contains(hostile) {
         return text.to_owned();

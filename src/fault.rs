@@ -1,4 +1,4 @@
-//! Faults on purpose, so that a test can show that a panic does no harm; a release build has none.
+//! Deliberate faults for tests of panics; absent from release builds.
 
 /// Panics where the environment variable `CRFE_FAULT` says: see CONTRIBUTING.md for the places.
 pub fn strike(place: impl FnOnce() -> String) {

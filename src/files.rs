@@ -18,7 +18,7 @@ const PART: &str = ".part";
 /// Hexadecimal digits that make the name of a temporary file unpredictable.
 const RANDOM_DIGITS: usize = 16;
 
-/// An open directory: what is done in it is done there, even if its path is replaced meanwhile.
+/// An open directory: operations stay in it even if its path is replaced meanwhile.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -34,7 +34,7 @@ impl Directory {
         Ok(Self { path: path.to_path_buf(), handle, private: false })
     }
 
-    /// Gives new files and directories to their owner alone.
+    /// Makes new files and directories readable by their owner only.
     pub fn private(self) -> Self {
         Self { private: true, ..self }
     }
@@ -80,7 +80,7 @@ impl Directory {
         Ok(rustix::fs::openat(&self.handle, name, flags, self.mode(0o666))?.into())
     }
 
-    /// Begins a file under a fresh temporary name; [`NewFile::commit`] gives it its own.
+    /// Creates a file under a fresh temporary name; [`NewFile::commit`] renames it.
     pub fn new_file(&self, name: &str) -> io::Result<NewFile<'_>> {
         loop {
             let temporary = format!(".{name}.{:016x}{PART}", random());
@@ -112,7 +112,7 @@ impl Directory {
         regular(rustix::fs::openat(&self.handle, name, flags, Mode::empty())?.into())
     }
 
-    /// Deletes a file; whether it was there.
+    /// Deletes a file; returns whether it existed.
     pub fn remove(&self, name: &str) -> io::Result<bool> {
         match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
             Ok(()) => Ok(true),
@@ -126,7 +126,7 @@ impl Directory {
         Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Deletes temporary files that killed processes left behind, of the names that are ours.
+    /// Deletes temporary files with our names that killed processes left behind.
     pub fn remove_leftovers(&self, ours: impl Fn(&str) -> bool) -> io::Result<()> {
         for entry in Dir::read_from(&self.handle)? {
             let entry = entry?;
@@ -154,13 +154,13 @@ impl Directory {
         }
     }
 
-    /// A regular file that is only locked, or made for that; never truncated.
+    /// A regular file used as a lock, created if missing, never truncated.
     pub fn open_lock(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mode = self.mode(0o666);
         let open = |flags| rustix::fs::openat(&self.handle, name, flags, mode);
         let opened = match open(flags | OFlags::RDWR | OFlags::CREATE) {
-            // Made by another user: it can be locked all the same.
+            // Created by another user: it can still be locked.
             Err(denied @ rustix::io::Errno::ACCESS) => open(flags | OFlags::RDONLY).map_err(|_| denied),
             other => other,
         };
@@ -181,10 +181,10 @@ impl Directory {
         }
     }
 
-    /// Writes the names of its files to the disk itself.
+    /// Syncs the directory, and so the names of its files.
     pub fn sync(&self) -> io::Result<()> {
         match rustix::fs::fsync(&self.handle) {
-            // Some network disks cannot.
+            // Some network disks do not support it.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOTSUP | rustix::io::Errno::BADF) => Ok(()),
             other => Ok(other?),
         }
@@ -202,7 +202,7 @@ pub struct NewFile<'a> {
 }
 
 impl NewFile<'_> {
-    /// Gives it its name, in place of what had that name, when its bytes are on the disk. The name is when the directory is
+    /// Renames the file once its bytes are on the disk, replacing any file of that name. The name itself is safe once the directory is
     /// synced: once for many files.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.sync_data()?;
@@ -226,13 +226,13 @@ impl Write for NewFile<'_> {
 impl Drop for NewFile<'_> {
     fn drop(&mut self) {
         if !self.committed {
-            // The half-written file is of no use; that it may stay is not worth a second error.
+            // Failing to delete the half-written file is not worth a second error.
             let _ = self.directory.remove(&self.temporary);
         }
     }
 }
 
-/// A lock that is held; its file is deleted with it.
+/// A held lock; dropping it deletes its file.
 #[derive(Debug)]
 pub struct Lock<'a> {
     directory: &'a Directory,
@@ -242,7 +242,7 @@ pub struct Lock<'a> {
 
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
-        // If it stays, the next process locks it again.
+        // If the file stays, the next process locks it again.
         let _ = self.directory.remove(&self.name);
     }
 }
@@ -255,11 +255,11 @@ pub fn write_whole(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     opened.sync().map_err(failed)
 }
 
-/// What is said of a file that cannot be written.
+/// The error for a file that cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::output(format!("cannot write: {error}"))
         .file(path)
-        .remedy("make room, or choose another directory with --out")
+        .remedy("free some space, or choose another directory with --out")
 }
 
 /// Opens a regular file for reading; links, devices and pipes are refused unopened.
@@ -277,19 +277,19 @@ pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Device and number of a file, links followed: two names with the same are one file.
+/// Device and inode of a file, following links: equal values mean the same file.
 pub fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()))
 }
 
-/// The name that a temporary file was to get.
+/// The final name of a temporary file.
 fn temporary_of(name: &str) -> Option<&str> {
     let (name, random) = name.strip_prefix('.')?.strip_suffix(PART)?.rsplit_once('.')?;
     let fresh = random.len() == RANDOM_DIGITS && random.bytes().all(|byte| byte.is_ascii_hexdigit());
     fresh.then_some(name)
 }
 
-/// Whether a file is one that a killed process began and did not finish.
+/// Whether a file is a temporary one that a killed process left behind.
 pub fn is_leftover(name: &OsStr, ours: impl Fn(&str) -> bool) -> bool {
     name.to_str().and_then(temporary_of).is_some_and(ours)
 }

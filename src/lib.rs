@@ -1,15 +1,15 @@
 //! Conformal recursive feature elimination (CRFE): exact, fast, with guaranteed coverage.
 //!
-//! The rooms, left to right; a room may use any room to its left, never one to its right (a test reads the `use` lines):
+//! The layers, from left to right. A layer may use the layers to its left, never those to its right (a test reads the `use` lines):
 //!
 //! ```text
 //! error ─ files ─ data ─► svm ─► select ─► evaluate ─► run ═events═► record ─► analysis ─► report ─► tui ─► commands
 //! ```
 //!
-//! [`data`] turns a file into matrices, [`svm`] fits linear models along a path, [`select`] decides what goes and when to
-//! stop, [`evaluate`] says how good a subset is: these are pure. [`run`] puts tasks on threads and emits one stream of
-//! events, [`record`] keeps it in journals and reads it back, [`analysis`] remembers it and computes what is asked of it, and
-//! `report` writes what stays.
+//! [`data`] turns a file into matrices, [`svm`] fits linear models along a path, [`select`] decides what to remove and when to
+//! stop, and [`evaluate`] measures how good a subset is: these are pure. [`run`] runs tasks on threads and emits one stream of
+//! events, [`record`] keeps it in journals and reads it back, [`analysis`] computes every fact about it, and
+//! `report` formats the results.
 //!
 //! # A path on an ndarray
 //!
@@ -30,7 +30,7 @@
 //! `cli` (the commands), `tui` (the dashboard), `report` (tables, figures, report.html) and `linfa` (another solver) are all on by
 //! default; without them this is a small library that knows neither clap nor ratatui, maud or linfa.
 
-// Standard error is for `say`, standard output for `say::print`: neither may panic.
+// Standard error is written by `say`, standard output by `say::print`: neither may panic.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 #[cfg(not(unix))]

@@ -1,4 +1,4 @@
-//! Runs a command, prints its error, gives its exit code.
+//! Runs a command, prints its error, and exits with its code.
 
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 

@@ -1,4 +1,4 @@
-//! One path on a matrix in memory, for programs that want the method and nothing else.
+//! One path on a matrix in memory, for programs that use the method as a library.
 
 use ndarray::ArrayView2;
 
@@ -10,7 +10,7 @@ use crate::svm::ClassWeight;
 /// A finished path of eliminations.
 #[derive(Debug, Clone)]
 pub struct Path {
-    /// Every model with what went after it; the last one has nothing to remove.
+    /// Every model with what was removed after it; nothing after the last.
     pub steps: Vec<Removal>,
     /// All features, the most important first: those never removed, then the others from the last removed to the first.
     pub ranking: Vec<usize>,
@@ -47,7 +47,7 @@ impl Path {
         }
     }
 
-    /// The most important features, this many.
+    /// The `count` most important features.
     pub fn top(&self, size: usize) -> &[usize] {
         &self.ranking[..size.min(self.ranking.len())]
     }
@@ -69,7 +69,7 @@ pub struct PathBuilder<'a, L> {
 }
 
 impl<L: AsRef<str>> PathBuilder<'_, L> {
-    /// Which feature goes next.
+    /// The method, which decides what is removed next.
     #[must_use]
     pub fn method(self, method: Method) -> Self {
         Self { method, ..self }
@@ -93,7 +93,7 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
         Self { weight, ..self }
     }
 
-    /// How many features go at once.
+    /// How many features are removed at once.
     #[must_use]
     pub fn step(self, step: StepSize) -> Self {
         Self { step, ..self }
@@ -111,7 +111,7 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
         Self { impute, ..self }
     }
 
-    /// Which rows train the models and which decide what goes: drawn by this seed, as in the first split of a run.
+    /// The seed that divides the rows into training and selection rows, as in the first split of a run.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { split: SplitOptions { seed, ..self.split }, ..self }

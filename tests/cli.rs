@@ -1037,10 +1037,10 @@ fn a_run_from_standard_input_is_reported_without_it() {
     let report = |options: &[&str]| finish(program().arg("report").arg(&out).args(options));
     let ran = report(&[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let sentence = "left out: the run read its table from standard input; name a file that holds the same table with --data";
+    let sentence = "skipped: the run read its table from standard input; name a file that holds the same table with --data";
     assert!(ran.stderr.contains(sentence), "{}", ran.stderr);
     let ran = report(&["--data", "data/heart.csv"]);
-    assert!(ran.code == 0 && !ran.stderr.contains("left out"), "{}", ran.stderr);
+    assert!(ran.code == 0 && !ran.stderr.contains("skipped"), "{}", ran.stderr);
     // A journal that names standard input as `-` waits for nobody either.
     for entry in std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.extension().is_some_and(|extension| extension == "jsonl") {

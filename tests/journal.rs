@@ -298,7 +298,10 @@ fn another_run_is_refused_saying_what_differs() {
     put(scratch.path(), &journal);
     let error = Records::open(scratch.path()).unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("of another run than the others here") && text.contains("lambda was"), "{text}");
+    assert!(
+        text.contains("belongs to another run than the others here") && text.contains("lambda was"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -380,28 +383,36 @@ fn hostile_lines_are_left_out_with_a_sentence() {
         |line: &str| format!("{}\n{line}", whole[0].replace("\"fingerprint\":\"", "\"fingerprint\":\"0"));
     type Case<'a> = (usize, &'a dyn Fn(&str) -> String, &'a str);
     let cases: Vec<Case<'_>> = vec![
-        (step, &|line| line.replace("\"out\":[", "\"out\":[1000000000,"), "a feature goes that is not there"),
+        (
+            step,
+            &|line| line.replace("\"out\":[", "\"out\":[1000000000,"),
+            "it removes a feature that is not present",
+        ),
         (step, &|line| line.replace("\"next\":", "\"next\":99"), "a feature that does not exist"),
         (step, &|line| line.replace("\"counts\":[", "\"counts\":[1,"), "a step is not understood"),
         (step, &|line| line.replace("\"counts\":[", "\"counts\":[9"), "the counts of a step do not add up"),
         (step, &|line| line.replace("\"beta\":[", "\"beta\":[1.5,"), "a feature that does not exist"),
-        (step, &|line| line.replace("\"step\":1", "\"step\":2"), "a step is missing or told twice"),
+        (step, &|line| line.replace("\"step\":1", "\"step\":2"), "a step is missing or repeated"),
         (step, &|line| line.replace("\"mean\":", "\"mean\":NaN,\"x\":"), "a step is not understood"),
         (step, &|line| line.replace("\"mean\":", "\"mean\":1e999,\"x\":"), "a step is not understood"),
         (step, &|line| line.replace("\"mean\":", "\"mean\":\"x\",\"y\":"), "a step is not understood"),
         (step, &|_| "\u{0}\u{1b}[31m".into(), "1 lines were not understood"),
-        (end, &|line| line.replace("\"rest\":[", "\"rest\":[0,1,2,3,"), "a feature goes that is not there"),
+        (
+            end,
+            &|line| line.replace("\"rest\":[", "\"rest\":[0,1,2,3,"),
+            "it removes a feature that is not present",
+        ),
         (end, &|_| "{\"task\":\"crfe/1\",\"end\":\"complete\",\"rest\":[]}".into(), "does not add up"),
         (end, &|line| line.replace("\"end\"", "\"cv\":1000000000,\"end\""), "lines were not understood"),
-        (start, &|line| line.replace("\"run\":\"", "\"run\":\"0000"), "it is of another run"),
+        (start, &|line| line.replace("\"run\":\"", "\"run\":\"0000"), "it belongs to another run"),
         (
             start,
             &|line| line.replace("\"test\":[", "\"test\":[1000000000,"),
-            "the rows of its split cannot be",
+            "the rows of its split are impossible",
         ),
         (start, &|line| line.replace("crfe/1", "crfe/1000000000"), "lines were not understood"),
         (start, &|line| line.replace("crfe/1", "nonsense/1"), "lines were not understood"),
-        (start, &foreign, "another run's lines begin"),
+        (start, &foreign, "lines of another run begin"),
     ];
     for (at, spoil, said) in cases {
         let scratch = scratch();

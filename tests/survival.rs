@@ -319,7 +319,7 @@ fn a_directory_deleted_in_mid_run_is_said() {
     signal(&child, "-CONT");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(6), "{}", said(&output));
-    assert!(said(&output).contains("it was deleted while the run went on"), "{}", said(&output));
+    assert!(said(&output).contains("it was deleted during the run"), "{}", said(&output));
 }
 
 /// Claims that would take gigabytes to believe, read with little memory.
@@ -386,13 +386,13 @@ fn a_report_without_the_data_says_what_it_leaves_out() {
     let (code, words) = report(&[]);
     assert_eq!(code, Some(0), "{words}");
     assert!(
-        words.contains("predictions.csv and reproduce.py are left out")
+        words.contains("predictions.csv and reproduce.py are skipped")
             && !out.join("predictions.csv").exists(),
         "{words}"
     );
     let synthetic = data().replace("heart", "synthetic");
     let (_, words) = report(&["--data", &synthetic]);
-    assert!(words.contains("this is not the file that the run was made of"), "{words}");
+    assert!(words.contains("this is not the table that the run used"), "{words}");
     let (code, words) = report(&["--data", &scratch.path().join("moved.csv").to_string_lossy()]);
     assert_eq!(code, Some(0), "{words}");
     assert!(out.join("predictions.csv").exists());

@@ -272,7 +272,7 @@ pub struct SlurmArgs {
         help_heading = "Cluster"
     )]
     pub sbatch: Vec<String>,
-    /// What was asked of the run, as flags of `crfe-tui run`.
+    /// The options of the run, as flags of `crfe-tui run`.
     #[arg(skip)]
     pub run_options: Vec<OsString>,
 }
@@ -285,7 +285,7 @@ fn sbatch_option(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-/// Where results go and how much is said.
+/// Where results are written, and how much is printed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Running")]
 pub struct OutputArgs {
@@ -326,7 +326,7 @@ impl Args for SpecArgs {
     fn augment_args(command: clap::Command) -> clap::Command {
         let data = Arg::new("data")
             .value_name("DATA.CSV")
-            .help("The table: CSV with a header, one row a patient; - for standard input")
+            .help("The table: CSV with a header and one row per patient; - for standard input")
             .required(true)
             .value_parser(clap::value_parser!(PathBuf));
         let paper = Arg::new("paper")
@@ -347,7 +347,6 @@ impl Args for SpecArgs {
 impl FromArgMatches for SpecArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
         let data = matches.get_one::<PathBuf>("data").cloned().unwrap_or_default();
-        // The tests by folds and permutations cannot be asked for yet.
         let mut options = RunOptions::default();
         for option in OPTIONS {
             let id = id_of(option.name);

@@ -11,7 +11,7 @@ use crate::error::{Error, Result, plural, printable, printable_json};
 use crate::run::{Estimate, Plan, RunInfo, default_threads};
 use crate::say::print;
 
-/// Looks at a file and prints what a run would say and take; the exit code.
+/// Checks a file and prints what a run would report and cost; returns the exit code.
 pub fn check(args: &CheckArgs) -> Result<u8> {
     match look(args) {
         Ok(plan) => {

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::say::print;
 use crate::tui::Keymap;
 
-/// Options of one run: in a file that holds for all runs they would do harm.
+/// Options of a single run: in a file that applies to all runs they would do harm.
 const OF_ONE_RUN: [&str; 4] = ["shard", "force", "help", "version"];
 
 /// Prints the commented configuration file; the exit code.

@@ -41,7 +41,7 @@ fn path() -> Option<(PathBuf, bool)> {
 /// Reads the configuration file, if there is one.
 pub fn load() -> Result<Defaults> {
     let Some((file, asked_for)) = path() else { return Ok(Defaults::default()) };
-    // A pipe would be waited for; the scripts for Slurm name /dev/null.
+    // Reading a pipe might block; the Slurm scripts name /dev/null.
     if std::fs::metadata(&file).is_ok_and(|data| !data.is_file()) && file != Path::new("/dev/null") {
         return Err(Error::usage("the configuration is not a regular file").file(file));
     }

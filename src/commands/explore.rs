@@ -19,7 +19,7 @@ pub fn explore(args: &ExploreArgs, keys: &Keys) -> Result<u8> {
     }
     let settings = settings(&args.screen, keys)?;
     if let Some(out) = args.screen.out.as_deref().filter(|out| !args.no_journal && out.exists()) {
-        // That somebody else writes there is known before there is a screen.
+        // Refuses a directory that another process writes, before the screen opens.
         RunDirectory::claim(out, Shard::WHOLE)?;
     }
     let threads = args.threads.map_or_else(default_threads, usize::from);

@@ -1,4 +1,4 @@
-//! The commands of the program, one file each. Only here is clap known.
+//! The commands of the program, one file each. The only layer that knows clap.
 
 mod args;
 mod check;
@@ -21,7 +21,7 @@ use self::args::Command;
 use self::precedence::Parsed;
 use crate::error::Result;
 
-/// Does what the command line asks for; the exit code.
+/// Runs the command; returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
     let (command, keys) = match precedence::parse(words)? {
         Parsed::Command(command, keys) => (command, keys),

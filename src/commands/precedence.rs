@@ -1,4 +1,4 @@
-//! What was asked for, in the order of strength: flags, `CRFE_*` variables, the configuration file, defaults.
+//! Settings in order of precedence: flags, `CRFE_*` variables, the configuration file, defaults.
 
 use std::ffi::OsString;
 use std::num::{ParseFloatError, ParseIntError};
@@ -12,9 +12,9 @@ use super::config_file::{self, Defaults, Keys};
 use crate::error::{Error, Result, printable};
 use crate::say::say;
 
-/// What became of the command line.
+/// A parsed command line.
 pub enum Parsed {
-    /// Something to do, and the keys of the configuration file.
+    /// A command to run, and the keys of the configuration file.
     Command(Command, Keys),
     /// Help, a version, or a mistake: clap's own words and exit code.
     Said(clap::Error),
@@ -22,7 +22,7 @@ pub enum Parsed {
 
 /// Prints clap's own words, help on standard output and mistakes on standard error; the exit code.
 pub fn tell(said: &clap::Error) -> u8 {
-    // A mistake quotes the environment too, which a terminal must not obey; a closed pipe is not an error.
+    // The message may quote the environment, whose control characters must not reach a terminal; a closed pipe is not an error.
     let hostile = |(name, value): &(OsString, OsString)| {
         name.to_string_lossy().starts_with("CRFE_") && harmless(value) != *value
     };
@@ -34,14 +34,14 @@ pub fn tell(said: &clap::Error) -> u8 {
     u8::try_from(said.exit_code()).unwrap_or(2)
 }
 
-/// A word without what a terminal would obey.
+/// A word without control characters that a terminal would obey.
 fn harmless(word: &OsString) -> OsString {
     let text = word.to_string_lossy();
     let safe = printable(&text);
     if safe == text { word.clone() } else { safe.into() }
 }
 
-/// A mistake in words, which are quoted so that a terminal does not obey them.
+/// clap's error message, with control characters escaped.
 fn mistake(command: clap::Command, words: &[OsString], said: clap::Error) -> Parsed {
     let safe: Vec<OsString> = words.iter().map(harmless).collect();
     let same = safe == words;
@@ -59,7 +59,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
     };
     let matches = match matches.subcommand() {
         Some((name, sub)) if wants_paper(sub) => {
-            // The paper's word is weaker than a flag and stronger than environment and file.
+            // `--paper` is weaker than a flag and stronger than environment and file.
             let paper: Vec<OsString> = PAPER
                 .iter()
                 .filter(|(option, _)| sub.value_source(option) != Some(ValueSource::CommandLine))
@@ -137,7 +137,7 @@ fn wants_paper(matches: &ArgMatches) -> bool {
     matches!(matches.try_get_one::<bool>("paper"), Ok(Some(true)))
 }
 
-/// Refuses what the configuration file cannot mean, by its name there; what is not set in it is left out.
+/// Refuses invalid values of the configuration file by their names there; unset options are omitted.
 fn checked(mut defaults: Defaults) -> Result<Defaults> {
     let command = Cli::command();
     for (name, value) in &defaults.values {
@@ -165,7 +165,7 @@ fn fault_of_value(sub: &clap::Command, id: &str, value: &str) -> Option<String> 
     if !option.get_action().takes_values() {
         return (!["true", "false"].contains(&value)).then(|| "write true or false".to_owned());
     }
-    // Values are looked at before what else is missing.
+    // Values are checked before missing arguments.
     let said = sub.clone().try_get_matches_from([sub.get_name(), &format!("--{long}={value}")]).err()?;
     let flag = format!("--{long} ");
     match said.get(ContextKind::InvalidArg) {
@@ -198,7 +198,7 @@ fn blame_the_file(spec: &SpecArgs, matches: &ArgMatches, defaults: &Defaults) ->
     }
 }
 
-/// Puts the values of the configuration file in place of the built-in defaults, in every command that has the option.
+/// Replaces the built-in defaults by the values of the configuration file, in every command that has the option.
 fn with_defaults(mut command: clap::Command, defaults: &Defaults) -> clap::Command {
     let own: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
     for (name, value) in &defaults.values {

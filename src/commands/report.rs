@@ -8,7 +8,7 @@ use crate::report::{summary, write_report};
 use crate::run::{EventKind, Plan, RunEvent, Twins, default_threads};
 use crate::say::{print, say};
 
-/// Makes tables, figures and the page from journals alone; the exit code.
+/// Writes tables, figures and the page from journals alone; returns the exit code.
 pub fn report(args: &ReportArgs) -> Result<u8> {
     let Some(mut records) = Records::open(&args.run)? else {
         return Err(Error::data("there is no run in this directory")
@@ -23,13 +23,13 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     if missing > 0 {
         let failed = history.failed().len() + history.failed_followups().len();
         say(format_args!(
-            "warning: {missing} of {all} tasks are not finished ({failed} failed); the tables are of the others",
+            "warning: {missing} of {all} tasks are not finished ({failed} failed); the tables cover the others",
         ));
     }
     let plan = match Plan::find(records.info(), args.data.as_deref()) {
         Ok(plan) => Some(plan),
         Err(why) => {
-            say(format_args!("predictions.csv and reproduce.py are left out: {why}"));
+            say(format_args!("predictions.csv and reproduce.py are skipped: {why}"));
             None
         }
     };
@@ -47,7 +47,7 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     Ok(if missing > 0 { 4 } else { 0 })
 }
 
-/// Says what is odd about the journals of a run.
+/// Prints notices about the journals of a run.
 pub(super) fn tell_notes(notes: &[String]) {
     for note in notes {
         say(format_args!("warning: {}", printable(note)));

@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs) -> Result<u8> {
             directory.start_anew(&plan, &outputs())?;
         }
         if let Some(mut records) = directory.resume(&plan, &outputs())? {
-            // A shard makes no tables: it must know what is finished, not remember it.
+            // A shard writes no tables: it must know which tasks are finished, and need not keep their steps.
             tasks = take_up(&mut records, &plan, &share, &mut history)?;
             followups = records.resume_followups(&followups, |kind| {
                 history.apply(&RunEvent { task: None, kind });
@@ -58,7 +58,7 @@ pub fn run(args: &RunArgs) -> Result<u8> {
     }
     if let Some(signal) = compute(&plan, (tasks, followups), args, &mut history, directory.clone())? {
         if !quiet {
-            let remedy = if directory.is_some() { "; the same command goes on from here" } else { "" };
+            let remedy = if directory.is_some() { "; the same command resumes from here" } else { "" };
             say(format_args!("crfe-tui: ended by signal {signal}{remedy}"));
         }
         return Ok(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)));
@@ -92,10 +92,10 @@ fn look_for_twins(plan: &Plan, history: &mut History, directory: Option<&RunDire
     directory.map_or(Ok(()), |directory| directory.record(&plan.info, &event))
 }
 
-/// Seconds beyond which a run with linfa-svm is warned of.
+/// A run with linfa-svm that is estimated to take longer (in seconds) gets a warning.
 const LONG: f64 = 60.0;
 
-/// Reads and understands a file, and says how far it has come if that takes long.
+/// Reads and interprets a file, with progress if that takes long.
 pub(super) fn load(file: &Path, spec: &RunSpec, quiet: bool) -> Result<Dataset> {
     let mut reading = Reading::new(quiet);
     Dataset::load(file, &spec.schema, |bytes, of| reading.tell(bytes, of))
@@ -112,7 +112,7 @@ fn say_what_was_understood(plan: &Plan, threads: usize) {
     }
 }
 
-/// Takes the tasks that are finished, of which a shard keeps only that they are; those that are left.
+/// Reads the finished tasks (a shard keeps only their names) and returns the remaining ones.
 fn take_up(
     records: &mut Records,
     plan: &Plan,
@@ -144,7 +144,7 @@ fn compute(
     quiet_worker_panics();
     let signals = Signals::listen()?;
     let gate = Arc::new(Gate::default());
-    // What was recorded has been read: how much is left decides what progress means.
+    // Recorded tasks have been read: progress counts the remaining ones.
     let source = Source::engine(Live {
         plan: plan.clone(),
         gate,
@@ -174,7 +174,7 @@ fn compute(
     Ok(signal)
 }
 
-/// A panic in a worker is told as a failed task, not by the default hook.
+/// A panic in a worker is reported as a failed task, not by the default hook.
 fn quiet_worker_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -184,18 +184,18 @@ fn quiet_worker_panics() {
     }));
 }
 
-/// The threads that may work.
+/// The number of worker threads.
 fn threads(args: &RunArgs) -> usize {
     args.output.threads.map_or_else(default_threads, usize::from)
 }
 
-/// Steps of which the tables take seconds to write.
+/// A run with more steps than this takes seconds to write.
 const MANY_STEPS: usize = 20_000;
 
 /// Tables, the answer, and the exit code.
 fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
     if let Some(out) = &args.output.out {
-        // Of small runs the tables are there before the sentence is read.
+        // For small runs the tables are written before the sentence could be read.
         let steps: usize = history.tasks().map(|(_, trace)| trace.steps().len()).sum();
         if !args.output.quiet && steps > MANY_STEPS {
             say("writing tables, figures and report.html …");

@@ -1,4 +1,4 @@
-//! What both commands that open the dashboard need: a terminal, colours, keys.
+//! What commands that open the dashboard need: a terminal, colours, keys.
 
 use std::io::IsTerminal;
 
@@ -16,7 +16,7 @@ pub(super) fn need_a_terminal(instead: &str) -> Result<()> {
         .remedy(format!("run without a screen: crfe-tui {instead}")))
 }
 
-/// The error for a table that is to come from where the keys come from.
+/// The error for a table on standard input, which the dashboard reads keys from.
 pub(super) fn keys_come_from_there(instead: &str) -> Error {
     Error::usage("the dashboard reads keys from standard input, so the table cannot come from there")
         .remedy(format!("write it to a file, or run without a screen: {instead}"))

@@ -8,7 +8,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{Error, Result};
 
-/// Signals, while someone listens.
+/// Received signals, until dropped.
 #[derive(Debug)]
 pub struct Signals {
     received: Receiver<i32>,
@@ -16,7 +16,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Listens until dropped; afterwards a signal ends the program, as if nobody had ever listened.
+    /// Listens until dropped; afterwards a signal ends the program as by default.
     pub fn listen() -> Result<Self> {
         let wanted: &[i32] =
             if survives_the_terminal() { &[SIGTERM, SIGINT] } else { &[SIGTERM, SIGINT, SIGHUP] };
@@ -41,7 +41,7 @@ impl Signals {
     }
 }
 
-/// Whether the program was started to ignore SIGHUP, as nohup does: then it stays so. Where the system does not tell, no.
+/// Whether the program was started with SIGHUP ignored, as nohup does; it then stays ignored. False where the system does not tell.
 fn survives_the_terminal() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -13,7 +13,7 @@ use crate::report::outputs;
 use crate::run::Plan;
 use crate::say::{print, say};
 
-/// Checks that the run can be run, writes the scripts, and says how to submit and how to watch; the exit code.
+/// Checks the run, writes the scripts, and prints how to submit and watch them; returns the exit code.
 pub fn slurm(args: &SlurmArgs) -> Result<u8> {
     let spec = args.spec.spec()?;
     if args.spec.data.as_os_str() == STANDARD {
@@ -51,7 +51,7 @@ pub fn slurm(args: &SlurmArgs) -> Result<u8> {
     print(told.as_bytes()).map(|()| 0)
 }
 
-/// A script that somebody else wrote is not overwritten.
+/// Refuses to overwrite a script that crfe-tui did not write.
 fn refuse_foreign_script(directory: &Path, name: &str) -> Result<()> {
     let path = directory.join(name);
     if path.symlink_metadata().is_ok() && !is_our_script(&path) {
@@ -62,7 +62,7 @@ fn refuse_foreign_script(directory: &Path, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Where everything is, in absolute names: a node knows no other.
+/// Absolute paths, because a node may have another working directory.
 struct Place {
     program: PathBuf,
     here: PathBuf,
@@ -82,7 +82,7 @@ impl Place {
     fn head(&self, args: &SlurmArgs, log: &str) -> Vec<u8> {
         let mut script = SCRIPT_HEAD.to_vec();
         script.extend_from_slice(b"#SBATCH --open-mode=append\n");
-        // sbatch has its own idea of quotes and of %: a log goes beside the journals only if its name has neither.
+        // sbatch treats quotes and % specially: a log is written beside the journals only if its path has neither.
         let directory = self.out.as_os_str().as_bytes();
         if directory.iter().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@".contains(byte)) {
             script.extend_from_slice(b"#SBATCH --output=");
@@ -95,7 +95,7 @@ impl Place {
         script
     }
 
-    /// Settings come from this script alone, not from the environment or the configuration of a node.
+    /// Settings come from this script alone, not from the environment or configuration of a node.
     fn begin(&self, script: &mut Vec<u8>) {
         script.extend_from_slice(b"unset \"${!CRFE_@}\"\nexport CRFE_CONFIG=/dev/null\ncd -- ");
         script.extend(quoted(self.here.as_os_str()));
@@ -113,7 +113,7 @@ impl Place {
             .as_bytes(),
         );
         script.extend_from_slice(
-            b"# One shard a task. A task that is requeued, or submitted again, goes on where it was.\n",
+            b"# One shard per task. A task that is requeued or submitted again resumes where it stopped.\n",
         );
         self.begin(&mut script);
         script.extend_from_slice(b" run");
@@ -148,7 +148,7 @@ impl Place {
     }
 }
 
-/// As one word for the shell that can be shown on a terminal: what that would obey is written as bash's `$'\x1b'`.
+/// One shell word that is safe to show on a terminal: control characters are written as bash's `$'\x1b'`.
 fn shown(word: &OsStr) -> String {
     match String::from_utf8(quoted(word)) {
         Ok(plain) if printable(&plain) == plain => plain,
@@ -163,7 +163,7 @@ fn shown(word: &OsStr) -> String {
     }
 }
 
-/// As one word for the shell, whatever it holds.
+/// One shell word, whatever it contains.
 fn quoted(word: &OsStr) -> Vec<u8> {
     let bytes = word.as_bytes();
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@".contains(byte);

@@ -1,7 +1,7 @@
-//! A journal at rest: the same lines, packed to a quarter. Read as if it were the plain file, at the same offsets.
+//! A finished journal, compressed to about a quarter. It reads as if it were the plain file, at the same offsets.
 //!
-//! `journal-….jsonl.gz` is plain gzip (`zcat` reads it): one member for each megabyte of whole lines. Each member says in its
-//! extra field how long it is, packed and decompressed, so that a reader finds any offset without unpacking what is before it.
+//! `journal-….jsonl.gz` is plain gzip (`zcat` reads it): one member for each megabyte of whole lines. Each member records in its
+//! extra field its compressed and plain lengths, so that a reader finds any offset without decompressing what precedes it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -34,7 +34,7 @@ pub(super) fn compressed_name(journal: &Path) -> PathBuf {
     name.into()
 }
 
-/// Packs a journal that nobody writes any more: beside, then under its name, and only then the plain file goes.
+/// Compresses a journal that is complete: to a temporary file, then renamed, and only then the plain file is deleted.
 pub(super) fn compress(directory: &Directory, journal: &str) -> io::Result<()> {
     let mut lines = BufReader::with_capacity(1 << 18, directory.open_file(journal)?);
     let mut file = directory.new_file(&format!("{journal}.gz"))?;
@@ -47,7 +47,7 @@ pub(super) fn compress(directory: &Directory, journal: &str) -> io::Result<()> {
         }
         file.write_all(&member(&block)?)?;
     }
-    // On the disk, with its name, before the plain file goes.
+    // The file and its name are on the disk before the plain file is deleted.
     file.commit()?;
     directory.sync()?;
     directory.remove(journal)?;
@@ -75,7 +75,7 @@ fn member(block: &[u8]) -> io::Result<Vec<u8>> {
     Ok(member)
 }
 
-/// The plain bytes of a packed journal. What is cut off or damaged is not there.
+/// The plain bytes of a compressed journal, up to where it is cut off or damaged.
 pub(super) struct Decompressed {
     file: BufReader<File>,
     block: Vec<u8>,
@@ -100,7 +100,7 @@ impl Decompressed {
         Ok(decompressed)
     }
 
-    /// The lengths of the next member, if one of ours begins here.
+    /// The lengths of the next member, if one written by this program begins here.
     fn header(&mut self) -> io::Result<Option<(u64, u64)>> {
         let mut header = [0; HEADER];
         match self.file.read_exact(&mut header) {
@@ -129,7 +129,7 @@ impl Decompressed {
             && self.block.len() as u64 == plain
             && trailer.get(..4) == Some(&crc.sum().to_le_bytes()[..]);
         if !right {
-            // Nothing after it can be trusted to be where it should.
+            // After a damaged member no offset can be trusted.
             self.block.clear();
             self.file.seek(SeekFrom::End(0))?;
         }
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    /// Everything a directory tells, as text.
+    /// All events of a directory, as text.
     fn told(directory: &Path) -> Vec<String> {
         let mut events = Vec::new();
         let mut records = Records::open(directory).unwrap().unwrap();
@@ -270,7 +270,7 @@ mod tests {
             assert!(!journal.exists());
         }
         assert_eq!(told(desk.path()), plain);
-        // Who knew the plain file finds its lines in the packed one.
+        // A reader of the plain file finds the same lines in the compressed one.
         let mut known = known;
         let task = plan.tasks()[3];
         assert!(known.read(task, &plan.info.spec).unwrap().is_some());

@@ -1,4 +1,4 @@
-//! A directory that grows, told as one run: what was there, then what is appended. Polls; writes nothing.
+//! Follows a growing directory as one run: what was there, then what is appended. Polls; writes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,12 +12,12 @@ use super::source::{EventSender, POLL, ShardStatus, Status, Stop};
 use super::writer::{Writer, is_being_written};
 use crate::run::{EventKind, Followup, TaskId};
 
-/// A journal that has not grown for so long is called stale.
+/// A journal that has not grown for this long is called stale.
 const STALE: Duration = Duration::from_secs(60);
-/// Memory for tasks that are followed, in units over all of them.
+/// Limit on the memory of followed tasks, in units summed over all of them.
 const FOLLOWED_UNITS: usize = 1 << 28;
 
-/// A task that is being told from a file that grows.
+/// A task that is being emitted from a growing file.
 struct Followed {
     file: usize,
     replay: TaskReplay,
@@ -83,7 +83,7 @@ impl Follower {
         if let Some(kind) = self.records.twins() {
             events.emit(None, kind)?;
         }
-        // Of tasks under way, the copy that was begun last.
+        // Of unfinished tasks, the copy that was started last.
         let mut open = BTreeMap::new();
         let mut order: Vec<usize> = (0..self.records.files.len()).collect();
         order.sort_by(|&a, &b| self.records.files[a].order().cmp(&self.records.files[b].order()));
@@ -115,7 +115,7 @@ impl Follower {
         }
     }
 
-    /// Tells how a followup ended, once, if it has.
+    /// Emits the outcome of a fold or permutation, once, if there is one.
     fn emit_followup(&mut self, followup: Followup, events: &EventSender) -> std::result::Result<(), Stop> {
         if self.followed.contains(&followup) || !followup.is_of(self.records.info()) {
             return Ok(());
@@ -129,7 +129,7 @@ impl Follower {
         self.followed.len() >= self.records.info().followups().len()
     }
 
-    /// What has been appended since.
+    /// Reads what has been appended since.
     fn poll(&mut self, events: &EventSender) -> std::result::Result<(), Stop> {
         if self.records.look_for_more()? {
             events.emit(None, EventKind::RunStarted(self.records.info().clone()))?;
@@ -139,7 +139,7 @@ impl Follower {
             let file = &self.records.files[index];
             let mut lines = match Lines::open(&file.path, file.offset) {
                 Ok(lines) => lines,
-                // Deleted by a start anew: what was told stays on the screen.
+                // Deleted by a fresh start: what was emitted stays on the screen.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(unreadable(&file.path, &error).into()),
             };
@@ -154,7 +154,7 @@ impl Follower {
         Ok(())
     }
 
-    /// One line of a file that grows.
+    /// Handles one line of a growing file.
     fn on_line(
         &mut self,
         file: usize,
@@ -180,7 +180,7 @@ impl Follower {
         let told = self.under_way.get(&task).is_some_and(|followed| followed.file == file);
         let rule = self.records.info().spec.beta_rule;
         match entry {
-            // The last to begin is told.
+            // The copy that started last is emitted.
             IndexEntry::Start(_) => match TaskReplay::begin(&self.records.files[file].info, rule, bytes) {
                 Ok(mut replay) => {
                     let events = std::mem::take(&mut replay.events);
@@ -205,7 +205,7 @@ impl Follower {
                 }
                 return sender.emit_all(task, events);
             }
-            // A copy that was not told is finished first: it is told now, whole.
+            // Another copy finished first: emit all of it now.
             IndexEntry::End(_) => {
                 let spec = without_cv(&self.records.info().spec.clone());
                 if let Some(events) = self.records.read(task, &spec)? {
@@ -225,7 +225,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Tells the end, once.
+    /// Emits the end, once.
     fn ended(&mut self, events: &EventSender) -> std::result::Result<(), Stop> {
         let failed = self.failed.difference(&self.done).count();
         let ended = self.done.len() + failed >= self.records.tasks() && self.all_followed();
@@ -234,7 +234,7 @@ impl Follower {
         if news { events.emit(None, EventKind::RunFinished) } else { Ok(()) }
     }
 
-    /// Who writes the files that are new.
+    /// Finds out who writes the new files.
     fn look_around(&mut self) {
         for (index, file) in self.records.files.iter().enumerate() {
             if index == self.writers.len() {

@@ -47,12 +47,12 @@ pub enum Line<'a> {
     Twins,
     /// All tasks of a process have ended.
     Finished,
-    /// Nothing that is understood.
+    /// Unknown.
     Garbage,
 }
 
 impl<'a> Line<'a> {
-    /// Looks at the beginning alone.
+    /// Classifies a line by its beginning alone.
     pub fn new(line: &'a [u8]) -> Self {
         if let Some(rest) = line.strip_prefix(b"{\"task\":\"") {
             let name = rest.split(|&byte| byte == b'"').next();
@@ -74,7 +74,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What a task's line is, without parsing it.
+/// The kind of a task's line, found without parsing it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskLineKind {
     /// The task begins.
@@ -85,12 +85,12 @@ pub enum TaskLineKind {
     End,
     /// The task failed.
     Failed,
-    /// Nothing that is understood.
+    /// Unknown.
     Garbage,
 }
 
 impl TaskLineKind {
-    /// Of a line that [`Line::new`] called a task's: looks at its second key.
+    /// Classifies a task's line by its second key.
     pub fn new(line: &[u8]) -> Self {
         let key = line.splitn(8, |&byte| byte == b'"').nth(5);
         match key {
@@ -157,7 +157,7 @@ fn tag(info: &RunInfo) -> &str {
     info.fingerprint.get(..TAG).unwrap_or(&info.fingerprint)
 }
 
-/// A model: `out` the units that go, `by` the criterion of the first, `next` the runner-up, `gap` how close it was, `mean`
+/// A model: `out` the units removed, `by` the criterion of the first, `next` the runner-up, `gap` their relative gap, `mean`
 /// the mean of β, `stop` statistic and threshold, `counts` the tally's integers in its order, `p` its two sums, `own` the sum of the true
 /// labels' p-values, `pairs` the ordered pairs by class, and β:
 /// `beta` of all units present or `top` of the highest.
@@ -278,7 +278,7 @@ pub fn write_start(run: &RunInfo, generation: u64, into: &mut Vec<u8>) -> io::Re
     Ok(())
 }
 
-/// Appends the line of an event after the start; nothing for what only concerns a screen.
+/// Appends the line of an event after the start; nothing for events that only concern a screen.
 pub fn write(event: &RunEvent, info: &RunInfo, into: &mut Vec<u8>) -> io::Result<()> {
     let task = || event.task.map(task_name).unwrap_or_default();
     match &event.kind {
@@ -417,7 +417,7 @@ pub fn read_step(line: &[u8], classes: usize) -> Option<Step> {
     })
 }
 
-/// The format that a first line claims, whatever else it holds.
+/// The format number of a first line, whatever else the line holds.
 pub fn format_of(line: &[u8]) -> Option<u64> {
     #[derive(Deserialize)]
     struct Format {
@@ -429,7 +429,7 @@ pub fn format_of(line: &[u8]) -> Option<u64> {
 /// The start of a run.
 #[derive(Deserialize)]
 pub struct RunStart {
-    /// Counts the starts with other settings than the one before, so that their order does not depend on clocks.
+    /// Counts the starts whose settings differ from the previous start, so that their order does not depend on clocks.
     #[serde(default)]
     pub generation: u64,
     /// The run.

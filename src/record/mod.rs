@@ -6,8 +6,8 @@
 //! - [`source`]: one stream of events, from an engine that is recorded or from a directory; [`follow`]: a directory that grows
 //! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks
 //!
-//! A live run is here and not in `run`: each event is journaled before it is passed on, so that the recorder stands between the
-//! engine and everybody else.
+//! A live run is here and not in `run` because each event is journaled before it is passed on: the recorder sits between the
+//! engine and its listeners.
 
 mod compress;
 mod follow;

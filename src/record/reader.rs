@@ -1,8 +1,8 @@
 //! The journals of a directory, read as one run: which tasks are finished where, and their events. Writes nothing.
 //!
-//! A file is first indexed (which task's lines begin and end where), which takes a look at the beginning of each line, and
-//! tasks are then read one by one, in any order. Whatever is read is checked; a copy of a task that cannot be true counts as
-//! unfinished, and is said.
+//! A file is first indexed (where the lines of each task begin and end), which reads only the beginning of each line;
+//! tasks are then read one by one, in any order. Everything is checked; a copy of a task that cannot be valid counts as
+//! unfinished and is reported.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -20,10 +20,10 @@ use crate::files::open_regular;
 use crate::run::{EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
 use crate::select::{BetaRule, StopRule};
 
-/// Characters of a failure that are kept.
+/// Characters of a failure message that are kept.
 const LONGEST_MESSAGE: usize = 1000;
 
-/// The whole lines of a file from an offset on; an unfinished last line is not one.
+/// The complete lines of a file from an offset on; an unfinished last line is ignored.
 pub(super) struct Lines {
     file: Box<dyn BufRead>,
     /// After the last whole line.
@@ -39,7 +39,7 @@ impl Lines {
                 file.seek(SeekFrom::Start(offset))?;
                 Box::new(BufReader::with_capacity(1 << 18, file))
             }
-            // Offsets are the same when it has been packed, perhaps since it was looked at last.
+            // Offsets stay the same if the file was compressed in the meantime.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Box::new(Decompressed::open(&compressed_name(path), offset)?)
             }
@@ -48,7 +48,7 @@ impl Lines {
         Ok(Self { file, offset, line: Vec::new() })
     }
 
-    /// Reads a line, and says where it began.
+    /// Reads a line; returns its offset.
     pub(super) fn next(&mut self) -> io::Result<Option<u64>> {
         let longest = if self.offset == 0 { format::LONGEST_START } else { format::LONGEST_LINE };
         self.line.clear();
@@ -68,7 +68,7 @@ impl Lines {
         Ok(Some(at))
     }
 
-    /// Passes over the rest of a line that is too long.
+    /// Skips the rest of a line that is too long.
     fn skip(&mut self) -> io::Result<Option<u64>> {
         let mut skipped = 0;
         loop {
@@ -94,7 +94,7 @@ pub(super) struct TaskSpan {
     end: u64,
 }
 
-/// What a line means to someone who keeps an index.
+/// What a line adds to the index.
 #[derive(Debug)]
 pub(super) enum IndexEntry {
     Start(TaskId),
@@ -106,7 +106,7 @@ pub(super) enum IndexEntry {
     Nothing,
 }
 
-/// One journal, as far as it has been looked at.
+/// One journal, as far as it has been indexed.
 #[derive(Debug)]
 pub(super) struct JournalFile {
     pub(super) path: PathBuf,
@@ -114,10 +114,10 @@ pub(super) struct JournalFile {
     pub(super) unique: String,
     generation: u64,
     pub(super) info: Arc<RunInfo>,
-    /// After the last whole line that was looked at.
+    /// The offset after the last indexed line.
     pub(super) offset: u64,
     pub(super) finished: BTreeMap<TaskId, TaskSpan>,
-    /// Tasks under way, and where they begin.
+    /// Unfinished tasks, and where they begin.
     pub(super) open: BTreeMap<TaskId, u64>,
     pub(super) failed: BTreeMap<TaskId, String>,
     /// Where the line of each followup begins, by what determines it; the last one counts.
@@ -126,7 +126,7 @@ pub(super) struct JournalFile {
     twins: Twins,
     /// All tasks of its process have ended.
     pub(super) ended: bool,
-    /// Another run's lines begin: nothing more is read.
+    /// Lines of another run begin here: nothing more is read.
     foreign: bool,
     garbage: usize,
 }
@@ -137,7 +137,7 @@ impl JournalFile {
         (self.generation, &self.unique)
     }
 
-    /// Takes note of a line.
+    /// Adds a line to the index.
     pub(super) fn note(&mut self, at: u64, next: u64, bytes: &[u8]) -> IndexEntry {
         self.offset = next;
         if self.foreign {
@@ -200,7 +200,7 @@ impl JournalFile {
         IndexEntry::Nothing
     }
 
-    /// Looks at all whole lines that have come since.
+    /// Indexes all complete lines that were appended since.
     fn index(&mut self) -> io::Result<()> {
         let mut lines = Lines::open(&self.path, self.offset)?;
         while let Some(at) = lines.next()? {
@@ -209,20 +209,20 @@ impl JournalFile {
         Ok(())
     }
 
-    /// What there is to say of lines that were passed over.
+    /// Notices about skipped lines.
     fn notes(&self) -> Vec<String> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let mut notes = Vec::new();
         if self.garbage > 0 {
-            notes.push(format!("{name}: {} lines were not understood and left out", self.garbage));
+            notes.push(format!("{name}: {} lines were not understood and were skipped", self.garbage));
         }
         if self.foreign {
-            notes.push(format!("{name}: another run's lines begin in it; they were left out"));
+            notes.push(format!("{name}: lines of another run begin in it; they were skipped"));
         }
         notes
     }
 
-    /// The events of a task between two offsets, checked; why not, if they cannot be true.
+    /// The checked events of a task between two offsets, or why they cannot be valid.
     pub(super) fn read(
         &self,
         task: TaskId,
@@ -242,17 +242,17 @@ impl JournalFile {
                 None if at == start => {
                     TaskReplay::begin(&self.info, rule, bytes).map(|begun| replay = Some(begun))
                 }
-                None => return Ok(Err("its beginning is gone")),
+                None => return Ok(Err("its beginning is missing")),
                 Some(replay) => replay.line(bytes),
             };
             if let Err(fault) = outcome {
                 return Ok(Err(fault));
             }
         }
-        Ok(replay.ok_or("its beginning is gone"))
+        Ok(replay.ok_or("its beginning is missing"))
     }
 
-    /// A finished task, whole.
+    /// All events of a finished task.
     pub(super) fn read_finished(
         &self,
         task: TaskId,
@@ -270,15 +270,15 @@ pub struct Records {
     info: Arc<RunInfo>,
     pub(super) files: Vec<JournalFile>,
     notes: Vec<String>,
-    /// First lines that were parsed: processes of one run begin with the same.
+    /// Parsed first lines: the processes of one run share theirs.
     starts: Vec<(Digest, Start)>,
-    /// Files that have no whole first line yet, or are not of this run.
+    /// Files without a complete first line yet, or of another run.
     refused: Vec<PathBuf>,
 }
 
 impl Records {
-    /// Indexes all journals of a directory; `None` if there are none, or none got beyond its first line. Another run's
-    /// journal among them is refused.
+    /// Indexes all journals of a directory; `None` if there are none, or none has more than its first line. A journal of
+    /// another run among them is refused.
     pub fn open(directory: &Path) -> Result<Option<Self>> {
         let mut records: Option<Self> = None;
         for path in journals(directory)? {
@@ -311,12 +311,12 @@ impl Records {
         Ok(Some(records))
     }
 
-    /// Adds a journal, not yet indexed. False if it has no whole first line yet.
+    /// Adds a journal without indexing it. False if its first line is not complete yet.
     fn add(&mut self, path: PathBuf) -> Result<bool> {
         let Some((start, offset, digest)) = read_start(&path, &self.starts)? else { return Ok(false) };
         if start.info.fingerprint != self.info.fingerprint {
             return Err(Error::resume(format!(
-                "this journal is of another run than the others here: {}",
+                "this journal belongs to another run than the others here: {}",
                 differences(&self.info, &start.info)
             ))
             .file(path)
@@ -350,7 +350,7 @@ impl Records {
         self.info = merged(&self.files);
     }
 
-    /// Journals that have come since; a journal that cannot be used is said once. Returns whether the run has grown.
+    /// Adds new journals; one that cannot be used is reported once. Returns whether the run has grown.
     pub(super) fn look_for_more(&mut self) -> Result<bool> {
         let before = self.info.clone();
         for path in journals(&self.directory)? {
@@ -363,7 +363,7 @@ impl Records {
         Ok(before != self.info)
     }
 
-    /// What the run is: the settings of its last start, with the splits and methods of all.
+    /// The run: the settings of its last start, with the splits and methods of all starts.
     pub fn info(&self) -> &Arc<RunInfo> {
         &self.info
     }
@@ -374,17 +374,17 @@ impl Records {
         (&last.info, last.generation)
     }
 
-    /// What there is to say about the files, in sentences.
+    /// Notices about the files, as sentences.
     pub fn notes(&self) -> Vec<String> {
         self.notes.iter().cloned().chain(self.files.iter().flat_map(JournalFile::notes)).collect()
     }
 
     pub(super) fn say(&mut self, file: usize, task: TaskId, fault: &str) {
         let name = self.files[file].path.file_name().unwrap_or_default().to_string_lossy();
-        self.notes.push(format!("{name}: {task} is left out: {fault}"));
+        self.notes.push(format!("{name}: {task} is skipped: {fault}"));
     }
 
-    /// Tasks that have an end in some journal, split by split.
+    /// Tasks that are finished in some journal, split by split.
     pub fn finished(&self) -> Vec<TaskId> {
         let mut tasks: Vec<TaskId> =
             self.files.iter().flat_map(|file| file.finished.keys().copied()).collect();
@@ -393,7 +393,7 @@ impl Records {
         tasks
     }
 
-    /// Tasks that failed and are finished nowhere, with the last reason.
+    /// Tasks that failed and never finished, with the last reason.
     pub fn failed(&self) -> BTreeMap<TaskId, String> {
         let mut files: Vec<&JournalFile> = self.files.iter().collect();
         files.sort_by_key(|file| file.order());
@@ -412,11 +412,11 @@ impl Records {
             let Some(&copy) = file.finished.get(&task) else { continue };
             let read = file.read_finished(task, copy, wanted.beta_rule);
             match read.map_err(|error| unreadable(&file.path, &error))? {
-                // Cross-validation was not asked for when this copy was made.
+                // This copy was made without cross-validation.
                 Ok(events) if wanted.stop == StopRule::Cv && !has_cv(&events) => {}
                 Ok(events) => return Ok(Some(events)),
                 Err(fault) => {
-                    // Passed over from now on, and so redone.
+                    // Ignored from now on, and so computed again.
                     self.files[index].finished.remove(&task);
                     self.say(index, task, fault);
                 }
@@ -425,7 +425,7 @@ impl Records {
         Ok(None)
     }
 
-    /// Emits the events of those of these tasks that are finished, in this order; the tasks that are left.
+    /// Emits the events of the finished ones among these tasks, in this order; returns the remaining tasks.
     pub fn resume<E: From<Error>>(
         &mut self,
         tasks: &[TaskId],
@@ -446,7 +446,7 @@ impl Records {
     pub fn replay(&mut self, mut sink: impl FnMut(RunEvent)) -> Result<()> {
         let info = self.info.clone();
         sink(RunEvent { task: None, kind: EventKind::RunStarted(info.clone()) });
-        // A copy made before cross-validation was asked for is better than none.
+        // A copy made without cross-validation is better than none.
         let spec = without_cv(&info.spec);
         self.resume(&self.finished(), &spec, |task, kind| {
             sink(RunEvent { task: Some(task), kind });
@@ -473,7 +473,7 @@ impl Records {
         (!all.is_empty()).then(|| EventKind::TwinsFound(all.into()))
     }
 
-    /// How a followup of this run ended, if it has under the settings of the last start.
+    /// The outcome of a fold or permutation under the settings of the last start, if there is one.
     pub fn followup(&mut self, followup: Followup) -> Result<Option<EventKind>> {
         let key = (followup, followup.fingerprint(&self.info));
         for index in 0..self.files.len() {
@@ -489,7 +489,7 @@ impl Records {
                 Ok(event) => return Ok(Some(event)),
                 Err(fault) => {
                     let name = self.files[index].path.file_name().unwrap_or_default().to_string_lossy();
-                    self.notes.push(format!("{name}: {followup} is left out: {fault}"));
+                    self.notes.push(format!("{name}: {followup} is skipped: {fault}"));
                     self.files[index].followups.remove(&key);
                 }
             }
@@ -497,7 +497,7 @@ impl Records {
         Ok(None)
     }
 
-    /// Emits the outcomes of those of these followups that have one; the followups that are left. What failed is tried again.
+    /// Emits the recorded outcomes among these folds and permutations; returns the remaining ones. Failed ones are tried again.
     pub fn resume_followups<E: From<Error>>(
         &mut self,
         followups: &[Followup],
@@ -519,7 +519,7 @@ impl Records {
     }
 }
 
-/// The same settings, satisfied with tasks that were not cross-validated.
+/// The same settings, accepting tasks that were not cross-validated.
 pub(super) fn without_cv(spec: &RunSpec) -> RunSpec {
     let mut options = RunOptions::from(spec.clone());
     if options.stop == StopRule::Cv {
@@ -536,7 +536,7 @@ fn last(files: &[JournalFile]) -> &JournalFile {
     files.iter().max_by_key(|file| file.order()).expect("a run has a journal")
 }
 
-/// The settings of the last start, with the splits and methods of all.
+/// The settings of the last start, with the splits and methods of all starts.
 fn merged(files: &[JournalFile]) -> Arc<RunInfo> {
     let last = &last(files).info;
     let splits = files.iter().map(|file| file.info.splits).max().unwrap_or(last.splits);
@@ -555,7 +555,7 @@ fn merged(files: &[JournalFile]) -> Arc<RunInfo> {
     }
 }
 
-/// The journals of a directory by their plain names, also those that are packed, sorted; none if it does not exist.
+/// The journals of a directory by their plain names, compressed ones included, sorted; none if the directory does not exist.
 pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
     let unreadable =
         |error: io::Error| Error::data(format!("cannot read the directory: {error}")).file(directory);
@@ -572,7 +572,7 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
                 }
             }
         }
-        // What cannot be a directory holds no journal; who wants to write there is told so then.
+        // A path that is not a directory holds no journal; writing there fails later with its own message.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
         Err(error) => return Err(unreadable(error)),
     }

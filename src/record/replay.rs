@@ -1,4 +1,4 @@
-//! The lines of one task, turned back into the events that they record, each checked. Knows no files.
+//! Turns the lines of one task back into the events they record, checking each. Knows no files.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl TaskReplay {
         let started: format::Started =
             serde_json::from_slice(bytes).map_err(|_| "its first line is not understood")?;
         if !started.is_of(info) {
-            return Err("it is of another run");
+            return Err("it belongs to another run");
         }
         let path = validate::Path::new(info, started.start)?;
         let means = (rule != info.spec.beta_rule && !info.spec.early).then(|| (rule, Vec::new()));
@@ -40,7 +40,7 @@ impl TaskReplay {
             TaskLineKind::Step => {
                 let mut step =
                     format::read_step(bytes, self.info.classes.len()).ok_or("a step is not understood")?;
-                self.path.as_mut().ok_or("it goes on after its end")?.step(&mut step)?;
+                self.path.as_mut().ok_or("it continues after its end")?.step(&mut step)?;
                 if let Some((rule, means)) = &mut self.means {
                     means.push(step.beta_mean);
                     // Tested before each removal, so not at the last model.
@@ -62,8 +62,8 @@ impl TaskReplay {
         }
     }
 
-    /// All events, if the end was among them.
+    /// All events, if the path is complete.
     pub(super) fn finished(self) -> std::result::Result<Vec<EventKind>, &'static str> {
-        if self.path.is_none() { Ok(self.events) } else { Err("its end is gone") }
+        if self.path.is_none() { Ok(self.events) } else { Err("its end is missing") }
     }
 }

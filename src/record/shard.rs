@@ -70,7 +70,7 @@ mod tests {
         all.sort_unstable();
         assert_eq!(all, tasks);
         assert_eq!(Shard::WHOLE.share(&tasks), tasks);
-        // More shards than tasks: the others have nothing to do.
+        // More shards than tasks: the rest have nothing to do.
         assert!(Shard::new(9, 9).unwrap().share(&tasks).is_empty());
     }
 

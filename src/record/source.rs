@@ -19,15 +19,15 @@
 //!
 //! What a listener can rely on, whatever the source:
 //! - the first event is `RunStarted`. It comes once, and again only when a followed run is extended by splits or methods;
-//! - `Paused` comes when every worker waits, `Resumed` when they go on;
-//! - `TaskStarted` for a task that is known begins it anew (its process died and another redoes it): forget its steps;
-//! - after `TaskFinished` nothing more is told of that task; after `TaskFailed` it may begin again;
-//! - a directory tells finished tasks split by split, so split 0 is complete first;
+//! - `Paused` comes when every worker is waiting, `Resumed` when they continue;
+//! - `TaskStarted` for a known task starts it again (its process died and another repeats it): forget its steps;
+//! - after `TaskFinished` no more events of that task follow; after `TaskFailed` it may start again;
+//! - a directory emits finished tasks split by split, so split 0 is complete first;
 //! - `RunFinished` comes when every task has finished or failed;
-//! - the channel is bounded and ends (disconnects) when there will be nothing more. A listener that does not listen
-//!   holds a live run up.
+//! - the channel is bounded and disconnects when there are no more events. A listener that does not receive
+//!   blocks a live run.
 //!
-//! A live run that survives, from nothing or from where it was (the dashboard does this, in `--out` or in
+//! A live run that is recorded and resumed (the dashboard does this, in `--out` or in
 //! [`state_directory`](super::state_directory); without a journal `directory` and `records` are `None`):
 //!
 //! ```no_run
@@ -42,7 +42,7 @@
 //! # }
 //! ```
 //!
-//! A growing directory is polled for appended bytes and new journals: there are no change notices on network disks.
+//! A growing directory is polled for appended bytes and new journals, because network disks send no change notifications.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,36 +56,36 @@ use super::{Journal, Records, RunDirectory, Shard};
 use crate::error::{Error, Result};
 use crate::run::{Engine, EventKind, Followup, Gate, Plan, RunEvent, TaskId};
 
-/// Events that may wait.
+/// Capacity of the event channel.
 const WAITING: usize = 1024;
-/// How often a growing directory is looked at.
+/// How often a growing directory is polled.
 pub(super) const POLL: Duration = Duration::from_millis(500);
 
-/// A directory with this file holds a run that a cluster will begin: it is waited for.
+/// A directory with this file holds a run that was submitted to a cluster: `open` waits for it.
 pub const SUBMITTED: &str = "shards.sbatch";
-/// The script of the report that waits for it.
+/// The script of the report job that waits for it.
 pub const REPORT_JOB: &str = "report.sbatch";
 
-/// What an engine shall run.
+/// What an engine is to run.
 #[derive(Debug)]
 pub struct Live {
     /// The run.
     pub plan: Arc<Plan>,
-    /// Its control words.
+    /// Its run control.
     pub gate: Arc<Gate>,
     /// The tasks, in order.
     pub tasks: Vec<TaskId>,
     /// What follows them, in order.
     pub followups: Vec<Followup>,
-    /// On so many threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// Where it is recorded, before it is told. A journal is begun when there is something to compute.
+    /// Where events are recorded before they are passed on. A journal is created when there is something to compute.
     pub directory: Option<Arc<RunDirectory>>,
-    /// What is already recorded of the tasks: told first, and not computed again.
+    /// Tasks that are already recorded: emitted first, and not computed again.
     pub records: Option<Records>,
 }
 
-/// How one shard of a run stands, by the latest process that worked on it.
+/// The status of one shard of a run, by the latest process that worked on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShardStatus {
     /// The shard.
@@ -96,11 +96,11 @@ pub struct ShardStatus {
     pub pid: Option<u32>,
     /// The tasks of its share.
     pub tasks: usize,
-    /// Those that are finished, by whomever.
+    /// Finished tasks of its share, whoever computed them.
     pub done: usize,
     /// Tasks under way.
     pub running: usize,
-    /// Tasks under way in a journal that does not grow: its process is dead, or waits.
+    /// Unfinished tasks in a journal that no longer grows: its process is dead or waiting.
     pub stale: usize,
     /// Tasks that failed.
     pub failed: usize,
@@ -108,33 +108,33 @@ pub struct ShardStatus {
     pub grown: Instant,
 }
 
-/// How a followed run stands.
+/// The status of a followed run.
 #[derive(Debug, Default)]
 pub(super) struct Status {
     pub(super) shards: Vec<ShardStatus>,
     pub(super) notes: Vec<String>,
 }
 
-/// A stream of events, and what stands behind it.
+/// A stream of events and the thread that feeds it.
 #[derive(Debug)]
 pub struct Source {
     events: Receiver<RunEvent>,
     status: Arc<Mutex<Status>>,
     shard_changes: Receiver<()>,
-    /// Dropped to end it.
+    /// Dropping it ends the source.
     stop: Option<Sender<()>>,
     gate: Option<Arc<Gate>>,
     thread: Option<JoinHandle<Result<()>>>,
 }
 
 impl Source {
-    /// Tells what is recorded of the tasks and runs the others on worker threads; each event is journaled before it is told.
+    /// Emits the recorded tasks and runs the others on worker threads; each event is journaled before it is passed on.
     pub fn engine(live: Live) -> Self {
         let gate = live.gate.clone();
         Self::spawn(Some(gate.clone()), move |events| run_live(live, events).inspect_err(|_| gate.cancel()))
     }
 
-    /// Replays what a directory holds, and follows it while tasks are missing. A submitted run is waited for.
+    /// Replays a directory, and follows it while tasks are missing. Waits for a submitted run to begin.
     pub fn open(directory: &Path) -> Result<Self> {
         let directory = directory.to_path_buf();
         let mut found = Records::open(&directory)?;
@@ -162,7 +162,7 @@ impl Source {
         let (send, events) = bounded(WAITING);
         let (stop, stopped) = bounded::<()>(0);
         let status = Arc::new(Mutex::new(Status::default()));
-        // One notice waiting is enough: who reads it asks how the shards stand now.
+        // One pending notification is enough: its reader asks for the current status.
         let (changed, shard_changes) = bounded(1);
         let sender = EventSender { send, stopped, status: status.clone(), changed };
         let thread = std::thread::spawn(move || match work(&sender) {
@@ -177,22 +177,22 @@ impl Source {
         &self.events
     }
 
-    /// How the shards of a directory stand, sorted; empty for an engine.
+    /// The status of the shards of a directory, sorted; empty for an engine.
     pub fn shards(&self) -> Vec<ShardStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).shards.clone()
     }
 
-    /// Says that [`Source::shards`] has changed.
+    /// Receives a message whenever [`Source::shards`] has changed.
     pub fn shard_changes(&self) -> &Receiver<()> {
         &self.shard_changes
     }
 
-    /// What there is to say about the files of a directory, in sentences.
+    /// Notices about the files of a directory, as sentences.
     pub fn notes(&self) -> Vec<String> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).notes.clone()
     }
 
-    /// Ends it: an engine is cancelled and its journal flushed to the disk. Says what went wrong on the way.
+    /// Ends the source: cancels an engine and flushes its journal to the disk. Returns any error on the way.
     pub fn close(mut self) -> Result<()> {
         self.end()
     }
@@ -202,21 +202,21 @@ impl Source {
             gate.cancel();
         }
         self.stop = None;
-        let fault = || Err(Error::internal("the thread that tells events panicked"));
+        let fault = || Err(Error::internal("the thread that emits events panicked"));
         self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or_else(|_| fault()))
     }
 }
 
 impl Drop for Source {
     fn drop(&mut self) {
-        // Who wants to know calls `close`.
+        // Call `close` to learn about errors.
         let _ = self.end();
     }
 }
 
-/// Why a source ends before there is nothing more to say.
+/// Why a source ends early.
 pub(super) enum Stop {
-    /// Nobody listens any more.
+    /// The receiver was dropped.
     Gone,
     /// Something went wrong.
     Failed(Error),
@@ -228,10 +228,10 @@ impl From<Error> for Stop {
     }
 }
 
-/// The far end of a source.
+/// The sending end of a source.
 pub(super) struct EventSender {
     send: Sender<RunEvent>,
-    /// Disconnects when the source is ended.
+    /// Disconnects when the source ends.
     stopped: Receiver<()>,
     status: Arc<Mutex<Status>>,
     changed: Sender<()>,

@@ -30,7 +30,7 @@ pub fn run(info: &RunInfo) -> Result<(), &'static str> {
         ((1..=MOST_SPLITS).contains(&info.splits), "its number of splits is impossible"),
         (info.folds <= MOST_FOLDS, "its number of folds is impossible"),
         (info.permutations <= MOST_PERMUTATIONS, "its number of permutations is impossible"),
-        (info.fingerprint.len() == 64 && info.fingerprint.is_ascii(), "its fingerprint is none"),
+        (info.fingerprint.len() == 64 && info.fingerprint.is_ascii(), "its fingerprint is not one"),
     ];
     demands.iter().find(|(met, _)| !met).map_or(Ok(()), |&(_, fault)| Err(fault))
 }
@@ -60,7 +60,7 @@ impl Path {
             && fits(Some(parts.train))
             && fits(Some(parts.selection));
         if !right {
-            return Err("the rows of its split cannot be");
+            return Err("the rows of its split are impossible");
         }
         let present = info.units.iter().map(|unit| !unit.kept).collect();
         Ok(Self { parts, present, kept: info.kept(), size: info.units.len(), t: 0, last: false })
@@ -74,7 +74,7 @@ impl Path {
     /// The next model: its size is filled in.
     pub fn step(&mut self, step: &mut Step) -> Result<(), &'static str> {
         if step.t != self.t || self.last {
-            return Err("a step is missing or told twice");
+            return Err("a step is missing or repeated");
         }
         step.size = self.size;
         self.tally(&step.tally)?;
@@ -104,7 +104,7 @@ impl Path {
                 self.size -= 1;
                 Ok(())
             }
-            _ => Err("a feature goes that is not there"),
+            _ => Err("it removes a feature that is not present"),
         }
     }
 

@@ -484,14 +484,14 @@ impl Journal {
 /// A file that was deleted can still be written, but nobody will ever read it.
 fn still_there(file: &File) -> std::io::Result<()> {
     use std::os::unix::fs::MetadataExt;
-    let gone = || std::io::Error::new(std::io::ErrorKind::NotFound, "it was deleted while the run went on");
+    let gone = || std::io::Error::new(std::io::ErrorKind::NotFound, "it was deleted during the run");
     if file.metadata()?.nlink() == 0 { Err(gone()) } else { Ok(()) }
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {
-    Error::output(format!("cannot write: {error}")).file(path).remedy(
-        "make room or choose a directory that can be written; the same command then goes on from here",
-    )
+    Error::output(format!("cannot write: {error}"))
+        .file(path)
+        .remedy("free some space or choose a writable directory; the same command then resumes from here")
 }
 
 /// Who wrote a journal: the first line of a timing file.
@@ -577,7 +577,7 @@ pub fn differences(old: &RunInfo, new: &RunInfo) -> String {
         words.push("the features or their groups differ".to_owned());
     }
     if words.is_empty() {
-        words.push("it was made by another version of the program".to_owned());
+        words.push("another version of the program made it".to_owned());
     }
     words.join("; ")
 }

@@ -1,4 +1,4 @@
-//! The only thing that goes back from a screen to the workers: run, pause, step, cancel.
+//! Run control, the only thing that flows from a screen back to the workers: run, pause, step, cancel.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -7,9 +7,9 @@ use super::TaskId;
 /// What a worker is told between two eliminations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
-    /// Go on.
+    /// Continue.
     Go,
-    /// Give the task up.
+    /// Abandon the task.
     Cancelled,
 }
 
@@ -17,28 +17,28 @@ pub enum Passage {
 struct State {
     paused: bool,
     cancelled: bool,
-    /// Workers inside a task, and how many of them wait here.
+    /// Workers inside a task, and how many of them are waiting.
     working: usize,
     waiting: usize,
     /// What one task may still do while paused.
     permit: Option<Permit>,
-    /// No task is left to begin.
+    /// No task is left to start.
     over: bool,
-    /// It was said that all wait, and not yet that they go on.
+    /// The pause was reported, and its end was not.
     pause_known: bool,
 }
 
-/// What a worker finds out when it waits or goes on, for all to know.
+/// A change that the last worker to wait, or the first to continue, reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Every worker waits.
+    /// Every worker is waiting.
     Paused,
-    /// They go on.
+    /// The workers continue.
     Resumed,
 }
 
 impl State {
-    /// What has changed since this was last asked.
+    /// The change since the last call, if any.
     fn change(&mut self) -> Option<Change> {
         let all_wait = self.working > 0 && self.waiting == self.working;
         let change = match (self.paused, self.pause_known) {
@@ -52,14 +52,14 @@ impl State {
     }
 }
 
-/// One elimination of a task, or all that are left of it.
+/// Permission for one elimination of a task, or for all that remain.
 #[derive(Debug, Clone, Copy)]
 struct Permit {
     task: TaskId,
     to_the_end: bool,
 }
 
-/// Workers pass it between two eliminations; the user opens and closes it.
+/// A gate that workers pass between two eliminations; the user opens and closes it.
 #[derive(Debug, Default)]
 pub struct Gate {
     state: Mutex<State>,
@@ -68,7 +68,7 @@ pub struct Gate {
 
 impl Gate {
     fn state(&self) -> MutexGuard<'_, State> {
-        // A worker that panics does so outside; the state is always whole.
+        // Workers never panic while they hold the lock, so the state is always consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -82,7 +82,7 @@ impl Gate {
         self.change(|state| state.paused = true);
     }
 
-    /// Lets all tasks go on.
+    /// Lets all tasks continue.
     pub fn resume(&self) {
         self.change(|state| {
             state.paused = false;
@@ -95,7 +95,7 @@ impl Gate {
         self.change(|state| state.permit = Some(Permit { task, to_the_end: false }));
     }
 
-    /// Lets one task go on to its end while paused; the others wait.
+    /// Lets one task run to its end while the others stay paused.
     pub fn finish(&self, task: TaskId) {
         self.change(|state| state.permit = Some(Permit { task, to_the_end: true }));
     }
@@ -110,23 +110,23 @@ impl Gate {
         self.state().cancelled
     }
 
-    /// Whether pausing was asked for.
+    /// Whether a pause was requested.
     pub fn pausing(&self) -> bool {
         self.state().paused
     }
 
-    /// Whether pausing was asked for and every worker waits: the acknowledgement.
+    /// Whether a pause was requested and every worker is waiting.
     pub fn paused(&self) -> bool {
         let state = self.state();
         state.paused && state.waiting == state.working
     }
 
-    /// No task is left to begin: nobody waits for [`Gate::asked_for`] any more.
+    /// No task is left to start: releases whoever waits in [`Gate::asked_for`].
     pub fn no_more_tasks(&self) {
         self.change(|state| state.over = true);
     }
 
-    /// Waits for a step of a task that has not begun; none when there will be no more.
+    /// Waits until a step of a task that has not started is requested; `None` when no more can come.
     pub fn asked_for(&self, not_begun: impl Fn(TaskId) -> bool) -> Option<TaskId> {
         let mut state = self.state();
         loop {
@@ -140,19 +140,19 @@ impl Gate {
         }
     }
 
-    /// Whether all wait, or go on, since this was last asked: each is said once.
+    /// Whether all workers have paused or resumed since the last call; each change is reported once.
     pub fn news(&self) -> Option<Change> {
         self.state().change()
     }
 
-    /// A worker comes in, until the guard is dropped.
+    /// Counts a worker as working until the guard is dropped.
     pub fn enter(&self) -> Inside<'_> {
         self.change(|state| state.working += 1);
         Inside(self)
     }
 
-    /// A worker asks, between two eliminations of a path or of something that has no steps of its own; waits while paused. It says
-    /// what changes by its waiting and its going on, without holding anybody up.
+    /// Called by a worker between two eliminations, or inside a fold or permutation (which has no task of its own); waits while paused.
+    /// Reports a pause or its end through `say`, outside of the lock.
     pub fn pass(&self, task: Option<TaskId>, say: impl Fn(Change)) -> Passage {
         let mut state = self.state();
         let own = |permit: &Permit| Some(permit.task) == task;
@@ -185,7 +185,7 @@ impl Gate {
     }
 }
 
-/// A worker inside; leaves when dropped, also when it panics.
+/// A working worker; stops counting when dropped, also by a panic.
 #[derive(Debug)]
 pub struct Inside<'a>(&'a Gate);
 

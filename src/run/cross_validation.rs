@@ -85,8 +85,8 @@ mod tests {
     use crate::svm::{Problem, class_weights, decisions, solver};
     use ndarray::{Array2, Axis};
 
-    /// The rule by its definition: at every size a model fitted from nothing, the feature of the smallest Σ w² goes, and the right
-    /// predictions of the rows held out are counted.
+    /// The rule by its definition: at every size a model fitted from scratch; the feature with the smallest Σ w² is removed, and correct
+    /// predictions on the held-out rows are counted.
     fn by_definition(plan: &Plan, prepared: &Prepared, index: usize) -> usize {
         let (spec, features) = (&plan.info.spec, plan.data.units.len());
         let rows: Vec<usize> = prepared.train.rows.iter().chain(&prepared.selection.rows).copied().collect();
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_size_is_that_of_the_definition() {
         let mut sizes = std::collections::BTreeSet::new();
-        // So many features that tell the three classes apart, and noise.
+        // This many features separate the three classes; the others are noise.
         for telling in [1, 3, 6] {
             let mut rng = Rng::new(telling as u64, 0, Purpose::Split);
             let x = Array2::from_shape_fn((90, 8), |(i, j)| {

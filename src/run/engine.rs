@@ -1,4 +1,4 @@
-//! N plain threads over a queue of tasks. One panicking task fails alone.
+//! Worker threads over a queue of tasks. A panic fails one task and no other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
@@ -35,13 +35,13 @@ impl<'a> Engine<'a> {
         self
     }
 
-    /// Runs the tasks to the end, or until the gate is cancelled or nobody listens any more.
+    /// Runs the tasks to the end, or until the gate is cancelled or the receiver is dropped.
     pub fn run(&self, tasks: &[TaskId], threads: usize) {
         self.emit(None, EventKind::RunStarted(self.plan.info.clone()));
         self.resume(tasks, threads);
     }
 
-    /// Runs what is left of a run whose start is known already.
+    /// Runs the remaining tasks of a run whose start has been emitted already.
     pub fn resume(&self, tasks: &[TaskId], threads: usize) {
         self.run_with(tasks, threads, |work, task, emit, go_on| run_task(self.plan, work, task, emit, go_on));
     }
@@ -57,7 +57,7 @@ impl<'a> Engine<'a> {
         let next_followup = || followups.lock().unwrap_or_else(PoisonError::into_inner).next();
         let thread = || std::thread::Builder::new().name(WORKER.into());
         std::thread::scope(|scope| {
-            // While all workers wait at the gate, a person may ask for a step of a task that none of them has begun.
+            // While all workers are paused, the user may request a step of a task that none of them has started.
             let spare = || {
                 while let Some(task) = self.gate.asked_for(|task| queue.waits(task)) {
                     if queue.claim(task) {
@@ -65,7 +65,7 @@ impl<'a> Engine<'a> {
                     }
                 }
             };
-            // Without it such a step is only refused.
+            // If it cannot be spawned, such a step has no effect.
             let _ = thread().spawn_scoped(scope, spare);
             std::thread::scope(|workers| {
                 for _ in 0..threads.clamp(1, (tasks.len() + self.followups.len()).max(1)) {
@@ -82,7 +82,7 @@ impl<'a> Engine<'a> {
                         }
                     };
                     if thread().spawn_scoped(workers, worker).is_err() {
-                        // No more threads to be had: those that run, or else this one, do the work.
+                        // No more threads can be created: this thread does the work.
                         worker();
                     }
                 }
@@ -127,12 +127,12 @@ impl<'a> Engine<'a> {
         self.emit(None, kind);
     }
 
-    /// Whether to go on; waits while paused.
+    /// Whether to continue; waits while paused.
     fn pass(&self, task: Option<TaskId>) -> bool {
         self.gate.pass(task, |change| self.emit_change(change)) == Passage::Go
     }
 
-    /// A worker that leaves may be the one that the others' pause waited for.
+    /// A worker that leaves may complete a pause that the others were waiting for.
     fn emit_news(&self) {
         if let Some(change) = self.gate.news() {
             self.emit_change(change);
@@ -164,13 +164,13 @@ fn settle<T>(outcome: std::thread::Result<Result<T>>) -> std::result::Result<T, 
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
 }
 
-/// What this process may use: affinity and cgroup limits, and what Slurm gave it.
+/// The number of threads this process may use: affinity, cgroup limits and Slurm's allocation.
 pub fn default_threads() -> usize {
     let allowed = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let slurm = std::env::var("SLURM_CPUS_PER_TASK").ok().and_then(|text| text.parse::<usize>().ok());
@@ -283,7 +283,7 @@ mod tests {
             let ended =
                 receive.iter().find(|event| matches!(event.kind, EventKind::TaskFinished { .. })).unwrap();
             assert_eq!(ended.task, Some(first));
-            // The worker takes up the next path and waits before its first elimination.
+            // The worker starts the next path and waits before its first elimination.
             while !gate.paused() {
                 std::thread::yield_now();
             }

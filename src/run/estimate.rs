@@ -1,11 +1,11 @@
-//! What a run will take in time and memory, before it is started.
+//! Estimates the time and memory of a run before it starts.
 
 use super::Plan;
 use super::cost::PathCost;
 use crate::error::plural;
 use crate::svm::SolverKind;
 
-/// What a run would take, roughly.
+/// A rough estimate of the cost of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Paths to compute, without those of folds and permutations.
@@ -14,7 +14,7 @@ pub struct Estimate {
     pub threads: usize,
     /// Seconds from the first byte to the last table.
     pub seconds: f64,
-    /// Whether it may well take far less: linfa-svm is fast where classes can be separated.
+    /// Whether this is an upper bound: linfa-svm is fast where classes can be separated.
     pub at_most: bool,
     /// Bytes of memory.
     pub bytes: f64,
@@ -27,7 +27,7 @@ const PER_RANK_BYTES: f64 = 24.0;
 const PROGRAM_BYTES: f64 = 1.2e7;
 
 impl Estimate {
-    /// Of a whole run on so many threads.
+    /// The estimate for a whole run on this many threads.
     pub fn new(plan: &Plan, threads: usize) -> Self {
         let (info, spec) = (&plan.info, &plan.info.spec);
         let tasks = plan.tasks().len();

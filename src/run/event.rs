@@ -1,4 +1,4 @@
-//! What a run says: one stream of [`RunEvent`]s, the same live, recorded, replayed or merged.
+//! Events: one stream of [`RunEvent`]s, the same for live, recorded, followed and merged runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,15 +53,15 @@ pub enum EventKind {
     TaskStarted(Parts),
     /// A model was fitted.
     Step(Arc<Step>),
-    /// All tasks wait.
+    /// All workers are paused.
     Paused,
-    /// Tasks go on.
+    /// The workers continue.
     Resumed,
     /// A path ended.
     TaskFinished {
         /// Why it ended there.
         reason: Reason,
-        /// The removable units that are left, in the order in which they would go.
+        /// The remaining removable units, in the order in which they would be removed.
         rest: Vec<usize>,
         /// The size chosen by cross-validation, when it was asked for.
         cv_size: Option<usize>,
@@ -85,13 +85,13 @@ pub enum EventKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// Nothing more may go.
+    /// Nothing is left to remove.
     Complete,
-    /// The stopping rule said so, with `--early`.
+    /// The stopping rule ended it, with `--early`.
     Early,
 }
 
-/// All that is known when a run starts.
+/// Everything known when a run starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// [`FORMAT`].
@@ -125,7 +125,7 @@ pub struct RunInfo {
     pub class_counts: Vec<usize>,
     /// Columns of the file that are not used.
     pub dropped: Vec<DroppedColumn>,
-    /// What there is to say about the table.
+    /// Notices and warnings about the table.
     pub audit: Audit,
     /// Folds of the nested validation; 0 if there is none.
     #[serde(default)]
@@ -191,20 +191,20 @@ pub struct Parts {
     pub test: Vec<usize>,
 }
 
-/// One model: what it says of the units present, and which go next.
+/// One model: β of the units present, and which units are removed next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// Models fitted before.
     pub t: usize,
     /// Units present.
     pub size: usize,
-    /// The units that go, in order; empty at the end.
+    /// The units removed after this model, in order; empty at the end.
     pub removed: Vec<usize>,
-    /// β or Σ w² of the first that goes.
+    /// β or Σ w² of the first unit removed.
     pub criterion: Option<f64>,
-    /// The unit that would have gone next.
+    /// The runner-up: the unit that would have been removed next.
     pub runner_up: Option<usize>,
-    /// How close it was.
+    /// The relative gap between the two.
     pub margin: Option<f64>,
     /// Mean β over the units present.
     pub beta_mean: f64,
@@ -220,26 +220,26 @@ pub struct Step {
     pub beta: Option<Betas>,
 }
 
-/// The β of a step, as far as it is kept.
+/// The β values of a step that are kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Betas {
     /// Of every unit present, in unit order.
     Whole(Vec<f32>),
-    /// Of some units: those nearest to go.
+    /// Of some units: those closest to removal.
     Top(Vec<(u32, f32)>),
 }
 
 /// Values of β that the events of one task may hold: about 4 MB as text.
 const BETA_BUDGET: usize = 400_000;
-/// Of a path that is too long to keep all: values in whole vectors, and in the tops between them. Less than 2 MB as text.
+/// For a path too long to keep everything: values in complete vectors, and in the partial ones between them. Less than 2 MB as text.
 const WHOLE_BUDGET: usize = 60_000;
 const TOP_BUDGET: usize = 50_000;
-/// β kept at a step that is not kept whole.
+/// β values kept at a step whose vector is not kept completely.
 const TOP: usize = 32;
 
 impl Betas {
-    /// How many β are kept at a step that is not kept whole, on a path over `units`.
+    /// How many β values are kept at such a step, on a path over `units`.
     pub fn top(units: usize) -> usize {
         if Self::all(units) { 0 } else { (TOP_BUDGET / units).min(TOP) }
     }
@@ -248,8 +248,8 @@ impl Betas {
         units * (units + 1) / 2 <= BETA_BUDGET
     }
 
-    /// What is kept of step t of a path over `units`: all while it fits, else every k-th vector whole and, of the others, the
-    /// units nearest to go.
+    /// What is kept of step t of a path over `units`: everything if it fits, else every k-th vector and, at the other steps, the
+    /// units closest to removal.
     pub fn keep(
         t: usize,
         units: usize,
@@ -273,7 +273,7 @@ fn short(value: f64) -> f32 {
         return value as f32;
     }
     let scale = 10_f64.powi(3 - value.abs().log10().floor() as i32);
-    // Scales beyond the range of f64 belong to values that are nothing on a screen.
+    // A scale beyond the range of f64 belongs to a value too small to be drawn.
     if scale.is_finite() && scale > 0.0 { ((value * scale).round() / scale) as f32 } else { value as f32 }
 }
 

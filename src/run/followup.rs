@@ -125,15 +125,15 @@ impl Outcome {
                             && row.f.len() == classes
                             && row.p.len() == classes
                     });
-                if fits { Ok(()) } else { Err("its numbers cannot be") }
+                if fits { Ok(()) } else { Err("its numbers are impossible") }
             }
             (Followup::Permutation(..), Self::Permutation(PermutedRun { reached, s_score })) => {
                 let fits = reached.len() <= info.splits
                     && reached.is_sorted()
                     && s_score.iter().all(|&(size, _)| (1..=units).contains(&size));
-                if fits { Ok(()) } else { Err("its numbers cannot be") }
+                if fits { Ok(()) } else { Err("its numbers are impossible") }
             }
-            _ => Err("its outcome is of another kind"),
+            _ => Err("its outcome has the wrong kind"),
         }
     }
 }

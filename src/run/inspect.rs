@@ -1,4 +1,4 @@
-//! A closer look at one step: β recomputed, one feature's portrait, and what would have happened otherwise. Knows no threads.
+//! A closer look at one step: β recomputed, the profile of one feature, and what-if paths. Knows no threads.
 
 use ndarray::Axis;
 
@@ -60,7 +60,7 @@ pub fn test_list(plan: &Plan, split: usize, units: &[usize]) -> Result<Tally> {
     })
 }
 
-/// What the data say of one feature.
+/// The profile of one feature over all rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Portrait {
     /// Which unit.
@@ -77,7 +77,7 @@ pub struct Portrait {
     pub missing: usize,
 }
 
-/// Looks at one feature in all rows.
+/// Describes one feature over all rows.
 pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
     let own = &data.units[unit].columns;
     let twins = Twins::find(data, &[unit]).of(unit).map_or_else(Vec::new, |twins| twins.closest.clone());
@@ -101,25 +101,25 @@ pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
     Portrait { unit, twins, range: (lo, hi), histogram, means, missing: data.y.len() - present().count() }
 }
 
-/// What a person does instead of the method.
+/// The user's choice in place of the method's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forced {
-    /// This unit goes now.
+    /// Remove this unit now.
     Removed(usize),
-    /// This unit stays to the end.
+    /// Keep this unit to the end.
     Kept(usize),
 }
 
-/// What would have happened otherwise, from some step on.
+/// A what-if path that leaves a recorded path at some step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Branch {
-    /// The path it leaves.
+    /// The path that it leaves.
     pub task: TaskId,
     /// What was done instead.
     pub forced: Forced,
     /// The size at which it leaves.
     pub from: usize,
-    /// For every size of the branch: size, what goes next, mean β, metrics.
+    /// Every model of the branch.
     pub steps: Vec<BranchStep>,
 }
 
@@ -128,7 +128,7 @@ pub struct Branch {
 pub struct BranchStep {
     /// Units present.
     pub size: usize,
-    /// The unit that goes next; none at the end.
+    /// The unit removed next; none at the end.
     pub removed: Option<usize>,
     /// Mean β.
     pub beta_mean: f64,
@@ -136,7 +136,7 @@ pub struct BranchStep {
     pub tally: Tally,
 }
 
-/// Follows the path from the units present with one thing done otherwise.
+/// Continues from the units present after the user's choice.
 pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> Result<Branch> {
     let work = SplitWork::new(plan, task.split)?;
     let start: Vec<usize> = present.iter().copied().filter(|&unit| forced != Forced::Removed(unit)).collect();

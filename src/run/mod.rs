@@ -1,4 +1,4 @@
-//! Who runs what, and what is said about it: tasks on plain threads, and one stream of [`RunEvent`]s.
+//! Runs tasks on worker threads and emits one stream of [`RunEvent`]s.
 
 mod control;
 mod cost;

@@ -1,4 +1,4 @@
-//! A checked spec meets its data: everything that can be refused is refused here, before anything is computed or written.
+//! Joins a checked spec with its data. Everything that can be refused is refused here, before anything is computed or written.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Refuses what cannot be run, and warns of what will not mean much.
+    /// Refuses what cannot be run, and warns where results will mean little.
     pub fn new(spec: RunSpec, mut data: Dataset) -> Result<Self> {
         let splits = Splits::new(&data, &spec.split)?;
         check_preprocessing(&mut data, &splits, spec.scale, spec.impute)?;
@@ -53,7 +53,7 @@ impl Plan {
         Ok(Self { info: Arc::new(info), data, splits })
     }
 
-    /// The plan of a recorded run, its data where they were then or where the user says they are now.
+    /// The plan of a recorded run, with its data at the recorded place or where the user says they are now.
     pub fn find(info: &RunInfo, given: Option<&Path>) -> Result<Self> {
         let then = |name: &Path| -> PathBuf {
             info.directory.as_ref().map_or_else(|| name.to_path_buf(), |directory| directory.join(name))
@@ -77,15 +77,13 @@ impl Plan {
         let spec = options.check()?;
         let data = Dataset::load(&path, &spec.schema, |_, _| {})?;
         if data.sha256 != info.input_sha256 {
-            return Err(Error::data("this is not the file that the run was made of")
+            return Err(Error::data("this is not the table that the run used")
                 .file(path)
                 .remedy("name it with --data"));
         }
         let plan = Self::new(spec, data)?;
         if plan.info.fingerprint != info.fingerprint {
-            return Err(
-                Error::data("its groups or splits are not those that the run was made with").file(path)
-            );
+            return Err(Error::data("its groups or splits differ from those that the run used").file(path));
         }
         Ok(plan)
     }
@@ -105,7 +103,7 @@ impl Plan {
     }
 }
 
-/// How many folds the validation has. Where it is impossible, the reason is a warning, not a refusal: the run is useful without it.
+/// How many folds the validation has. If folds are impossible, the reason becomes a warning: the run is useful without them.
 fn plan_validation(spec: &RunSpec, data: &mut Dataset) -> usize {
     let Some(folds) = spec.validate else { return 0 };
     if spec.split.splits_from.is_some() {
@@ -126,27 +124,27 @@ fn plan_validation(spec: &RunSpec, data: &mut Dataset) -> usize {
 /// How many permutations there are.
 fn plan_permutations(spec: &RunSpec, data: &Dataset) -> usize {
     match spec.permutations {
-        // Splits that were given belong to the labels that are there.
+        // The user's own splits belong to the true labels.
         _ if spec.split.splits_from.is_some() => 0,
         Permutations::Count(count) => count,
         Permutations::Auto => default_permutations(&PathCost::new(spec, data), spec),
     }
 }
 
-/// A journal may name anything: a pipe, a device or a file of the kernel could be read for ever.
+/// A journal may name anything: reading a pipe, a device or a kernel file might never end.
 fn refuse_special(path: &Path) -> Result<()> {
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let of_the_system = ["/proc", "/sys"].iter().any(|system| real.starts_with(system));
     let other = std::fs::metadata(&real).is_ok_and(|data| !data.is_file());
     if of_the_system || other || path == Path::new("-") {
-        return Err(Error::data("the run names this as a file of its data, and it is not a regular file")
+        return Err(Error::data("the run names this as its data, but it is not a regular file")
             .file(path)
             .remedy("name the table with --data"));
     }
     Ok(())
 }
 
-/// Conformal prediction cannot exclude a class, or anything, with too few conformal rows: say so before the run starts.
+/// With too few conformal rows, conformal prediction can never exclude a class: warn before the run starts.
 fn warn_of_rare_classes(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> Result<()> {
     let classes = data.classes.len();
     let mut fewest = vec![usize::MAX; classes];
@@ -192,7 +190,7 @@ fn warn_of_rare_classes(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> 
     Ok(())
 }
 
-/// linfa-svm's limits, looked at on the training columns of the first split.
+/// Checks the limits of linfa-svm on the training columns of the first split.
 fn refuse_what_linfa_cannot_solve(spec: &RunSpec, data: &Dataset, splits: &Splits) -> Result<()> {
     let split = splits.split(data, 0)?;
     let prepared = prepare(data, &split, spec.scale, spec.impute, spec.split.seed, 0);

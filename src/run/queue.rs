@@ -7,8 +7,8 @@ use super::task::SplitWork;
 use super::{Plan, TaskId};
 use crate::error::Result;
 
-/// As many splits side by side as there are threads, each with one method after the other: the second finds the preparation and the
-/// first fit of its split done. Side by side, the methods of a split would each wait for the one or do the other again.
+/// Interleaves the tasks: as many splits in parallel as there are threads, and the methods of a split one after the other, so that the
+/// second method finds the split prepared and the first fit done.
 pub(super) fn in_turns(tasks: &[TaskId], threads: usize) -> Vec<TaskId> {
     let mut by_split: Vec<Vec<TaskId>> = Vec::new();
     let mut places = HashMap::new();
@@ -29,13 +29,13 @@ pub(super) fn in_turns(tasks: &[TaskId], threads: usize) -> Vec<TaskId> {
     order
 }
 
-/// The tasks in order, each given out once.
+/// The tasks in order; each is handed out once.
 pub(super) struct Queue(Mutex<Waiting>);
 
 struct Waiting {
-    /// All that were not given out in their turn.
+    /// Tasks not yet handed out in order; some may have been claimed since.
     order: VecDeque<TaskId>,
-    /// Those that nobody has.
+    /// Tasks that no worker has claimed.
     unclaimed: HashSet<TaskId>,
 }
 
@@ -49,30 +49,30 @@ impl Queue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first that nobody has.
+    /// The first unclaimed task.
     pub(super) fn next(&self) -> Option<TaskId> {
         let Waiting { order, unclaimed } = &mut *self.waiting();
         std::iter::from_fn(|| order.pop_front()).find(|task| unclaimed.remove(task))
     }
 
-    /// Takes a task, unless somebody has.
+    /// Claims a task; false if it was claimed before.
     pub(super) fn claim(&self, task: TaskId) -> bool {
         self.waiting().unclaimed.remove(&task)
     }
 
-    /// Whether a task is here and nobody has it.
+    /// Whether a task is waiting unclaimed.
     pub(super) fn waits(&self, task: TaskId) -> bool {
         self.waiting().unclaimed.contains(&task)
     }
 }
 
-/// The preparation of each split: made by the first task that needs it, shared, and dropped after the last.
+/// The preparation of each split: made by the first task that needs it, shared by the others, and dropped after the last.
 pub(super) struct SharedWork<'a> {
     plan: &'a Plan,
     splits: HashMap<usize, Mutex<Slot>>,
 }
 
-/// One split: how many tasks have yet to end, and its preparation once one of them has begun. It is made outside of the lock.
+/// One split: the number of tasks that have yet to end, and its preparation, which is made outside of the lock.
 #[derive(Default)]
 struct Slot {
     users: usize,

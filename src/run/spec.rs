@@ -18,7 +18,7 @@ pub const MOST_FOLDS: usize = 100;
 /// More permutations than this are refused.
 pub const MOST_PERMUTATIONS: usize = 100_000;
 
-/// What a user may choose; [`RunOptions::check`] makes a [`RunSpec`] of it.
+/// What a user may choose; [`RunOptions::check`] turns it into a [`RunSpec`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
     /// How the file is understood.
@@ -37,17 +37,17 @@ pub struct RunOptions {
     pub cost: f64,
     /// Whether C differs by class.
     pub class_weight: ClassWeight,
-    /// Who fits the models.
+    /// The solver.
     pub solver: SolverKind,
-    /// How many units go at once.
+    /// How many units are removed at once.
     pub step: StepSize,
     /// How the size of the answer is chosen.
     pub stop: StopRule,
     /// k and ψ of the β rule.
     pub beta_rule: BetaRule,
-    /// End a path where the β rule or the fixed size says.
+    /// End a path where the β rule fires or at the fixed size.
     pub early: bool,
-    /// ε: one minus the coverage that is aimed at.
+    /// ε: one minus the target coverage.
     pub epsilon: f64,
     /// p-values by class.
     pub mondrian: bool,
@@ -58,7 +58,7 @@ pub struct RunOptions {
     /// The curves that the rule `1se` looks at.
     #[serde(default = "default_by")]
     pub by: Vec<SizeCurve>,
-    /// Folds of the nested validation, at least 2; none if it is not wanted.
+    /// Folds of the nested validation, at least 2; `None` to switch it off.
     #[serde(default)]
     pub validate: Option<usize>,
     /// How often the labels are permuted.
@@ -70,7 +70,7 @@ pub struct RunOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permutations {
-    /// As often as a run of this size affords: see [`super::default_permutations`].
+    /// By cost: see [`super::default_permutations`].
     #[default]
     Auto,
     /// This often; 0 is not at all.
@@ -106,7 +106,7 @@ fn default_by() -> Vec<SizeCurve> {
     vec![SizeCurve::Inefficiency, SizeCurve::Accuracy]
 }
 
-/// What a run that was recorded before there were permutations has.
+/// The value for runs recorded before permutations existed.
 fn no_permutations() -> Permutations {
     Permutations::Count(0)
 }
@@ -211,7 +211,7 @@ impl RunOptions {
     }
 }
 
-/// Options that were checked: they can be run.
+/// Checked options, ready to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RunOptions", into = "RunOptions")]
 pub struct RunSpec(RunOptions);
@@ -237,13 +237,13 @@ impl TryFrom<RunOptions> for RunSpec {
 }
 
 impl RunSpec {
-    /// Whether coverage is guaranteed: not when β has seen the rows that calibrate, nor under the authors' p-values.
+    /// Whether coverage is guaranteed: not when β was computed on the calibration rows, nor under the published p-values.
     pub fn guaranteed(&self) -> bool {
         self.split.calibration == Calibration::Strict && self.score == Score::Weighted
     }
 
-    /// What must be the same for two runs to share their steps, option by option. More splits or methods extend a run, and
-    /// the stopping rule only reads a finished path, unless it ended it early.
+    /// The options that must be equal for two runs to share their steps. More splits or methods extend a run, and
+    /// the stopping rule only reads a finished path, unless it ended the path early.
     pub fn determining(&self) -> Map<String, Value> {
         let Ok(Value::Object(mut all)) = serde_json::to_value(&self.0) else {
             unreachable!("options serialise to an object with string keys")
@@ -258,7 +258,7 @@ impl RunSpec {
         }
         if let Some(Value::Object(split)) = all.get_mut("split") {
             split.remove("splits");
-            // Its contents count, not its name: see the fingerprint.
+            // The fingerprint uses the contents of this file, not its name.
             split.remove("splits_from");
         }
         if let Some(Value::Object(schema)) = all.get_mut("schema") {

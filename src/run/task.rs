@@ -1,4 +1,4 @@
-//! One task: a path of a method on a split, each model evaluated where the path stands. Knows no threads.
+//! One task: the path of a method on a split, with every model evaluated. Knows no threads.
 
 use std::sync::OnceLock;
 
@@ -29,7 +29,7 @@ impl SplitWork {
         Ok(Self::on(plan, &split, None, plan.info.spec.split.seed, index))
     }
 
-    /// Scales, imputes and sums up once, on any rows; with other labels than the table's if they are given.
+    /// Scales, imputes and sums once, on any rows; `labels` replace those of the table.
     pub fn on(plan: &Plan, split: &Split, labels: Option<&[usize]>, seed: u64, index: usize) -> Self {
         let spec = &plan.info.spec;
         let mut prepared = prepare(&plan.data, split, spec.scale, spec.impute, seed, index);
@@ -74,14 +74,14 @@ pub(super) fn measure(plan: &Plan) -> Nonconformity {
     Nonconformity { lambda: spec.lambda, classes: plan.data.classes.len(), score: spec.score }
 }
 
-/// How a plan eliminates with a method.
+/// The settings of the elimination by a method.
 pub fn settings(plan: &Plan, method: Method) -> Settings {
     let spec = &plan.info.spec;
     let weight = spec.class_weight;
     Settings { method, step: spec.step, measure: measure(plan), solver: spec.solver, cost: spec.cost, weight }
 }
 
-/// Runs a path to its end, emitting each event; `go_on` is asked between two eliminations. False if it was told to end.
+/// Runs a path to its end and emits each event; `go_on` is asked before each model. False if it was told to stop.
 pub fn run_task(
     plan: &Plan,
     work: &SplitWork,
@@ -157,15 +157,15 @@ pub fn run_task(
     Ok(true)
 }
 
-/// A path of which the order of removal is kept, and S at some sizes.
+/// A path reduced to its order of removal and S at some sizes.
 pub struct LightPath {
-    /// The removable units in the order of removal, the survivors at the end.
+    /// The removable units in the order of removal, survivors last.
     pub order: Vec<usize>,
     /// (size, mean sum of p-values) at the sizes asked for that the path visits.
     pub s_scores: Vec<(usize, f64)>,
 }
 
-/// Makes a path without telling its steps, and evaluates it only at some sizes, ascending; `None` if it was told to end.
+/// Runs a path without emitting its steps and evaluates it only at some sizes (ascending); `None` if it was told to stop.
 pub fn light_path(
     plan: &Plan,
     work: &SplitWork,
@@ -204,8 +204,8 @@ pub struct Prediction {
     pub p_values: Vec<f64>,
 }
 
-/// The p-values of the test rows of a split under a model of these units: a fresh fit, which has the same solution as the
-/// path's, so predictions need not be recorded.
+/// The p-values of the test rows of a split under a model of these units. The model is fitted from scratch and has the same solution as
+/// the the path's, so predictions need not be recorded.
 pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Prediction>> {
     let work = SplitWork::new(plan, split)?;
     let Prepared { conformal, test, .. } = &work.prepared;
@@ -219,7 +219,7 @@ pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Pre
     Ok(test.rows.iter().zip(p_values.rows()).map(with_row).collect())
 }
 
-/// Fits a model of these units alone and hands it over, with the columns of the data that its columns are.
+/// Fits a model of these units alone and passes it to `read`, with the indices of its columns in the data.
 pub fn fresh_fit<T>(
     plan: &Plan,
     work: &SplitWork,

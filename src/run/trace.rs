@@ -28,7 +28,7 @@ struct End {
 }
 
 impl Trace {
-    /// A path over so many units that begins.
+    /// An empty path over this many units.
     pub fn new(parts: Parts, units: usize) -> Self {
         Self {
             parts,
@@ -62,7 +62,7 @@ impl Trace {
         }
     }
 
-    /// The β rule's test at every step, by another rule.
+    /// Repeats the β rule's test at every step with another k and ψ.
     pub fn test_again(&mut self, rule: &BetaRule, units: usize) {
         for t in 0..self.steps.len() {
             let stop = self.beta_test(t, rule, units);
@@ -131,7 +131,7 @@ impl Trace {
     /// The size that a rule that looks at this path alone chooses; `None` if it never fires or looks at other splits.
     pub fn stop(&self, rule: StopRule, beta_rule: &BetaRule, units: usize) -> Option<usize> {
         if let StopRule::Size(wanted) = rule {
-            // With batches the wanted size may be passed over: the smallest visited that is not below it.
+            // Batches may skip the requested size: take the smallest visited size that is not below it.
             return self.steps.iter().map(|step| step.size).filter(|&size| size >= wanted).min();
         }
         match rule.entry()?.chooses {

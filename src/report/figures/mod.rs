@@ -42,7 +42,7 @@ pub fn write_figures(directory: &Directory, figures: &[Figure]) -> Result<()> {
     let directory = directory.subdirectory(FIGURES).map_err(|error| {
         Error::output(format!("the directory cannot be made: {error}"))
             .file(directory.path().join(FIGURES))
-            .remedy("move it away or make room, or choose another directory with --out")
+            .remedy("move it away or free some space, or choose another directory with --out")
     })?;
     for figure in figures {
         directory.write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
