@@ -1,14 +1,14 @@
-//! The import rule of src/lib.rs: a room may use any room to its left, never one to its right; only the dashboard
+//! The import rule of src/lib.rs: a layer may use any layer to its left, never one to its right; only the dashboard
 //! knows a terminal.
 
 use std::path::{Path, PathBuf};
 
-/// From left to right; the rim uses everything and nothing uses it.
-const ROOMS: [&str; 14] = [
+/// From left to right; the top layers use everything and nothing uses them.
+const LAYERS: [&str; 14] = [
     "error", "fault", "say", "files", "data", "linalg", "svm", "select", "evaluate", "path", "run", "record",
     "analysis", "report",
 ];
-const RIM: [&str; 4] = ["tui", "commands", "main", "lib"];
+const TOP: [&str; 4] = ["tui", "commands", "main", "lib"];
 
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -24,35 +24,35 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Every source file with its room and its code, comments left out.
+/// Every source file with its layer and its code, without comments.
 fn code() -> Vec<(PathBuf, String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     sources(&root)
         .into_iter()
         .map(|path| {
             let inside = path.strip_prefix(&root).unwrap();
-            let room = inside.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
+            let layer = inside.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
             let text = std::fs::read_to_string(&path).unwrap();
             let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-            (path, room, code.join("\n"))
+            (path, layer, code.join("\n"))
         })
         .collect()
 }
 
-fn place(room: &str) -> usize {
-    ROOMS.iter().position(|known| *known == room).unwrap_or_else(|| {
-        assert!(RIM.contains(&room), "the room '{room}' has no place in the line");
-        ROOMS.len()
+fn place(layer: &str) -> usize {
+    LAYERS.iter().position(|known| *known == layer).unwrap_or_else(|| {
+        assert!(TOP.contains(&layer), "the layer '{layer}' has no place in the order");
+        LAYERS.len()
     })
 }
 
-/// The rooms that a file names: `crate::room…`, and the members of `crate::{…}`.
+/// The layers that a file names: `crate::layer…`, and the members of `crate::{…}`.
 fn used(code: &str) -> Vec<String> {
     let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let mut rooms = Vec::new();
+    let mut layers = Vec::new();
     for after in code.split("crate::").skip(1) {
         match after.strip_prefix('{') {
-            None => rooms.push(word(after)),
+            None => layers.push(word(after)),
             Some(list) => {
                 let mut depth = 0;
                 let outer: String = list
@@ -67,25 +67,25 @@ fn used(code: &str) -> Vec<String> {
                     depth += i32::from(c == '{') - i32::from(c == '}');
                     c == ',' && depth == 0
                 });
-                rooms.extend(members.map(|member| word(member.trim())));
+                layers.extend(members.map(|member| word(member.trim())));
             }
         }
     }
-    // Error and Result are re-exported at the root; macros and attributes name no room.
-    rooms.retain(|room| room.chars().next().is_some_and(char::is_lowercase));
-    rooms
+    // Error and Result are re-exported at the root; macros and attributes name no layer.
+    layers.retain(|layer| layer.chars().next().is_some_and(char::is_lowercase));
+    layers
 }
 
 #[test]
 fn no_room_uses_one_to_its_right() {
     let mut uses = 0;
-    for (path, room, code) in code() {
+    for (path, layer, code) in code() {
         for other in used(&code) {
-            let (here, there) = (place(&room), place(&other));
-            let at_rim = here == ROOMS.len();
+            let (here, there) = (place(&layer), place(&other));
+            let at_top = here == LAYERS.len();
             assert!(
-                there < here || other == room || at_rim,
-                "{}: '{room}' uses '{other}', which lies to its right",
+                there < here || other == layer || at_top,
+                "{}: '{layer}' uses '{other}', which lies to its right",
                 path.display()
             );
             uses += 1;
@@ -94,7 +94,7 @@ fn no_room_uses_one_to_its_right() {
     assert!(uses > 50, "only {uses} uses were found: is the reading right?");
 }
 
-/// Enough `super`s lead to the crate's root and from there anywhere: rooms are left by `crate::`, which the rule reads.
+/// Enough `super`s lead to the crate's root and from there anywhere: a layer is left by `crate::`, which the rule reads.
 #[test]
 fn nobody_leaves_a_room_by_the_back_door() {
     for (path, _, code) in code() {
@@ -102,30 +102,30 @@ fn nobody_leaves_a_room_by_the_back_door() {
         let depth = below_src - usize::from(path.ends_with("mod.rs"));
         let door = "super::".repeat(depth.max(1));
         let code = code.split("#[cfg(test)]").next().unwrap();
-        assert!(!code.contains(&door), "{}: {door} leaves the room", path.display());
+        assert!(!code.contains(&door), "{}: {door} leaves its layer", path.display());
     }
 }
 
 #[test]
 fn only_the_dashboard_knows_a_terminal() {
-    for (path, room, code) in code() {
+    for (path, layer, code) in code() {
         for toolkit in ["ratatui", "crossterm"] {
-            assert!(room == "tui" || !code.contains(toolkit), "{} names {toolkit}", path.display());
+            assert!(layer == "tui" || !code.contains(toolkit), "{} names {toolkit}", path.display());
         }
     }
 }
 
 #[test]
 fn only_the_commands_know_clap() {
-    for (path, room, code) in code() {
-        assert!(room == "commands" || !code.contains("clap"), "{} names clap", path.display());
+    for (path, layer, code) in code() {
+        assert!(layer == "commands" || !code.contains("clap"), "{} names clap", path.display());
     }
 }
 
 #[test]
 fn nothing_uses_the_commands() {
-    for (path, room, code) in code() {
-        let is_command = ["commands", "main", "lib"].contains(&room.as_str());
+    for (path, layer, code) in code() {
+        let is_command = ["commands", "main", "lib"].contains(&layer.as_str());
         assert!(is_command || !used(&code).contains(&"commands".to_owned()), "{}", path.display());
     }
 }
@@ -135,8 +135,9 @@ const READER: &str = "src/data/batch.rs";
 
 #[test]
 fn the_pure_rooms_know_no_threads_and_no_channels() {
-    for (path, room, code) in code() {
-        if ["linalg", "data", "svm", "select", "evaluate"].contains(&room.as_str()) && !path.ends_with(READER)
+    for (path, layer, code) in code() {
+        if ["linalg", "data", "svm", "select", "evaluate"].contains(&layer.as_str())
+            && !path.ends_with(READER)
         {
             for effect in ["std::thread", "crossbeam_channel", "std::process", "println!", "eprintln!"] {
                 assert!(!code.contains(effect), "{} names {effect}", path.display());
