@@ -408,3 +408,33 @@ impl System for PrimalFit<'_> {
         self.verified = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::seed::{Purpose, Rng};
+
+    /// Fits of columns from 1e-320 to 1e100, of which single rows may be much longer than others. Debug builds look after every
+    /// fit whether a row has crossed the margin unseen.
+    #[test]
+    fn no_row_crosses_the_margin_unseen_at_any_magnitude() {
+        for seed in 0..400 {
+            let mut rng = Rng::new(8, seed, Purpose::Split);
+            let (columns, rows) = (1 + rng.below(4), 12 + rng.below(16));
+            let spread = 1.0 + rng.below(420) as f64;
+            let mut cell = || {
+                let sign = if rng.below(2) == 0 { 1.0 } else { -1.0 };
+                sign * (1.0 + rng.uniform()) * 10.0_f64.powf(100.0 - spread * rng.uniform())
+            };
+            let x = Array2::from_shape_fn((columns, rows), |_| cell());
+            let y: Vec<usize> = (0..rows).map(|i| i % 2).collect();
+            let problem = Problem::new(x.view(), &y, 2).unwrap();
+            let mut primal = Primal::new(&problem, (0..columns).collect());
+            for gone in 0..columns {
+                primal.fit();
+                primal.remove(&[gone]);
+            }
+            primal.fit();
+        }
+    }
+}

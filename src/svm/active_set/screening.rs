@@ -4,7 +4,7 @@
 //! has moved by its slack, its distance from the margin over ‖x_i‖.
 
 use super::select::{HAS_LOSS, PADDING, SNAPSHOTS, select_within};
-use crate::linalg::{dot, squared_distance};
+use crate::linalg::{dot, norm, squared_distance};
 use crate::svm::training_rows::gather;
 
 /// Prune snapshots once there are this many.
@@ -25,7 +25,7 @@ pub struct Screening {
     lost: Vec<f64>,
 }
 
-/// More than rounding to f32 takes from a displacement or adds to a slack.
+/// More than rounding to f32 takes from a displacement or adds to a slack, as a fraction of it.
 const ROUNDING: f64 = 1e-6;
 
 impl Screening {
@@ -101,13 +101,16 @@ impl Screening {
         &found[..count]
     }
 
-    /// Upper bounds on how far w is from each snapshot.
+    /// Upper bounds on how far w is from each snapshot. They allow for the rounding of decision values, which is relative to the
+    /// terms of w·x_i and not to what is left of them; a distance that is not finite is no bound.
     fn displacements(&self, w: &[f64], further: f64, fraction: f64) -> [f32; SNAPSHOTS] {
         let mut displacements = [0.0; SNAPSHOTS];
+        let rounding = 4.0 * w.len() as f64 * f64::EPSILON * norm(w) + f64::from(f32::MIN_POSITIVE);
         let snapshots = self.models.chunks_exact(w.len()).zip(&self.lost);
         for (displacement, (model, lost)) in displacements.iter_mut().zip(snapshots) {
             let moved = (squared_distance(model, w) + lost).sqrt() + further;
-            *displacement = (fraction * moved * (1.0 + ROUNDING)) as f32;
+            let bound = (fraction * moved * (1.0 + ROUNDING) + rounding) as f32;
+            *displacement = if bound.is_nan() { f32::INFINITY } else { bound };
         }
         displacements
     }
@@ -168,10 +171,11 @@ pub struct SlackRecorder<'s> {
 }
 
 impl SlackRecorder<'_> {
-    /// SlackRecorder the slack of a row, and whether it has loss.
+    /// Records the slack of a row, and whether it has loss.
     #[inline]
     pub fn record(&mut self, row: usize, slack: f64, has_loss: bool) {
-        self.slack[row] = slack as f32;
+        // Of NaN and zero, the zero: such a row is always found.
+        self.slack[row] = (slack as f32).max(0.0);
         self.last_snapshot[row] = self.snapshot | if has_loss { HAS_LOSS } else { 0 };
     }
 }
