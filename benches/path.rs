@@ -37,7 +37,7 @@ fn load(csv: &str) -> (Plan, Prepared) {
     let plan = Plan::new(spec, data).expect("a table that can be run");
     let split = plan.splits.split(&plan.data, 0).expect("a first split");
     let spec = &plan.info.spec;
-    let prepared = prepare(&plan.data, &split, spec.scale, spec.impute, spec.split.seed, 0);
+    let prepared = prepare(&plan.data, &split, spec.preparation(), spec.split.seed, 0);
     (plan, prepared)
 }
 

@@ -31,7 +31,7 @@ impl Split {
         let plan = Plan::new(spec, data).expect("the shipped table can be run");
         let split = plan.splits.split(&plan.data, 0).expect("the plan has a first split");
         let spec = &plan.info.spec;
-        let prepared = prepare(&plan.data, &split, spec.scale, spec.impute, spec.split.seed, 0);
+        let prepared = prepare(&plan.data, &split, spec.preparation(), spec.split.seed, 0);
         Self { data: plan.data, prepared }
     }
 

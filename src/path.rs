@@ -2,10 +2,10 @@
 
 use ndarray::ArrayView2;
 
-use crate::data::{Dataset, Impute, Scale, SplitOptions, Splits, prepare};
+use crate::data::{Dataset, Impute, Preparation, Scale, SplitOptions, Splits, prepare};
 use crate::error::Result;
 use crate::select::{Elimination, Method, Removal, Settings, StepSize};
-use crate::svm::ClassWeight;
+use crate::svm::{ClassWeight, Estimator};
 
 /// A finished path of eliminations.
 #[derive(Debug, Clone)]
@@ -43,6 +43,7 @@ impl Path {
             step: StepSize::default(),
             scale: Scale::Standard,
             impute: Impute::Knn(5),
+            estimator: Estimator::Linear,
             split: SplitOptions::default(),
         }
     }
@@ -65,6 +66,7 @@ pub struct PathBuilder<'a, L> {
     step: StepSize,
     scale: Scale,
     impute: Impute,
+    estimator: Estimator,
     split: SplitOptions,
 }
 
@@ -111,6 +113,12 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
         Self { impute, ..self }
     }
 
+    /// Which family of models is fitted; linear machines unless told otherwise.
+    #[must_use]
+    pub fn estimator(self, estimator: Estimator) -> Self {
+        Self { estimator, ..self }
+    }
+
     /// The seed that divides the rows into training and selection rows, as in the first split of a run.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
@@ -122,7 +130,9 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
         let data = Dataset::from_arrays(self.x, self.y, None)?;
         let splits = Splits::new(&data, &SplitOptions { splits: 1, ..self.split.clone() })?;
         let split = splits.split(&data, 0)?;
-        let ready = prepare(&data, &split, self.scale, self.impute, self.split.seed, 0);
+        let preparation =
+            Preparation { scale: self.scale, impute: self.impute, splines: self.estimator.knots() };
+        let ready = prepare(&data, &split, preparation, self.split.seed, 0);
         let mut settings = Settings::new(self.method, data.classes.len());
         settings.step = self.step;
         settings.cost = self.cost;
@@ -131,7 +141,7 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
         let (train, selection) = (&ready.train, &ready.selection);
         let path = Elimination::new(
             settings,
-            &data.units,
+            &ready.units,
             (train.x.view(), &train.y),
             (selection.x.view(), &selection.y),
             &ready.constant,

@@ -26,6 +26,7 @@ mod schema;
 pub mod seed;
 mod sniff;
 mod source;
+mod spline;
 mod split;
 mod table;
 mod target;
@@ -40,10 +41,11 @@ pub use header::Header;
 pub use imputing::{DONOR_LIMIT, Impute};
 pub use layout::{Layout, Origin};
 pub use lines::Lines;
-pub use prepare::{Part, Prepared, check_preprocessing, prepare};
+pub use prepare::{Part, Preparation, Prepared, check_preprocessing, prepare};
 pub use scaling::Scale;
 pub use schema::{Dataset, DroppedColumn, SchemaOptions, Unit};
 pub use source::{STANDARD, STANDARD_INPUT};
+pub use spline::Knots;
 pub use split::{
     Calibration, MOST_SPLITS, OuterFold, Split, SplitOptions, Splits, outer_folds, stratified_folds,
 };

@@ -8,7 +8,8 @@ use super::imputing::{Filler, Impute};
 use super::names::listed;
 use super::scaling::{MOST_SCALED, MOST_UNSCALED, Range, Scale, Scaler};
 use super::seed::{Purpose, Rng};
-use super::{Dataset, Split, Splits};
+use super::spline::{Basis, Knots};
+use super::{Dataset, Split, Splits, Unit};
 use crate::error::{Error, Result};
 
 /// Some rows, ready for a model.
@@ -44,6 +45,26 @@ pub struct Prepared {
     pub test: Part,
     /// For each column whether it is constant in the training rows.
     pub constant: Vec<bool>,
+    /// The units of the dataset, with the columns that they have here: several for each of theirs under splines.
+    pub units: Vec<Unit>,
+}
+
+/// How columns are made ready for a model, always fitted on training rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preparation {
+    /// How columns are scaled.
+    pub scale: Scale,
+    /// How gaps are filled.
+    pub impute: Impute,
+    /// Whether columns become splines, and of how many knots.
+    pub splines: Option<Knots>,
+}
+
+impl Preparation {
+    /// Scaled and filled, nothing else.
+    pub fn new(scale: Scale, impute: Impute) -> Self {
+        Self { scale, impute, splines: None }
+    }
 }
 
 impl Prepared {
@@ -134,14 +155,8 @@ fn clipped_columns(data: &Dataset, splits: &Splits, scale: Scale) -> Result<Vec<
 }
 
 /// Prepares one split. `seed` and `index` choose the donors when there are too many to compare with.
-pub fn prepare(
-    data: &Dataset,
-    split: &Split,
-    scale: Scale,
-    impute: Impute,
-    seed: u64,
-    index: usize,
-) -> Prepared {
+pub fn prepare(data: &Dataset, split: &Split, how: Preparation, seed: u64, index: usize) -> Prepared {
+    let Preparation { scale, impute, splines } = how;
     let shared = split.selection == split.conformal;
     let mut train = Part::of(data, &split.train);
     let mut selection = Part::of(data, &split.selection);
@@ -163,15 +178,22 @@ pub fn prepare(
     if impute != Impute::None && gaps.contains(&true) {
         let rng = Rng::new(seed, index as u64, Purpose::Donors);
         let filler = Filler::fit(impute, matrices[0], &gaps, rng);
-        for x in matrices {
+        for x in &mut matrices {
             filler.fill(x);
         }
     }
 
+    let mut constant: Vec<bool> = ranges.iter().map(Range::is_constant).collect();
+    let mut units = data.units.clone();
+    if let Some(knots) = splines {
+        let basis = Basis::fit(matrices[0].view(), knots);
+        matrices.into_iter().for_each(|x| *x = basis.expand(x.view()));
+        (constant, units) = (basis.repeat(&constant), basis.units(&units));
+    }
+
     let selection = Arc::new(selection);
     let conformal = conformal.map_or_else(|| Arc::clone(&selection), Arc::new);
-    let constant = ranges.iter().map(Range::is_constant).collect();
-    Prepared { train, selection, conformal, test, constant }
+    Prepared { train, selection, conformal, test, constant, units }
 }
 
 /// For each column whether a cell is missing anywhere.
@@ -219,7 +241,7 @@ mod tests {
     fn standardises_by_the_present_training_values() {
         let data =
             dataset(array![[1.0, 3.0, NAN, 5.0, 9.0, 3.0, 100.0], [7.0, 7.0, 7.0, NAN, 8.0, NAN, 9.0]]);
-        let made = prepare(&data, &split(), Scale::Standard, Impute::Median, 0, 0);
+        let made = prepare(&data, &split(), Preparation::new(Scale::Standard, Impute::Median), 0, 0);
         let sd = (8.0_f64 / 3.0).sqrt();
         let train = array![[-2.0 / sd, 0.0, 0.0, 2.0 / sd], [0.0, 0.0, 0.0, 0.0]];
         assert!((&made.train.x - &train).iter().all(|error| error.abs() < 1e-15));
@@ -234,7 +256,7 @@ mod tests {
     #[test]
     fn standardises_tiny_numbers() {
         let data = dataset(array![[1e-200, 3e-200, 1e-200, 3e-200, 2e-200, 2e-200, 5e-200]]);
-        let made = prepare(&data, &split(), Scale::Standard, Impute::None, 0, 0);
+        let made = prepare(&data, &split(), Preparation::new(Scale::Standard, Impute::None), 0, 0);
         assert!((&made.train.x - &array![[-1.0, 1.0, -1.0, 1.0]]).iter().all(|error| error.abs() < 1e-12));
         assert!((made.test.x[[0, 0]] - 3.0).abs() < 1e-12);
     }
@@ -242,11 +264,11 @@ mod tests {
     #[test]
     fn scales_to_the_training_range_or_not_at_all() {
         let data = dataset(array![[2.0, 4.0, 6.0, NAN, 8.0, 0.0, 3.0], [5.0, 5.0, 5.0, 5.0, 6.0, 5.0, 5.0]]);
-        let made = prepare(&data, &split(), Scale::Minmax, Impute::Median, 0, 0);
+        let made = prepare(&data, &split(), Preparation::new(Scale::Minmax, Impute::Median), 0, 0);
         assert_eq!(made.train.x.row(0).to_vec(), [0.0, 0.5, 1.0, 0.5]);
         assert_eq!((made.selection.x[[0, 0]], made.conformal.x[[0, 0]]), (1.5, -0.5));
         assert_eq!(made.selection.x[[1, 0]], 0.0);
-        let made = prepare(&data, &split(), Scale::None, Impute::None, 0, 0);
+        let made = prepare(&data, &split(), Preparation::new(Scale::None, Impute::None), 0, 0);
         assert!(made.train.x[[0, 3]].is_nan());
         assert_eq!((made.selection.x[[0, 0]], made.selection.x[[1, 0]]), (8.0, 6.0));
         assert_eq!(made.constant, [false, true]);
@@ -257,7 +279,7 @@ mod tests {
         let data = dataset(array![[NAN, NAN, NAN, NAN, 1.0, NAN, 2.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]);
         for impute in [Impute::Knn(2), Impute::Median] {
             for scale in [Scale::Standard, Scale::None] {
-                let made = prepare(&data, &split(), scale, impute, 0, 0);
+                let made = prepare(&data, &split(), Preparation::new(scale, impute), 0, 0);
                 assert!(made.train.x.row(0).iter().all(|&value| value == 0.0));
                 assert_eq!(made.conformal.x[[0, 0]], 0.0);
                 assert_eq!(made.constant, [true, false]);
@@ -272,7 +294,8 @@ mod tests {
         let mut other = base.clone();
         other.slice_mut(ndarray::s![.., 4..]).mapv_inplace(|value| value * -50.0 + 3.0);
         let bits = |x: Array2<f64>| -> Vec<u64> {
-            let made = prepare(&dataset(x), &split(), Scale::Standard, Impute::Knn(2), 0, 0);
+            let made =
+                prepare(&dataset(x), &split(), Preparation::new(Scale::Standard, Impute::Knn(2)), 0, 0);
             assert!(made.test.x.iter().chain(&made.selection.x).all(|value| value.is_finite()));
             made.train.x.iter().map(|value| value.to_bits()).collect()
         };
@@ -280,10 +303,39 @@ mod tests {
     }
 
     #[test]
+    fn other_rows_do_not_move_the_knots() {
+        let base = Array2::from_shape_fn((2, 60), |(c, r)| ((r * (17 + c) + 5 * c) % 61) as f64 / 9.0);
+        let split = Split {
+            train: (0..40).collect(),
+            selection: (40..46).collect(),
+            conformal: (46..52).collect(),
+            test: (52..60).collect(),
+        };
+        for knots in 3..=5 {
+            let splines = Some(Knots::try_from(knots).unwrap());
+            let how = Preparation { splines, ..Preparation::new(Scale::Standard, Impute::Knn(3)) };
+            let made = |x: &Array2<f64>| prepare(&dataset(x.clone()), &split, how, 0, 0);
+            let bits = |x: &Array2<f64>| x.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            let first = made(&base);
+            assert_eq!(first.train.x.nrows(), 2 * (knots - 1));
+            // All rows outside training change, but for the last test row, which must keep its terms.
+            let mut other = base.clone();
+            other.slice_mut(ndarray::s![.., 40..59]).mapv_inplace(|value| value * -50.0 + 3.0);
+            let second = made(&other);
+            assert_eq!(bits(&first.train.x), bits(&second.train.x));
+            assert_eq!(first.test.x.column(7), second.test.x.column(7));
+            assert_ne!(first.test.x.column(0), second.test.x.column(0), "the other rows were really changed");
+            // And the knots do move with a training row.
+            other[[0, 39]] += 50.0;
+            assert_ne!(bits(&first.train.x), bits(&made(&other).train.x));
+        }
+    }
+
+    #[test]
     fn shares_the_calibration_rows_without_a_copy() {
         let data = dataset(array![[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]);
         let shared = Split { selection: vec![4, 5], conformal: vec![4, 5], ..split() };
-        let made = prepare(&data, &shared, Scale::Standard, Impute::default(), 0, 0);
+        let made = prepare(&data, &shared, Preparation::new(Scale::Standard, Impute::default()), 0, 0);
         assert!(Arc::ptr_eq(&made.selection, &made.conformal));
     }
 
@@ -310,7 +362,7 @@ mod tests {
     #[test]
     fn a_column_constant_up_to_rounding_is_scaled_to_zero() {
         let data = dataset(array![[0.1 + 0.2, 0.3, 0.3, 0.1 + 0.2, 0.3, 0.4, 5.0]]);
-        let made = prepare(&data, &split(), Scale::Standard, Impute::None, 0, 0);
+        let made = prepare(&data, &split(), Preparation::new(Scale::Standard, Impute::None), 0, 0);
         assert!(made.train.x.iter().chain(&made.test.x).all(|&value| value == 0.0));
         assert_eq!(made.constant, [true]);
     }

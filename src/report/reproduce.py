@@ -19,7 +19,8 @@ ENCODING, DELIMITER, DECIMAL, HEADER, TRANSPOSED, MISSING, CENSORED = @READ@
 # The position of the class column; classes with fewer rows than FEWEST are merged into MERGED, unless that is None.
 TARGET, FEWEST, MERGED = @TARGET@
 CLASSES = @CLASSES@
-SCALE, IMPUTE, COST, WEIGHT, LAMBDA = @SETTINGS@
+# KNOTS of restricted cubic splines; None: columns enter as they are.
+SCALE, IMPUTE, COST, WEIGHT, LAMBDA, KNOTS = @SETTINGS@
 # Split @SPLIT@: rows of the file from 0, without the header.
 TRAIN = @TRAIN@
 SELECTION = @SELECTION@
@@ -92,7 +93,28 @@ def prepare(table):
     for step in steps:
         train = step.fit_transform(train)
         selection = step.transform(selection)
-    return (train, y[TRAIN]), (selection, y[SELECTION]), constant
+    units = UNITS
+    if KNOTS is not None:
+        terms = [spline(*columns) for columns in zip(train.T, selection.T)]
+        train, selection = (np.column_stack([part for pair in terms for part in pair[i]]) for i in (0, 1))
+        ends = np.cumsum([len(pair[0]) for pair in terms])
+        units = [[i for j in unit for i in range(ends[j] - len(terms[j][0]), ends[j])] for unit in UNITS]
+        constant = np.repeat(constant, [len(pair[0]) for pair in terms])
+    return (train, y[TRAIN]), (selection, y[SELECTION]), constant, units
+
+
+def spline(train, selection):
+    """The terms of a column, standardised, on training and on selection rows: itself and Harrell's restricted cubics."""
+    quantiles = {3: [0.1, 0.5, 0.9], 4: [0.05, 0.35, 0.65, 0.95], 5: [0.05, 0.275, 0.5, 0.725, 0.95]}
+    t = np.quantile(train, quantiles[KNOTS])
+    terms = [lambda x: x]
+    if t[-1] > t[0] and min(np.diff(t)) > 1e-9 * (t[-1] - t[0]):
+        cube = lambda x, knot: np.maximum(x - knot, 0) ** 3
+        last = lambda x, knot: (cube(x, t[-2]) * (t[-1] - knot) - cube(x, t[-1]) * (t[-2] - knot)) / (t[-1] - t[-2])
+        terms += [lambda x, k=knot: (cube(x, k) - last(x, k)) / (t[-1] - t[0]) ** 2 for knot in t[:-2]]
+    both = [(term(train), term(selection)) for term in terms]
+    scaled = [[(part - a.mean()) / (a.std() or 1) for part in (a, b)] for a, b in both]
+    return list(zip(*scaled))
 
 
 def weights(x, y):
@@ -125,10 +147,10 @@ def first_to_go(candidates, count):
     return order
 
 
-def eliminate(method, batches, train, selection, constant):
-    present, order, frozen = list(range(len(UNITS))), [], None
+def eliminate(method, batches, train, selection, constant, units):
+    present, order, frozen = list(range(len(units))), [], None
     for count in batches:
-        columns = sorted(j for unit in present for j in UNITS[unit])
+        columns = sorted(j for unit in present for j in units[unit])
         place = {j: i for i, j in enumerate(columns)}
         w = weights(train[0][:, columns], train[1])
         if method == "rfe":
@@ -136,11 +158,11 @@ def eliminate(method, batches, train, selection, constant):
             urgency = urgency.sum(axis=0)
         else:
             urgency = beta(w, selection[0][:, columns], selection[1])
-        by_unit = {unit: sum(urgency[place[j]] for j in UNITS[unit]) for unit in present}
+        by_unit = {unit: sum(urgency[place[j]] for j in units[unit]) for unit in present}
         if method == "smfs":
             frozen = frozen or by_unit
             by_unit = frozen
-        candidates = [(u, all(constant[j] for j in UNITS[u]), by_unit[u]) for u in present if u not in KEPT]
+        candidates = [(u, all(constant[j] for j in units[u]), by_unit[u]) for u in present if u not in KEPT]
         going = first_to_go(candidates, count)
         order += going
         present = [unit for unit in present if unit not in going]
@@ -151,10 +173,10 @@ def main():
     path = sys.argv[1] if len(sys.argv) > 1 else DATA
     if path is None:
         sys.exit("usage: python reproduce.py DATA.CSV (the run read its table from standard input)")
-    train, selection, constant = prepare(read(path))
+    train, selection, constant, units = prepare(read(path))
     agree = True
     for method, expected in ORDER.items():
-        order = eliminate(method, BATCHES[method], train, selection, constant)
+        order = eliminate(method, BATCHES[method], train, selection, constant, units)
         same = sum(a == b for a, b in zip(order, expected))
         print(f"{method}: {same} of {len(expected)} eliminations are the same")
         if order != expected:

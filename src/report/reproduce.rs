@@ -76,11 +76,12 @@ pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Res
         (
             "@SETTINGS@",
             format!(
-                "{}, {}, {}, {weight}, {}",
+                "{}, {}, {}, {weight}, {}, {}",
                 literal(&spec.scale.to_string()),
                 literal(&spec.impute.to_string()),
                 literal(&spec.cost),
-                literal(&spec.lambda)
+                literal(&spec.lambda),
+                or_none(spec.estimator.knots())
             ),
         ),
         ("@SPLIT@", first.to_string()),

@@ -2,7 +2,7 @@
 //! command makes the same choice everywhere.
 
 use super::RunSpec;
-use crate::data::{DONOR_LIMIT, Dataset, Impute};
+use crate::data::{DONOR_LIMIT, Dataset, Impute, Knots};
 use crate::svm::SolverKind;
 
 /// Permutations by default may cost this many nominal seconds of one core.
@@ -31,7 +31,10 @@ const LINFA_CAP: f64 = 1e7;
 impl PathCost {
     /// The sum over all models of a path.
     pub fn new(spec: &RunSpec, data: &Dataset) -> Self {
-        let (rows, columns, units) = (data.y.len() as f64, data.columns.len() as f64, data.units.len());
+        let (rows, units) = (data.y.len() as f64, data.units.len());
+        // At most: a column with few values has one term.
+        let terms = spec.estimator.knots().map_or(1, Knots::terms);
+        let columns = (data.columns.len() * terms) as f64;
         let classes = data.classes.len() as f64;
         let machines = if data.classes.len() == 2 { 1.0 } else { classes };
         let training = rows * (1.0 - spec.split.test_size) * (1.0 - spec.split.cal_size);
@@ -60,7 +63,9 @@ impl PathCost {
         }
         let with_gaps = (data.missing_cells() as f64).min(rows);
         let gaps = match spec.impute {
-            Impute::Knn(_) => PER_DISTANCE * with_gaps * training.min(DONOR_LIMIT as f64) * columns,
+            Impute::Knn(_) => {
+                PER_DISTANCE * with_gaps * training.min(DONOR_LIMIT as f64) * data.columns.len() as f64
+            }
             _ => 0.0,
         };
         Self { path: machines * fits + PER_PREDICTION * rows * classes * models, gaps, models }

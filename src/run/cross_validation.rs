@@ -56,11 +56,11 @@ fn folds(plan: &Plan, mut rows: Vec<usize>, seed: u64, index: usize) -> Vec<Spli
 /// The accuracy of RFE on the held-out rows at every size; nothing if the fold cannot be fitted.
 fn accuracies(plan: &Plan, fold: &Split, seed: u64, index: usize) -> Vec<(usize, f64)> {
     let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
-    let fold = prepare(&plan.data, fold, spec.scale, spec.impute, seed, index);
+    let fold = prepare(&plan.data, fold, spec.preparation(), seed, index);
     let settings = settings(plan, Method::Rfe);
     let (train, test) =
         ((fold.train.x.view(), fold.train.y.as_slice()), (fold.test.x.view(), fold.test.y.as_slice()));
-    let Ok(path) = Elimination::new(settings, &plan.data.units, train, test, &fold.constant) else {
+    let Ok(path) = Elimination::new(settings, &fold.units, train, test, &fold.constant) else {
         return Vec::new();
     };
     let mut path = path.watch(fold.test.x.view());
@@ -92,7 +92,7 @@ mod tests {
         let rows: Vec<usize> = prepared.train.rows.iter().chain(&prepared.selection.rows).copied().collect();
         let mut right = vec![0.0; features + 1];
         for fold in folds(plan, rows, spec.split.seed, index) {
-            let fold = prepare(&plan.data, &fold, spec.scale, spec.impute, spec.split.seed, index);
+            let fold = prepare(&plan.data, &fold, spec.preparation(), spec.split.seed, index);
             let mut present: Vec<usize> = (0..features).collect();
             while !present.is_empty() {
                 let (x, test) =

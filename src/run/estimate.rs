@@ -32,6 +32,7 @@ impl Estimate {
         let (info, spec) = (&plan.info, &plan.info.spec);
         let tasks = plan.tasks().len();
         let (cells, units) = (info.rows as f64 * info.columns.len() as f64, info.units.len() as f64);
+        let terms = spec.estimator.knots().map_or(1.0, |knots| knots.terms() as f64);
         let cost = PathCost::new(spec, &plan.data);
         let once = PER_CELL * cells + PER_STEP_OF_TABLES * cost.models * tasks as f64;
         let workers = tasks.min(threads).max(1) as f64;
@@ -42,7 +43,7 @@ impl Estimate {
             threads,
             seconds: once + (tasks as f64 * cost.path + info.splits as f64 * cost.gaps + after) / workers,
             at_most: spec.solver == SolverKind::Linfa,
-            bytes: PROGRAM_BYTES + 8.0 * cells * (1.0 + 3.0 * workers) + of_task * tasks as f64,
+            bytes: PROGRAM_BYTES + 8.0 * cells * (1.0 + 3.0 * terms * workers) + of_task * tasks as f64,
         }
     }
 

@@ -35,8 +35,10 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
         let weights: Vec<Vec<f64>> = (0..classes).map(|class| class_weights(model, class)).collect();
         let parts = |unit: usize| -> Vec<f64> {
             let mut parts = vec![0.0; classes];
-            for j in
-                plan.data.units[unit].columns.iter().filter_map(|column| columns.binary_search(column).ok())
+            for j in work.prepared.units[unit]
+                .columns
+                .iter()
+                .filter_map(|column| columns.binary_search(column).ok())
             {
                 (0..classes)
                     .for_each(|class| parts[class] -= weights[class][j] * beta_coefficients[[class, j]]);
@@ -141,12 +143,12 @@ pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> R
     let work = SplitWork::new(plan, task.split)?;
     let start: Vec<usize> = present.iter().copied().filter(|&unit| forced != Forced::Removed(unit)).collect();
     let mut columns: Vec<usize> =
-        start.iter().flat_map(|&unit| plan.data.units[unit].columns.iter().copied()).collect();
+        start.iter().flat_map(|&unit| work.prepared.units[unit].columns.iter().copied()).collect();
     columns.sort_unstable();
     let units: Vec<Unit> = start
         .iter()
         .map(|&unit| {
-            let own = &plan.data.units[unit];
+            let own = &work.prepared.units[unit];
             let position = |column: &usize| columns.binary_search(column).ok();
             let kept = own.kept || forced == Forced::Kept(unit);
             Unit { name: own.name.clone(), columns: own.columns.iter().filter_map(position).collect(), kept }

@@ -528,6 +528,15 @@ pub const OPTIONS: &[RunOption] = &[
         ..BLANK
     },
     RunOption {
+        name: "estimator",
+        chapter: Chapter::Method,
+        takes: Takes::Word("MODEL"),
+        help: "linear, or restricted cubic splines with 3, 4 or 5 knots: rcs:3, rcs:4, rcs:5",
+        example: "rcs:4",
+        prose: Prose::Within,
+        ..value!(estimator)
+    },
+    RunOption {
         name: "step",
         chapter: Chapter::Method,
         takes: Takes::Word("STEP"),

@@ -193,7 +193,7 @@ fn warn_of_rare_classes(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> 
 /// Checks the limits of linfa-svm on the training columns of the first split.
 fn refuse_what_linfa_cannot_solve(spec: &RunSpec, data: &Dataset, splits: &Splits) -> Result<()> {
     let split = splits.split(data, 0)?;
-    let prepared = prepare(data, &split, spec.scale, spec.impute, spec.split.seed, 0);
+    let prepared = prepare(data, &split, spec.preparation(), spec.split.seed, 0);
     let problem = Problem::new(prepared.train.x.view(), &prepared.train.y, data.classes.len())?;
     solver(spec.solver, problem.with_cost(spec.cost, spec.class_weight)).map(drop)
 }

@@ -7,11 +7,11 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::data::{Calibration, Impute, Scale, SchemaOptions, SplitOptions};
+use crate::data::{Calibration, Impute, Preparation, Scale, SchemaOptions, SplitOptions};
 use crate::error::{Error, Result};
 use crate::evaluate::SizeCurve;
 use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
-use crate::svm::{ClassWeight, SolverKind};
+use crate::svm::{ClassWeight, Estimator, SolverKind};
 
 /// More folds than this are refused.
 pub const MOST_FOLDS: usize = 100;
@@ -39,6 +39,9 @@ pub struct RunOptions {
     pub class_weight: ClassWeight,
     /// The solver.
     pub solver: SolverKind,
+    /// Which family of models is fitted.
+    #[serde(default, skip_serializing_if = "Estimator::is_linear")]
+    pub estimator: Estimator,
     /// How many units are removed at once.
     pub step: StepSize,
     /// How the size of the answer is chosen.
@@ -123,6 +126,7 @@ impl Default for RunOptions {
             cost: 1.0,
             class_weight: ClassWeight::None,
             solver: SolverKind::Newton,
+            estimator: Estimator::Linear,
             step: StepSize::default(),
             stop: StopRule::OneSe,
             beta_rule: BetaRule::default(),
@@ -139,6 +143,11 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
+    /// How columns are made ready for a model.
+    pub fn preparation(&self) -> Preparation {
+        Preparation { scale: self.scale, impute: self.impute, splines: self.estimator.knots() }
+    }
+
     /// Checks every number and combination.
     pub fn check(mut self) -> Result<RunSpec> {
         let within = |name: &str, value: f64, ok: bool, allowed: &str| {

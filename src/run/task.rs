@@ -32,7 +32,7 @@ impl SplitWork {
     /// Scales, imputes and sums once, on any rows; `labels` replace those of the table.
     pub fn on(plan: &Plan, split: &Split, labels: Option<&[usize]>, seed: u64, index: usize) -> Self {
         let spec = &plan.info.spec;
-        let mut prepared = prepare(&plan.data, split, spec.scale, spec.impute, seed, index);
+        let mut prepared = prepare(&plan.data, split, spec.preparation(), seed, index);
         if let Some(labels) = labels {
             prepared = prepared.relabelled(labels);
         }
@@ -90,9 +90,8 @@ pub fn run_task(
     mut go_on: impl FnMut() -> bool,
 ) -> Result<bool> {
     let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
-    let Prepared { train, conformal, test, constant, .. } = &work.prepared;
+    let Prepared { train, conformal, test, constant, units, .. } = &work.prepared;
     emit(EventKind::TaskStarted(work.parts(classes)));
-    let units = &plan.data.units;
     let train = (train.x.view(), &*train.y);
     let mut path = Elimination::sharing(settings(plan, task.method), units, train, &work.common, constant)?
         .watch(conformal.x.view())
@@ -173,12 +172,11 @@ pub fn light_path(
     sizes: &[usize],
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<LightPath>> {
-    let Prepared { train, conformal, test, constant, .. } = &work.prepared;
+    let Prepared { train, conformal, test, constant, units, .. } = &work.prepared;
     let train = (train.x.view(), &*train.y);
-    let mut path =
-        Elimination::sharing(settings(plan, method), &plan.data.units, train, &work.common, constant)?
-            .watch(conformal.x.view())
-            .watch(test.x.view());
+    let mut path = Elimination::sharing(settings(plan, method), units, train, &work.common, constant)?
+        .watch(conformal.x.view())
+        .watch(test.x.view());
     let (mut order, mut s_scores) = (Vec::new(), Vec::new());
     while go_on() {
         let Some(removal) = path.next().transpose()? else {
@@ -219,7 +217,7 @@ pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Pre
     Ok(test.rows.iter().zip(p_values.rows()).map(with_row).collect())
 }
 
-/// Fits a model of these units alone and passes it to `read`, with the indices of its columns in the data.
+/// Fits a model of these units alone and passes it to `read`, with the indices of its columns among the prepared ones.
 pub fn fresh_fit<T>(
     plan: &Plan,
     work: &SplitWork,
@@ -228,7 +226,7 @@ pub fn fresh_fit<T>(
 ) -> Result<T> {
     let spec = &plan.info.spec;
     let mut columns: Vec<usize> =
-        units.iter().flat_map(|&unit| plan.data.units[unit].columns.iter().copied()).collect();
+        units.iter().flat_map(|&unit| work.prepared.units[unit].columns.iter().copied()).collect();
     columns.sort_unstable();
     let train = &work.prepared.train;
     let x = train.x.select(Axis(0), &columns);

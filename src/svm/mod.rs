@@ -3,6 +3,7 @@
 mod active_set;
 mod auto;
 mod dual;
+mod estimator;
 mod f32_columns;
 mod hessian;
 #[cfg(feature = "linfa")]
@@ -20,6 +21,7 @@ mod woodbury;
 use auto::AutoSolver;
 pub use auto::SharedInitialFit;
 use dual::Dual;
+pub use estimator::Estimator;
 #[cfg(feature = "linfa")]
 use linfa::Linfa;
 pub(crate) use present::Present;

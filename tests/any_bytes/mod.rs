@@ -114,7 +114,7 @@ pub fn magnitudes(desk: &Path, input: &[u8]) -> Result<Vec<String>> {
     let spec = &plan.info.spec;
     for index in 0..plan.splits.count() {
         let split = plan.splits.split(&plan.data, index)?;
-        let made = prepare(&plan.data, &split, spec.scale, spec.impute, spec.split.seed, index);
+        let made = prepare(&plan.data, &split, spec.preparation(), spec.split.seed, index);
         let most = if spec.scale == Scale::None { 1e100 } else { 1e30 };
         for part in [&made.train, &made.selection, &made.conformal, &made.test] {
             assert!(part.x.iter().all(|value| value.abs() <= most), "{text}");

@@ -7,7 +7,7 @@ use crate::data::{Calibration, Impute, Scale};
 use crate::run::options::OPTIONS;
 use crate::run::{Permutations, RunOptions};
 use crate::select::{Method, Score, StepSize, StopRule};
-use crate::svm::{ClassWeight, SolverKind};
+use crate::svm::{ClassWeight, Estimator, SolverKind};
 
 const CITATIONS: [&str; 4] = [
     "López-De-Castro M, García-Galindo A, Armañanzas R. Conformal Recursive Feature Elimination. arXiv:2405.19429, 2024.",
@@ -47,6 +47,14 @@ fn paragraph(material: &Material<'_>) -> String {
         Impute::Knn(k) => format!("missing values were imputed from the {k} nearest training rows"),
         Impute::Median => "missing values were replaced by training medians".to_owned(),
         Impute::None => "there were no missing values".to_owned(),
+    };
+    let model = match spec.estimator {
+        Estimator::Linear => "linear support vector machines".to_owned(),
+        Estimator::Rcs(knots) => format!(
+            "linear support vector machines on restricted cubic splines of the numeric features ({} knots at quantiles of the \
+             training rows; the terms of a feature were removed together)",
+            usize::from(knots)
+        ),
     };
     let machine = match spec.solver {
         SolverKind::Newton => "squared hinge loss and regularised bias, solved exactly",
@@ -112,7 +120,7 @@ fn paragraph(material: &Material<'_>) -> String {
     }).collect();
     format!(
         "Features were ranked by {} on {} rows with {} features and {} classes, over {splits}. Within each split, columns were {scale} and {impute}, both fitted on \
-         training rows only. Models were one-vs-rest linear support vector machines with {machine} (C = {}{weight}); {step}, after each of which all models were \
+         training rows only. Models were one-vs-rest {model} with {machine} (C = {}{weight}); {step}, after each of which all models were \
          trained again. The non-conformity weight was λ = {}; {calibration}. Inductive conformal prediction with {kind}p-values gave prediction sets at \
          significance ε = {}.{score}{more} The number of features was chosen by {stop}{median}. Agreement of splits was measured by Nogueira's stability [3], and methods \
          were compared on the same splits with the corrected resampled t-test [4].{} All computations were done with crfe-tui {} (input SHA-256 {}…).",
