@@ -1,11 +1,17 @@
 //! Models beyond the linear one against numbers computed independently (tests/fixtures/nonlinear.json, docs/method.md section 15).
 
+mod program;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use crfe::analysis::Metric;
 use crfe::data::{Dataset, Impute, Preparation, Prepared, Scale, Split, prepare};
 use crfe::evaluate::{ConformalSettings, Evaluator};
 use crfe::select::{Elimination, Method, Nonconformity, Score, Settings};
 use crfe::svm::Estimator;
 use ndarray::Array2;
+use program::{finish, program, run_into};
 use serde_json::Value;
 
 const TABLES: [&str; 3] = ["heart", "synthetic", "dermatology"];
@@ -101,7 +107,7 @@ fn check_path(table: &str, estimator: Estimator, method: Method) {
             assert_close(&tested.row(0).to_vec(), &theirs, 1e-8, &format!("{what} f"));
             snapshots += 1;
         }
-        let bias: Vec<f64> = (0..classes).map(|class| path.model().bias(class)).collect();
+        let bias = path.model().biases();
         let tally = evaluator.tally(calibrating.view(), tested.view(), &bias);
         let at = indices(&metrics["size"]).iter().position(|&size| size == step.size).unwrap();
         for metric in [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Accuracy] {
@@ -124,4 +130,73 @@ fn spline_paths_agree() {
             check_path(table, "rcs:4".parse().unwrap(), method);
         }
     }
+}
+
+/// The tables of a run.
+fn tables(run: &Path) -> BTreeMap<String, String> {
+    let files = std::fs::read_dir(run).unwrap().map(|entry| entry.unwrap().path());
+    let tables = files.filter(|path| path.extension().is_some_and(|extension| extension == "csv"));
+    tables
+        .map(|path| {
+            (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
+        })
+        .collect()
+}
+
+/// A run in one go has the same tables as one in two shards, and as one that is extended from fewer splits.
+fn check_run(options: &str) -> BTreeMap<String, String> {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = |name: &str, more: &str| {
+        let out = scratch.path().join(name);
+        run_into(&out, "data/heart.csv", &format!("{options} {more}"));
+        out
+    };
+    let whole = run("whole", "--splits 3 --threads 2");
+    run("shards", "--splits 3 --shard 1/2");
+    let shards = run("shards", "--splits 3 --shard 2/2");
+    assert_eq!(finish(program().arg("report").arg(&shards)).code, 0);
+    run("extended", "--splits 2 --threads 1");
+    let extended = run("extended", "--splits 3 --threads 1");
+    let expected = tables(&whole);
+    assert!(expected.contains_key("ranking.csv") && expected.contains_key("predictions.csv"));
+    assert_eq!(tables(&shards), expected, "{options}: shards");
+    assert_eq!(tables(&extended), expected, "{options}: extended");
+    expected
+}
+
+#[test]
+fn spline_runs_are_validated_permuted_resumed_and_sharded() {
+    let tables =
+        check_run("--estimator rcs:3 --method crfe,rfe,smfs --validate 2 --permutations 2 --stop 1se");
+    let scratch = tempfile::tempdir().unwrap();
+    run_into(scratch.path(), "data/heart.csv", "--splits 3 --method crfe,rfe,smfs");
+    let linear = std::fs::read_to_string(scratch.path().join("ranking.csv")).unwrap();
+    assert_ne!(tables["ranking.csv"], linear, "splines rank otherwise");
+    assert_eq!(tables["ranking.csv"].lines().count(), linear.lines().count(), "and count the same features");
+}
+
+#[test]
+fn acm_runs_with_the_proximity_rule() {
+    let tables = check_run("--method acm,crfe --stop proximity --validate 2");
+    let stopping = &tables["stopping.csv"];
+    let sizes = stopping.lines().filter(|line| line.contains("proximity")).count();
+    assert_eq!(sizes, 6, "one per method and split: {stopping}");
+}
+
+#[test]
+fn acm_refuses_wide_tables_with_the_reason() {
+    let scratch = tempfile::tempdir().unwrap();
+    let table = scratch.path().join("wide.csv");
+    let names: Vec<String> = (0..501).map(|j| format!("x{j}")).collect();
+    let mut text = format!("{},class\n", names.join(","));
+    for i in 0..60 {
+        let cells: Vec<String> = (0..501).map(|j| format!("{}", (i * (j + 7) + j) % 37)).collect();
+        text += &format!("{},{}\n", cells.join(","), ["a", "b"][i % 2]);
+    }
+    std::fs::write(&table, text).unwrap();
+    let out = scratch.path().join("RUN");
+    let ran = finish(program().arg("run").arg(&table).args(["--method", "acm", "--out"]).arg(&out));
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("too long for 501 features (at most 500)"), "{}", ran.stderr);
+    assert!(!out.exists(), "nothing is written");
 }

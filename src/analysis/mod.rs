@@ -75,9 +75,9 @@ impl History {
                     self.curves.entry(task.method).or_default().add(step);
                 }
             }
-            (EventKind::TaskFinished { reason, rest, cv_size }, Some(task)) => {
+            (EventKind::TaskFinished { reason, rest, sizes }, Some(task)) => {
                 if let Some(trace) = self.tasks.get_mut(&task) {
-                    trace.finish(*reason, rest.clone(), *cv_size);
+                    trace.finish(*reason, rest.clone(), *sizes);
                 }
             }
             (EventKind::Followed(followup, outcome), _) => {

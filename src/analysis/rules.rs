@@ -90,7 +90,7 @@ impl RuleSize {
 
 /// The rules of which a run knows the sizes: all that need no models of their own, and the chosen one.
 pub fn known_rules(info: &RunInfo) -> Vec<StopRule> {
-    let computed = RULES.iter().filter(|entry| !matches!(entry.chooses, Chooses::ByRun));
+    let computed = RULES.iter().filter(|entry| !matches!(entry.chooses, Chooses::ByRun(_)));
     let mut rules: Vec<StopRule> = computed.map(|entry| entry.rule).collect();
     if !rules.contains(&info.spec.stop) && info.spec.stop != StopRule::None {
         rules.push(info.spec.stop);

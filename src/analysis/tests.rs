@@ -8,7 +8,7 @@ use super::*;
 use crate::data::Dataset;
 use crate::evaluate::Tally;
 use crate::run::{Parts, Plan, Reason, Step};
-use crate::select::{StopRule, Stopping};
+use crate::select::{RunSizes, StopRule, Stopping};
 
 const CRFE: Method = Method::Crfe;
 
@@ -74,7 +74,14 @@ impl Told {
 
     fn finish(&mut self, split: usize, steps: Vec<Step>, reason: Reason, rest: &[usize]) {
         let task = self.start(split, steps);
-        self.tell(Some(task), EventKind::TaskFinished { reason, rest: rest.to_vec(), cv_size: Some(3) });
+        self.tell(
+            Some(task),
+            EventKind::TaskFinished {
+                reason,
+                rest: rest.to_vec(),
+                sizes: RunSizes { cv: Some(3), ..RunSizes::default() },
+            },
+        );
     }
 
     fn paths(&self) -> Paths<'_> {
@@ -220,7 +227,8 @@ fn two_methods_are_compared_on_the_splits_that_both_have() {
     for step in [step(0, 4, &[0], -1.0, 20), step(1, 3, &[2], -1.0, 16), step(2, 2, &[], -1.0, 16)] {
         told.tell(Some(task), EventKind::Step(step.into()));
     }
-    let kind = EventKind::TaskFinished { reason: Reason::Complete, rest: vec![3], cv_size: None };
+    let kind =
+        EventKind::TaskFinished { reason: Reason::Complete, rest: vec![3], sizes: RunSizes::default() };
     told.tell(Some(task), kind);
     let pairs = Pair::all(&told.history, told.history.info().unwrap());
     let [pair] = &pairs[..] else { panic!("one pair") };

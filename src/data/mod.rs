@@ -46,6 +46,7 @@ pub use scaling::Scale;
 pub use schema::{Dataset, DroppedColumn, SchemaOptions, Unit};
 pub use source::{STANDARD, STANDARD_INPUT};
 pub use spline::Knots;
+pub(crate) use spline::quantile;
 pub use split::{
     Calibration, MOST_SPLITS, OuterFold, Split, SplitOptions, Splits, outer_folds, stratified_folds,
 };

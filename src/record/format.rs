@@ -24,7 +24,7 @@ use crate::evaluate::Tally;
 use crate::run::{
     Betas, EventKind, FORMAT, Followup, Outcome, Parts, Reason, RunEvent, RunInfo, Step, TaskId, Twins,
 };
-use crate::select::Stopping;
+use crate::select::{RunSizes, Stopping};
 
 /// The longest first line that is read: a million features with names fit.
 pub const LONGEST_START: u64 = 64 << 20;
@@ -198,6 +198,8 @@ struct EndLine<'a> {
     rest: &'a [usize],
     #[serde(skip_serializing_if = "Option::is_none")]
     cv: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proximity: Option<usize>,
 }
 
 /// A task's last line, read back.
@@ -211,6 +213,9 @@ pub struct Ended {
     /// The size chosen by cross-validation.
     #[serde(default)]
     pub cv: Option<usize>,
+    /// The size chosen by the proximity rule.
+    #[serde(default)]
+    pub proximity: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -286,8 +291,9 @@ pub fn write(event: &RunEvent, info: &RunInfo, into: &mut Vec<u8>) -> io::Result
             serde_json::to_writer(&mut *into, &StartLine { task: task(), start, run: tag(info) })?;
         }
         EventKind::Step(step) => serde_json::to_writer(&mut *into, &StepLine::new(task(), step))?,
-        EventKind::TaskFinished { reason, rest, cv_size } => {
-            let line = EndLine { task: task(), end: *reason, rest, cv: *cv_size };
+        EventKind::TaskFinished { reason, rest, sizes } => {
+            let RunSizes { cv, proximity } = *sizes;
+            let line = EndLine { task: task(), end: *reason, rest, cv, proximity };
             serde_json::to_writer(&mut *into, &line)?;
         }
         EventKind::TaskFailed { message } => {

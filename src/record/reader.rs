@@ -18,7 +18,7 @@ use super::{Shard, differences, validate};
 use crate::error::{Error, Result};
 use crate::files::open_regular;
 use crate::run::{EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
-use crate::select::{BetaRule, StopRule};
+use crate::select::{BetaRule, Chooses, RunSizes, StopRule};
 
 /// Characters of a failure message that are kept.
 const LONGEST_MESSAGE: usize = 1000;
@@ -412,8 +412,8 @@ impl Records {
             let Some(&copy) = file.finished.get(&task) else { continue };
             let read = file.read_finished(task, copy, wanted.beta_rule);
             match read.map_err(|error| unreadable(&file.path, &error))? {
-                // This copy was made without cross-validation.
-                Ok(events) if wanted.stop == StopRule::Cv && !has_cv(&events) => {}
+                // This copy was made without the size of the rule.
+                Ok(events) if lacks_size(&events, wanted.stop) => {}
                 Ok(events) => return Ok(Some(events)),
                 Err(fault) => {
                     // Ignored from now on, and so computed again.
@@ -519,17 +519,29 @@ impl Records {
     }
 }
 
-/// The same settings, accepting tasks that were not cross-validated.
+/// The same settings, accepting tasks without the size of a rule that only the run can apply.
 pub(super) fn without_cv(spec: &RunSpec) -> RunSpec {
     let mut options = RunOptions::from(spec.clone());
-    if options.stop == StopRule::Cv {
+    if is_by_run(options.stop).is_some() {
         options.stop = StopRule::Knee;
     }
     options.check().unwrap_or_else(|_| spec.clone())
 }
 
-fn has_cv(events: &[EventKind]) -> bool {
-    matches!(events.last(), Some(EventKind::TaskFinished { cv_size: Some(_), .. }))
+/// How a rule reads the size that the run recorded, if it is such a rule.
+fn is_by_run(rule: StopRule) -> Option<fn(&RunSizes) -> Option<usize>> {
+    match rule.entry()?.chooses {
+        Chooses::ByRun(choose) => Some(choose),
+        Chooses::ByPath(_) | Chooses::BySplits => None,
+    }
+}
+
+fn lacks_size(events: &[EventKind], rule: StopRule) -> bool {
+    match (is_by_run(rule), events.last()) {
+        (Some(choose), Some(EventKind::TaskFinished { sizes, .. })) => choose(sizes).is_none(),
+        (Some(_), _) => true,
+        (None, _) => false,
+    }
 }
 
 fn last(files: &[JournalFile]) -> &JournalFile {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::format::{self, TaskLineKind};
 use super::validate;
 use crate::run::{EventKind, RunInfo};
-use crate::select::BetaRule;
+use crate::select::{BetaRule, RunSizes};
 
 /// A task's lines turned into events, one after the other.
 #[derive(Debug)]
@@ -54,8 +54,9 @@ impl TaskReplay {
                 let ended: format::Ended =
                     serde_json::from_slice(bytes).map_err(|_| "its end is not understood")?;
                 self.path.take().ok_or("it ends twice")?.end(&ended)?;
-                let format::Ended { reason, rest, cv } = ended;
-                self.events.push(EventKind::TaskFinished { reason, rest, cv_size: cv });
+                let format::Ended { reason, rest, cv, proximity } = ended;
+                let sizes = RunSizes { cv, proximity };
+                self.events.push(EventKind::TaskFinished { reason, rest, sizes });
                 Ok(())
             }
             _ => Err("a line is not understood"),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Followup, Outcome, RunSpec, Twins};
 use crate::data::{Audit, DroppedColumn, Unit};
 use crate::evaluate::{Kept, Procedure, Tally};
-use crate::select::{Method, Stopping};
+use crate::select::{Method, RunSizes, Stopping};
 
 /// The version of the event format.
 pub const FORMAT: u32 = 1;
@@ -63,8 +63,8 @@ pub enum EventKind {
         reason: Reason,
         /// The remaining removable units, in the order in which they would be removed.
         rest: Vec<usize>,
-        /// The size chosen by cross-validation, when it was asked for.
-        cv_size: Option<usize>,
+        /// The sizes that only the run can choose, where they were asked for.
+        sizes: RunSizes,
     },
     /// A task could not be finished.
     TaskFailed {

@@ -7,7 +7,7 @@ use super::{Plan, TaskId, Twins};
 use crate::data::{Dataset, Part, Unit};
 use crate::error::Result;
 use crate::evaluate::Tally;
-use crate::select::{ClassSums, Elimination};
+use crate::select::{ClassSums, Elimination, Method};
 use crate::svm::{class_weights, decisions};
 
 /// Bars of a distribution.
@@ -164,6 +164,10 @@ pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> R
     let mut path = Elimination::new(settings, &units, train, selection, &constant)?
         .watch(conformal.view())
         .watch(test.view());
+    if task.method == Method::Acm {
+        let places = work.places(plan);
+        path = path.ranked(start.iter().map(|&unit| places[unit] as f64).collect());
+    }
     let mut steps = Vec::new();
     while let Some(step) = path.next().transpose()? {
         let bias = path.model().biases();

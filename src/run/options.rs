@@ -251,9 +251,11 @@ How the size of the answer is chosen:
 - knee: on each split where total conformity, which falls as features are removed, bends most; looks at no test row
 - beta: the β rule, the paper's: before the mean β first drops by more than --sigma standard deviations
 - cv: the size with the best 5-fold cross-validated accuracy of RFE, as scikit-learn's RFECV; slower
+- proximity: the rule of CRFE 0.1.1, where classes come too near to each other on training rows; the best size seen, or with
+  --calibration shared the size at which the rule fires, as published
 - none: no size is chosen; ranking.csv has the order
 - a number: that many features
-Of knee, beta and cv the answer has the median over the splits.";
+Of knee, beta, cv and proximity the answer has the median over the splits.";
 
 /// Every option of a run, in the order of the help.
 pub const OPTIONS: &[RunOption] = &[
@@ -452,9 +454,9 @@ pub const OPTIONS: &[RunOption] = &[
         name: "method",
         chapter: Chapter::Method,
         takes: Takes::Words("METHODS"),
-        help: "Methods: crfe, rfe, smfs",
+        help: "Methods: crfe, rfe, smfs, acm",
         example: "smfs",
-        form: Some(FormLine { place: 4, hint: "crfe, rfe, smfs" }),
+        form: Some(FormLine { place: 4, hint: "crfe, rfe, smfs, acm" }),
         prose: Prose::Within,
         get: |options| options.methods.iter().map(|method| method.name().to_owned()).collect(),
         set: |options, words| {
@@ -550,10 +552,10 @@ pub const OPTIONS: &[RunOption] = &[
         name: "stop",
         chapter: Chapter::Method,
         takes: Takes::Word("RULE"),
-        help: "How the size of the answer is chosen: 1se, knee, beta, cv, none or a number",
+        help: "How the size of the answer is chosen: 1se, knee, beta, cv, proximity, none or a number",
         details: Some(STOP_HELP),
         example: "beta",
-        form: Some(FormLine { place: 10, hint: "1se, knee, beta, cv, none or a number" }),
+        form: Some(FormLine { place: 10, hint: "1se, knee, beta, cv, proximity, none or N" }),
         prose: Prose::Within,
         get: |options| vec![options.stop.name()],
         set: |options, words| {

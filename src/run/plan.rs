@@ -14,7 +14,7 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::evaluate::never_excluded;
-use crate::select::{Score, StopRule};
+use crate::select::{MOST_ACM_UNITS, Method, Score, StopRule};
 use crate::svm::{Problem, SolverKind, solver};
 
 /// What will be run on what.
@@ -44,6 +44,12 @@ impl Plan {
             .remedy("choose a size in between"));
         }
         warn_of_rare_classes(&spec, &mut data, &splits)?;
+        if spec.methods.contains(&Method::Acm) && units > MOST_ACM_UNITS {
+            return Err(Error::usage(format!(
+                "--method acm tries every feature left in every round, which takes too long for {units} features (at most {MOST_ACM_UNITS})"
+            ))
+            .remedy("leave acm out, or give a table with fewer features"));
+        }
         if spec.solver == SolverKind::Linfa {
             refuse_what_linfa_cannot_solve(&spec, &data, &splits)?;
         }

@@ -199,7 +199,7 @@ impl RunOptions {
         }
         if self.methods.is_empty() {
             return Err(Error::usage("--method names no method")
-                .remedy("give crfe, rfe or smfs, separated by commas"));
+                .remedy("give crfe, rfe, smfs or acm, separated by commas"));
         }
         if self.smoothed && self.score == Score::Published {
             return Err(Error::usage("--smoothed has no meaning with --score published")

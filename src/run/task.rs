@@ -6,10 +6,13 @@ use ndarray::Axis;
 
 use super::cross_validation::best_size;
 use super::{Betas, EventKind, Parts, Plan, Reason, Step, TaskId};
-use crate::data::{Part, Prepared, Split, prepare};
+use crate::data::{Calibration, Part, Prepared, Split, prepare};
 use crate::error::Result;
 use crate::evaluate::{ConformalSettings, Evaluator, Metric};
-use crate::select::{Common, Elimination, Method, Nonconformity, Settings, StopRule};
+use crate::select::{
+    Common, Elimination, Method, Nonconformity, Proximity, ProximityRule, RunSizes, Settings, StopRule,
+    order_of_adding,
+};
 use crate::svm::{PathSolver, Problem, decisions, solver};
 
 /// What the methods of one split share.
@@ -18,6 +21,7 @@ pub struct SplitWork {
     pub(super) evaluator: Evaluator,
     common: Common,
     cv_size: OnceLock<usize>,
+    places: OnceLock<Vec<usize>>,
     seed: u64,
     index: usize,
 }
@@ -51,7 +55,27 @@ impl SplitWork {
         }
         let selection = (prepared.selection.x.view(), &*prepared.selection.y);
         let common = Common::new(measure(plan), selection, spec.methods.len() > 1);
-        Self { prepared, evaluator, common, cv_size: OnceLock::new(), seed, index }
+        Self { prepared, evaluator, common, cv_size: OnceLock::new(), places: OnceLock::new(), seed, index }
+    }
+
+    /// The path of a method.
+    fn path(&self, plan: &Plan, method: Method) -> Result<Elimination<'_>> {
+        let Prepared { train, constant, units, .. } = &self.prepared;
+        let train = (train.x.view(), &*train.y);
+        let path = Elimination::sharing(settings(plan, method), units, train, &self.common, constant)?;
+        Ok(match method {
+            Method::Acm => path.ranked(self.places(plan).iter().map(|&place| place as f64).collect()),
+            Method::Crfe | Method::Rfe | Method::Smfs => path,
+        })
+    }
+
+    /// The place of each unit in ACM's order of adding.
+    pub(super) fn places(&self, plan: &Plan) -> &[usize] {
+        let Prepared { train, selection, units, .. } = &self.prepared;
+        self.places.get_or_init(|| {
+            let parts = [(train.x.view(), &*train.y), (selection.x.view(), &*selection.y)];
+            order_of_adding(&parts, units, plan.data.classes.len())
+        })
     }
 
     fn parts(&self, classes: usize) -> Parts {
@@ -90,13 +114,15 @@ pub fn run_task(
     mut go_on: impl FnMut() -> bool,
 ) -> Result<bool> {
     let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
-    let Prepared { train, conformal, test, constant, units, .. } = &work.prepared;
+    let Prepared { train, conformal, test, units, .. } = &work.prepared;
     emit(EventKind::TaskStarted(work.parts(classes)));
-    let train = (train.x.view(), &*train.y);
-    let mut path = Elimination::sharing(settings(plan, task.method), units, train, &work.common, constant)?
+    let mut path = work
+        .path(plan, task.method)?
         .watch(conformal.x.view())
         .watch(test.x.view())
         .look_ahead(Betas::top(units.len()));
+    let mut proximity = (spec.stop == StopRule::Proximity)
+        .then(|| (Proximity::new(train.x.view(), &train.y, classes), ProximityRule::default()));
     let mut means = Vec::new();
     let mut reason = Reason::Complete;
     let mut rest = Vec::new();
@@ -111,6 +137,10 @@ pub fn run_task(
         let bias = path.model().biases();
         let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
         let size = removal.size;
+        if let Some((rows, rule)) = &mut proximity {
+            rule.follow(size, rows.ratio());
+            removal.removed.iter().for_each(|&unit| rows.remove(&units[unit].columns));
+        }
         let ends_here = spec.early
             && match spec.stop {
                 StopRule::Beta => stop.is_some_and(|stop| stop.fired),
@@ -150,9 +180,13 @@ pub fn run_task(
             break;
         }
     }
-    let cv_size = (spec.stop == StopRule::Cv)
-        .then(|| *work.cv_size.get_or_init(|| best_size(plan, &work.prepared, work.seed, work.index)));
-    emit(EventKind::TaskFinished { reason, rest, cv_size });
+    let by_cv = || *work.cv_size.get_or_init(|| best_size(plan, &work.prepared, work.seed, work.index));
+    let as_published = spec.split.calibration == Calibration::Shared;
+    let sizes = RunSizes {
+        cv: (spec.stop == StopRule::Cv).then(by_cv),
+        proximity: proximity.and_then(|(_, rule)| rule.size(as_published)),
+    };
+    emit(EventKind::TaskFinished { reason, rest, sizes });
     Ok(true)
 }
 
@@ -172,11 +206,8 @@ pub fn light_path(
     sizes: &[usize],
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<LightPath>> {
-    let Prepared { train, conformal, test, constant, units, .. } = &work.prepared;
-    let train = (train.x.view(), &*train.y);
-    let mut path = Elimination::sharing(settings(plan, method), units, train, &work.common, constant)?
-        .watch(conformal.x.view())
-        .watch(test.x.view());
+    let Prepared { conformal, test, .. } = &work.prepared;
+    let mut path = work.path(plan, method)?.watch(conformal.x.view()).watch(test.x.view());
     let (mut order, mut s_scores) = (Vec::new(), Vec::new());
     while go_on() {
         let Some(removal) = path.next().transpose()? else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Parts, Reason, Step};
 use crate::evaluate::{FinishedPath, Tally};
-use crate::select::{BetaRule, Chooses, PathEnd, PathPoints, StopRule, Stopping};
+use crate::select::{BetaRule, Chooses, PathEnd, PathPoints, RunSizes, StopRule, Stopping};
 
 /// A path, finished or growing.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Trace {
 struct End {
     reason: Reason,
     rest: Vec<usize>,
-    cv_size: Option<usize>,
+    sizes: RunSizes,
 }
 
 impl Trace {
@@ -52,8 +52,8 @@ impl Trace {
     }
 
     /// Ends the path.
-    pub fn finish(&mut self, reason: Reason, rest: Vec<usize>, cv_size: Option<usize>) {
-        self.end = Some(End { reason, rest, cv_size });
+    pub fn finish(&mut self, reason: Reason, rest: Vec<usize>, sizes: RunSizes) {
+        self.end = Some(End { reason, rest, sizes });
         let order = self.order();
         for (i, &unit) in order.iter().enumerate() {
             if let Some(rank) = self.ranks.get_mut(unit) {
@@ -138,7 +138,7 @@ impl Trace {
             Chooses::ByPath(choose) => {
                 choose(&PathPoints { points: &self.path(), units, beta_rule, end: self.path_end() })
             }
-            Chooses::ByRun => self.end.as_ref().and_then(|end| end.cv_size),
+            Chooses::ByRun(choose) => self.end.as_ref().and_then(|end| choose(&end.sizes)),
             Chooses::BySplits => None,
         }
     }

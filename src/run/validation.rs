@@ -113,9 +113,7 @@ fn follow(trace: &mut Option<Trace>, plan: &Plan, event: EventKind) {
     match (event, trace) {
         (EventKind::TaskStarted(parts), trace) => *trace = Some(Trace::new(parts, plan.data.units.len())),
         (EventKind::Step(step), Some(trace)) => trace.push(step),
-        (EventKind::TaskFinished { reason, rest, cv_size }, Some(trace)) => {
-            trace.finish(reason, rest, cv_size)
-        }
+        (EventKind::TaskFinished { reason, rest, sizes }, Some(trace)) => trace.finish(reason, rest, sizes),
         _ => {}
     }
 }

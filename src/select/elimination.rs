@@ -168,7 +168,7 @@ pub struct Elimination<'a> {
     present: Present,
     /// Chosen by the last item, still in the model.
     pending: Vec<usize>,
-    /// SMFS: the β of the full set.
+    /// Removal scores of a method that ranks once: for SMFS the β of the full set.
     frozen: Option<Vec<f64>>,
     ahead: usize,
     t: usize,
@@ -289,6 +289,13 @@ impl<'a> Elimination<'a> {
     #[must_use]
     pub fn watch(mut self, rows: ArrayView2<'a, f64>) -> Self {
         self.solver.watch(CowArray::from(rows));
+        self
+    }
+
+    /// Ranks units once and for all: the higher the score of a unit, the sooner it is removed.
+    #[must_use]
+    pub fn ranked(mut self, removal_scores: Vec<f64>) -> Self {
+        self.frozen = Some(removal_scores);
         self
     }
 
@@ -460,7 +467,7 @@ impl<'a> Elimination<'a> {
             return candidates;
         }
         let count = count - candidates.len();
-        let may_move = self.settings.method != Method::Smfs;
+        let may_move = !self.settings.method.ranks_once();
         if may_move && self.solver.lazy().is_none() {
             candidates.extend(self.look(&self.search.units(), false));
             return candidates;
@@ -528,7 +535,7 @@ fn lipschitz(method: Method, problem: &Problem<'_>, beta_coefficients: &Array2<f
             let twice: f64 = if problem.classes() == 2 { 2.0 } else { 1.0 };
             lengths.map(|(_, length)| twice.sqrt() * length).sum()
         }
-        Method::Smfs => 0.0,
+        Method::Smfs | Method::Acm => 0.0,
     };
     // The constant itself is rounded.
     lipschitz * (1.0 + 1e-9)

@@ -1,4 +1,4 @@
-//! The three ways to choose what goes: CRFE, RFE, SMFS.
+//! The ways to choose what is removed: CRFE, RFE, SMFS, ACM.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,15 +12,26 @@ pub enum Method {
     Rfe,
     /// By β on the full set, once: strangeness minimisation feature selection.
     Smfs,
+    /// The unit that forward selection by average confidence adds last goes first.
+    Acm,
 }
 
 impl Method {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Crfe, Self::Rfe, Self::Smfs, Self::Acm];
+
+    /// Whether units are ranked once, before anything is removed.
+    pub fn ranks_once(self) -> bool {
+        matches!(self, Self::Smfs | Self::Acm)
+    }
+
     /// The name in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Crfe => "crfe",
             Self::Rfe => "rfe",
             Self::Smfs => "smfs",
+            Self::Acm => "acm",
         }
     }
 }
@@ -38,7 +49,8 @@ impl std::str::FromStr for Method {
             "crfe" => Ok(Self::Crfe),
             "rfe" => Ok(Self::Rfe),
             "smfs" => Ok(Self::Smfs),
-            _ => Err("write crfe, rfe or smfs".into()),
+            "acm" => Ok(Self::Acm),
+            _ => Err("write crfe, rfe, smfs or acm".into()),
         }
     }
 }

@@ -1,12 +1,17 @@
 //! Which unit goes next, and when to stop. Knows models and matrices, not files, threads or screens.
 
+mod acm;
 mod elimination;
 mod method;
 mod nonconformity;
 mod stopping;
 mod top_k;
 
+pub use acm::{MOST_UNITS as MOST_ACM_UNITS, order_of_adding};
 pub use elimination::{Common, Elimination, Labelled, Removal, Settings, StepSize};
 pub use method::Method;
 pub use nonconformity::{ClassSums, Nonconformity, Score};
-pub use stopping::{BetaRule, Chooses, PathEnd, PathPoints, RULES, Rule, StopRule, Stopping, gradient};
+pub use stopping::{
+    BetaRule, Chooses, PathEnd, PathPoints, Proximity, ProximityRule, RULES, Rule, RunSizes, StopRule,
+    Stopping, gradient,
+};

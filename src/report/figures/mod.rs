@@ -61,8 +61,7 @@ const OF_ONE: [&str; 5] = ["per_class", "frequency", "beta", "heatmap_sizes", "h
 
 /// The names that a figure of ours may have.
 pub(super) fn every_name() -> Vec<String> {
-    let methods = [Method::Crfe, Method::Rfe, Method::Smfs];
-    let of_one = OF_ONE.iter().flat_map(|name| methods.map(|method| of(name, method)));
+    let of_one = OF_ONE.iter().flat_map(|name| Method::ALL.map(|method| of(name, method)));
     OF_ALL.iter().map(|name| (*name).to_owned()).chain(of_one).collect()
 }
 

@@ -7,7 +7,7 @@ use super::canvas::{COLOURS, INK, LEFT, Series, sheet};
 use super::{Figure, Material, height, of, panel, size_axis};
 use crate::analysis::{MethodAnswer, Trace};
 use crate::evaluate::Spread;
-use crate::select::{StopRule, gradient};
+use crate::select::{Chooses, StopRule, gradient};
 
 const LEGEND: i32 = 60;
 const RIGHT: i32 = 30;
@@ -17,7 +17,10 @@ const MOST_BARS: usize = 45;
 /// How often each size was chosen, one panel a method.
 pub fn sizes(material: &Material<'_>) -> Figure {
     let mut rules: Vec<StopRule> = StopRule::of_paths().map(|entry| entry.rule).collect();
-    rules.extend(Some(material.info.spec.stop).filter(|&stop| stop == StopRule::Cv));
+    rules.extend(
+        Some(material.info.spec.stop)
+            .filter(|stop| matches!(stop.entry().map(|entry| &entry.chooses), Some(Chooses::ByRun(_)))),
+    );
     let chosen: Vec<Vec<Vec<Option<usize>>>> = material
         .answer
         .methods

@@ -142,6 +142,7 @@ fn long_name(method: Method) -> &'static str {
         Method::Crfe => "conformal recursive feature elimination (CRFE) [1]",
         Method::Rfe => "recursive feature elimination (RFE) [2]",
         Method::Smfs => "strangeness minimisation feature selection (SMFS)",
+        Method::Acm => "average confidence maximisation (ACM)",
     }
 }
 

@@ -10,5 +10,5 @@ pub const RULE: Rule = Rule {
     label: "cv rule",
     letter: "C",
     prose: |_| "five-fold cross-validated accuracy of RFE".to_owned(),
-    chooses: Chooses::ByRun,
+    chooses: Chooses::ByRun(|sizes| sizes.cv),
 };

@@ -4,13 +4,15 @@ mod beta;
 mod cv;
 mod knee;
 mod one_se;
+mod proximity;
 
 use serde::{Deserialize, Serialize};
 
 pub use beta::{BetaRule, Stopping, gradient};
+pub use proximity::{Proximity, ProximityRule};
 
 /// Every rule that chooses a size, in the order in which they are shown.
-pub const RULES: [Rule; 4] = [one_se::RULE, knee::RULE, beta::RULE, cv::RULE];
+pub const RULES: [Rule; 5] = [one_se::RULE, knee::RULE, beta::RULE, cv::RULE, proximity::RULE];
 
 /// How the size of the answer is chosen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +27,8 @@ pub enum StopRule {
     OneSe,
     /// 5-fold cross-validated accuracy of RFE.
     Cv,
+    /// Where classes come too near to each other: the rule of CRFE 0.1.1.
+    Proximity,
     /// No size is chosen.
     None,
     /// This size.
@@ -57,8 +61,17 @@ pub enum Chooses {
     ByPath(fn(&PathPoints<'_>) -> Option<usize>),
     /// From what all splits achieved on their test rows, one size for all.
     BySplits,
-    /// From models of its own, which the run makes: the size is recorded with the path.
-    ByRun,
+    /// From rows or models that only the run has: the size is recorded with the path.
+    ByRun(fn(&RunSizes) -> Option<usize>),
+}
+
+/// The sizes that were recorded with a path, of the rules that were asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunSizes {
+    /// By cross-validation.
+    pub cv: Option<usize>,
+    /// By the proximity rule.
+    pub proximity: Option<usize>,
 }
 
 /// What a rule reads of one path.

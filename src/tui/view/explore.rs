@@ -97,6 +97,7 @@ fn reason(method: Method, size: usize, value: &str, width: usize) -> String {
         Method::Crfe => ("highest β", "the models rely on it least"),
         Method::Rfe => ("smallest Σw²", "the models weigh it least"),
         Method::Smfs => ("highest initial β", "ranked once, with all features"),
+        Method::Acm => ("last added", "it raised mean confidence least when features were added one by one"),
     };
     let middle = format!("{criterion} of the {size} left ({value})");
     let long = format!("{middle}: {meaning}");
