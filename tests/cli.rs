@@ -149,9 +149,9 @@ fn impossible_options_are_refused() {
 fn words_that_are_no_option_or_value_are_refused() {
     for (options, remedy) in [
         ("--splits x", "invalid value 'x' for '--splits <N>'"),
-        ("--stop 0", "write 1se, knee, beta, cv, none or a number of features, at least 1"),
+        ("--stop 0", "write 1se, knee, beta, cv, proximity, none or a number of features, at least 1"),
         ("--step 0", "write a count from 1, a fraction between 0 and 1, or half"),
-        ("--method ridge", "write crfe, rfe or smfs"),
+        ("--method ridge", "write crfe, rfe, smfs or acm"),
         ("--scale robust", "write standard, minmax or none"),
         ("--threads 0", "0 is not in 1..="),
         ("--force", "--out <RUN>"),

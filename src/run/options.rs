@@ -456,7 +456,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Words("METHODS"),
         help: "Methods: crfe, rfe, smfs, acm",
         example: "smfs",
-        form: Some(FormLine { place: 4, hint: "crfe, rfe, smfs, acm" }),
+        form: Some(FormLine { place: 4, hint: "crfe, rfe, smfs" }),
         prose: Prose::Within,
         get: |options| options.methods.iter().map(|method| method.name().to_owned()).collect(),
         set: |options, words| {
@@ -555,7 +555,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "How the size of the answer is chosen: 1se, knee, beta, cv, proximity, none or a number",
         details: Some(STOP_HELP),
         example: "beta",
-        form: Some(FormLine { place: 10, hint: "1se, knee, beta, cv, proximity, none or N" }),
+        form: Some(FormLine { place: 10, hint: "1se, knee, beta, cv, none or a number" }),
         prose: Prose::Within,
         get: |options| vec![options.stop.name()],
         set: |options, words| {
