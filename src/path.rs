@@ -4,7 +4,7 @@ use ndarray::ArrayView2;
 
 use crate::data::{Dataset, Impute, Preparation, Scale, SplitOptions, Splits, prepare};
 use crate::error::Result;
-use crate::select::{Elimination, Method, Removal, Settings, StepSize};
+use crate::select::{Elimination, Method, Removal, Settings, StepSize, order_of_adding};
 use crate::svm::{ClassWeight, Estimator};
 
 /// A finished path of eliminations.
@@ -139,13 +139,12 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
         settings.weight = self.weight;
         settings.measure.lambda = self.lambda;
         let (train, selection) = (&ready.train, &ready.selection);
-        let path = Elimination::new(
-            settings,
-            &ready.units,
-            (train.x.view(), &train.y),
-            (selection.x.view(), &selection.y),
-            &ready.constant,
-        )?;
+        let (train, selection) = ((train.x.view(), &*train.y), (selection.x.view(), &*selection.y));
+        let mut path = Elimination::new(settings, &ready.units, train, selection, &ready.constant)?;
+        if self.method == Method::Acm {
+            let places = order_of_adding(&[train, selection], &ready.units, data.classes.len());
+            path = path.ranked(places.into_iter().map(|place| place as f64).collect());
+        }
         let steps: Vec<Removal> = path.collect::<Result<_>>()?;
         let removed: Vec<usize> = steps.iter().flat_map(|step| &step.removed).copied().collect();
         let mut ranking: Vec<usize> = (0..data.units.len()).filter(|unit| !removed.contains(unit)).collect();

@@ -190,7 +190,8 @@ fn acm_refuses_wide_tables_with_the_reason() {
     let names: Vec<String> = (0..501).map(|j| format!("x{j}")).collect();
     let mut text = format!("{},class\n", names.join(","));
     for i in 0..60 {
-        let cells: Vec<String> = (0..501).map(|j| format!("{}", (i * (j + 7) + j) % 37)).collect();
+        let cells: Vec<String> =
+            (0..501).map(|j| format!("{}", (i * 7919 + j * 104_729 + i * i * (j + 3) * 31) % 1009)).collect();
         text += &format!("{},{}\n", cells.join(","), ["a", "b"][i % 2]);
     }
     std::fs::write(&table, text).unwrap();

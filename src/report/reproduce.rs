@@ -6,6 +6,7 @@ use crate::analysis::History;
 use crate::data::{DONOR_LIMIT, Impute, Origin, Rare, STANDARD_INPUT};
 use crate::error::Result;
 use crate::run::{Plan, RunInfo, TaskId};
+use crate::select::Method;
 use crate::svm::{ClassWeight, SolverKind};
 
 /// The file beside the page.
@@ -43,7 +44,8 @@ pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Res
         ClassWeight::None => "None",
     };
     let (mut batches, mut orders) = (serde_json::Map::new(), serde_json::Map::new());
-    for &method in &spec.methods {
+    // ACM adds features by a criterion of its own, which the script does not have.
+    for &method in spec.methods.iter().filter(|&&method| method != Method::Acm) {
         if let Some(trace) = history.trace(TaskId { method, split: first }).filter(|trace| trace.finished()) {
             let removed =
                 || trace.steps().iter().map(|step| &step.removed).filter(|removed| !removed.is_empty());
@@ -52,6 +54,9 @@ pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Res
             batches.insert(method.name().to_owned(), counts.into());
             orders.insert(method.name().to_owned(), order.into());
         }
+    }
+    if orders.is_empty() && spec.methods.contains(&Method::Acm) {
+        return Ok(Err("the order in which ACM adds features is not what LinearSVC computes"));
     }
     let units: Vec<&[usize]> = plan.data.units.iter().map(|unit| unit.columns.as_slice()).collect();
     let kept: Vec<usize> = (0..units.len()).filter(|&unit| plan.data.units[unit].kept).collect();
