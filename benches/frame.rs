@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crfe::data::{Audit, Unit};
 use crfe::evaluate::Tally;
 use crfe::run::{Betas, EventKind, FORMAT, Parts, Reason, RunEvent, RunInfo, RunOptions, Step, TaskId};
-use crfe::select::Method;
+use crfe::select::{Method, RunSizes};
 use crfe::tui::{Action, App, Depth, Keymap, Theme, View, draw};
 use divan::Bencher;
 use ratatui::Terminal;
@@ -84,7 +84,7 @@ fn app() -> App {
         tell(task, EventKind::TaskStarted(parts));
         paths[split % PATHS].iter().for_each(|step| tell(task, step.clone()));
         let rest = vec![((FEATURES - 1) * 7_919 + split % PATHS * 1_237) % FEATURES];
-        tell(task, EventKind::TaskFinished { reason: Reason::Complete, rest, cv_size: None });
+        tell(task, EventKind::TaskFinished { reason: Reason::Complete, rest, sizes: RunSizes::default() });
     }
     tell(None, EventKind::RunFinished);
     app
