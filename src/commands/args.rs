@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand}
 use crate::data::word_list;
 use crate::error::Result;
 use crate::record::Shard;
+use crate::report::{FigureOptions, Format};
 use crate::run::options::{Chapter, OPTIONS, RunOption, Takes};
 use crate::run::{RunOptions, RunSpec};
 
@@ -121,7 +122,8 @@ Examples:
 const REPORT_EXAMPLES: &str = "\
 Examples:
   crfe-tui report RUN                                   tables, figures and report.html from the journals
-  crfe-tui report RUN --data moved/data.csv             the data are not where they were";
+  crfe-tui report RUN --data moved/data.csv             the data are not where they were
+  crfe-tui report RUN --figure-width 183 --font-size 8  figures across two columns";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -217,6 +219,9 @@ pub struct RunArgs {
     /// Where the results go.
     #[command(flatten)]
     pub output: OutputArgs,
+    /// How figures are drawn.
+    #[command(flatten)]
+    pub figures: FigureArgs,
     /// Run a share of the tasks: shard i of N, i from 1, into its own journal in the same directory; makes no tables
     #[arg(long, value_name = "i/N", requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
     pub shard: Option<Shard>,
@@ -237,6 +242,49 @@ pub struct ReportArgs {
     /// No notices
     #[arg(short, long)]
     pub quiet: bool,
+    /// How figures are drawn.
+    #[command(flatten)]
+    pub figures: FigureArgs,
+}
+
+/// How figures are drawn.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Figures")]
+pub struct FigureArgs {
+    /// Width of figures in millimetres: one column is about 89, two are about 183
+    #[arg(long, value_name = "MM", env = "CRFE_FIGURE_WIDTH", default_value = "89", value_parser = |text: &str| measure(text, 40.0, 400.0))]
+    pub figure_width: f64,
+    /// Size of the text in figures, in points
+    #[arg(long, value_name = "PT", env = "CRFE_FONT_SIZE", default_value = "7", value_parser = |text: &str| measure(text, 4.0, 24.0))]
+    pub font_size: f64,
+    /// Formats of figures: svg, pdf, png
+    #[arg(
+        long,
+        value_name = "LIST",
+        env = "CRFE_FIGURE_FORMAT",
+        default_value = "svg",
+        value_delimiter = ','
+    )]
+    pub figure_format: Vec<Format>,
+}
+
+impl FigureArgs {
+    /// As the report takes them; refused before anything is computed if the text leaves no room.
+    pub fn options(&self) -> Result<FigureOptions> {
+        let mut formats = self.figure_format.clone();
+        formats.sort_unstable();
+        formats.dedup();
+        let options = FigureOptions { width: self.figure_width, font_size: self.font_size, formats };
+        options.layout()?;
+        Ok(options)
+    }
+}
+
+fn measure(text: &str, lowest: f64, highest: f64) -> std::result::Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (lowest..=highest).contains(&value) => Ok(value),
+        _ => Err(format!("write a number from {lowest} to {highest}")),
+    }
 }
 
 /// `crfe-tui slurm`.

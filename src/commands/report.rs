@@ -10,6 +10,7 @@ use crate::say::{print, say};
 
 /// Writes tables, figures and the page from journals alone; returns the exit code.
 pub fn report(args: &ReportArgs) -> Result<u8> {
+    let figures = args.figures.options()?;
     let Some(mut records) = Records::open(&args.run)? else {
         return Err(Error::data("there is no run in this directory")
             .file(&args.run)
@@ -36,7 +37,7 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     if let Some(event) = plan.as_ref().and_then(|plan| find_twins(plan, &history)) {
         history.apply(&event);
     }
-    write_report(&args.run, &history, plan.as_ref(), default_threads())?;
+    tell_notes(&write_report(&args.run, &history, plan.as_ref(), &figures, default_threads())?);
     tell_answer(&history, args.json)?;
     if !args.quiet && !args.json {
         say(format_args!(

@@ -20,6 +20,7 @@ use crate::svm::SolverKind;
 /// Runs to the end; the exit code.
 pub fn run(args: &RunArgs) -> Result<u8> {
     let spec = args.spec.spec()?;
+    args.figures.options()?;
     let quiet = args.output.quiet;
     let data = load(&args.spec.data, &spec, quiet)?;
     let plan = Arc::new(Plan::new(spec, data)?);
@@ -200,7 +201,7 @@ fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
         if !args.output.quiet && steps > MANY_STEPS {
             say("writing tables, figures and report.html …");
         }
-        write_report(out, history, Some(plan), threads(args))?;
+        tell_notes(&write_report(out, history, Some(plan), &args.figures.options()?, threads(args))?);
     }
     tell_answer(history, args.output.json)?;
     if !args.output.quiet && !args.output.json {

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::figures::FIGURES;
-use super::outputs;
+use super::{FIGURES, outputs};
 use crate::error::Result;
 use crate::files::{Directory, unwritable};
 

@@ -151,6 +151,12 @@ impl RunInfo {
         self.units.len() - self.removable()
     }
 
+    /// The share of the largest class: the accuracy of always predicting it.
+    pub fn no_information_rate(&self) -> f64 {
+        let largest = self.class_counts.iter().max().copied().unwrap_or(0);
+        largest as f64 / self.rows.max(1) as f64
+    }
+
     /// What is run after the paths: all folds, then all permutations.
     pub fn followups(&self) -> Vec<Followup> {
         let methods = &self.spec.methods;

@@ -16,7 +16,7 @@ use super::view::draw;
 use crate::analysis::History;
 use crate::error::{Error, Result};
 use crate::files::write_whole;
-use crate::report::{PAGE, make_way, write_report, write_tables};
+use crate::report::{FigureOptions, PAGE, make_way, write_report, write_tables};
 use crate::run::{Plan, RunInfo, default_threads};
 use crate::select::BetaRule;
 
@@ -73,7 +73,7 @@ impl ExportJob {
 
 fn write_run(directory: &Path, whole: bool, history: &History, plan: Option<&Plan>) -> Result<String> {
     let words = if whole {
-        write_report(directory, history, plan, default_threads())?;
+        write_report(directory, history, plan, &FigureOptions::default(), default_threads())?;
         "tables, figures and report.html are"
     } else {
         write_tables(directory, history, plan, default_threads())?;

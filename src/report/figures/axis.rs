@@ -1,6 +1,6 @@
-//! From values to shares of an axis, and where its ticks stand.
+//! From values to shares of an axis, and where its ticks are.
 
-/// How values are spread over an axis.
+/// How values are mapped to an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scale {
     /// Evenly.
@@ -92,7 +92,9 @@ impl Axis {
                     let decades = self.lo.log10().floor() as i32..=self.hi.log10().ceil() as i32;
                     let all =
                         decades.flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade)));
-                    all.filter(|value| (self.lo..=self.hi).contains(value)).collect()
+                    // There is no half feature, although the axis may begin there.
+                    let lowest = self.first.unwrap_or(self.lo);
+                    all.filter(|value| (lowest..=self.hi).contains(value)).collect()
                 };
                 let few = ticks(&[1.0]);
                 if few.len() > 3 { few } else { ticks(&[1.0, 2.0, 5.0]) }
@@ -107,7 +109,7 @@ impl Axis {
         values.into_iter().map(|value| (value, plain(value))).collect()
     }
 
-    /// Zero and powers of ten that stand apart.
+    /// Zero and round numbers that are far enough apart.
     fn signed_ticks(&self) -> Vec<f64> {
         let largest = self.lo.abs().max(self.hi.abs());
         if largest == 0.0 {
@@ -164,6 +166,7 @@ mod tests {
         let labels = |axis: Axis| axis.ticks().into_iter().map(|(_, label)| label).collect::<Vec<_>>();
         assert_eq!(labels(Axis::linear("", 0.0, 1.0)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(labels(Axis::sizes(1, 20_000)), ["1", "10", "100", "1000", "10000"]);
+        assert_eq!(labels(Axis::sizes(1, 500).with_cells())[0], "1");
         assert_eq!(labels(Axis::sizes(1, 34)), ["1", "10", "20", "30"]);
         assert_eq!(labels(Axis::linear("", -0.3, 0.3)), ["−0.2", "0", "0.2"]);
     }

@@ -1,19 +1,16 @@
 //! Figures with the number of features across: metrics, agreement of splits, and methods against each other.
 
 use super::axis::Axis;
-use super::canvas::{COLOURS, Colour, FAINT, INK, LEFT, Panel, Series, Sheet, label, sheet};
-use super::{Figure, Material, height, of, panel, size_axis, thinned};
+use super::panel::{Panel, Series};
+use super::svg::{Anchor, COLOURS, Colour, FAINT, Key, SMALL, Sheet, label, sheet};
+use super::{Figure, LEFT, Material, Panels, of, size_axis, thinned};
 use crate::analysis::{MethodAnswer, Metric, Pair, class_mean};
 use crate::evaluate::{Agreement, Bootstrap, ClassMetrics, PairedDifference, Spread};
 
-/// A legend has room for two rows.
+/// Height of a legend of two rows.
 const LEGEND: i32 = 84;
-/// Free room right of a panel, without and with an axis there.
-const RIGHT: i32 = 30;
-const RIGHT_AXIS: i32 = 110;
 /// The metrics of prediction sets, and of single predictions, in the order of their curves.
-const CONFORMAL: [Metric; 5] =
-    [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Uncertainty, Metric::Mistrust];
+const CONFORMAL: [Metric; 4] = [Metric::Coverage, Metric::Certainty, Metric::Uncertainty, Metric::Mistrust];
 const SINGLE: [Metric; 3] = [Metric::Accuracy, Metric::PrecisionMacro, Metric::RecallMacro];
 /// The metrics of which two methods are compared.
 const COMPARED: [Metric; 4] = [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Accuracy];
@@ -34,22 +31,27 @@ fn names(series: &[Series]) -> Vec<(String, Colour)> {
     series.iter().enumerate().map(|(i, series)| (series.name.clone(), COLOURS[i % COLOURS.len()])).collect()
 }
 
-/// Panels below a legend, each with the same lines.
-struct Panels {
+/// Titled panels with the same axes and lines below one legend.
+struct Lines {
     panels: Vec<(String, Vec<Series>)>,
     x: Axis,
     y: Axis,
-    right: i32,
 }
 
-impl Panels {
-    fn draw(&self, title: &str, extra: impl Fn(usize, &Panel, &mut Sheet)) -> String {
-        sheet(title, height(LEGEND, self.panels.len()), |sheet| {
+impl Lines {
+    fn draw(
+        &self,
+        material: &Material<'_>,
+        title: &str,
+        extra: impl Fn(usize, &Panel, &mut Sheet),
+    ) -> String {
+        let panels = Panels { layout: material.layout, legend: LEGEND, count: self.panels.len() };
+        sheet(title, material.layout, panels.height(), |sheet| {
             if let Some((_, series)) = self.panels.first() {
-                sheet.legend((LEFT, 8), &names(series));
+                sheet.legend((LEFT, 8), Key::Line, &names(series));
             }
             for (n, (title, series)) in self.panels.iter().enumerate() {
-                let panel = panel(n, LEGEND, self.x.clone(), self.y.clone(), self.right);
+                let panel = panels.panel(n, self.x.clone(), self.y.clone());
                 panel.frame(sheet, title);
                 extra(n, &panel, sheet);
                 for (which, series) in series.iter().enumerate() {
@@ -61,28 +63,21 @@ impl Panels {
 }
 
 impl Material<'_> {
-    /// Mean and sd over splits of a metric at the sizes, in units of `unit`.
-    fn metric(&self, answer: &MethodAnswer, metric: Metric, name: &str, unit: f64) -> Series {
+    /// Mean and sd over splits of a metric at the sizes.
+    fn metric(&self, answer: &MethodAnswer, metric: Metric, name: &str) -> Series {
         let paths = self.paths(answer.method);
-        let spread = |&size: &usize| {
-            let values: Vec<f64> = paths.at_size(size).map(|step| metric.value(&step.tally) / unit).collect();
-            Some((size as f64, Spread::of(&values)?))
-        };
+        let spread = |&size: &usize| Some((size as f64, paths.spread(size, metric)?));
         with_sd(name, self.sizes(answer).iter().filter_map(spread))
     }
 
     fn metrics(&self, answer: &MethodAnswer, metrics: &[Metric]) -> Vec<Series> {
-        metrics.iter().map(|&metric| self.metric(answer, metric, metric.label(), 1.0)).collect()
+        metrics.iter().map(|&metric| self.metric(answer, metric, metric.label())).collect()
     }
 
-    fn title(&self, answer: &MethodAnswer) -> String {
-        answer.method.to_string()
-    }
-
-    /// Where a method's answer lies.
-    fn post(&self, n: usize, panel: &Panel, sheet: &mut Sheet) {
+    /// Marks the chosen size of the n-th method.
+    fn mark_chosen(&self, n: usize, panel: &Panel, sheet: &mut Sheet) {
         if let Some(size) = self.answer.methods[n].chosen.size {
-            panel.post(sheet, size as f64, &format!("chosen: {size}"));
+            panel.chosen(sheet, size);
         }
     }
 
@@ -92,36 +87,77 @@ impl Material<'_> {
     }
 
     fn each(&self, series: impl Fn(&MethodAnswer) -> Vec<Series>) -> Vec<(String, Vec<Series>)> {
-        self.answer.methods.iter().map(|answer| (self.title(answer), series(answer))).collect()
+        self.answer.methods.iter().map(|answer| (answer.method.to_string(), series(answer))).collect()
     }
 }
 
-/// The five conformal metrics, one panel a method.
-pub fn conformal(material: &Material<'_>) -> Figure {
-    let classes = material.info.classes.len() as f64;
-    let series = |answer: &MethodAnswer| {
-        let mut series = material.metrics(answer, &CONFORMAL);
-        // Drawn on the right axis, which ends at m where the left one ends at 1.
-        series[1] = material.metric(answer, CONFORMAL[1], "inefficiency (right)", classes);
-        series
+/// The two metrics that a size is chosen by, with all methods in one panel.
+pub fn size(material: &Material<'_>) -> Figure {
+    let methods = &material.answer.methods;
+    let series = |metric: Metric| -> Vec<Series> {
+        let of_method = |answer: &MethodAnswer| {
+            let chosen = answer.chosen.size.map_or_else(String::new, |size| format!(" (chosen: {size})"));
+            material.metric(answer, metric, &format!("{}{chosen}", answer.method))
+        };
+        methods.iter().map(of_method).collect()
     };
-    let panels = Panels {
-        panels: material.each(series),
+    let (set_size, accuracy) = (series(Metric::Inefficiency), series(Metric::Accuracy));
+    let highest = set_size.iter().flat_map(|series| &series.band).map(|&(_, hi)| hi).fold(1.0, f64::max);
+    let classes = material.info.classes.len();
+    let rate = material.info.no_information_rate();
+    let target = material.answer.target_coverage;
+    let panels = Panels { layout: material.layout, legend: LEGEND / 2, count: 2 };
+    let title = "Set size and accuracy by number of features";
+    let svg = sheet(title, material.layout, panels.height(), |sheet| {
+        sheet.legend((LEFT, 8), Key::Line, &names(&set_size));
+        let sets = Axis::linear(format!("mean set size (of {classes})"), 0.0, highest * 1.04);
+        let right = Axis::linear("accuracy", 0.0, 1.0);
+        for (n, (name, y, level, series)) in
+            [("Prediction sets", sets, target, set_size), ("Single predictions", right, rate, accuracy)]
+                .into_iter()
+                .enumerate()
+        {
+            let panel = panels.panel(n, material.all_sizes(), y);
+            panel.frame(sheet, name);
+            panel.level(sheet, level);
+            if n == 1 {
+                let (x, y) = panel.at(panel.x.hi, level);
+                let words = format!("always the largest class: {level:.2}");
+                sheet.words(&words, (x - 8, y + 22), SMALL, Anchor::End, FAINT);
+            }
+            for (which, series) in series.iter().enumerate() {
+                if let Some(size) = methods[which].chosen.size {
+                    panel.upright(sheet, size as f64, COLOURS[which % COLOURS.len()]);
+                }
+                panel.series(sheet, which, series);
+            }
+        }
+    });
+    let caption = format!(
+        "Mean ± sd over {}. Upright lines: the chosen sizes. Level lines: in A the target coverage {target}, below which valid sets cannot \
+         shrink on average; in B the share of the largest class, {rate:.2}, the accuracy of a model that knows nothing.",
+        material.splits(&methods[0])
+    );
+    Figure { name: "size".into(), title: title.into(), caption, method: None, svg }
+}
+
+/// The shares of prediction sets of each kind, one panel per method.
+pub fn conformal(material: &Material<'_>) -> Figure {
+    let lines = Lines {
+        panels: material.each(|answer| material.metrics(answer, &CONFORMAL)),
         x: material.all_sizes(),
         y: Axis::linear("share of test rows", 0.0, 1.0),
-        right: RIGHT_AXIS,
     };
     let target = material.answer.target_coverage;
-    let title = "Conformal metrics by number of features";
-    let svg = panels.draw(title, |n, panel, sheet| {
-        panel.right_axis(sheet, &Axis::linear("mean set size", 0.0, classes));
+    let title = "Coverage and kinds of prediction sets by number of features";
+    let svg = lines.draw(material, title, |n, panel, sheet| {
         if let Some((lo, hi)) = material.answer.methods[n].coverage_band() {
             let (left, right) = (panel.x.lo, panel.x.hi);
             let corners = [(left, lo), (right, lo), (right, hi), (left, hi)];
             sheet.veil(&corners.map(|(x, y)| panel.at(x, y)), FAINT);
         }
-        panel.level(sheet, target, INK);
-        material.post(n, panel, sheet);
+        panel.level(sheet, target);
+        material.mark_chosen(n, panel, sheet);
     });
     let has_band = material.answer.methods.iter().any(|method| method.coverage_band().is_some());
     let band = if has_band { "; grey: 95 % band of the coverage of one valid split" } else { "" };
@@ -134,23 +170,28 @@ pub fn conformal(material: &Material<'_>) -> Figure {
     Figure { name: "conformal".into(), title: title.into(), caption, method: None, svg }
 }
 
-/// Single predictions, one panel a method.
+/// Single predictions, one panel per method.
 pub fn accuracy(material: &Material<'_>) -> Figure {
-    let series = |answer: &MethodAnswer| material.metrics(answer, &SINGLE);
-    let panels = Panels {
-        panels: material.each(series),
+    let lines = Lines {
+        panels: material.each(|answer| material.metrics(answer, &SINGLE)),
         x: material.all_sizes(),
         y: Axis::linear("score on test rows", 0.0, 1.0),
-        right: RIGHT,
     };
+    let rate = material.info.no_information_rate();
     let title = "Accuracy, precision and recall by number of features";
-    let svg = panels.draw(title, |n, panel, sheet| material.post(n, panel, sheet));
-    let caption =
-        format!("Single predictions, mean ± sd over {}.", material.splits(&material.answer.methods[0]));
+    let svg = lines.draw(material, title, |n, panel, sheet| {
+        panel.level(sheet, rate);
+        material.mark_chosen(n, panel, sheet);
+    });
+    let caption = format!(
+        "Single predictions, mean ± sd over {}. Mean recall over classes is the balanced accuracy. Dashed: accuracy of always predicting \
+         the largest class, {rate:.2}.",
+        material.splits(&material.answer.methods[0])
+    );
     Figure { name: "accuracy".into(), title: title.into(), caption, method: None, svg }
 }
 
-/// What each class gets from one method.
+/// The metrics of each class under one method.
 pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     let info = material.info;
     let mut classes: Vec<usize> = (0..info.classes.len()).collect();
@@ -171,27 +212,24 @@ pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
         };
         classes.iter().map(of_class).collect()
     };
-    let m = info.classes.len() as f64;
-    let panels = [
+    let drawn = [
         ("coverage", lines(|c| c.coverage), 1.0),
-        ("mean set size", lines(|c| c.set_size), m),
+        ("mean set size", lines(|c| c.set_size), info.classes.len() as f64),
         ("precision", lines(|c| c.precision), 1.0),
         ("recall", lines(|c| c.recall), 1.0),
     ];
     let title = format!("{}: each class by number of features", answer.method);
-    let legend_rows = 4;
-    let legend = LEGEND / 2 * legend_rows;
-    let svg = sheet(&title, height(legend, panels.len()), |sheet| {
-        sheet.legend((LEFT, 8), &names(&panels[0].1));
-        for (n, (name, series, highest)) in panels.iter().enumerate() {
-            let (x, y) = (size_axis(sizes.iter()), Axis::linear(*name, 0.0, *highest));
-            let panel = panel(n, legend, x, y, RIGHT);
+    let panels = Panels { layout: material.layout, legend: 2 * LEGEND, count: drawn.len() };
+    let svg = sheet(&title, material.layout, panels.height(), |sheet| {
+        sheet.legend((LEFT, 8), Key::Line, &names(&drawn[0].1));
+        for (n, (name, series, highest)) in drawn.iter().enumerate() {
+            let panel = panels.panel(n, size_axis(sizes.iter()), Axis::linear(*name, 0.0, *highest));
             panel.frame(sheet, &format!("{}: {name}", answer.method));
             if n == 0 {
-                panel.level(sheet, material.answer.target_coverage, INK);
+                panel.level(sheet, material.answer.target_coverage);
             }
             if let Some(size) = answer.chosen.size {
-                panel.post(sheet, size as f64, &format!("chosen: {size}"));
+                panel.chosen(sheet, size);
             }
             for (which, series) in series.iter().enumerate() {
                 panel.series(sheet, which, series);
@@ -206,7 +244,7 @@ pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     Figure { name: of("per_class", answer.method), title, caption, method: Some(answer.method), svg }
 }
 
-/// How much splits agree, one panel a method.
+/// How much splits agree, one panel per method.
 pub fn consistency(material: &Material<'_>) -> Figure {
     let series = |answer: &MethodAnswer| {
         let agreement = material.paths(answer.method).agreement(&material.sizes(answer));
@@ -221,32 +259,39 @@ pub fn consistency(material: &Material<'_>) -> Figure {
                 a.nogueira.map(|phi| (a.nogueira_lo.unwrap_or(phi), a.nogueira_hi.unwrap_or(phi)))
             })
             .collect();
-        vec![
-            Series::plain("Jaccard I_J", line(|a| Some(a.jaccard))),
-            Series::plain("I_W", line(|a| Some(a.i_w))),
-            Series::plain("Kuncheva", line(|a| a.kuncheva)),
+        let kuncheva = Series::plain("Kuncheva", line(|a| a.kuncheva));
+        let mut all = vec![
             nogueira,
-        ]
+            Series::plain("I_W", line(|a| Some(a.i_w))),
+            Series::plain("Jaccard I_J", line(|a| Some(a.jaccard))),
+        ];
+        if !same_line(&kuncheva, &all[0]) {
+            all.push(kuncheva);
+        }
+        all
     };
     let panels = material.each(series);
     let values = panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
     let lowest = values.fold(0.0, f64::min);
-    let panels = Panels {
-        panels,
-        x: material.all_sizes(),
-        y: Axis::linear("agreement of splits", lowest, 1.0),
-        right: RIGHT,
-    };
+    let lines =
+        Lines { panels, x: material.all_sizes(), y: Axis::linear("agreement of splits", lowest, 1.0) };
     let title = "Agreement of the splits by number of features";
-    let svg = panels.draw(title, |n, panel, sheet| material.post(n, panel, sheet));
+    let svg = lines.draw(material, title, |n, panel, sheet| material.mark_chosen(n, panel, sheet));
     let caption = format!(
-        "How alike the subsets of {} are: 1 is the same features everywhere; for Kuncheva and Nogueira (equal among subsets of one size) 0 is chance.",
+        "How similar the subsets of {} are: 1 means the same features in every split; for Nogueira's stability (which equals Kuncheva's \
+         index among subsets of one size) 0 is chance, below 0.4 poor and above 0.75 good.",
         material.splits(&material.answer.methods[0])
     );
     Figure { name: "consistency".into(), title: title.into(), caption, method: None, svg }
 }
 
-/// How much two methods agree, one panel a pair.
+/// Whether two lines cannot be told apart.
+fn same_line(a: &Series, b: &Series) -> bool {
+    let same = |(a, b): (&(f64, f64), &(f64, f64))| a.0 == b.0 && (a.1 - b.1).abs() < 1e-9;
+    a.points.len() == b.points.len() && a.points.iter().zip(&b.points).all(same)
+}
+
+/// How much two methods agree, one panel per pair.
 pub fn similarity(material: &Material<'_>) -> Option<Figure> {
     let mut all = Vec::new();
     let panels: Vec<(String, Vec<Series>)> = Pair::all(material.history, material.info)
@@ -271,13 +316,13 @@ pub fn similarity(material: &Material<'_>) -> Option<Figure> {
     let lowest = panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
     let y = Axis::linear("similarity of methods", lowest.fold(0.0, f64::min), 1.0);
     let title = "Similarity of the methods by number of features";
-    let svg = Panels { panels, x: size_axis(all.iter()), y, right: RIGHT }.draw(title, |_, _, _| {});
+    let svg = Lines { panels, x: size_axis(all.iter()), y }.draw(material, title, |_, _, _| {});
     let caption =
         "Subsets of two methods on the same split and of the same size: mean ± sd over splits.".to_owned();
     Some(Figure { name: "similarity".into(), title: title.into(), caption, method: None, svg })
 }
 
-/// Paired differences of the first pair of methods, one panel a metric.
+/// Paired differences of the first pair of methods, one panel per metric.
 pub fn differences(material: &Material<'_>) -> Option<Figure> {
     let pairs = Pair::all(material.history, material.info);
     let (pair, share) = pairs.iter().find_map(|pair| Some((pair, pair.test_share()?)))?;
@@ -295,17 +340,17 @@ pub fn differences(material: &Material<'_>) -> Option<Figure> {
     }
     let (a, b) = (pair.a, pair.b);
     let title = format!("Paired differences, {a} − {b}");
-    let svg = sheet(&title, height(0, COMPARED.len()), |sheet| {
+    let panels = Panels { layout: material.layout, legend: 0, count: COMPARED.len() };
+    let svg = sheet(&title, material.layout, panels.height(), |sheet| {
         for (n, (metric, line)) in COMPARED.iter().zip(&lines).enumerate() {
             let metric = metric.label();
             let points = line.iter().map(|(x, d)| (*x, d.mean)).collect();
             let band = line.iter().map(|(_, d)| (d.lo.unwrap_or(d.mean), d.hi.unwrap_or(d.mean))).collect();
             let series = Series { name: metric.to_owned(), points, band };
             let ends = series.band.iter().flat_map(|&(lo, hi)| [lo, hi]).chain([0.0]);
-            let y = Axis::around("difference", ends);
-            let panel = panel(n, 0, size_axis(sizes.iter()), y, RIGHT);
+            let panel = panels.panel(n, size_axis(sizes.iter()), Axis::around("difference", ends));
             panel.frame(sheet, &format!("{metric}: {a} − {b}"));
-            panel.level(sheet, 0.0, INK);
+            panel.level(sheet, 0.0);
             panel.series(sheet, 0, &series);
         }
     });

@@ -1,10 +1,9 @@
 //! Figures with features from top to bottom: how often they were chosen, and their ranks.
 
 use super::axis::Axis;
-use super::canvas::{Anchor, COLOURS, FAINT, GRID, INK, SMALL, Sheet, TEXT, WIDTH, label, shade, sheet};
+use super::svg::{Anchor, At, COLOURS, FAINT, GRID, INK, Key, SMALL, Sheet, TEXT, label, shade, sheet};
 use super::{Figure, Material, of};
 use crate::analysis::{MethodAnswer, RankTable};
-use crate::select::StopRule;
 
 /// Features that are shown: the best.
 pub const TOP: usize = 40;
@@ -14,11 +13,6 @@ const MOST_SPLITS: usize = 40;
 const SHADES: f64 = 20.0;
 
 const ROW: i32 = 34;
-/// Left end of bars and cells.
-const LEFT: i32 = 412;
-const RIGHT: i32 = WIDTH - 30;
-/// Letters of a name.
-const NAME: usize = 24;
 const ABOVE: i32 = 118;
 const BELOW: i32 = 92;
 
@@ -29,98 +23,139 @@ fn cut(material: &Material<'_>) -> String {
     }
 }
 
-/// Names of features from top to bottom.
-fn rows(sheet: &mut Sheet, material: &Material<'_>, units: &[usize]) {
-    for (row, &unit) in units.iter().enumerate() {
-        let name = label(&material.info.units[unit].name, NAME);
-        sheet.words(&name, (LEFT - 12, ABOVE + row as i32 * ROW + ROW / 2), SMALL, Anchor::End, INK);
+/// Rows of features: where they are on the sheet.
+#[derive(Clone, Copy)]
+struct Rows {
+    count: usize,
+    left: i32,
+    right: i32,
+}
+
+impl Rows {
+    fn new(material: &Material<'_>, count: usize) -> Self {
+        let width = material.layout.width;
+        Self { count, left: (width * 2 / 5).min(412), right: width - 30 }
+    }
+
+    fn height(self) -> i32 {
+        self.bottom() + BELOW
+    }
+
+    fn top(self, row: usize) -> i32 {
+        ABOVE + row as i32 * ROW
+    }
+
+    fn bottom(self) -> i32 {
+        self.top(self.count)
+    }
+
+    fn across(self, share: f64) -> i32 {
+        self.left + (f64::from(self.right - self.left) * share).round() as i32
+    }
+
+    /// The method above, and the names of the features from top to bottom.
+    fn names(self, sheet: &mut Sheet, material: &Material<'_>, answer: &MethodAnswer, units: &[usize]) {
+        sheet.words(&answer.method.to_string(), (self.left, 22), TEXT, Anchor::Start, INK);
+        let letters = usize::try_from((self.left - 60) / 14).unwrap_or(8).max(8);
+        for (row, &unit) in units.iter().enumerate() {
+            let name = label(&material.info.units[unit].name, letters);
+            sheet.words(&name, (self.left - 12, self.top(row) + ROW / 2), SMALL, Anchor::End, INK);
+        }
+    }
+
+    /// Ticks and the name of the axis below the rows.
+    fn axis(self, sheet: &mut Sheet, axis: &Axis) {
+        let bottom = self.bottom();
+        for (value, text) in axis.ticks() {
+            let x = self.across(axis.share(value));
+            sheet.line(&[(x, bottom), (x, bottom + 8)], INK, 2);
+            sheet.words(&text, (x, bottom + 26), SMALL, Anchor::Middle, INK);
+        }
+        sheet.line(&[(self.left, bottom), (self.right, bottom)], INK, 2);
+        self.name(sheet, &axis.name);
+    }
+
+    fn name(self, sheet: &mut Sheet, name: &str) {
+        let middle: At = ((self.left + self.right) / 2, self.bottom() + 62);
+        sheet.words(name, middle, TEXT, Anchor::Middle, INK);
+    }
+
+    /// The meaning of the shades.
+    fn scale(self, sheet: &mut Sheet, from: &str, to: &str) {
+        let left = self.left;
+        sheet.words(from, (left + 6, 84), SMALL, Anchor::End, FAINT);
+        for cell in 0..10 {
+            let left = left + 14 + cell * 26;
+            sheet.rectangle((left, 72), (left + 26, 96), shade(f64::from(cell) / 9.0));
+        }
+        sheet.words(to, (left + 14 + 260 + 8, 84), SMALL, Anchor::Start, FAINT);
+    }
+
+    /// A row's cells from one size up to, not including, another.
+    fn cell(self, sheet: &mut Sheet, axis: &Axis, (from, to): (usize, usize), row: usize, share: f64) {
+        let at = |size: usize| self.across(axis.share(size as f64 - 0.5));
+        let top = self.top(row);
+        sheet.rectangle((at(from), top), (at(to), top + ROW - 2), shade(share));
     }
 }
 
-fn across(share: f64) -> i32 {
-    LEFT + (f64::from(RIGHT - LEFT) * share).round() as i32
-}
-
-/// Ticks and the name of the axis below the rows.
-fn below(sheet: &mut Sheet, rows: usize, axis: &Axis) {
-    let bottom = ABOVE + rows as i32 * ROW;
-    for (value, text) in axis.ticks() {
-        let x = across(axis.share(value));
-        sheet.line(&[(x, bottom), (x, bottom + 8)], INK, 2);
-        sheet.words(&text, (x, bottom + 26), SMALL, Anchor::Middle, INK);
-    }
-    sheet.line(&[(LEFT, bottom), (RIGHT, bottom)], INK, 2);
-    sheet.words(&axis.name, ((LEFT + RIGHT) / 2, bottom + 62), TEXT, Anchor::Middle, INK);
-}
-
-/// The meaning of the shades.
-fn scale(sheet: &mut Sheet, from: &str, to: &str) {
-    sheet.words(from, (LEFT + 6, 84), SMALL, Anchor::End, FAINT);
-    for cell in 0..10 {
-        let left = LEFT + 14 + cell * 26;
-        sheet.rectangle((left, 72), (left + 26, 96), shade(f64::from(cell) / 9.0));
-    }
-    sheet.words(to, (LEFT + 14 + 260 + 8, 84), SMALL, Anchor::Start, FAINT);
-}
-
-/// How often each feature is in the subset that each split chose.
+/// How often each feature is in the splits' own subsets of the chosen size, and what chance would give.
 pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Option<Figure> {
-    // The chosen rule, and the first of the others that needs a path alone.
-    let asked = Some(material.info.spec.stop).filter(|&stop| stop != StopRule::None);
-    let others = StopRule::of_paths().map(|entry| entry.rule).filter(|&rule| Some(rule) != asked);
-    let rules: Vec<StopRule> = asked.into_iter().chain(others).take(2).collect();
-    let paths = material.paths(answer.method);
-    let ranks = RankTable::new(&paths);
-    // For each rule: on how many splits it fired, and how many of these chose each unit.
-    let counted: Vec<(usize, Vec<usize>)> = rules
-        .iter()
-        .map(|&rule| {
-            let sizes = paths.recorded_sizes(rule);
-            let fired = || sizes.iter().enumerate().filter_map(|(split, size)| Some((split, (*size)?)));
-            let count = |unit| fired().filter(|&(split, size)| ranks.survives(split, unit, size)).count();
-            let counts = (0..material.info.units.len()).map(count).collect();
-            (fired().count(), counts)
-        })
-        .collect();
-    if counted.iter().all(|(fired, _)| *fired == 0) {
-        return None;
-    }
-    let mut order = ranks.means().order;
-    order.retain(|&unit| counted.iter().any(|(_, counts)| counts[unit] > 0));
-    order.sort_by_key(|&unit| std::cmp::Reverse(counted[0].1[unit]));
+    let size = answer.chosen.size?;
+    let info = material.info;
+    let mut order = material.paths(answer.method).by_frequency(size);
+    let listed = size.saturating_sub(info.kept());
+    order.retain(|kept| kept.count > 0);
     let all = order.len();
     order.truncate(TOP);
-    let title = format!("{}: how often each feature is in the chosen subset", answer.method);
-    let svg = sheet(&title, ABOVE + order.len() as i32 * ROW + BELOW, |sheet| {
-        sheet.words(&answer.method.to_string(), (LEFT, 22), TEXT, Anchor::Start, INK);
-        let shown = || rules.iter().zip(&counted).filter(|(_, (fired, _))| *fired > 0);
-        let legend: Vec<_> = shown()
-            .zip(COLOURS)
-            .map(|((&rule, (fired, _)), colour)| (format!("{} ({fired} splits)", rule.label()), colour))
-            .collect();
-        sheet.legend((LEFT, 66), &legend);
-        rows(sheet, material, &order);
+    if order.is_empty() {
+        return None;
+    }
+    let units: Vec<usize> = order.iter().map(|kept| kept.unit).collect();
+    let splits = answer.splits as f64;
+    let (chance, meaning) = match &answer.by_chance {
+        Some(by_chance) => (
+            by_chance.count as f64 / splits,
+            format!(
+                "the share that the most frequent feature reaches with permuted labels in 95 % of {} permutations",
+                by_chance.permutations
+            ),
+        ),
+        None => (
+            listed as f64 / info.removable() as f64,
+            "the share that each feature would have if subsets were drawn at random".to_owned(),
+        ),
+    };
+    let rows = Rows::new(material, order.len());
+    let (blue, grey) = (COLOURS[0], COLOURS[6]);
+    let title = format!("{}: how often each feature is selected", answer.method);
+    let svg = sheet(&title, material.layout, rows.height(), |sheet| {
+        rows.names(sheet, material, answer, &units);
+        let mut legend = vec![(format!("in the list of {size}"), blue)];
+        if order.len() > listed {
+            legend.push(("not in the list".to_owned(), grey));
+        }
+        sheet.legend((rows.left - 10, 58), Key::Bar, &legend);
         let axis = Axis::linear("share of splits", 0.0, 1.0);
         for (value, _) in axis.ticks() {
-            let x = across(value);
-            sheet.line(&[(x, ABOVE), (x, ABOVE + order.len() as i32 * ROW)], GRID, 1);
+            let x = rows.across(value);
+            sheet.line(&[(x, ABOVE), (x, rows.bottom())], GRID, 1);
         }
-        let bars = shown().count() as i32;
-        for (row, &unit) in order.iter().enumerate() {
-            for (which, (_, (fired, counts))) in shown().enumerate() {
-                let share = counts[unit] as f64 / *fired as f64;
-                let thick = (ROW - 8) / bars;
-                let top = ABOVE + row as i32 * ROW + 4 + which as i32 * thick;
-                if share > 0.0 {
-                    sheet.rectangle((LEFT, top), (across(share), top + thick - 1), COLOURS[which]);
-                }
-            }
+        for (row, kept) in order.iter().enumerate() {
+            let colour = if row < listed { blue } else { grey };
+            let top = rows.top(row);
+            let right = rows.across(kept.count as f64 / splits);
+            sheet.rectangle((rows.left, top + 5), (right, top + ROW - 5), colour);
         }
-        below(sheet, order.len(), &axis);
+        rows.axis(sheet, &axis);
+        let x = rows.across(chance);
+        sheet.dashed((x, rows.bottom()), (x, ABOVE - 8), INK);
+        sheet.words("chance", (x + 6, ABOVE - 18), SMALL, Anchor::End, INK);
     });
     let left_out = if all > TOP { format!(" The {TOP} most frequent of {all}.") } else { String::new() };
     let caption = format!(
-        "Share of the splits on which a rule fired whose own chosen subset holds the feature.{left_out}"
+        "Share of {} whose own subset of {size} features holds the feature. Dashed: {meaning}.{left_out}",
+        material.splits(answer)
     );
     let name = of("frequency", answer.method);
     Some(Figure { name, title, caption, method: Some(answer.method), svg })
@@ -135,46 +170,39 @@ pub fn by_size(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     let smallest = kept.max(1);
     let axis = Axis::sizes(smallest, largest).with_cells();
     let title = format!("{}: share of splits that keep a feature, by number of features", answer.method);
-    let svg = sheet(&title, ABOVE + order.len() as i32 * ROW + BELOW, |sheet| {
-        sheet.words(&answer.method.to_string(), (LEFT, 22), TEXT, Anchor::Start, INK);
-        scale(sheet, "in no split", "in every split");
-        rows(sheet, material, &order);
+    let rows = Rows::new(material, order.len());
+    let svg = sheet(&title, material.layout, rows.height(), |sheet| {
+        rows.names(sheet, material, answer, &order);
+        rows.scale(sheet, "in no split", "in every split");
         for (row, &unit) in order.iter().enumerate() {
             let own = ranks.thresholds(unit);
             let level = |held: usize| (held as f64 / ranks.splits().len() as f64 * SHADES).round();
-            let top = ABOVE + row as i32 * ROW;
             // The share only grows with the size: one rectangle for each shade.
             let mut from = smallest;
             let mut now = level(own.iter().filter(|&&size| size <= smallest).count());
             for (held, &size) in own.iter().enumerate() {
                 let next = level(held + 1);
                 if size > from && next != now {
-                    cell(sheet, &axis, (from, size), top, now / SHADES);
+                    rows.cell(sheet, &axis, (from, size), row, now / SHADES);
                     from = size;
                 }
                 now = now.max(next);
             }
-            cell(sheet, &axis, (from, largest + 1), top, now / SHADES);
+            rows.cell(sheet, &axis, (from, largest + 1), row, now / SHADES);
         }
-        below(sheet, order.len(), &axis);
+        rows.axis(sheet, &axis);
         if let Some(size) = answer.chosen.size {
-            let x = across(axis.share(size as f64));
-            sheet.dashed((x, ABOVE + order.len() as i32 * ROW), (x, ABOVE - 6), FAINT);
+            let x = rows.across(axis.share(size as f64));
+            sheet.dashed((x, rows.bottom()), (x, ABOVE - 6), FAINT);
         }
     });
     let caption = format!(
-        "Share of {} whose subset of a size holds the feature. Sharp edges are stable ranks; the dashed line is the chosen \
-         size.{}",
+        "Share of {} whose subset of a given size holds the feature. A sharp edge means that splits agree on its rank; the dashed line \
+         is the chosen size.{}",
         material.splits(answer),
         cut(material)
     );
     Figure { name: of("heatmap_sizes", answer.method), title, caption, method: Some(answer.method), svg }
-}
-
-/// A row's cells from one size up to, not with, another.
-fn cell(sheet: &mut Sheet, axis: &Axis, (from, to): (usize, usize), top: i32, share: f64) {
-    let at = |size: usize| across(axis.share(size as f64 - 0.5));
-    sheet.rectangle((at(from), top), (at(to), top + ROW - 2), shade(share));
 }
 
 /// The rank of each feature in each split.
@@ -186,25 +214,24 @@ pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     let shown = splits.len().min(MOST_SPLITS);
     let lowest = (material.info.removable() as f64).ln().max(f64::MIN_POSITIVE);
     let title = format!("{}: rank of each feature in each split", answer.method);
-    let svg = sheet(&title, ABOVE + order.len() as i32 * ROW + BELOW, |sheet| {
-        sheet.words(&answer.method.to_string(), (LEFT, 22), TEXT, Anchor::Start, INK);
-        scale(sheet, "goes first", "rank 1");
-        rows(sheet, material, &order);
-        let left = |column: usize| across(column as f64 / shown as f64);
+    let rows = Rows::new(material, order.len());
+    let svg = sheet(&title, material.layout, rows.height(), |sheet| {
+        rows.names(sheet, material, answer, &order);
+        rows.scale(sheet, "removed first", "rank 1");
+        let left = |column: usize| rows.across(column as f64 / shown as f64);
         for (row, &unit) in order.iter().enumerate() {
-            let top = ABOVE + row as i32 * ROW;
+            let top = rows.top(row);
             for (column, ranks) in ranks.splits().iter().take(shown).enumerate() {
                 let share = ranks[unit].map_or(0.0, |rank| 1.0 - f64::from(rank).ln() / lowest);
                 let share = (share * SHADES).round() / SHADES;
                 sheet.rectangle((left(column), top), (left(column + 1) - 1, top + ROW - 2), shade(share));
             }
         }
-        let bottom = ABOVE + order.len() as i32 * ROW;
         for column in (0..shown).filter(|column| column % shown.div_ceil(10) == 0) {
             let x = (left(column) + left(column + 1)) / 2;
-            sheet.words(&splits[column].to_string(), (x, bottom + 26), SMALL, Anchor::Middle, INK);
+            sheet.words(&splits[column].to_string(), (x, rows.bottom() + 26), SMALL, Anchor::Middle, INK);
         }
-        sheet.words("split", ((LEFT + RIGHT) / 2, bottom + 62), TEXT, Anchor::Middle, INK);
+        rows.name(sheet, "split");
     });
     let left_out = if splits.len() > shown {
         format!(" The first {shown} of {} splits.", splits.len())
@@ -212,7 +239,7 @@ pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
         String::new()
     };
     let caption = format!(
-        "Rows of one shade are features on which splits agree; the shade follows the logarithm of the rank.{}{left_out}",
+        "Splits agree on features whose row has one shade, which follows the logarithm of the rank.{}{left_out}",
         cut(material)
     );
     Figure { name: of("heatmap_splits", answer.method), title, caption, method: Some(answer.method), svg }

@@ -2,9 +2,13 @@
 
 mod axis;
 mod by_size;
-mod canvas;
 mod features;
+mod options;
+mod panel;
+#[cfg(feature = "print")]
+mod print;
 mod stopping;
+mod svg;
 
 use std::collections::BTreeSet;
 
@@ -14,7 +18,9 @@ use crate::files::{Directory, unwritable};
 use crate::run::RunInfo;
 use crate::select::Method;
 use axis::Axis;
-use canvas::Panel;
+use options::Layout;
+pub use options::{FigureOptions, Format};
+use panel::Panel;
 
 /// The directory of the figures inside the run's.
 pub const FIGURES: &str = "figures";
@@ -25,73 +31,119 @@ const MOST_POINTS: usize = 160;
 /// A figure, ready to be put into a file or a page.
 #[derive(Debug, Clone)]
 pub struct Figure {
-    /// The file's name without `.svg`.
+    /// The file's name without its extension.
     pub name: String,
     /// What it is, in a few words.
     pub title: String,
-    /// What is to be seen, in a sentence or two.
+    /// What it shows, in a sentence or two.
     pub caption: String,
-    /// The method, if it is of one alone.
+    /// The method, if it shows one alone.
     pub method: Option<Method>,
     /// The SVG.
     pub svg: String,
 }
 
-/// Writes all figures into the directory `figures`, and removes those of ours that no longer apply.
-pub fn write_figures(directory: &Directory, figures: &[Figure]) -> Result<()> {
+/// Writes all figures in all formats into the directory `figures`, and removes those of ours that no longer apply; what is wrong with
+/// them.
+pub fn write_figures(directory: &Directory, figures: &[Figure], formats: &[Format]) -> Result<Vec<String>> {
     let directory = directory.subdirectory(FIGURES).map_err(|error| {
-        Error::output(format!("the directory cannot be made: {error}"))
+        Error::output(format!("the directory cannot be created: {error}"))
             .file(directory.path().join(FIGURES))
             .remedy("move it away or free some space, or choose another directory with --out")
     })?;
-    for figure in figures {
-        directory.write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
+    let mut current = BTreeSet::new();
+    let mut write = |name: &str, format: Format, bytes: &[u8]| {
+        let name = format!("{name}.{format}");
+        directory.write(&name, bytes)?;
+        current.insert(name);
+        Ok::<(), Error>(())
+    };
+    for figure in figures.iter().filter(|_| formats.contains(&Format::Svg)) {
+        write(&figure.name, Format::Svg, figure.svg.as_bytes())?;
     }
-    let current: BTreeSet<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
-    for name in every_name().iter().filter(|name| !current.contains(name.as_str())) {
-        // It was not there, or it stays: neither harms.
-        let _ = directory.remove(&format!("{name}.svg"));
+    let notes = printed(figures, formats, &mut write)?;
+    for name in every_name().iter().filter(|name| !current.contains(*name)) {
+        // Ignore: it may not exist.
+        let _ = directory.remove(name);
     }
-    directory.sync().map_err(|error| unwritable(directory.path(), &error))
+    directory.sync().map_err(|error| unwritable(directory.path(), &error))?;
+    Ok(notes)
 }
 
-const OF_ALL: [&str; 6] =
-    ["conformal", "accuracy", "consistency", "similarity", "stopping_sizes", "differences"];
+/// Writes a file of a figure.
+type Write<'a> = dyn FnMut(&str, Format, &[u8]) -> Result<()> + 'a;
+
+/// Writes the formats other than SVG; what is wrong with them.
+#[cfg(feature = "print")]
+fn printed(figures: &[Figure], formats: &[Format], write: &mut Write<'_>) -> Result<Vec<String>> {
+    let (pdf, png) = (formats.contains(&Format::Pdf), formats.contains(&Format::Png));
+    if !pdf && !png {
+        return Ok(Vec::new());
+    }
+    let printer = print::Printer::new(figures.iter().map(|figure| figure.svg.as_str()));
+    for figure in figures {
+        if pdf {
+            write(&figure.name, Format::Pdf, &printer.pdf(&figure.svg)?)?;
+        }
+        if png {
+            write(&figure.name, Format::Png, &printer.png(&figure.svg)?)?;
+        }
+    }
+    let missing: String = printer.missing.iter().take(10).collect();
+    let note = || {
+        format!(
+            "no font on this machine has the letters {missing}: they are missing in the figures as PDF and PNG; install a font that has \
+             them (such as fonts-noto-cjk), or use the SVG files"
+        )
+    };
+    Ok((!missing.is_empty()).then(note).into_iter().collect())
+}
+
+/// [`Format`] accepts nothing else in this build.
+#[cfg(not(feature = "print"))]
+fn printed(_: &[Figure], _: &[Format], _: &mut Write<'_>) -> Result<Vec<String>> {
+    Ok(Vec::new())
+}
+
+const OF_ALL: [&str; 7] =
+    ["size", "conformal", "accuracy", "consistency", "similarity", "stopping_sizes", "differences"];
 const OF_ONE: [&str; 5] = ["per_class", "frequency", "beta", "heatmap_sizes", "heatmap_splits"];
 
-/// The names that a figure of ours may have.
+/// The names that files of figures may have.
 pub(super) fn every_name() -> Vec<String> {
     let of_one = OF_ONE.iter().flat_map(|name| Method::ALL.map(|method| of(name, method)));
-    OF_ALL.iter().map(|name| (*name).to_owned()).chain(of_one).collect()
+    let names = OF_ALL.iter().map(|name| (*name).to_owned()).chain(of_one);
+    names.flat_map(|name| Format::ALL.map(|format| format!("{name}.{format}"))).collect()
 }
 
 fn of(name: &str, method: Method) -> String {
     format!("{name}_{}", method.name())
 }
 
-/// Draws all figures that the history has material for.
-pub fn figures(history: &History, answer: &Answer) -> Vec<Figure> {
-    let Some(info) = history.info() else { return Vec::new() };
-    let material = Material { history, info, answer };
-    let mut figures = Vec::new();
-    if answer.methods.iter().any(|method| method.splits > 0) {
-        figures.push(by_size::conformal(&material));
-        figures.push(by_size::accuracy(&material));
-        for method in &answer.methods {
-            figures.push(by_size::per_class(&material, method));
-        }
-        figures.push(by_size::consistency(&material));
-        figures.extend(by_size::similarity(&material));
-        figures.extend(by_size::differences(&material));
-        figures.push(stopping::sizes(&material));
-        for method in &answer.methods {
-            figures.push(stopping::beta(&material, method));
-            figures.extend(features::frequency(&material, method));
-            figures.push(features::by_size(&material, method));
-            figures.push(features::by_split(&material, method));
-        }
+/// Draws all figures that the history has material for, the most important first.
+pub fn figures(history: &History, answer: &Answer, options: &FigureOptions) -> Result<Vec<Figure>> {
+    let layout = options.layout()?;
+    let Some(info) = history.info() else { return Ok(Vec::new()) };
+    let material = Material { history, info, answer, layout };
+    let methods = &answer.methods;
+    if methods.iter().all(|method| method.splits == 0) {
+        return Ok(Vec::new());
     }
-    figures
+    let mut figures = vec![by_size::size(&material)];
+    figures.extend(methods.iter().filter_map(|method| features::frequency(&material, method)));
+    figures.push(by_size::conformal(&material));
+    figures.push(by_size::accuracy(&material));
+    figures.extend(methods.iter().map(|method| by_size::per_class(&material, method)));
+    figures.push(by_size::consistency(&material));
+    figures.extend(by_size::similarity(&material));
+    figures.extend(by_size::differences(&material));
+    figures.push(stopping::sizes(&material));
+    for method in methods {
+        figures.push(features::by_size(&material, method));
+        figures.push(features::by_split(&material, method));
+        figures.push(stopping::beta(&material, method));
+    }
+    Ok(figures)
 }
 
 /// What figures are made of.
@@ -99,6 +151,7 @@ struct Material<'a> {
     history: &'a History,
     info: &'a RunInfo,
     answer: &'a Answer,
+    layout: Layout,
 }
 
 impl<'a> Material<'a> {
@@ -112,7 +165,7 @@ impl<'a> Material<'a> {
         Paths::new(self.history, self.info, method)
     }
 
-    /// What is said of the lines in a caption.
+    /// The number of splits, for a caption.
     fn splits(&self, answer: &MethodAnswer) -> String {
         match answer.splits {
             1 => "one split".to_owned(),
@@ -139,20 +192,51 @@ pub fn thinned(mut sizes: Vec<usize>, chosen: Option<usize>) -> Vec<usize> {
     sizes
 }
 
-/// Height of a panel's inside, and of what is around it.
-const PANEL: i32 = 430;
+/// Room left of a panel's inside, for its ticks, the name of its axis and its letter.
+const LEFT: i32 = 140;
+const RIGHT: i32 = 30;
 const ABOVE: i32 = 66;
 const BELOW: i32 = 86;
+/// Height of a panel's inside: of few, and of more than two.
+const TALL: i32 = 430;
+const LOW: i32 = 320;
+/// From this width on panels are side by side.
+const WIDE: i32 = 1700;
 
-/// The height of a sheet with so many panels below a legend.
-fn height(legend: i32, panels: usize) -> i32 {
-    legend + panels as i32 * (ABOVE + PANEL + BELOW)
+/// How the panels of a figure are laid out, below a legend.
+#[derive(Clone, Copy)]
+struct Panels {
+    layout: Layout,
+    legend: i32,
+    count: usize,
 }
 
-/// The n-th panel below a legend.
-fn panel(n: usize, legend: i32, x: Axis, y: Axis, right: i32) -> Panel {
-    let top = legend + n as i32 * (ABOVE + PANEL + BELOW) + ABOVE;
-    Panel { inside: ((canvas::LEFT, top), (canvas::WIDTH - right, top + PANEL)), x, y }
+impl Panels {
+    fn columns(self) -> usize {
+        if self.layout.width >= WIDE { self.count.clamp(1, 2) } else { 1 }
+    }
+
+    fn inside_height(self) -> i32 {
+        if self.count > 2 { LOW } else { TALL }
+    }
+
+    /// The height of the sheet.
+    fn height(self) -> i32 {
+        let rows = self.count.div_ceil(self.columns()) as i32;
+        self.legend + rows * (ABOVE + self.inside_height() + BELOW)
+    }
+
+    /// The n-th panel.
+    fn panel(self, n: usize, x: Axis, y: Axis) -> Panel {
+        let columns = self.columns();
+        let (row, column, width) =
+            ((n / columns) as i32, (n % columns) as i32, self.layout.width / columns as i32);
+        let (outer_left, top) =
+            (column * width, self.legend + row * (ABOVE + self.inside_height() + BELOW) + ABOVE);
+        let inside = ((outer_left + LEFT, top), (outer_left + width - RIGHT, top + self.inside_height()));
+        let letter = (self.count > 1).then(|| char::from(b'A' + (n % 26) as u8));
+        Panel { inside, outer_left: outer_left + 4, letter, x, y }
+    }
 }
 
 /// The axis of all sizes that are drawn in a figure.
@@ -171,5 +255,19 @@ mod tests {
         assert!(sizes.len() <= MOST_POINTS + 3, "{}", sizes.len());
         assert!(sizes.is_sorted() && sizes[0] == 1 && sizes.ends_with(&[20_000]) && sizes.contains(&7_777));
         assert_eq!(thinned(vec![3, 2, 1], None), [1, 2, 3]);
+    }
+
+    #[test]
+    fn panels_share_the_width_of_two_columns_and_have_letters() {
+        let of = |mm: f64, count| {
+            let layout = FigureOptions { width: mm, ..FigureOptions::default() }.layout().unwrap();
+            Panels { layout, legend: 50, count }
+        };
+        let axis = || Axis::linear("", 0.0, 1.0);
+        assert!(of(89.0, 2).height() > of(183.0, 2).height(), "side by side");
+        let (first, second) = (of(183.0, 2).panel(0, axis(), axis()), of(183.0, 2).panel(1, axis(), axis()));
+        assert_eq!((first.letter, second.letter), (Some('A'), Some('B')));
+        assert!(first.inside.1.0 < second.inside.0.0 && first.inside.0.1 == second.inside.0.1);
+        assert_eq!(of(89.0, 1).panel(0, axis(), axis()).letter, None);
     }
 }

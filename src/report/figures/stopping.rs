@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::axis::Axis;
-use super::canvas::{COLOURS, INK, LEFT, Series, sheet};
-use super::{Figure, Material, height, of, panel, size_axis};
+use super::panel::Series;
+use super::svg::{COLOURS, INK, Key, sheet};
+use super::{Figure, LEFT, Material, Panels, of, size_axis};
 use crate::analysis::{MethodAnswer, Trace};
 use crate::evaluate::Spread;
 use crate::select::{Chooses, StopRule, gradient};
 
 const LEGEND: i32 = 60;
-const RIGHT: i32 = 30;
-/// More bars than these are put together.
-const MOST_BARS: usize = 45;
+/// Groups of bars: more sizes than these share bars.
+const MOST_GROUPS: usize = 40;
 
-/// How often each size was chosen, one panel a method.
+/// How often each size was chosen, one panel per method.
 pub fn sizes(material: &Material<'_>) -> Figure {
     let mut rules: Vec<StopRule> = StopRule::of_paths().map(|entry| entry.rule).collect();
     rules.extend(
@@ -30,25 +30,26 @@ pub fn sizes(material: &Material<'_>) -> Figure {
             rules.iter().map(|&rule| paths.recorded_sizes(rule)).collect()
         })
         .collect();
-    let all = || chosen.iter().flatten().flatten().flatten().copied();
-    let (lo, hi) = (all().min().unwrap_or(1), all().max().unwrap_or(1));
-    let bin = (hi + 1 - lo).div_ceil(MOST_BARS);
+    let (smallest, largest) = (material.info.kept().max(1), material.info.units.len());
+    let axis = Axis::sizes(smallest, largest).with_cells();
+    let groups = (largest + 1 - smallest).clamp(1, MOST_GROUPS);
     let count = |sizes: &[Option<usize>]| {
         let mut counts = BTreeMap::<usize, usize>::new();
-        sizes.iter().flatten().for_each(|size| *counts.entry((size - lo) / bin).or_default() += 1);
+        for &size in sizes.iter().flatten() {
+            let group = (axis.share(size as f64) * groups as f64) as usize;
+            *counts.entry(group.min(groups - 1)).or_default() += 1;
+        }
         counts
     };
     let most = chosen.iter().flatten().flat_map(|sizes| count(sizes).into_values()).max().unwrap_or(0);
     let title = "Where the rules stop";
-    let svg = sheet(title, height(LEGEND, chosen.len()), |sheet| {
+    let panels = Panels { layout: material.layout, legend: LEGEND, count: chosen.len() };
+    let svg = sheet(title, material.layout, panels.height(), |sheet| {
         let legend: Vec<_> =
             rules.iter().zip(COLOURS).map(|(&rule, colour)| (rule.label(), colour)).collect();
-        sheet.legend((LEFT, 8), &legend);
+        sheet.legend((LEFT, 8), Key::Bar, &legend);
         for (n, (answer, by_rule)) in material.answer.methods.iter().zip(&chosen).enumerate() {
-            let start = lo as f64 - 0.5;
-            let bins = (hi + 1 - lo).div_ceil(bin);
-            let x = Axis::linear("number of features chosen", start, start + (bins * bin) as f64);
-            let panel = panel(n, LEGEND, x, Axis::linear("splits", 0.0, most.max(5) as f64), RIGHT);
+            let panel = panels.panel(n, axis.clone(), Axis::linear("splits", 0.0, most.max(5) as f64));
             let silent: Vec<String> = rules
                 .iter()
                 .zip(by_rule)
@@ -60,22 +61,28 @@ pub fn sizes(material: &Material<'_>) -> Figure {
                 .collect();
             let note = if silent.is_empty() { String::new() } else { format!("  ({})", silent.join("; ")) };
             panel.frame(sheet, &format!("{}{note}", answer.method));
+            if let Some(size) = answer.chosen.size {
+                panel.upright(sheet, size as f64, INK);
+            }
+            let ((left, _), (right, _)) = panel.inside;
+            let across = |share: f64| left + (f64::from(right - left) * share).round() as i32;
             for (which, sizes) in by_rule.iter().enumerate() {
-                for (at, splits) in count(sizes) {
-                    // The bars of a size stand side by side.
-                    let width = bin as f64 * 0.84 / rules.len() as f64;
-                    let left = start + bin as f64 * (at as f64 + 0.08) + width * which as f64;
-                    let from = panel.at(left, splits as f64);
-                    let (right, bottom) = panel.at(left + width, 0.0);
-                    sheet.rectangle(from, (right.max(from.0 + 2), bottom), COLOURS[which]);
+                for (group, splits) in count(sizes) {
+                    // The bars of a group are side by side.
+                    let width = 0.84 / rules.len() as f64;
+                    let from = (group as f64 + 0.08 + width * which as f64) / groups as f64;
+                    let (x0, x1) = (across(from), across(from + width / groups as f64));
+                    let (_, top) = panel.at(axis.lo, splits as f64);
+                    let (_, bottom) = panel.at(axis.lo, 0.0);
+                    sheet.rectangle((x0, top), (x1.max(x0 + 2), bottom), COLOURS[which]);
                 }
             }
         }
     });
-    let bars = if bin > 1 { format!(" A bar counts {bin} sizes.") } else { String::new() };
+    let bars = if largest + 1 - smallest > groups { " A bar counts neighbouring sizes." } else { "" };
     let caption = format!(
-        "Number of splits on which each rule chose each size. A wide spread means that the data do not say how many \
-         features are needed.{bars}"
+        "Number of splits on which each rule chose each size. A wide spread means that the data do not determine how many \
+         features are needed. Dashed: the size of the answer.{bars}"
     );
     Figure { name: "stopping_sizes".into(), title: title.into(), caption, method: None, svg }
 }
@@ -112,7 +119,7 @@ pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
             .unzip();
         Series { name: name.to_owned(), points, band }
     };
-    let panels = [
+    let drawn = [
         ("mean β", vec![line("mean β", &|s, size| Some(s.trace.at_size(size)?.beta_mean))]),
         ("β′ along the removal", vec![line("β′", &|s, size| s.first.get(s.trace.at_size(size)?.t).copied())]),
         (
@@ -127,14 +134,15 @@ pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     ];
     let fired = paths.recorded_sizes(StopRule::Beta);
     let title = format!("{}: mean β, its derivatives and the threshold", answer.method);
-    let svg = sheet(&title, height(LEGEND, panels.len()), |sheet| {
+    let panels = Panels { layout: material.layout, legend: LEGEND, count: drawn.len() };
+    let svg = sheet(&title, material.layout, panels.height(), |sheet| {
         let legend: Vec<_> =
-            panels[2].1.iter().zip(COLOURS).map(|(series, colour)| (series.name.clone(), colour)).collect();
-        sheet.legend((LEFT, 8), &legend);
-        for (n, (name, series)) in panels.iter().enumerate() {
+            drawn[2].1.iter().zip(COLOURS).map(|(series, colour)| (series.name.clone(), colour)).collect();
+        sheet.legend((LEFT, 8), Key::Line, &legend);
+        for (n, (name, series)) in drawn.iter().enumerate() {
             let ends = series.iter().flat_map(|s| &s.band).flat_map(|&(lo, hi)| [lo, hi]);
             let y = Axis::signed(*name, ends.collect::<Vec<f64>>().into_iter());
-            let panel = panel(n, LEGEND, size_axis(sizes.iter()), y, RIGHT);
+            let panel = panels.panel(n, size_axis(sizes.iter()), y);
             panel.frame(sheet, &format!("{}: {name}", answer.method));
             for (which, series) in series.iter().enumerate() {
                 panel.series(sheet, which, series);
@@ -145,12 +153,12 @@ pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
                     sheet.line(&[(x, bottom), (x, bottom - 26)], INK, 3);
                 }
             } else if let Some(size) = answer.chosen.size {
-                panel.post(sheet, size as f64, &format!("chosen: {size}"));
+                panel.chosen(sheet, size);
             }
         }
     });
     let caption = format!(
-        "Mean ± sd over {}; heights are spread like logarithms on both sides of zero. The β rule stops where β″ falls below its \
+        "Mean ± sd over {}; the vertical axis is logarithmic on both sides of zero. The β rule stops where β″ falls below its \
          threshold; short strokes mark the {} splits on which it did. Size × |mean β| is nearly constant over most of a \
          path, so the rule is noisy.",
         material.splits(answer),

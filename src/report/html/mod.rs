@@ -21,6 +21,8 @@ use crate::select::Method;
 
 /// The page's file.
 pub const PAGE: &str = "report.html";
+/// The file with the methods paragraph.
+pub const METHODS: &str = "methods.md";
 
 const STYLE: &str = include_str!("page.css");
 const BEHAVIOUR: &str = include_str!("page.js");
@@ -53,6 +55,11 @@ impl<'a> Material<'a> {
 /// Text from a file or a user without anything that a browser or a terminal would obey; maud escapes it.
 fn text(text: &str) -> String {
     printable(text)
+}
+
+/// The methods paragraph and its references as Markdown.
+pub fn methods(material: &Material<'_>) -> String {
+    prose::markdown(material)
 }
 
 /// The whole page.

@@ -25,6 +25,13 @@ pub fn methods(material: &Material<'_>) -> Markup {
     }
 }
 
+/// The same as Markdown.
+pub fn markdown(material: &Material<'_>) -> String {
+    let references: String =
+        CITATIONS.iter().enumerate().map(|(i, citation)| format!("{}. {citation}\n", i + 1)).collect();
+    format!("## Methods\n\n{}\n\n## References\n\n{references}", text(&paragraph(material)))
+}
+
 fn paragraph(material: &Material<'_>) -> String {
     let (info, spec) = (material.info, &material.info.spec);
     let names: Vec<String> = spec.methods.iter().map(|method| long_name(*method).to_owned()).collect();

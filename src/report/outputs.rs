@@ -1,0 +1,56 @@
+//! The only list of the files that a report consists of, and how they make way for those of another run.
+
+use std::path::Path;
+
+use super::figures::every_name;
+use super::files::writing;
+use super::{FIGURES, METHODS, PAGE, SCRIPT, TABLES, write_figures};
+use crate::error::{Error, Result};
+use crate::record::{Records, manifest, refuse_foreign};
+use crate::run::RunInfo;
+
+/// The files of a report except figures.
+fn beside_figures() -> Vec<String> {
+    let packed = TABLES.iter().filter(|name| name.ends_with(".csv")).map(|name| format!("{name}.gz"));
+    let plain = TABLES.iter().chain(&[PAGE, METHODS, SCRIPT]).map(|name| (*name).to_owned());
+    plain.chain(packed).collect()
+}
+
+/// Every file that [`write_report`](super::write_report) may make, by its name inside the directory of the run.
+pub fn outputs() -> Vec<String> {
+    let figures = every_name().into_iter().map(|name| format!("{FIGURES}/{name}"));
+    beside_figures().into_iter().chain(figures).collect()
+}
+
+/// Before files of a run go into a directory: those of another run (and `also`) are deleted, so that nobody takes them for this
+/// one's; whether there were any. Refused where that other run is recorded itself, or where files of our names are somebody else's.
+pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<bool> {
+    let of_another = |fingerprint: &str| fingerprint != info.fingerprint;
+    let recorded = Records::open(directory)?;
+    if recorded.as_ref().is_some_and(|records| of_another(&records.info().fingerprint)) {
+        return Err(Error::resume("another run is recorded in this directory")
+            .file(directory)
+            .remedy("choose another with --out"));
+    }
+    let manifest = manifest(directory);
+    if recorded.is_none() && manifest["program"] != "crfe-tui" {
+        refuse_foreign(directory, &outputs())?;
+    }
+    if !manifest["fingerprint"].as_str().is_some_and(of_another) {
+        return Ok(false);
+    }
+    let ours = beside_figures();
+    writing(directory, |directory| {
+        for name in ours.iter().chain(also) {
+            directory.remove(name).map_err(|error| {
+                Error::output(format!("cannot be deleted: {error}")).file(directory.path().join(name))
+            })?;
+        }
+        if directory.open_subdirectory(FIGURES).is_ok() {
+            write_figures(directory, &[], &[])?;
+            // It stays if it holds somebody else's files.
+            let _ = directory.remove_empty_subdirectory(FIGURES);
+        }
+        Ok(true)
+    })
+}
