@@ -457,7 +457,8 @@ fn the_tables_have_the_columns_they_promise() {
     }
     let known: BTreeSet<String> = columns.iter().map(|(table, _)| (*table).to_owned()).collect();
     let others = ["manifest.json", "summary.json", "summary.txt", "selected.txt"];
-    let others = others.into_iter().chain(["figures", "report.html", "reproduce.py"]).map(str::to_owned);
+    let others =
+        others.into_iter().chain(["figures", "methods.md", "report.html", "reproduce.py"]).map(str::to_owned);
     let expected: BTreeSet<String> = known.into_iter().chain(others).collect();
     let found: BTreeSet<String> = std::fs::read_dir(&run)
         .unwrap()

@@ -1,4 +1,4 @@
-//! What stays of a run: figures and the page. Well-formed, small, the same each time, true to the tables, deaf to names.
+//! What remains of a run: figures and the page. Well-formed, small, reproducible, consistent with the tables; names are never markup.
 
 mod program;
 
@@ -43,7 +43,7 @@ fn two_runs_leave_the_same_figures_and_page() {
     run_into(&one, "data/dermatology.csv", "--quiet --splits 3 --method crfe,rfe,smfs --threads 1");
     run_into(&other, "data/dermatology.csv", "--quiet --splits 3 --method crfe,rfe,smfs --threads 2");
     let drawn = figures(&one);
-    assert_eq!(drawn.len(), 6 + 3 * 5, "{:?}", drawn.keys());
+    assert_eq!(drawn.len(), 7 + 3 * 5, "{:?}", drawn.keys());
     well_formed(&drawn);
     assert_eq!(drawn, figures(&other));
     let page = |run: &Path| std::fs::read_to_string(run.join("report.html")).unwrap();
@@ -152,6 +152,131 @@ fn names_are_text_and_never_markup() {
     let heatmap = &figures(&run)["heatmap_sizes_crfe"];
     let document = Document::parse(heatmap).unwrap();
     assert!(texts(&document).any(|(_, text)| text == hostile), "the name is shown as it is");
+}
+
+/// A table of 60 rows with four features; the first two have missing cells.
+fn table_with_gaps(file: &Path) {
+    let mut table = String::from("marker,dose,age,weight,outcome\n");
+    for i in 0..60_u64 {
+        let (class, noise) = (i % 2, i * 7919 % 101);
+        let marker = if i < 3 { "NA".to_owned() } else { (class * 100 + noise).to_string() };
+        let dose = if i == 59 { "NA".to_owned() } else { (noise * 3 % 41).to_string() };
+        table +=
+            &format!("{marker},{dose},{},{},{}\n", noise % 17, i * 31 % 53, ["well", "ill"][class as usize]);
+    }
+    std::fs::write(file, table).unwrap();
+}
+
+/// The words of an element of the page, without markup.
+fn words(page: &str, start: &str, end: &str) -> String {
+    let inside = page.split(start).nth(1).unwrap_or_else(|| panic!("no {start}")).split(end).next().unwrap();
+    let mut is_text = true;
+    inside
+        .chars()
+        .filter(|&c| {
+            let keep = is_text && c != '<';
+            is_text = c == '>' || (is_text && c != '<');
+            keep && c != '>'
+        })
+        .collect()
+}
+
+#[test]
+fn the_page_answers_first_and_fills_in_what_guidelines_ask_for() {
+    let desk = tempfile::tempdir().unwrap();
+    let data = desk.path().join("trial.csv");
+    table_with_gaps(&data);
+    let run = desk.path().join("RUN");
+    run_into(&run, data.to_str().unwrap(), "--quiet --splits 3 --seed 41 --validate 2 --permutations 5");
+    let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+    let places: Vec<usize> =
+        ["answer", "tested", "cautions", "figures", "tables", "data", "methods", "reporting"]
+            .iter()
+            .map(|id| {
+                page.find(&format!("<section id=\"{id}\">")).unwrap_or_else(|| panic!("no section {id}"))
+            })
+            .collect();
+    assert!(places.is_sorted(), "{places:?}");
+
+    // The answers of the checklist are those of the run.
+    let known = words(&page, "What this run knows", "What only you know");
+    let summary: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(run.join("summary.json")).unwrap()).unwrap();
+    let manifest: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(run.join("manifest.json")).unwrap()).unwrap();
+    let accuracy = &summary["methods"][0]["tested"]["performance"]["accuracy"];
+    let interval = |name: &str| format!("{:.3}", accuracy[name].as_f64().unwrap());
+    for expected in [
+        "60 rows with a class in “outcome” (ill: 30; well: 30).",
+        "4 cells of 2 features are missing: marker: 3 (5.0 %); dose: 1 (1.7 %).",
+        "3 random class-stratified splits (seed 41; 25 % test rows",
+        "repeated in 2 folds",
+        "Always predicting the largest class has an accuracy of 0.500.",
+        manifest["input"]["sha256"].as_str().unwrap(),
+        &format!("accuracy {} ({} to {})", interval("value"), interval("lo"), interval("hi")),
+        summary["comparisons"][0]["sentence"].as_str().unwrap(),
+        "CRFE: 5 permutations of the labels",
+    ] {
+        assert!(known.contains(expected), "the checklist lacks: {expected}\n{known}");
+    }
+    let questions = words(&page, "What only you know", "</section>");
+    assert!(questions.contains("How is the outcome defined") && questions.contains("Which ethics committee"));
+
+    // Without the table, missing values are not known, and the page says so.
+    std::fs::remove_file(&data).unwrap();
+    assert_eq!(finish(program().args(["report", "--quiet"]).arg(&run)).code, 0);
+    let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("Not known: the table was not at hand"));
+
+    let paragraph = words(&page, "id=\"paragraph\">", "</p>");
+    let methods = std::fs::read_to_string(run.join("methods.md")).unwrap();
+    assert!(methods.contains(&paragraph.replace('<', "")), "{methods}\n{paragraph}");
+    assert!(methods.contains("1. López-De-Castro M") && methods.contains("nested 2-fold validation"));
+}
+
+#[test]
+fn figures_have_the_width_text_and_formats_that_were_asked_for() {
+    let desk = tempfile::tempdir().unwrap();
+    let run = desk.path().join("RUN");
+    run_into(&run, "data/heart.csv", "--quiet --splits 2 --figure-width 183 --font-size 8");
+    let size = |text: &str| {
+        let document = Document::parse(text).unwrap();
+        let root = document.root_element();
+        let view: Vec<f64> =
+            root.attribute("viewBox").unwrap().split(' ').map(|number| number.parse().unwrap()).collect();
+        let letters: f64 = texts(&document)
+            .filter_map(|(node, _)| node.attribute("font-size")?.parse().ok())
+            .fold(0.0, f64::max);
+        // Units to points by the printed width.
+        (root.attribute("width").unwrap().to_owned(), letters * 183.0 / 25.4 * 72.0 / view[2])
+    };
+    let all = figures(&run);
+    let (width, points) = size(&all["size"]);
+    assert_eq!(width, "183mm");
+    // The letters of panels are the largest text: 34 units, where ordinary text has 30.
+    assert!((points - 8.0 * 34.0 / 30.0).abs() < 0.02, "{points} points");
+
+    let ask = |options: &str| {
+        finish(program().args(["report", "--quiet"]).arg(&run).args(options.split_whitespace()))
+    };
+    let refused = ask("--figure-width 40 --font-size 20");
+    assert!(refused.code == 2 && refused.stderr.contains("--font-size 5.7 or less"), "{}", refused.stderr);
+    let refused = ask("--figure-format bmp");
+    assert!(refused.code == 2 && refused.stderr.contains("write svg, pdf or png"), "{}", refused.stderr);
+    let printed = ask("--figure-format pdf,png");
+    if !cfg!(feature = "print") {
+        assert!(printed.code == 2 && printed.stderr.contains("--features print"), "{}", printed.stderr);
+        return;
+    }
+    assert_eq!(printed.code, 0, "{}", printed.stderr);
+    let bytes = |name: &str| std::fs::read(run.join("figures").join(name)).unwrap();
+    let (pdf, png) = (bytes("size.pdf"), bytes("size.png"));
+    assert!(pdf.starts_with(b"%PDF") && png.starts_with(b"\x89PNG"));
+    assert!(!run.join("figures/size.svg").exists(), "only what was asked for");
+    assert_eq!(ask("--figure-format pdf,png").code, 0);
+    assert!((pdf, png) == (bytes("size.pdf"), bytes("size.png")), "the same bytes again");
+    assert_eq!(ask("").code, 0);
+    assert!(run.join("figures/size.svg").exists() && !run.join("figures/size.pdf").exists());
 }
 
 #[test]

@@ -64,6 +64,8 @@ async function look(width, scheme) {
   const overflow = await run("document.documentElement.scrollWidth - document.documentElement.clientWidth");
   check(overflow <= 0, `${name}: the page is ${overflow} pixels too wide`);
   check((await run("document.querySelectorAll('figure svg').length")) > 5, `${name}: figures are missing`);
+  const order = await run("[...document.querySelectorAll('main > section')].map((part) => part.id).join()");
+  check(order.startsWith("answer,tested,cautions,figures"), `${name}: the sections are ${order}`);
   const dark = await run("getComputedStyle(document.body).backgroundColor");
   check((dark === "rgb(255, 255, 255)") === (scheme === "light"), `${name}: the background is ${dark}`);
 
@@ -97,7 +99,7 @@ async function look(width, scheme) {
     const choose = (value) => `document.querySelector('.switch button[value="${value}"]').click()`;
     await run(choose(methods[1]));
     check((await run(shown)) === methods[1], `${name}: other methods are still shown`);
-    check(await run("document.querySelectorAll('.card:not([hidden])').length === 1"), `${name}: more than one card`);
+    check(await run("document.querySelectorAll('#answer .card:not([hidden])').length === 1"), `${name}: more than one card`);
     await run(choose(""));
     check((await run(shown)) === all, `${name}: not all methods came back`);
   }

@@ -267,6 +267,14 @@ impl Dataset {
         self.missing_by_variable().sum()
     }
 
+    /// For each unit how many of its cells are missing, counted like [`Self::missing_cells`].
+    pub fn missing_by_unit(&self) -> Vec<usize> {
+        let is_first = |&column: &usize| column == 0 || self.variables[column] != self.variables[column - 1];
+        let missing = |&column: &usize| self.x.row(column).iter().filter(|value| value.is_nan()).count();
+        let of_unit = |unit: &Unit| unit.columns.iter().filter(|column| is_first(column)).map(missing).sum();
+        self.units.iter().map(of_unit).collect()
+    }
+
     /// For each variable how many of its cells are missing.
     pub(super) fn missing_by_variable(&self) -> impl Iterator<Item = usize> {
         let is_first = |&column: &usize| column == 0 || self.variables[column] != self.variables[column - 1];

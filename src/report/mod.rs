@@ -56,8 +56,9 @@ pub fn write_report(
                 Ok(())
             }),
             Box::new(|| {
-                let material =
-                    html::Material { history, info, answer: &answer, figures: &figures, script: Err("") };
+                let missing = plan.map(|plan| plan.data.missing_by_unit());
+                let (answer, figures, script) = (&answer, &figures, Err(""));
+                let material = html::Material { history, info, answer, figures, missing, script };
                 write_page(directory, material, plan)
             }),
         ];

@@ -1,12 +1,14 @@
-//! One page with everything, that asks nobody for anything: style, script and figures are inside.
+//! One self-contained page: style, script and figures are inside, and nothing is loaded from anywhere.
 //!
 //! ```text
-//! header   file, rows, classes, guarantee
-//! nav      sections                       [all][CRFE][RFE]
-//! answer   one card a method: size, features, what was achieved, cautions
-//! figures  tables  data  settings  reproduce  methods
+//! header     file, rows, classes, guarantee
+//! nav        sections                       [all][CRFE][RFE]
+//! answer     one card per method: verdict, size, features; methods compared in one sentence; the main figure
+//! tested     on rows never seen: numbers with intervals, classes worst first, the lists of the folds, permutations
+//! cautions   figures  tables  data  settings  reproduce  methods  reporting checklist
 //! ```
 
+mod checklist;
 mod prose;
 mod sections;
 mod table;
@@ -27,7 +29,7 @@ pub const METHODS: &str = "methods.md";
 const STYLE: &str = include_str!("page.css");
 const BEHAVIOUR: &str = include_str!("page.js");
 
-/// Nothing may be fetched from anywhere, even if something got past the escaping.
+/// Nothing may be fetched from anywhere, even if a name got past the escaping.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
@@ -41,6 +43,8 @@ pub struct Material<'a> {
     pub answer: &'a Answer,
     /// The figures.
     pub figures: &'a [Figure],
+    /// Missing cells of each unit; none if the table is not at hand.
+    pub missing: Option<Vec<usize>>,
     /// The scikit-learn script, or why there is none.
     pub script: std::result::Result<&'a str, &'a str>,
 }
@@ -65,14 +69,17 @@ pub fn methods(material: &Material<'_>) -> String {
 /// The whole page.
 pub fn page(material: &Material<'_>) -> String {
     let answer = material.answer;
-    let parts: [(&str, &str, Markup); 7] = [
+    let parts: [(&str, &str, Markup); 10] = [
         ("answer", "Answer", sections::answer(material)),
+        ("tested", "Tested", sections::tested(material)),
+        ("cautions", "Cautions", sections::cautions(material)),
         ("figures", "Figures", sections::figures(material)),
         ("tables", "Tables", table::tables(material)),
         ("data", "Data", sections::data(material)),
         ("settings", "Settings", sections::settings(material)),
         ("reproduce", "Reproduce", sections::reproduce(material)),
         ("methods", "Methods", prose::methods(material)),
+        ("reporting", "Reporting checklist", checklist::checklist(material)),
     ];
     let page = html! {
         (DOCTYPE)
@@ -97,7 +104,7 @@ pub fn page(material: &Material<'_>) -> String {
                 main {
                     @for (id, name, inside) in &parts { section id=(id) { h2 { (name) } (inside) } }
                 }
-                footer.faint { "Made by crfe-tui " (VERSION) ". This page holds no times: the same run gives the same bytes." }
+                footer.faint { "Made by crfe-tui " (VERSION) ". This page contains no date: the same run gives the same bytes." }
                 script { (PreEscaped(BEHAVIOUR)) }
             }
         }

@@ -1,11 +1,11 @@
-//! A methods paragraph, ready to be edited into a paper, with what it should cite.
+//! What was done, in sentences: the methods paragraph with its references, and the same sentences for the reporting checklists.
 
 use maud::{Markup, html};
 
 use super::{Material, text};
 use crate::data::{Calibration, Impute, Scale};
 use crate::run::options::OPTIONS;
-use crate::run::{Permutations, RunOptions};
+use crate::run::{Permutations, RunOptions, RunSpec};
 use crate::select::{Method, Score, StepSize, StopRule};
 use crate::svm::{ClassWeight, Estimator, SolverKind};
 
@@ -19,7 +19,7 @@ const CITATIONS: [&str; 4] = [
 /// The paragraph and the references.
 pub fn methods(material: &Material<'_>) -> Markup {
     html! {
-        p.note { "To be edited into a paper." }
+        p.note { "A draft to edit into your paper; methods.md has the same text." }
         p id="paragraph" { (text(&paragraph(material))) }
         ol { @for citation in CITATIONS { li { (citation) } } }
     }
@@ -29,22 +29,74 @@ pub fn methods(material: &Material<'_>) -> Markup {
 pub fn markdown(material: &Material<'_>) -> String {
     let references: String =
         CITATIONS.iter().enumerate().map(|(i, citation)| format!("{}. {citation}\n", i + 1)).collect();
-    format!("## Methods\n\n{}\n\n## References\n\n{references}", text(&paragraph(material)))
+    let paragraph = in_markdown(&text(&paragraph(material)));
+    format!("## Methods\n\n{paragraph}\n\n## References\n\n{references}")
+}
+
+/// Text in which Markdown finds no markup.
+fn in_markdown(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\\' | '`' | '*' | '_' | '<' | '>' | '#' | '|' | '~') {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    safe
 }
 
 fn paragraph(material: &Material<'_>) -> String {
-    let (info, spec) = (material.info, &material.info.spec);
-    let names: Vec<String> = spec.methods.iter().map(|method| long_name(*method).to_owned()).collect();
-    let splits = match &info.splits_sha256 {
-        Some(_) => format!("{} given splits", info.splits),
-        None => format!(
-            "{} random class-stratified splits (seed {}; {} % test rows, and {} % of the others for calibration)",
-            info.splits,
-            spec.split.seed,
-            percent(spec.split.test_size),
-            percent(spec.split.cal_size)
-        ),
+    let sentences = [
+        data(material),
+        preparation(&material.info.spec),
+        models(&material.info.spec),
+        prediction_sets(&material.info.spec),
+        options(material),
+        size(&material.info.spec),
+        "Agreement of splits was measured by Nogueira's stability [3], and methods were compared on the same splits with the corrected \
+         resampled t-test [4]."
+            .to_owned(),
+        results(material),
+        software(material),
+    ];
+    sentences.iter().filter(|sentence| !sentence.is_empty()).cloned().collect::<Vec<_>>().join(" ")
+}
+
+/// What was ranked, on which rows, over which splits.
+fn data(material: &Material<'_>) -> String {
+    let info = material.info;
+    let names: Vec<&str> = info.spec.methods.iter().map(|method| long_name(*method)).collect();
+    format!(
+        "Features were ranked by {} on {} rows with {} features and {} classes, over {}.",
+        names.join(", "),
+        info.rows,
+        info.units.len(),
+        info.classes.len(),
+        splits(material)
+    )
+}
+
+/// The splits and their shares.
+pub fn splits(material: &Material<'_>) -> String {
+    let (info, split) = (material.info, &material.info.spec.split);
+    if info.splits_sha256.is_some() {
+        return format!("{} given splits", info.splits);
+    }
+    let how = match &info.spec.schema.group_col {
+        Some(_) => "by group",
+        None => "class-stratified",
     };
+    format!(
+        "{} random {how} splits (seed {}; {} % test rows, and {} % of the others for calibration)",
+        info.splits,
+        split.seed,
+        percent(split.test_size),
+        percent(split.cal_size)
+    )
+}
+
+/// Scaling and imputation.
+pub fn preparation(spec: &RunSpec) -> String {
     let scale = match spec.scale {
         Scale::Standard => "standardised",
         Scale::Minmax => "scaled to the unit interval",
@@ -55,6 +107,11 @@ fn paragraph(material: &Material<'_>) -> String {
         Impute::Median => "missing values were replaced by training medians".to_owned(),
         Impute::None => "there were no missing values".to_owned(),
     };
+    format!("Within each split, columns were {scale} and {impute}, both fitted on training rows only.")
+}
+
+/// The models and the elimination.
+pub fn models(spec: &RunSpec) -> String {
     let model = match spec.estimator {
         Estimator::Linear => "linear support vector machines".to_owned(),
         Estimator::Rcs(knots) => format!(
@@ -78,9 +135,19 @@ fn paragraph(material: &Material<'_>) -> String {
             format!("{} % of the remaining features were removed at a time", percent(share))
         }
     };
+    format!(
+        "Models were one-vs-rest {model} with {machine} (C = {}{weight}); {step}, after which all models were \
+         trained again.",
+        spec.cost
+    )
+}
+
+/// How prediction sets were made, and whether their coverage is guaranteed.
+pub fn prediction_sets(spec: &RunSpec) -> String {
     let calibration = match spec.split.calibration {
         Calibration::Strict => {
-            "β was computed on one half of the calibration rows and p-values on the other, so that the coverage guarantee holds for the selected features"
+            "β was computed on one half of the calibration rows and p-values on the other, so that the coverage guarantee holds for the \
+             selected features"
         }
         Calibration::Shared => {
             "β and p-values were computed on the same calibration rows, as in [1], which voids the coverage guarantee"
@@ -92,55 +159,89 @@ fn paragraph(material: &Material<'_>) -> String {
         (false, true) => "smoothed ",
         (false, false) => "",
     };
-    let score = if spec.score == Score::Published {
-        " The score was that of the published curves of [1]."
-    } else {
-        ""
+    let score = match spec.score {
+        Score::Published => " The score was that of the published curves of [1].",
+        _ => "",
     };
-    let stop = match (spec.stop, spec.stop.entry()) {
-        (_, Some(entry)) => (entry.prose)(&spec.beta_rule),
-        (StopRule::Size(size), None) => format!("a size fixed in advance, {size}"),
-        (_, None) => "no rule".to_owned(),
-    };
-    let median = if spec.stop == StopRule::OneSe { "" } else { ", as the median over splits" };
+    format!(
+        "The non-conformity weight was λ = {}; {calibration}. Inductive conformal prediction with {kind}p-values gave prediction sets at \
+         significance ε = {}.{score}",
+        spec.lambda, spec.epsilon
+    )
+}
+
+/// The sentences of options that have one.
+fn options(material: &Material<'_>) -> String {
+    let info = material.info;
     // As many folds and permutations as there were.
     let done = RunOptions {
         validate: (info.folds > 0).then_some(info.folds),
         permutations: Permutations::Count(info.permutations),
-        ..RunOptions::from(spec.clone())
+        ..RunOptions::from(info.spec.clone())
     };
-    let sentences = OPTIONS.iter().filter_map(|option| option.sentence(&done));
-    let more: String = sentences.map(|sentence| format!(" {sentence}")).collect();
-    let results: Vec<String> = material.answer.methods.iter().filter_map(|method| {
+    OPTIONS.iter().filter_map(|option| option.sentence(&done)).collect::<Vec<_>>().join(" ")
+}
+
+/// How the number of features was chosen.
+pub fn size(spec: &RunSpec) -> String {
+    let median = if spec.stop == StopRule::OneSe { "" } else { ", as the median over splits" };
+    match (spec.stop, spec.stop.entry()) {
+        (_, Some(entry)) => {
+            format!("The number of features was chosen by {}{median}.", (entry.prose)(&spec.beta_rule))
+        }
+        (StopRule::Size(size), None) => format!("The number of features, {size}, was fixed in advance."),
+        (_, None) => "No number of features was chosen.".to_owned(),
+    }
+}
+
+fn results(material: &Material<'_>) -> String {
+    let of_method = |method: &crate::analysis::MethodAnswer| {
         let achieved = method.achieved.as_ref()?;
+        let stability = method
+            .stability
+            .map_or_else(String::new, |stability| format!(", with a stability of {stability:.2} [3]"));
         Some(format!(
-            " {} chose {} of {} features; subsets of this size reached a coverage of {:.3}, a mean set size of {:.2} of {} classes and an accuracy of {:.3}{}.",
+            "{} chose {} of {} features; subsets of this size reached a coverage of {:.3}, a mean set size of {:.2} of {} classes and an \
+             accuracy of {:.3}{stability}.{}",
             method.method,
             method.chosen.size?,
             material.answer.features,
             achieved.coverage,
             achieved.inefficiency,
-            info.classes.len(),
+            material.info.classes.len(),
             achieved.accuracy,
-            method.stability.map_or_else(String::new, |stability| format!(", with a stability of {stability:.2} [3]")),
+            tested(method),
         ))
-    }).collect();
+    };
+    material.answer.methods.iter().filter_map(of_method).collect::<Vec<_>>().join(" ")
+}
+
+fn tested(method: &crate::analysis::MethodAnswer) -> String {
+    let performance = method.tested.as_ref().and_then(|tested| tested.performance.as_ref());
+    performance.map_or_else(String::new, |performance| {
+        let (accuracy, coverage) = (performance.accuracy, performance.coverage);
+        format!(
+            " On {} rows that the procedure never saw, its accuracy was {:.3} (95 % interval {:.3} to {:.3}; no-information rate {:.3}) and \
+             its coverage {:.3} ({:.3} to {:.3}).",
+            performance.rows,
+            accuracy.value,
+            accuracy.lo,
+            accuracy.hi,
+            performance.no_information_rate,
+            coverage.value,
+            coverage.lo,
+            coverage.hi
+        )
+    })
+}
+
+/// The program and the input.
+pub fn software(material: &Material<'_>) -> String {
+    let sha256 = &material.info.input_sha256;
     format!(
-        "Features were ranked by {} on {} rows with {} features and {} classes, over {splits}. Within each split, columns were {scale} and {impute}, both fitted on \
-         training rows only. Models were one-vs-rest {model} with {machine} (C = {}{weight}); {step}, after each of which all models were \
-         trained again. The non-conformity weight was λ = {}; {calibration}. Inductive conformal prediction with {kind}p-values gave prediction sets at \
-         significance ε = {}.{score}{more} The number of features was chosen by {stop}{median}. Agreement of splits was measured by Nogueira's stability [3], and methods \
-         were compared on the same splits with the corrected resampled t-test [4].{} All computations were done with crfe-tui {} (input SHA-256 {}…).",
-        names.join(", "),
-        info.rows,
-        info.units.len(),
-        info.classes.len(),
-        spec.cost,
-        spec.lambda,
-        spec.epsilon,
-        results.concat(),
+        "All computations were done with crfe-tui {} (input SHA-256 {}…).",
         env!("CARGO_PKG_VERSION"),
-        info.input_sha256.get(..12).unwrap_or(&info.input_sha256),
+        sha256.get(..12).unwrap_or(sha256),
     )
 }
 
@@ -154,6 +255,16 @@ fn long_name(method: Method) -> &'static str {
 }
 
 /// A share in per cent, without noise in its last digits.
-fn percent(share: f64) -> f64 {
+pub fn percent(share: f64) -> f64 {
     (share * 1e6).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_no_markup_in_markdown() {
+        assert_eq!(in_markdown("a_b*<i>"), "a\\_b\\*\\<i\\>");
+    }
 }

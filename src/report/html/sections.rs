@@ -1,16 +1,22 @@
-//! The parts of the page: header, answer, figures, data, settings, how to reproduce it.
+//! The parts of the page: header, answer, test, cautions, figures, data, settings, how to reproduce it.
 
 use maud::{Markup, PreEscaped, html};
 
 use super::table::{Cell, Table};
 use super::{Material, text};
-use crate::analysis::MethodAnswer;
+use crate::analysis::{ChosenFeature, MethodAnswer};
 use crate::data::Level;
+use crate::report::Figure;
 use crate::report::command::shell_command;
 use crate::report::summary::{tested_headline, tested_lines};
+use crate::select::Method;
 
 /// Features listed on a card.
 const LISTED: usize = 60;
+/// Twins named beside a feature.
+const NAMED_TWINS: usize = 3;
+/// The figure beside the answer.
+const MAIN_FIGURE: &str = "size";
 /// Dropped columns and notes that are listed.
 const MOST_LINES: usize = 200;
 
@@ -34,8 +40,13 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-fn caution(words: &str) -> Markup {
-    html! { p.caution { (text(words)) } }
+fn caution(method: Option<Method>, words: &str) -> Markup {
+    html! {
+        p.caution data-method=[method.map(|method| method.name())] {
+            @if let Some(method) = method { (method) ": " }
+            (text(words))
+        }
+    }
 }
 
 /// Names and values.
@@ -43,51 +54,208 @@ fn list(lines: &[(String, String)]) -> Markup {
     html! { dl { @for (name, value) in lines { dt { (text(name)) } dd { (text(value)) } } } }
 }
 
-/// One card per method, and what to beware of.
+/// One card per method, how the methods compare, and the figure that shows why these sizes were chosen.
 pub fn answer(material: &Material<'_>) -> Markup {
+    let answer = material.answer;
+    let beware =
+        answer.cautions.len() + answer.methods.iter().map(|method| method.cautions.len()).sum::<usize>();
     html! {
-        @for words in &material.answer.cautions { (caution(words)) }
-        .cards { @for method in &material.answer.methods { (card(material, method)) } }
+        @if beware > 0 {
+            p.note { a href="#cautions" { (counted(beware, "caution")) } " below." }
+        }
+        .cards { @for method in &answer.methods { (card(method)) } }
+        @for comparison in &answer.comparisons {
+            p.comparison { (text(&comparison.sentence)) "." }
+        }
+        @if !answer.comparisons.is_empty() {
+            p.note {
+                "Paired over the splits, with Nadeau and Bengio's correction for overlapping training rows. The corrected test is \
+                 conservative: a difference that it does not find may still be there."
+            }
+        }
+        @for figure in material.figures.iter().filter(|figure| figure.name == MAIN_FIGURE) {
+            div.main-figure { (drawn(figure)) }
+        }
     }
 }
 
-fn card(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
-    let headline =
-        answer.chosen.size.map_or_else(|| "no size chosen".to_owned(), |size| counted(size, "feature"));
+/// Where a verdict is a sentence and not a number of features, it is set like a caution.
+fn card(answer: &MethodAnswer) -> Markup {
     let none = "no rule was asked to choose";
-    let mut table = Table::new(&["no.#", "feature", "splits#", "mean rank#", "adjusted p#"]);
+    let size =
+        answer.chosen.size.map_or_else(|| "no size chosen".to_owned(), |size| counted(size, "feature"));
+    let mut table = Table::new(&["no.#", "feature", "in splits#", "mean rank#", "adjusted p#"]);
     for (i, feature) in answer.features.iter().take(LISTED).enumerate() {
         let rank = match feature.mean_rank {
             Some(rank) => Cell::Rank(rank),
             None => Cell::Text("kept".to_owned()),
         };
-        let p = feature.adjusted_p.map_or_else(String::new, |p| format!("{p:.2}"));
-        let name = Cell::Text(feature.name.clone());
-        table.row(None, &[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, Cell::Text(p)]);
+        let p = feature.adjusted_p.map_or(Cell::Real(None), Cell::P);
+        let name = Cell::Named(feature.name.clone(), twins(feature));
+        table.row(None, &[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, p]);
     }
     let more = answer.features.len().saturating_sub(LISTED);
+    let exchangeable = answer.features.iter().filter(|feature| feature.exchangeable).count();
     html! {
         .card data-method=(answer.method.name()) {
             h3 { (answer.method) }
-            p.big { (headline) }
+            @if answer.headline != size { p.caution.verdict { (text(&answer.headline)) "." } }
+            p.big { (size) }
             p.faint {
                 (answer.chosen.words(none, answer.splits))
                 @for rule in &answer.beside { "; " (rule.words(none, answer.splits)) }
             }
-            (tested(material, answer))
-            @for words in &answer.cautions { (caution(words)) }
             @if !answer.features.is_empty() { (table.html()) }
-            @if more > 0 { p.note { "and " (more) " more: selected.txt and summary.json have them all." } }
+            @if more > 0 { p.note { "and " (more) " more, in selected.txt and summary.json." } }
+            @if !answer.features.is_empty() {
+                p.note {
+                    "In splits: how many of the " (answer.splits) " splits keep the feature at this size."
+                    @if exchangeable > 0 {
+                        " " (counted(exchangeable, "feature"))
+                        @if exchangeable == 1 { " is" } @else { " are" }
+                        " kept by fewer than half of them: other splits choose others instead."
+                    }
+                    @if answer.features.iter().any(|feature| feature.twin_count > 0) {
+                        " Below a name: features that could stand in for it (|r| > 0.9 over all rows)."
+                    }
+                    @if answer.by_chance.is_some() { " Adjusted p: how often permuted labels keep some feature as often." }
+                }
+            }
+        }
+    }
+}
+
+/// The twins of a feature, the closest first.
+fn twins(feature: &ChosenFeature) -> String {
+    if let Some(first) = feature.twin_of {
+        return format!("twin of no. {first}");
+    }
+    let named: Vec<String> = feature
+        .twins
+        .iter()
+        .flatten()
+        .take(NAMED_TWINS)
+        .map(|twin| format!("{} (r = {})", twin.name, format!("{:.2}", twin.r).replace('-', "−")))
+        .collect();
+    match (named.len(), feature.twin_count.saturating_sub(named.len())) {
+        (0, _) => String::new(),
+        (_, 0) => format!("like {}", named.join(", ")),
+        (_, more) => format!("like {} and {more} more", named.join(", ")),
+    }
+}
+
+/// What was measured, first on rows that the procedure never saw: the numbers, the classes, the folds, the permutations.
+pub fn tested(material: &Material<'_>) -> Markup {
+    html! {
+        .cards { @for method in &material.answer.methods { (tested_card(material, method)) } }
+        (classes(material))
+        (folds(material))
+    }
+}
+
+fn tested_card(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
+    let lines = tested_lines(answer, &material.info.classes);
+    html! {
+        .card data-method=(answer.method.name()) {
+            h3 { (answer.method) }
+            @if lines.is_empty() {
+                p {
+                    "The list was not tested on rows that the procedure never saw. Run with "
+                    code { "--validate 5" }
+                    ", or test it on new rows."
+                }
+            } @else {
+                p.note { (text(&tested_headline(answer))) "." }
+                (list(&lines))
+            }
+            @if let Some(chance) = &answer.by_chance {
+                h4 { "Against chance" }
+                p {
+                    (chance.permutations) " of " (counted(chance.of_permutations, "permutation")) " of the labels. "
+                    "By chance some feature is kept by up to " (chance.count) " of " (answer.splits) " splits (95 % of permutations)."
+                    @if let Some(p) = chance.p { " For the prediction as a whole p = " (format!("{p:.2}")) "." }
+                }
+            }
+            @if answer.achieved.is_some() { h4 { "On the test rows of the splits" } }
             (achieved(material, answer))
         }
     }
 }
 
-/// What was measured on rows that the procedure never saw: first among the numbers.
-fn tested(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
-    let lines = tested_lines(answer, &material.info.classes);
+/// Each class at the chosen size, worst first.
+fn classes(material: &Material<'_>) -> Markup {
+    let methods = &material.answer.methods;
+    let is_tested = methods.iter().flat_map(|method| &method.classes).any(|class| class.tested.is_some());
+    let mut table = Table::new(&[
+        "method",
+        "class",
+        "rows#",
+        "predicted right (recall)#",
+        "coverage#",
+        "mean set size#",
+        "precision#",
+        "F1#",
+    ]);
+    for method in methods {
+        for class in method.classes.iter().take(MOST_LINES) {
+            let name = Cell::Text(class.class.clone());
+            let mut cells = vec![Cell::Text(method.method.to_string()), name, Cell::Int(class.rows)];
+            match (&class.tested, &class.splits) {
+                (Some(tested), _) => cells.extend([
+                    Cell::Interval(tested.recall),
+                    Cell::Interval(tested.coverage),
+                    Cell::Real(Some(tested.set_size)),
+                    Cell::Real(Some(tested.precision)),
+                    Cell::Real(Some(tested.f1)),
+                ]),
+                (None, Some(means)) => cells.extend(
+                    [means.recall, means.coverage, means.set_size, means.precision, means.f1]
+                        .map(|mean| Cell::Real(Some(mean))),
+                ),
+                (None, None) => cells.extend([(); 5].map(|()| Cell::Real(None))),
+            }
+            table.row(Some(method.method), &cells);
+        }
+    }
+    let promise = if material.info.spec.mondrian {
+        "Coverage is aimed at in every class (--mondrian)."
+    } else {
+        "Coverage is promised on average over the classes, not in each of them; --mondrian aims at each."
+    };
     html! {
-        @if !lines.is_empty() { p.note { (text(&tested_headline(answer))) } (list(&lines)) }
+        @if methods.iter().any(|method| !method.classes.is_empty()) {
+            h3 { "Each class, worst first" }
+            (table.html())
+            p.note {
+                @if is_tested { "On rows that the procedure never saw, with 95 % intervals. " }
+                @else { "On the test rows of the splits at the chosen size, means over splits. " }
+                (promise)
+            }
+        }
+    }
+}
+
+/// The list of each fold of the validation.
+fn folds(material: &Material<'_>) -> Markup {
+    let mut table = Table::new(&["method", "fold#", "features#", "list, most frequent first"]);
+    for method in &material.answer.methods {
+        for (fold, list) in method.tested.iter().flat_map(|tested| &tested.lists).enumerate() {
+            let shown = list.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+            let more = match list.len().saturating_sub(LISTED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let name = Cell::Text(method.method.to_string());
+            table.row(
+                Some(method.method),
+                &[name, Cell::Int(fold + 1), Cell::Int(list.len()), Cell::Text(shown + &more)],
+            );
+        }
+    }
+    html! {
+        @if !table.is_empty() {
+            (table.folded(false, "Lists of the folds", "What the procedure selects when it does not see the rows of a fold. If these lists differ much, so would the list of another study."))
+        }
     }
 }
 
@@ -102,37 +270,62 @@ fn achieved(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
     };
     let classes = material.info.classes.len();
     let line = |name: &str, value: String| (name.to_owned(), value);
+    let set_size =
+        format!("{:.3}{} of {classes} classes", achieved.inefficiency, sd(achieved.inefficiency_sd));
     let mut lines = vec![
         line("coverage", format!("{:.3}{band}", achieved.coverage)),
-        line(
-            "inefficiency",
-            format!("{:.3}{} of {classes} classes", achieved.inefficiency, sd(achieved.inefficiency_sd)),
-        ),
+        line("mean set size", set_size),
         line("accuracy", format!("{:.3}{}", achieved.accuracy, sd(achieved.accuracy_sd))),
     ];
-    let stability = answer.stability.map(|stability| format!("{stability:.3} (Nogueira; below 0.4 is poor)"));
-    lines.extend(stability.map(|stability| line("stability", stability)));
+    if let Some(stability) = answer.stability {
+        let interval =
+            answer.stability_interval.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.2} to {hi:.2})"));
+        let band = answer.stability_band.map_or("", |band| band.word());
+        lines.push(line("stability", format!("{stability:.2}{interval}, {band}")));
+    }
     html! {
         (list(&lines))
         p.note {
-            "What the splits' own subsets of this size achieved on their test rows, mean ± standard deviation over splits (splits overlap, \
-             so the mean is known better than that)."
+            "What the splits' own subsets of this size achieved"
+            @if achieved.leave_one_split_out { ", each at the size that the other splits choose" }
+            ": mean ± standard deviation over splits. The splits overlap, so the mean is known better than that. Stability is \
+             Nogueira's: 1 if all splits select the same features, 0 by chance."
         }
     }
 }
 
-/// The figures, each with its caption.
+/// Everything to beware of: the run's, then each method's.
+pub fn cautions(material: &Material<'_>) -> Markup {
+    let answer = material.answer;
+    let none = answer.cautions.is_empty() && answer.methods.iter().all(|method| method.cautions.is_empty());
+    html! {
+        @if none { p { "None: no check of the data, the models or the results found anything to beware of." } }
+        @for words in &answer.cautions { (caution(None, words)) }
+        @for method in &answer.methods {
+            @for words in &method.cautions { (caution(Some(method.method), words)) }
+        }
+    }
+}
+
+/// A figure with its caption.
+fn drawn(figure: &Figure) -> Markup {
+    html! {
+        figure id={ "figure-" (figure.name) } data-method=[figure.method.map(|method| method.name())] {
+            (PreEscaped(&figure.svg))
+            figcaption { strong { (text(&figure.title)) "." } " " (text(&figure.caption)) }
+        }
+    }
+}
+
+/// The other figures.
 pub fn figures(material: &Material<'_>) -> Markup {
     html! {
-        p.note { "Each is a file in the directory figures." }
-        .figures {
-            @for figure in material.figures {
-                figure id={ "figure-" (figure.name) } data-method=[figure.method.map(|method| method.name())] {
-                    (PreEscaped(&figure.svg))
-                    figcaption { strong { (text(&figure.title)) "." } " " (text(&figure.caption)) }
-                }
-            }
+        p.note {
+            "Each is a file in the directory figures. "
+            code { "crfe-tui report RUN --figure-width 183 --font-size 8" }
+            " draws them again for another width and size of text."
         }
+        .figures { @for figure in material.figures.iter().filter(|figure| figure.name != MAIN_FIGURE) { (drawn(figure)) } }
     }
 }
 
@@ -147,7 +340,7 @@ pub fn data(material: &Material<'_>) -> Markup {
     for (class, &count) in info.classes.iter().zip(&info.class_counts).take(MOST_LINES) {
         classes.row(None, &[Cell::Text(class.clone()), Cell::Int(count)]);
     }
-    let mut dropped = Table::new(&["column that is not used", "why"]);
+    let mut dropped = Table::new(&["unused column", "reason"]);
     for column in info.dropped.iter().take(MOST_LINES) {
         dropped.row(None, &[Cell::Text(column.name.clone()), Cell::Text(column.reason.clone())]);
     }
@@ -211,13 +404,13 @@ fn plain(value: &serde_json::Value) -> String {
 pub fn reproduce(material: &Material<'_>) -> Markup {
     let command = shell_command(&material.info.spec, &material.info.input);
     html! {
-        p { "With the same file (its SHA-256 is above) and no configuration file or CRFE_* variables, on any number of threads:" }
+        p { "With the same file (its SHA-256 is in Settings) and without configuration file and CRFE_* variables, on any number of threads:" }
         pre.wrap id="command" { (text(&command)) }
         @match material.script {
             Ok(script) => {
                 p {
-                    "This Python script repeats the first split with scikit-learn's LinearSVC and compares the order of removal; it is also in \
-                     the file reproduce.py."
+                    "This Python script repeats the first split with scikit-learn's LinearSVC and compares the order of removal; the file \
+                     reproduce.py holds it, too."
                 }
                 pre id="script" tabindex="0" { (script) }
             }

@@ -1,10 +1,10 @@
-//! Tables that a click sorts; long ones are cut, and say so.
+//! Tables that a click on a column sorts; long ones are cut with a note.
 
 use maud::{Markup, Render, html};
 
 use super::{Material, text};
-use crate::analysis::{Column, Metric, Pair, RankTable, class_mean};
-use crate::evaluate::Bootstrap;
+use crate::analysis::{Column, Metric, Pair, RankTable};
+use crate::evaluate::{Bootstrap, Interval};
 use crate::report::figures::thinned;
 use crate::select::{Method, StopRule};
 
@@ -15,12 +15,18 @@ const MOST_ROWS: usize = 200;
 pub enum Cell {
     /// Words.
     Text(String),
+    /// A name, and a note below it.
+    Named(String, String),
     /// A whole number.
     Int(usize),
     /// A number with three digits after the point; nothing if absent.
     Real(Option<f64>),
     /// A mean of ranks.
     Rank(f64),
+    /// A p-value.
+    P(f64),
+    /// A number with its interval; nothing if absent.
+    Interval(Option<Interval>),
 }
 
 /// The head of a column.
@@ -69,6 +75,11 @@ impl Table {
         self.rows.push(html! { tr data-method=[method] { @for cell in cells { (cell) } } });
     }
 
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// The element.
     pub fn html(&self) -> Markup {
         html! {
@@ -88,7 +99,7 @@ impl Table {
     }
 
     /// The element below a title that folds it.
-    fn folded(&self, open: bool, title: &str, note: &str) -> Markup {
+    pub fn folded(&self, open: bool, title: &str, note: &str) -> Markup {
         html! { details open[open] { summary { (title) } (self.html()) p.note { (note) } } }
     }
 }
@@ -99,10 +110,17 @@ impl Render for Cell {
             |value: &dyn std::fmt::Display, shown: String| html! { td.n data-v={ (value) } { (shown) } };
         match self {
             Self::Text(words) => html! { td { (text(words)) } },
+            Self::Named(name, note) => {
+                html! { td { (text(name)) @if !note.is_empty() { div.note { (text(note)) } } } }
+            }
             Self::Int(value) => number(value, value.to_string()),
             Self::Real(Some(value)) if value.is_finite() => number(value, format!("{value:.3}")),
             Self::Rank(value) => number(value, format!("{value:.1}")),
-            Self::Real(_) => html! { td.n {} },
+            Self::P(value) => number(value, format!("{value:.2}")),
+            Self::Interval(Some(Interval { value, lo, hi })) => {
+                number(value, format!("{value:.3} ({lo:.3} to {hi:.3})"))
+            }
+            Self::Real(_) | Self::Interval(None) => html! { td.n {} },
         }
     }
 }
@@ -110,10 +128,9 @@ impl Render for Cell {
 /// All tables of the page.
 pub fn tables(material: &Material<'_>) -> Markup {
     html! {
-        p.note { "A click on a column's name sorts. The CSV files beside this page hold every row." }
+        p.note { "Click on the name of a column to sort by it. The CSV files beside this page hold every row." }
         (features(material))
         (metrics(material))
-        (classes(material))
         (stopping(material))
         (agreement(material))
         (differences(material))
@@ -147,7 +164,7 @@ fn features(material: &Material<'_>) -> Markup {
     table.folded(
         true,
         "Features",
-        &format!("Rank 1 is the last survivor. ranking.csv has the rank in every split.{left}"),
+        &format!("Rank 1 was kept longest. ranking.csv has the rank in every split.{left}"),
     )
 }
 
@@ -188,48 +205,6 @@ fn metrics(material: &Material<'_>) -> Markup {
     )
 }
 
-fn classes(material: &Material<'_>) -> Markup {
-    let mut table = Table::new(&[
-        "method",
-        "class",
-        "rows in the file#",
-        "coverage#",
-        "mean set size#",
-        "precision#",
-        "recall#",
-        "F1#",
-    ]);
-    let info = material.info;
-    for answer in &material.answer.methods {
-        let Some(size) = answer.chosen.size else { continue };
-        let splits = material.paths(answer.method).by_class(size);
-        for (class, name) in info.classes.iter().enumerate().take(MOST_ROWS) {
-            let mean = |value: fn(&crate::evaluate::ClassMetrics) -> f64| {
-                Cell::Real(class_mean(&splits, class, value))
-            };
-            table.row(
-                Some(answer.method),
-                &[
-                    Cell::Text(answer.method.to_string()),
-                    Cell::Text(name.clone()),
-                    Cell::Int(info.class_counts[class]),
-                    mean(|c| c.coverage),
-                    mean(|c| c.set_size),
-                    mean(|c| c.precision),
-                    mean(|c| c.recall),
-                    mean(|c| c.f1),
-                ],
-            );
-        }
-    }
-    let note = if info.spec.mondrian {
-        "At the chosen size, means over splits. Coverage is aimed at in every class (--mondrian)."
-    } else {
-        "At the chosen size, means over splits. Coverage is promised on average over classes, not in each: --mondrian aims at each."
-    };
-    table.folded(false, "Classes at the chosen size", note)
-}
-
 fn stopping(material: &Material<'_>) -> Markup {
     let rules: Vec<_> = StopRule::of_paths().collect();
     let mut head = vec![Head::text("method"), Head::number("split")];
@@ -247,7 +222,7 @@ fn stopping(material: &Material<'_>) -> Markup {
     table.folded(
         false,
         "Where the rules stop",
-        "An empty cell: the rule never fired. stopping.csv names the features and has all rules and splits.",
+        "An empty cell means that the rule never fired. stopping.csv names the features and has all rules and splits.",
     )
 }
 
@@ -273,7 +248,7 @@ fn agreement(material: &Material<'_>) -> Markup {
             );
         }
     }
-    table.folded(false, "Agreement of splits", "1 is the same features in every split; from and to bound Nogueira's stability with 95 % confidence. consistency.csv has every size.")
+    table.folded(false, "Agreement of splits", "1 means the same features in every split; from and to bound Nogueira's stability with 95 % confidence. consistency.csv has every size.")
 }
 
 fn differences(material: &Material<'_>) -> Markup {

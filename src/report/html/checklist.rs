@@ -1,0 +1,314 @@
+//! The items of TRIPOD+AI (Collins et al. 2024) and REFORMS (Kapoor et al. 2024) that a run can fill in, and the others as questions to
+//! the author.
+
+use maud::{Markup, html};
+
+use super::prose::{models, percent, prediction_sets, preparation, size, software, splits};
+use super::{Material, text};
+use crate::data::Level;
+use crate::report::command::shell_command;
+use crate::report::summary::{tested_headline, tested_lines};
+use crate::svm::ClassWeight;
+
+/// Features with missing values that are named.
+const NAMED: usize = 20;
+
+/// The guidelines.
+const GUIDELINES: [&str; 2] = [
+    "Collins GS, Moons KGM, Dhiman P, et al. TRIPOD+AI statement: updated guidance for reporting clinical prediction models that use regression or machine learning methods. BMJ 385:e078378, 2024.",
+    "Kapoor S, Cantrell EM, Peng K, et al. REFORMS: Consensus-based recommendations for machine-learning-based science. Science Advances 10(18):eadk3452, 2024.",
+];
+
+/// An item that the run knows.
+struct Known {
+    topic: &'static str,
+    tripod: &'static str,
+    reforms: &'static str,
+    answers: Vec<String>,
+}
+
+/// A question that only the author can answer: its items in TRIPOD+AI and REFORMS, and what to tell.
+const QUESTIONS: [(&str, &str, &str); 26] = [
+    (
+        "1, 2",
+        "",
+        "Do title and abstract name the study as one of feature selection and prediction, its population and its outcome?",
+    ),
+    (
+        "3a, 3b",
+        "1a, 1b",
+        "What is the population, the intended use and the intended user, and which models exist already?",
+    ),
+    ("3c, 14", "", "Which health inequalities are known, and how was fairness between groups examined?"),
+    ("4", "1c", "What are the objectives, and why is machine learning used for them?"),
+    (
+        "5a, 16",
+        "3a, 3b, 3c, 3g",
+        "Where do the rows come from, how were they sampled, and do they represent the population?",
+    ),
+    ("5b", "", "When were the data collected?"),
+    ("6a, 6b", "4a", "In which setting, and by which criteria, were participants included or excluded?"),
+    ("6c", "", "Which treatments did participants receive, and how was that handled?"),
+    ("8a", "3d", "How is the outcome defined, and how and when was it assessed?"),
+    ("8b, 8c", "", "Who assessed the outcome, with which training, and blinded to what?"),
+    ("9b, 9c", "", "How and when was each feature measured, and by whom where that needs judgement?"),
+    (
+        "",
+        "6c",
+        "Is each feature legitimate: would it be known at the time of prediction, and is none a consequence of the outcome?",
+    ),
+    ("10", "", "How was the sample size arrived at?"),
+    ("11", "3f", "Why are values missing, and could that depend on the outcome?"),
+    (
+        "12d, 23b",
+        "",
+        "Are there clusters (centres, devices, years), and does performance differ between them?",
+    ),
+    ("12f, 24", "", "Was the model updated, for example recalibrated?"),
+    ("17", "", "Which ethics committee approved the study, and how was consent given?"),
+    ("18a, 18b", "", "Who paid for it, and which conflicts of interest are there?"),
+    ("18c, 18d", "", "Where are protocol and registration?"),
+    ("18e, 18f", "2a, 2b", "Where are data and code available?"),
+    ("19", "", "How were patients and the public involved?"),
+    ("20b", "", "What are the characteristics of the participants, overall and by source?"),
+    ("25", "", "How do the results compare with the objectives and with other studies?"),
+    ("26", "8b", "What are the limitations, and where do the findings not hold?"),
+    (
+        "27a, 27b, 27c",
+        "",
+        "What happens with poor or missing input, what must a user know, and what comes next?",
+    ),
+    ("5a", "8a", "What is the evidence that the findings hold beyond these rows (external validation)?"),
+];
+
+/// What the run knows, and the questions.
+pub fn checklist(material: &Material<'_>) -> Markup {
+    html! {
+        p.note {
+            "Numbers are items of TRIPOD+AI [1] and REFORMS [2]; their wording is shortened here. Check every answer before you publish it."
+        }
+        h3 { "What this run knows" }
+        .scroll tabindex="0" {
+            table.reporting {
+                thead { tr { th scope="col" { "item" } th scope="col" { "TRIPOD+AI" } th scope="col" { "REFORMS" } th scope="col" { "answer" } } }
+                tbody {
+                    @for item in known(material) {
+                        tr {
+                            th scope="row" { (item.topic) }
+                            td { (item.tripod) }
+                            td { (item.reforms) }
+                            td { @for answer in &item.answers { p { (text(answer)) } } }
+                        }
+                    }
+                }
+            }
+        }
+        h3 { "What only you know" }
+        .scroll tabindex="0" {
+            table.reporting {
+                thead { tr { th scope="col" { "TRIPOD+AI" } th scope="col" { "REFORMS" } th scope="col" { "question" } } }
+                tbody {
+                    @for (tripod, reforms, question) in QUESTIONS { tr { td { (tripod) } td { (reforms) } td { (question) } } }
+                }
+            }
+        }
+        ol { @for guideline in GUIDELINES { li { (guideline) } } }
+    }
+}
+
+fn known(material: &Material<'_>) -> Vec<Known> {
+    let info = material.info;
+    let spec = &info.spec;
+    let item = |topic, tripod, reforms, answers| Known { topic, tripod, reforms, answers };
+    let weights = match spec.class_weight {
+        ClassWeight::Balanced => {
+            "Classes were weighted by the inverse of their frequency; rows were not resampled."
+        }
+        ClassWeight::None => "Nothing was done about class imbalance: no weights, no resampling.",
+    };
+    vec![
+        item("Rows and outcome", "20a, 21", "3e", vec![classes(material)]),
+        item("Candidate features", "9a", "", features(material)),
+        item("Missing values", "11, 20b", "3f", missing(material)),
+        item("Quality of the data", "7", "4b", quality(material)),
+        item("Preprocessing, in order", "7, 12b", "4c", preprocessing(material)),
+        item("Partitions", "12a", "5c", partitions(material)),
+        item("Models", "12c", "5a, 5b", vec![models(spec)]),
+        item("Selection", "12c", "5d, 5e", selection(material)),
+        item("Class imbalance", "13", "", vec![weights.to_owned()]),
+        item("Output", "12g, 15", "", vec![
+            "The class with the highest decision value, and a set of classes; no probabilities.".to_owned(),
+            prediction_sets(spec),
+        ]),
+        item("Leakage", "12a", "6a, 6b", leakage(material)),
+        item("Performance", "12e, 23a", "7a, 7b", performance(material)),
+        item("Baselines and tests", "12e", "5f, 7c", baselines(material)),
+        item("Specification", "22", "", vec![
+            "selected.txt lists the features; ranking.csv has their rank in every split, and predictions.csv the p-values of every test row."
+                .to_owned(),
+        ]),
+        item("Software and reproduction", "18f", "2c, 2d, 2e", reproduction(material)),
+    ]
+}
+
+fn classes(material: &Material<'_>) -> String {
+    let info = material.info;
+    let counted = info.classes.iter().zip(&info.class_counts);
+    let each: Vec<String> = counted.map(|(class, count)| format!("{class}: {count}")).collect();
+    format!("{} rows with a class in “{}” ({}).", info.rows, info.target, each.join("; "))
+}
+
+fn features(material: &Material<'_>) -> Vec<String> {
+    let info = material.info;
+    let mut answers = vec![format!("{} features were offered to the selection.", info.units.len())];
+    if info.kept() > 0 {
+        answers.push(format!("{} of them were kept in every model by request.", info.kept()));
+    }
+    if !info.dropped.is_empty() {
+        answers.push(format!("{} columns were not used; section Data says why.", info.dropped.len()));
+    }
+    answers
+}
+
+fn missing(material: &Material<'_>) -> Vec<String> {
+    let Some(by_unit) = &material.missing else {
+        return vec!["Not known: the table was not at hand when this page was written.".to_owned()];
+    };
+    let info = material.info;
+    let mut some: Vec<(&str, usize)> =
+        info.units.iter().map(|unit| unit.name.as_str()).zip(by_unit.iter().copied()).collect();
+    some.retain(|(_, count)| *count > 0);
+    if some.is_empty() {
+        return vec!["No cell of the features is missing.".to_owned()];
+    }
+    some.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let each: Vec<String> = some
+        .iter()
+        .take(NAMED)
+        .map(|(name, count)| format!("{name}: {count} ({:.1} %)", 100.0 * *count as f64 / info.rows as f64))
+        .collect();
+    let more = match some.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let cells: usize = some.iter().map(|(_, count)| count).sum();
+    vec![format!("{cells} cells of {} features are missing: {}{more}.", some.len(), each.join("; "))]
+}
+
+fn quality(material: &Material<'_>) -> Vec<String> {
+    let warnings: Vec<String> = material.info.audit.at(Level::Warning).map(str::to_owned).collect();
+    if warnings.is_empty() {
+        return vec!["Checked for duplicate rows, codes for missing values, identifiers and constant columns: nothing was found.".to_owned()];
+    }
+    warnings
+}
+
+fn preprocessing(material: &Material<'_>) -> Vec<String> {
+    let spec = &material.info.spec;
+    vec![
+        format!(
+            "1. Columns that are constant, identifiers, or missing in more than {} % of the rows were dropped.",
+            percent(spec.schema.max_missing)
+        ),
+        "2. Categories became one column per level, removed together.".to_owned(),
+        format!("3. {}", preparation(spec)),
+        "4. Steps 1 and 2 looked at all rows, but not at the outcome.".to_owned(),
+    ]
+}
+
+fn partitions(material: &Material<'_>) -> Vec<String> {
+    let info = material.info;
+    let mut answers = vec![format!("{}.", capital(&splits(material)))];
+    if info.folds > 0 {
+        answers.push(format!(
+            "The whole procedure was repeated in {} folds and tested on the rows of each fold, none of which it had seen.",
+            info.folds
+        ));
+    }
+    answers
+}
+
+fn selection(material: &Material<'_>) -> Vec<String> {
+    let spec = &material.info.spec;
+    vec![
+        size(spec),
+        "The list holds the features that most splits keep at this size; ties are broken by mean rank."
+            .to_owned(),
+        format!(
+            "C = {}, λ = {} and ε = {} were fixed in advance; nothing was tuned on test rows.",
+            spec.cost, spec.lambda, spec.epsilon
+        ),
+    ]
+}
+
+fn leakage(material: &Material<'_>) -> Vec<String> {
+    let info = material.info;
+    let mut answers = vec![
+        "Scaling, imputation, models and elimination of a split were fitted on its training rows; β, p-values and performance came from rows \
+         outside them."
+            .to_owned(),
+    ];
+    answers.push(match info.folds {
+        0 => "The list was not tested by nested validation: performance at the chosen size is that of the splits.".to_owned(),
+        _ => "In the nested validation no row of a fold reached selection, imputation, scaling, calibration or the choice of the size.".to_owned(),
+    });
+    answers.push(match &info.spec.schema.group_col {
+        Some(column) => format!("Rows with the same {column} were never on both sides of a split."),
+        None => {
+            "Rows were treated as independent. If a patient has several rows, use --group-col.".to_owned()
+        }
+    });
+    answers
+}
+
+fn performance(material: &Material<'_>) -> Vec<String> {
+    let of_method = |method: &crate::analysis::MethodAnswer| {
+        let lines = tested_lines(method, &material.info.classes);
+        if lines.is_empty() {
+            return format!("{}: not tested on rows that the procedure never saw.", method.method);
+        }
+        let each: Vec<String> = lines.iter().map(|(label, value)| format!("{label} {value}")).collect();
+        format!("{}. {}: {}.", method.method, tested_headline(method), each.join("; "))
+    };
+    material.answer.methods.iter().map(of_method).collect()
+}
+
+fn baselines(material: &Material<'_>) -> Vec<String> {
+    let mut answers = vec![format!(
+        "Always predicting the largest class has an accuracy of {:.3}.",
+        material.info.no_information_rate()
+    )];
+    answers.extend(material.answer.comparisons.iter().map(|comparison| {
+        format!("{} (paired over splits, corrected resampled t-test).", comparison.sentence)
+    }));
+    for method in &material.answer.methods {
+        if let Some(chance) = &method.by_chance {
+            let p = chance.p.map_or_else(String::new, |p| format!("; p of the whole {p:.2}"));
+            answers
+                .push(format!("{}: {} permutations of the labels{p}.", method.method, chance.permutations));
+        }
+    }
+    answers
+}
+
+fn reproduction(material: &Material<'_>) -> Vec<String> {
+    let info = material.info;
+    let mut answers = vec![
+        software(material),
+        format!(
+            "SHA-256 of the input: {}. Fingerprint of data and settings: {}.",
+            info.input_sha256, info.fingerprint
+        ),
+        format!("Seed {}. Command: {}", info.spec.split.seed, shell_command(&info.spec, &info.input)),
+        "The same command gives the same bytes on any machine and any number of threads.".to_owned(),
+    ];
+    if material.script.is_ok() {
+        answers.push("reproduce.py repeats the elimination of one split with scikit-learn.".to_owned());
+    }
+    answers
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
