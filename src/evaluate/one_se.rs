@@ -1,6 +1,9 @@
 //! The size rule `1se`: the smallest size that is, within one standard error, as good as the best (docs/method.md section 11).
 //! Knows curves by size, one per split; not what they measure.
 
+/// Relative to the largest value: what rounding may add to a sum of values that are equal in exact arithmetic.
+const ROUNDING: f64 = 1e-12;
+
 /// One quantity by split and size, turned so that small is good.
 #[derive(Debug, Clone, Copy)]
 pub struct CurveBySplit<'a> {
@@ -39,19 +42,23 @@ impl CurveBySplit<'_> {
         if splits.is_empty() {
             return None;
         }
-        let count = splits.len() as f64;
-        let mean = |at: usize| splits.iter().map(|values| values[at]).sum::<f64>() / count;
+        let sum = |at: usize| splits.iter().map(|values| values[at]).sum::<f64>();
         let by_size = |at: &usize| self.sizes[*at];
-        let best = (0..self.sizes.len())
-            .min_by(|a, b| mean(*a).total_cmp(&mean(*b)).then(by_size(a).cmp(&by_size(b))))?;
+        let all = 0..self.sizes.len();
+        let least = all.clone().map(sum).min_by(f64::total_cmp)?;
+        // Shares such as 7/90 are rounded: sums and differences that are equal in exact arithmetic may differ by that.
+        let largest =
+            splits.iter().flat_map(|values| values.iter()).fold(0.0_f64, |most, value| most.max(value.abs()));
+        let rounding = ROUNDING * largest * splits.len() as f64;
+        let best = all.clone().filter(|&at| sum(at) <= least + rounding).min_by_key(by_size)?;
+        // mean(d) ≤ sd(d)/√K is Σd ≤ 0 or (Σd)² ≤ Σd²; one split has no standard error.
         let within = |at: &usize| {
             let difference = |values: &&Vec<f64>| values[*at] - values[best];
-            let mean = splits.iter().map(difference).sum::<f64>() / count;
-            let squares: f64 = splits.iter().map(|values| (difference(values) - mean).powi(2)).sum();
-            let error = if splits.len() > 1 { (squares / (count - 1.0) / count).sqrt() } else { 0.0 };
-            mean <= error
+            let sum: f64 = splits.iter().map(difference).sum();
+            let squares: f64 = splits.iter().map(|values| difference(values).powi(2)).sum();
+            sum <= rounding || (splits.len() > 1 && sum <= squares.sqrt() + rounding)
         };
-        let close: Vec<usize> = (0..self.sizes.len()).filter(within).collect();
+        let close: Vec<usize> = all.filter(within).collect();
         Some(OneSe {
             best: self.sizes[best],
             size: close.iter().map(by_size).min()?,
@@ -69,6 +76,7 @@ pub fn one_se_size(curves: &[CurveBySplit<'_>], left_out: Option<usize>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::seed::{Purpose, Stream};
     use crate::evaluate::fixtures::{answer, floats, rows, whole};
 
     #[test]
@@ -92,6 +100,37 @@ mod tests {
             }
         }
         assert_eq!(floats(&fixture["one_se"][0]["inefficiency"][0])[0], 2.906206);
+    }
+
+    /// Shares of rows tie often, and a tie must not be decided by how their sum is rounded.
+    #[test]
+    fn ties_are_those_of_exact_arithmetic() {
+        let mut stream = Stream::new(8, 0, Purpose::Split);
+        for case in 0..2000 {
+            let (splits, rows) = (2 + case % 5, 3 + case % 89);
+            let sizes: Vec<usize> = (1..=6).rev().collect();
+            // Counts that differ little, as neighbouring sizes do.
+            let counts: Vec<Vec<i64>> = (0..splits)
+                .map(|_| sizes.iter().map(|_| stream.below(4.min(rows)) as i64).collect())
+                .collect();
+            let sum = |at: &usize| counts.iter().map(|of_split| of_split[*at]).sum::<i64>();
+            let best = (0..6).min_by_key(|at| (sum(at), sizes[*at])).unwrap();
+            let size = (0..6)
+                .filter(|&at| {
+                    let differences = counts.iter().map(|of_split| of_split[at] - of_split[best]);
+                    let squares: i64 = differences.clone().map(|d| d * d).sum();
+                    let sum: i64 = differences.sum();
+                    sum <= 0 || sum * sum <= squares
+                })
+                .map(|at| sizes[at])
+                .min()
+                .unwrap();
+            let share = |&count: &i64| count as f64 / rows as f64;
+            let values: Vec<Vec<f64>> =
+                counts.iter().map(|of_split| of_split.iter().map(share).collect()).collect();
+            let found = CurveBySplit { sizes: &sizes, values: &values }.one_se().unwrap();
+            assert_eq!((found.best, found.size), (sizes[best], size), "{counts:?} of {rows} rows");
+        }
     }
 
     #[test]
