@@ -76,7 +76,7 @@ pub fn one_se_size(curves: &[CurveBySplit<'_>], left_out: Option<usize>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::seed::{Purpose, Stream};
+    use crate::data::seed::{Purpose, Rng};
     use crate::evaluate::fixtures::{answer, floats, rows, whole};
 
     #[test]
@@ -105,13 +105,13 @@ mod tests {
     /// Shares of rows tie often, and a tie must not be decided by how their sum is rounded.
     #[test]
     fn ties_are_those_of_exact_arithmetic() {
-        let mut stream = Stream::new(8, 0, Purpose::Split);
+        let mut rng = Rng::new(8, 0, Purpose::Split);
         for case in 0..2000 {
             let (splits, rows) = (2 + case % 5, 3 + case % 89);
             let sizes: Vec<usize> = (1..=6).rev().collect();
             // Counts that differ little, as neighbouring sizes do.
             let counts: Vec<Vec<i64>> = (0..splits)
-                .map(|_| sizes.iter().map(|_| stream.below(4.min(rows)) as i64).collect())
+                .map(|_| sizes.iter().map(|_| rng.below(4.min(rows)) as i64).collect())
                 .collect();
             let sum = |at: &usize| counts.iter().map(|of_split| of_split[*at]).sum::<i64>();
             let best = (0..6).min_by_key(|at| (sum(at), sizes[*at])).unwrap();
