@@ -1,71 +1,85 @@
-//! The permutation control finds signal, and raises a false alarm no more often than it says.
+//! The permutation control finds signal, and on tables without any it raises an alarm no more often than it says.
 
+use crfe::analysis::{Answer, History, MethodAnswer};
 use crfe::data::Dataset;
-use crfe::run::{Followup, Outcome, Permutations, Plan, RunOptions};
-use crfe::select::Method;
+use crfe::data::seed::{Purpose, Rng};
+use crfe::run::{Engine, Gate, Permutations, Plan, RunOptions};
+use crfe::select::{Method, StopRule};
 use ndarray::Array2;
 
-/// A reproducible stream of numbers between −0.5 and 0.5.
-fn noise(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
-    }
-}
+const PERMUTATIONS: usize = 39;
+const NOISE_TABLES: u64 = 200;
 
-/// Rows × columns of which the first two know the class when there is signal.
-fn table(rows: usize, columns: usize, signal: f64, seed: u64) -> (Array2<f64>, Vec<String>) {
-    let mut noise = noise(seed);
-    let labels: Vec<String> = (0..rows).map(|i| ["a", "b"][i % 2].to_owned()).collect();
-    let x = Array2::from_shape_fn((rows, columns), |(i, j)| {
-        let shift = if j < 2 { signal * (i % 2) as f64 } else { 0.0 };
-        noise() + shift
+/// A table of which the first two columns know the class when there is signal.
+fn table(rows: usize, features: usize, signal: f64, seed: u64) -> Dataset {
+    let mut rng = Rng::new(seed, 0, Purpose::Bootstrap);
+    let labels: Vec<&str> = (0..rows).map(|row| ["a", "b"][row % 2]).collect();
+    let x = Array2::from_shape_fn((rows, features), |(row, column)| {
+        rng.uniform() + if column < 2 { signal * (row % 2) as f64 } else { 0.0 }
     });
-    (x, labels)
+    Dataset::from_arrays(x.view(), &labels, None).unwrap()
 }
 
-fn plan(x: &Array2<f64>, labels: &[String], change: impl FnOnce(&mut RunOptions)) -> Plan {
-    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-    let mut options = RunOptions { methods: vec![Method::Crfe], ..RunOptions::default() };
-    options.split.splits = 5;
-    change(&mut options);
-    Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap()).unwrap()
+/// The answer of a run with permutations.
+fn answer(data: Dataset, splits: usize, stop: StopRule) -> MethodAnswer {
+    let mut options =
+        RunOptions { methods: vec![Method::Crfe], stop, validate: None, ..RunOptions::default() };
+    options.split.splits = splits;
+    options.permutations = Permutations::Count(PERMUTATIONS);
+    let plan = Plan::new(options.check().unwrap(), data).unwrap();
+    let (gate, mut history) = (Gate::default(), History::default());
+    let (send, receive) = crossbeam_channel::unbounded();
+    std::thread::scope(|scope| {
+        let engine = Engine::new(&plan, &gate, send).then(plan.info.followups());
+        let tasks = plan.tasks();
+        scope.spawn(move || engine.run(&tasks, 2));
+        receive.iter().for_each(|event| history.apply(&event));
+    });
+    assert!(history.failed().is_empty() && history.failed_followups().is_empty());
+    Answer::new(&history).unwrap().methods.remove(0)
+}
+
+/// Whether some feature is said to be beyond chance at the level of 5 %, and whether the whole is.
+fn alarms(answer: &MethodAnswer) -> (bool, bool) {
+    let some_feature = answer.features.iter().any(|feature| feature.adjusted_p.is_some_and(|p| p < 0.05));
+    let the_whole = answer.by_chance.as_ref().and_then(|chance| chance.p).is_some_and(|p| p <= 0.05);
+    (some_feature, the_whole)
 }
 
 #[test]
-fn signal_is_found_and_noise_is_not() {
-    let alarm = |signal: f64, seed: u64| {
-        let (x, labels) = table(80, 5, signal, seed);
-        let plan = plan(&x, &labels, |options| {
-            options.split.splits = 4;
-            options.permutations = Permutations::Count(19);
-        });
-        let s_score = |run: Outcome| match run {
-            Outcome::Permutation(run) => run.s_score_at(2).unwrap().1,
-            Outcome::Fold(_) => unreachable!("a permutation was asked for"),
-        };
-        let permuted: Vec<f64> = (0..19)
-            .map(|q| {
-                s_score(Followup::Permutation(Method::Crfe, q).run(&plan, &mut || true).unwrap().unwrap())
-            })
-            .collect();
-        // The real labels as if they were one more permutation: they are, when there is no signal.
-        let real = {
-            let gate = crfe::run::Gate::default();
-            let (send, receive) = crossbeam_channel::unbounded();
-            crfe::run::Engine::new(&plan, &gate, send).run(&plan.tasks(), 1);
-            let mut history = crfe::analysis::History::default();
-            receive.iter().for_each(|event| history.apply(&event));
-            let paths = crfe::analysis::Paths::new(&history, &plan.info, Method::Crfe);
-            paths.spread(2, crfe::analysis::Metric::SScore).unwrap().mean
-        };
-        crfe::evaluate::p_of_smaller(real, &permuted) <= 0.05
-    };
-    assert!(alarm(0.8, 3), "a strong signal is found");
-    let false_alarms = (0..40).filter(|&seed| alarm(0.0, 100 + seed)).count();
-    // Binomial(40, 0.05): more than 7 has probability 0.0007.
-    assert!(false_alarms <= 7, "{false_alarms} of 40");
+fn signal_is_found() {
+    // With few splits some feature is in all of them by chance, and no count can be beyond it.
+    let answer = answer(table(80, 12, 0.8, 3), 20, StopRule::Size(2));
+    assert_eq!(alarms(&answer), (true, true), "{answer:?}");
+    let mut names: Vec<&str> = answer.features.iter().map(|feature| feature.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["c1", "c2"]);
+}
+
+/// Binomial(200, 0.05) has mean 10 and sd 3.1; more than 20 has probability 0.0010.
+const MOST_ALARMS: usize = 20;
+
+#[test]
+fn a_fixed_size_raises_false_alarms_no_more_often_than_it_says() {
+    false_alarms(StopRule::Size(2));
+}
+
+/// The rule looks at test rows of the real labels, the permuted runs are judged at the size that it chose.
+#[test]
+fn the_default_rule_raises_false_alarms_no_more_often_than_it_says() {
+    false_alarms(StopRule::OneSe);
+}
+
+fn false_alarms(stop: StopRule) {
+    let (mut of_features, mut of_the_whole) = (0, 0);
+    for seed in 0..NOISE_TABLES {
+        let (some_feature, the_whole) = alarms(&answer(table(60, 6, 0.0, 100 + seed), 5, stop));
+        of_features += usize::from(some_feature);
+        of_the_whole += usize::from(the_whole);
+    }
+    println!(
+        "{stop:?}: of {NOISE_TABLES} noise tables {of_features} have a feature with adjusted p < 0.05, {of_the_whole} a p of the whole <= 0.05"
+    );
+    assert!(of_features <= MOST_ALARMS, "features: {of_features} of {NOISE_TABLES}");
+    assert!(of_the_whole <= MOST_ALARMS, "the whole: {of_the_whole} of {NOISE_TABLES}");
 }

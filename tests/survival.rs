@@ -17,7 +17,7 @@ fn data() -> String {
 fn command(out: &Path, splits: usize, more: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.env_remove("RUST_BACKTRACE").env("CRFE_CONFIG", "/dev/null");
-    // Paths alone: what follows them would make each of the many runs a hundred times longer.
+    // Paths alone: what follows them would make each of the many runs a hundred times longer. Other tests below have folds and permutations.
     command.env("CRFE_VALIDATE", "none").env("CRFE_PERMUTATIONS", "none");
     command.args(["run", &data(), "--quiet", "--splits", &splits.to_string()]);
     command.arg("--out").arg(out).args(more).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -168,6 +168,84 @@ fn fifty_kills_of_three_shards_change_no_byte() {
     let report = Command::new(PROGRAM).arg("report").arg(scratch.path()).arg("--quiet").output().unwrap();
     assert!(report.status.success(), "{}", said(&report));
     assert_eq!(tables(scratch.path()), reference(SPLITS_KILLED));
+}
+
+/// The parts of a run, one after the other.
+const PARTS: [&str; 3] = ["paths", "folds", "permutations"];
+/// How often a run is killed in each of them.
+const KILLS_IN_EACH: usize = 4;
+
+/// A run of 60 paths, 16 folds and 60 permutations, of 30 paths each.
+fn three_parts(out: &Path, more: &[&str]) -> Command {
+    let mut command = command(out, 30, more);
+    command.env("CRFE_VALIDATE", "8").env("CRFE_PERMUTATIONS", "30");
+    command
+}
+
+/// How many paths, folds and permutations the journals say have ended.
+fn ended(directory: &Path) -> [usize; 3] {
+    let mut ended = [0; 3];
+    for text in journals(directory).iter().filter_map(|path| fs::read_to_string(path).ok()) {
+        let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
+        for (count, what) in
+            ended.iter_mut().zip([count("\"end\""), count("\"fold/"), count("\"permutation/")])
+        {
+            *count += what;
+        }
+    }
+    ended
+}
+
+/// Kills processes of one run some times in each part; `start` makes the command of an attempt.
+fn kill_in_each_part(directory: &Path, start: impl Fn(usize) -> Command) {
+    let mut attempt = 0;
+    for (part, name) in PARTS.iter().enumerate() {
+        let mut killed = 0;
+        while killed < KILLS_IN_EACH {
+            attempt += 1;
+            assert!(attempt < 200, "killed {killed} times in {name}: the run is too short for this machine");
+            let before = ended(directory)[part];
+            let mut child = start(attempt).spawn().unwrap();
+            // The journal is read while it is written: the last line may be cut.
+            while ended(directory)[part] == before && child.try_wait().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+            if child.try_wait().unwrap().is_none() {
+                child.kill().unwrap();
+                killed += usize::from(!child.wait().unwrap().success());
+            }
+        }
+        println!("killed {killed} times in {name}: {:?}", ended(directory));
+    }
+}
+
+#[test]
+fn kills_in_every_part_change_no_byte() {
+    let (scratch, whole) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let start = || three_parts(scratch.path(), &["--threads", "2"]);
+    kill_in_each_part(scratch.path(), |_| start());
+    succeed(&mut start());
+    succeed(&mut three_parts(whole.path(), &["--threads", "1"]));
+    assert_eq!(ended(whole.path()), [60, 16, 60], "the journal says what has ended");
+    let tables = tables(scratch.path());
+    let summary = String::from_utf8_lossy(&tables["summary.txt"]).into_owned();
+    assert!(summary.contains("8 folds") && summary.contains("30 permutations"), "{summary}");
+    assert_eq!(tables, self::tables(whole.path()));
+}
+
+#[test]
+fn kills_in_every_part_of_three_shards_change_no_byte() {
+    let (scratch, whole) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let start = |shard: usize| {
+        three_parts(scratch.path(), &["--threads", "1", "--shard", &format!("{}/3", shard % 3 + 1)])
+    };
+    kill_in_each_part(scratch.path(), start);
+    (0..3).for_each(|shard| succeed(&mut start(shard)));
+    assert!(tables(scratch.path()).is_empty(), "a shard makes no tables");
+    let report = Command::new(PROGRAM).arg("report").arg(scratch.path()).arg("--quiet").output().unwrap();
+    assert!(report.status.success(), "{}", said(&report));
+    succeed(&mut three_parts(whole.path(), &["--threads", "2"]));
+    assert_eq!(tables(scratch.path()), tables(whole.path()));
 }
 
 /// The program with other signals to ignore than these tests have.

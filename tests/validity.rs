@@ -4,7 +4,8 @@
 use crfe::analysis::{History, Metric};
 use crfe::data::seed::{Purpose, Rng};
 use crfe::data::{Calibration, Dataset};
-use crfe::run::{Engine, Gate, Plan, RunOptions};
+use crfe::evaluate::coverage_band;
+use crfe::run::{Engine, Followup, Gate, Outcome, Permutations, Plan, RunOptions};
 use crfe::select::Method;
 use ndarray::Array2;
 
@@ -74,4 +75,71 @@ fn shared_calibration_does_not() {
     let coverage = mean_coverage(Calibration::Shared)[99];
     println!("shared: mean coverage at 100 features {coverage:.4}");
     assert!(coverage < 0.80, "mean coverage {coverage:.4} at size 100: is the caution still earned?");
+}
+
+/// The folds of the nested validation of a table: of each how many rows there are, how many are covered, and how many calibrated.
+fn validated(data: Dataset, seed: u64) -> Vec<(usize, usize, usize)> {
+    const EPSILON: f64 = 0.1;
+    let mut options = RunOptions { methods: vec![Method::Crfe], validate: Some(5), ..RunOptions::default() };
+    (options.split.splits, options.split.seed, options.permutations) = (4, seed, Permutations::Count(0));
+    let plan = Plan::new(options.check().unwrap(), data).unwrap();
+    let of_fold = |fold| match Followup::Fold(Method::Crfe, fold).run(&plan, &mut || true) {
+        Ok(Some(Outcome::Fold(fold))) => fold,
+        other => panic!("fold {fold}: {other:?}"),
+    };
+    (0..5)
+        .map(of_fold)
+        // Without a list there is no prediction.
+        .filter(|fold| !fold.rows.is_empty())
+        .map(|fold| {
+            let covered = fold.rows.iter().filter(|row| row.p[row.y] > EPSILON).count();
+            (fold.rows.len(), covered, fold.conformal.iter().sum())
+        })
+        .collect()
+}
+
+/// Each fold has a band of its own, exact under exchangeability, and a mean. Of many folds 5 % at most lie outside, and their mean is the
+/// mean of the band, both within 3.5 standard errors.
+fn assert_exact(what: &str, folds: &[(usize, usize, usize)]) {
+    let (mut outside, mut excess, mut variance) = (0, 0.0, 0.0);
+    for &(rows, covered, calibrating) in folds {
+        let share = covered as f64 / rows as f64;
+        let band = coverage_band(rows, calibrating, 0.1).unwrap();
+        outside += usize::from(!(band.lo..=band.hi).contains(&share));
+        excess += share - band.mean;
+        // The variance of a beta-binomial share: μ(1 − μ)(1 + (n − 1)/(n_conf + 2))/n.
+        let (n, overdispersion) = (rows as f64, (rows - 1) as f64 / (calibrating + 2) as f64);
+        variance += band.mean * (1.0 - band.mean) * (1.0 + overdispersion) / n;
+    }
+    let count = folds.len() as f64;
+    let (mean, error) = (excess / count, variance.sqrt() / count);
+    println!(
+        "{what}: {} folds, {outside} outside their 95 % bands, mean coverage off by {mean:+.4} ± {error:.4}",
+        folds.len()
+    );
+    assert!(outside as f64 <= 0.05 * count + 3.5 * (0.05 * 0.95 * count).sqrt(), "{outside} outside");
+    assert!(mean.abs() <= 3.5 * error, "off by {mean}, standard error {error}");
+}
+
+#[test]
+fn validated_coverage_of_noise_is_exact() {
+    // Few features, so that some rule finds a list now and then: without any the sets are not made.
+    let small = |table: u64| {
+        let mut rng = Rng::new(77, table, Purpose::Bootstrap);
+        let x = Array2::from_shape_simple_fn((150, 8), || rng.uniform());
+        let labels: Vec<&str> = (0..150).map(|i| ["a", "b", "c"][i % 3]).collect();
+        Dataset::from_arrays(x.view(), &labels, None).unwrap()
+    };
+    let folds: Vec<_> = (0..60).flat_map(|table| validated(small(table), table)).collect();
+    assert!(folds.len() > 150, "{} folds have a list", folds.len());
+    assert_exact("noise", &folds);
+}
+
+#[test]
+fn validated_coverage_of_synthetic_data_is_exact() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/synthetic.csv");
+    let load = || Dataset::load(&path, &Default::default(), |_, _| {}).unwrap();
+    let folds: Vec<_> = (0..16).flat_map(|seed| validated(load(), seed)).collect();
+    assert_eq!(folds.len(), 80);
+    assert_exact("synthetic.csv", &folds);
 }

@@ -1,5 +1,8 @@
 //! What chance would have given: selection counts under permuted labels (docs/method.md section 14).
 
+/// Relative: what rounding may add to a sum of p-values.
+const ROUNDING: f64 = 1e-12;
+
 /// The largest selection count of each permutation, ready to judge counts of the real run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chance {
@@ -33,9 +36,11 @@ impl Chance {
     }
 }
 
-/// p of a statistic that is the better the smaller: (1 + permutations at least as good)/(permutations + 1).
+/// p of a statistic that is the better the smaller: (1 + permutations at least as good)/(permutations + 1). Values that differ by
+/// rounding alone are tied, and a tie counts.
 pub fn p_of_smaller(real: f64, permuted: &[f64]) -> f64 {
-    permutation_p(permuted.iter().filter(|&&value| value <= real).count(), permuted.len())
+    let limit = real + ROUNDING * real.abs();
+    permutation_p(permuted.iter().filter(|&&value| value <= limit).count(), permuted.len())
 }
 
 fn permutation_p(as_extreme: usize, permutations: usize) -> f64 {
@@ -46,6 +51,15 @@ fn permutation_p(as_extreme: usize, permutations: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::evaluate::fixtures::{answer, floats, whole};
+
+    #[test]
+    fn sums_that_are_equal_but_for_rounding_are_tied() {
+        let (real, permuted) = (0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1);
+        assert!(permuted < real, "rounding matters here");
+        assert_eq!(p_of_smaller(permuted, &[real]), 1.0);
+        assert_eq!(p_of_smaller(real, &[permuted]), 1.0);
+        assert_eq!(p_of_smaller(0.5, &[real]), 0.5);
+    }
 
     #[test]
     fn fixtures_agree_on_chance() {

@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::grouped::{Votes, WeightedScores};
-use super::stats::BetaBinomial;
+use super::stats::{BetaBinomial, ratio};
 use super::{Tally, concordant_pairs};
 use crate::data::seed::{Purpose, Rng};
 use crate::select::{Nonconformity, Score};
@@ -108,6 +108,13 @@ impl Evaluator {
         });
         tally.concordant = concordant_pairs(test, &self.test_y);
         tally
+    }
+
+    /// The mean over test rows of the sum of all p-values, to the bit as `Metric::SScore` reads it off a tally; nothing else is counted.
+    pub fn s_score(&self, conformal: ArrayView2<'_, f64>, test: ArrayView2<'_, f64>, bias: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        self.judge(conformal, test, bias, |_, _, p| sum += p.iter().sum::<f64>());
+        ratio(sum, self.test_y.len() as f64)
     }
 
     /// The p-value of every test row under every label, test rows × m.
@@ -323,6 +330,7 @@ pub fn coverage_band(n_test: usize, n_conf: usize, epsilon: f64) -> Option<Band>
 mod tests {
     use super::*;
     use crate::data::seed::Rng;
+    use crate::evaluate::Metric;
     use ndarray::Axis;
     use proptest::prelude::*;
     use serde_json::Value;
@@ -390,7 +398,10 @@ mod tests {
         let evaluator = |settings| Evaluator::new(settings, &labels, &zeros, &rows, 0, 0);
         let check = |evaluator: &Evaluator, y: usize, key: &str| {
             let test = decisions(&column("alpha"), &vec![y; tests.len()]);
-            let p = evaluator.p_values(conformal.view(), test.view(), &[0.3, -0.2]);
+            let (conformal, test, bias) = (conformal.view(), test.view(), [0.3, -0.2]);
+            let tally = evaluator.tally(conformal, test, &bias);
+            assert_eq!(evaluator.s_score(conformal, test, &bias), Metric::SScore.value(&tally));
+            let p = evaluator.p_values(conformal, test, &bias);
             for (ours, theirs) in p.column(y).iter().zip(column(key)) {
                 assert!((ours - theirs.min(1.0)).abs() < 1e-12, "{key}: {ours} {theirs}");
             }

@@ -110,9 +110,8 @@ mod tests {
             let (splits, rows) = (2 + case % 5, 3 + case % 89);
             let sizes: Vec<usize> = (1..=6).rev().collect();
             // Counts that differ little, as neighbouring sizes do.
-            let counts: Vec<Vec<i64>> = (0..splits)
-                .map(|_| sizes.iter().map(|_| rng.below(4.min(rows)) as i64).collect())
-                .collect();
+            let counts: Vec<Vec<i64>> =
+                (0..splits).map(|_| sizes.iter().map(|_| rng.below(4.min(rows)) as i64).collect()).collect();
             let sum = |at: &usize| counts.iter().map(|of_split| of_split[*at]).sum::<i64>();
             let best = (0..6).min_by_key(|at| (sum(at), sizes[*at])).unwrap();
             let size = (0..6)

@@ -25,8 +25,11 @@ pub struct Progress {
 
 enum Shape {
     Quiet,
-    /// Plain lines, with the tenths already told.
-    Lines(usize),
+    /// Plain lines: one for each tenth, and one for each part that begins.
+    Lines {
+        tenths: usize,
+        part: usize,
+    },
     Bar(ProgressBar),
 }
 
@@ -45,7 +48,7 @@ impl Reading {
         } else if std::io::stderr().is_terminal() {
             Shape::Bar(ProgressBar::hidden())
         } else {
-            Shape::Lines(0)
+            Shape::Lines { tenths: 0, part: 0 }
         };
         let now = Instant::now();
         Self { shape, started: now, told: now }
@@ -68,7 +71,7 @@ impl Reading {
                 bar.set_length(of);
                 bar.set_position(bytes);
             }
-            Shape::Lines(_) => {
+            Shape::Lines { .. } => {
                 if self.told.elapsed() >= PATIENCE {
                     self.told = Instant::now();
                     let megabytes = |bytes: u64| bytes / 1_000_000;
@@ -113,7 +116,7 @@ impl Progress {
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate));
             Shape::Bar(bar)
         } else {
-            Shape::Lines(0)
+            Shape::Lines { tenths: 0, part: 0 }
         };
         let progress = Self {
             shape,
@@ -154,25 +157,28 @@ impl Progress {
         self.tell();
     }
 
-    /// The part that is under way: the last that has begun.
+    /// The part under way: the last that has begun, or the next one if that has ended.
+    fn part(&self) -> usize {
+        let begun = (0..3).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
+        let is_over = self.done[begun] == self.parts[begun];
+        (begun + 1..3).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(begun)
+    }
+
     fn words(&self) -> String {
         const PARTS: [&str; 3] = ["paths", "validation folds", "permutations"];
-        let part = (0..3).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
-        // A part that has ended gives way to the next.
-        let is_over = self.done[part] == self.parts[part];
-        let next = (part + 1..3).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(part);
-        format!("{} of {} {}", self.done[next], self.parts[next], PARTS[next])
+        let part = self.part();
+        format!("{} of {} {}", self.done[part], self.parts[part], PARTS[part])
     }
 
     fn tell(&mut self) {
-        let words = self.words();
+        let (words, now) = (self.words(), self.part());
         match &mut self.shape {
             Shape::Quiet => {}
             Shape::Bar(bar) => bar.set_message(words),
-            Shape::Lines(told) => {
+            Shape::Lines { tenths, part } => {
                 let tenth = 10 * self.paths_done / self.paths.max(1);
-                if tenth > *told {
-                    *told = tenth;
+                if tenth > *tenths || now > *part {
+                    (*tenths, *part) = (tenth, now);
                     let seconds = self.started.elapsed().as_secs_f64().max(1e-9);
                     let rate = self.paths_done as f64 / seconds;
                     let left = (self.paths - self.paths_done) as f64 / rate;

@@ -83,8 +83,42 @@ fn newton_products(rows: f64, columns: f64, removed: f64) -> f64 {
     }
 }
 
-/// 99 permutations where they cost at most [`PERMUTATION_BUDGET`], else 19, else none.
-pub(super) fn default_permutations(cost: &PathCost, spec: &RunSpec) -> usize {
+/// How often the labels are permuted by default: 99 times where that costs at most [`PERMUTATION_BUDGET`], else 19, else not at all.
+pub(super) struct DefaultPermutations {
+    pub count: usize,
+    /// Nominal seconds of one core that [`MOST`] permutations would take.
+    pub seconds: f64,
+}
+
+/// The most permutations by default; with them an adjusted p can be as small as 0.01.
+pub(super) const MOST: usize = 99;
+/// The fewest that can give a p of 0.05.
+const FEWEST: usize = 19;
+
+pub(super) fn default_permutations(cost: &PathCost, spec: &RunSpec) -> DefaultPermutations {
     let one = (spec.split.splits * spec.methods.len()) as f64 * (cost.path + cost.gaps);
-    [99, 19].into_iter().find(|&count| count as f64 * one <= PERMUTATION_BUDGET).unwrap_or(0)
+    let is_affordable = |&count: &usize| count as f64 * one <= PERMUTATION_BUDGET;
+    let count = [MOST, FEWEST].into_iter().find(is_affordable).unwrap_or(0);
+    DefaultPermutations { count, seconds: MOST as f64 * one }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::RunOptions;
+    use ndarray::Array2;
+
+    /// The choice for a table of noise with two classes.
+    fn chosen(rows: usize, columns: usize) -> usize {
+        let x = Array2::from_shape_fn((rows, columns), |(i, j)| ((7 * i + 3 * j) % 11) as f64);
+        let labels: Vec<&str> = (0..rows).map(|i| ["a", "b"][i % 2]).collect();
+        let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
+        let spec = RunOptions::default().check().unwrap();
+        default_permutations(&PathCost::new(&spec, &data), &spec).count
+    }
+
+    #[test]
+    fn small_tables_are_permuted_often_and_large_ones_not_at_all() {
+        assert_eq!([chosen(300, 20), chosen(200, 2000), chosen(100, 12_000)], [99, 19, 0]);
+    }
 }

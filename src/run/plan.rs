@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::cost::{PathCost, default_permutations};
+use super::cost::{DefaultPermutations, MOST, PathCost, default_permutations};
 use super::{FORMAT, Permutations, RunInfo, RunOptions, RunSpec, TaskId};
 use crate::data::{
     DONOR_LIMIT, Dataset, Impute, OuterFold, STANDARD, STANDARD_INPUT, Splits, check_preprocessing,
@@ -54,7 +54,7 @@ impl Plan {
             refuse_what_linfa_cannot_solve(&spec, &data, &splits)?;
         }
         let folds = plan_validation(&spec, &mut data);
-        let permutations = plan_permutations(&spec, &data);
+        let permutations = plan_permutations(&spec, &mut data);
         let info = RunInfo { folds, permutations, ..info(spec, &data, &splits) };
         Ok(Self { info: Arc::new(info), data, splits })
     }
@@ -127,13 +127,25 @@ fn plan_validation(spec: &RunSpec, data: &mut Dataset) -> usize {
     }
 }
 
-/// How many permutations there are.
-fn plan_permutations(spec: &RunSpec, data: &Dataset) -> usize {
+/// How many permutations there are. A default below the usual one is explained in a notice.
+fn plan_permutations(spec: &RunSpec, data: &mut Dataset) -> usize {
     match spec.permutations {
         // The user's own splits belong to the true labels.
         _ if spec.split.splits_from.is_some() => 0,
         Permutations::Count(count) => count,
-        Permutations::Auto => default_permutations(&PathCost::new(spec, data), spec),
+        Permutations::Auto => {
+            let DefaultPermutations { count, seconds } =
+                default_permutations(&PathCost::new(spec, data), spec);
+            if count < MOST {
+                let choice =
+                    if count == 0 { "not permuted".into() } else { format!("permuted {count} times") };
+                data.audit.notice(format!(
+                    "the labels are {choice}: {MOST} permutations would cost about {seconds:.0} seconds of one core; \
+                     --permutations N asks for them"
+                ));
+            }
+            count
+        }
     }
 }
 

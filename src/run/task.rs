@@ -8,7 +8,7 @@ use super::cross_validation::best_size;
 use super::{Betas, EventKind, Parts, Plan, Reason, Step, TaskId};
 use crate::data::{Calibration, Part, Prepared, Split, prepare};
 use crate::error::Result;
-use crate::evaluate::{ConformalSettings, Evaluator, Metric};
+use crate::evaluate::{ConformalSettings, Evaluator};
 use crate::select::{
     Common, Elimination, Method, Nonconformity, Proximity, ProximityRule, RunSizes, Settings, StopRule,
     order_of_adding,
@@ -216,8 +216,8 @@ pub fn light_path(
         };
         if sizes.binary_search(&removal.size).is_ok() {
             let bias = path.model().biases();
-            let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
-            s_scores.push((removal.size, Metric::SScore.value(&tally)));
+            let s_score = work.evaluator.s_score(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
+            s_scores.push((removal.size, s_score));
         }
         order.extend(removal.removed);
     }

@@ -156,48 +156,146 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::data::Dataset;
+    use crate::data::{Dataset, Impute, Unit};
     use crate::run::RunOptions;
 
-    fn plan(x: &Array2<f64>) -> Plan {
-        let labels: Vec<&str> = (0..x.nrows()).map(|i| ["a", "b"][i % 2]).collect();
-        let mut options = RunOptions::default();
-        options.split.splits = 5;
-        Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap()).unwrap()
+    /// A table with numbers, gaps and a category, and how it is run.
+    #[derive(Debug, Clone, Copy)]
+    struct Case {
+        seed: u64,
+        method: Method,
+        impute: Impute,
+        /// Rows come in groups of four.
+        grouped: bool,
+        smoothed: bool,
+    }
+
+    const ROWS: usize = 144;
+    const CATEGORY: [usize; 3] = [3, 4, 5];
+    const GAPS: f64 = 0.04;
+
+    /// Fills a row: two columns that know the class, noise, and a category of three levels that knows it a little.
+    fn fill(mut row: ndarray::ArrayViewMut1<'_, f64>, class: usize, scale: f64, rng: &mut Rng) {
+        for (j, value) in row.iter_mut().enumerate() {
+            *value = scale * rng.uniform() + if j < 2 { 0.5 * class as f64 } else { 0.0 };
+        }
+        let level = (rng.below(3) + rng.below(2) * class).min(2);
+        CATEGORY.iter().enumerate().for_each(|(i, &j)| row[j] = f64::from(u8::from(i == level)));
+        for j in 0..row.len() {
+            if !CATEGORY.contains(&j) && rng.uniform() < GAPS {
+                row[j] = f64::NAN;
+            }
+        }
+        if rng.uniform() < GAPS {
+            CATEGORY.iter().for_each(|&j| row[j] = f64::NAN);
+        }
+    }
+
+    fn class(row: usize, grouped: bool) -> usize {
+        if grouped { row / 4 % 2 } else { row % 2 }
+    }
+
+    fn table(case: &Case) -> Array2<f64> {
+        let mut rng = Rng::new(case.seed, 0, Purpose::Split);
+        let mut x = Array2::zeros((ROWS, 9));
+        for (row, values) in x.outer_iter_mut().enumerate() {
+            fill(values, class(row, case.grouped), 1.0, &mut rng);
+        }
+        x
+    }
+
+    fn plan(case: &Case, x: &Array2<f64>) -> Plan {
+        let labels: Vec<&str> = (0..ROWS).map(|row| ["a", "b"][class(row, case.grouped)]).collect();
+        let mut data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
+        data.units[CATEGORY[0]] = Unit { name: "category".into(), columns: CATEGORY.to_vec(), kept: false };
+        data.units.drain(CATEGORY[1]..=CATEGORY[2]);
+        data.groups = case.grouped.then(|| (0..ROWS).map(|row| row / 4).collect());
+        let mut options = RunOptions {
+            methods: vec![case.method],
+            impute: case.impute,
+            smoothed: case.smoothed,
+            ..RunOptions::default()
+        };
+        options.split.splits = 4;
+        Plan::new(options.check().unwrap(), data).unwrap()
+    }
+
+    fn tested(plan: &Plan, rows: &OuterFold, case: &Case) -> FoldTest {
+        test_rows(plan, case.method, rows, case.seed, &mut || true).unwrap().unwrap()
+    }
+
+    /// The numbers of some rows, to the bit.
+    fn bits(fold: &FoldTest, rows: &[usize]) -> Vec<u64> {
+        let of_rows = fold.rows.iter().filter(|tested| rows.contains(&tested.row));
+        of_rows.flat_map(|tested| tested.f.iter().chain(&tested.p).map(|value| value.to_bits())).collect()
+    }
+
+    fn cases() -> Vec<Case> {
+        let mut cases = Vec::new();
+        for seed in 0..4 {
+            for method in [Method::Crfe, Method::Rfe, Method::Smfs] {
+                for grouped in [false, true] {
+                    let impute = if seed % 2 == 0 { Impute::Knn(5) } else { Impute::Median };
+                    cases.push(Case { seed, method, impute, grouped, smoothed: seed == 3 });
+                }
+            }
+        }
+        cases
     }
 
     #[test]
     fn rows_of_a_fold_reach_neither_its_list_nor_its_model_nor_its_calibration() {
-        let mut rng = Rng::new(5, 0, Purpose::Split);
-        let mut x = Array2::from_shape_fn((120, 6), |(i, j)| {
-            rng.uniform() + if j < 2 { 0.5 * (i % 2) as f64 } else { 0.0 }
-        });
-        // A gap makes imputation part of it.
-        x[[3, 4]] = f64::NAN;
-        let before = plan(&x);
-        let rows = before.outer_folds().unwrap().swap_remove(2);
-        let first = test_rows(&before, Method::Crfe, &rows, 9, &mut || true).unwrap().unwrap();
-        assert_eq!(first.rows.iter().map(|row| row.row).collect::<Vec<_>>(), rows.test);
-        assert!(!first.units.is_empty());
+        let mut with_list = 0;
+        for case in cases() {
+            let mut x = table(&case);
+            let before = plan(&case, &x);
+            let rows = before.outer_folds().unwrap().swap_remove(2);
+            let first = tested(&before, &rows, &case);
+            assert_eq!(first.rows.iter().map(|row| row.row).collect::<Vec<_>>(), rows.test, "{case:?}");
+            with_list += usize::from(!first.units.is_empty());
 
-        // The first row of the fold keeps its values, so its prediction must keep its bits; everything else in the fold changes.
-        for &row in &rows.test[1..] {
-            x.row_mut(row).iter_mut().for_each(|value| *value = 100.0 * rng.uniform());
+            // Three rows of the fold keep their values, so their predictions must keep their bits: they show model and calibration.
+            // Everything else in the fold changes: values, gaps, levels and all labels.
+            let (same, others) = rows.test.split_at(3);
+            let mut rng = Rng::new(case.seed, 1, Purpose::Split);
+            for &row in others {
+                fill(x.row_mut(row), rng.below(2), 100.0, &mut rng);
+            }
+            let mut after = plan(&case, &x);
+            for &row in &rows.test {
+                after.data.y[row] = 1 - after.data.y[row];
+            }
+            let second = tested(&after, &rows, &case);
+            assert_eq!(
+                (first.size, &first.units, &first.conformal),
+                (second.size, &second.units, &second.conformal),
+                "{case:?}"
+            );
+            assert_eq!(bits(&first, same), bits(&second, same), "{case:?}");
+            if !first.units.is_empty() {
+                assert_ne!(bits(&first, others), bits(&second, others), "the other rows were really changed");
+            }
         }
-        let mut after = plan(&x);
-        for &row in &rows.test {
-            after.data.y[row] = 1 - after.data.y[row];
+        assert!(with_list >= 20, "{with_list} of 24 cases have a list");
+    }
+
+    /// The counterpart: the rows that may be seen do matter, so that the test above can fail.
+    #[test]
+    fn rows_that_select_or_calibrate_do_reach_the_prediction() {
+        for case in cases().into_iter().filter(|case| case.seed == 0) {
+            let x = table(&case);
+            let before = plan(&case, &x);
+            let rows = before.outer_folds().unwrap().swap_remove(2);
+            let first = tested(&before, &rows, &case);
+            for part in [&rows.rest, &rows.reserve] {
+                let mut changed = x.clone();
+                let mut rng = Rng::new(case.seed, 1, Purpose::Split);
+                for &row in part {
+                    fill(changed.row_mut(row), rng.below(2), 2.0, &mut rng);
+                }
+                let second = tested(&plan(&case, &changed), &rows, &case);
+                assert_ne!(bits(&first, &rows.test), bits(&second, &rows.test), "{case:?}");
+            }
         }
-        let second = test_rows(&after, Method::Crfe, &rows, 9, &mut || true).unwrap().unwrap();
-        assert_eq!(
-            (first.size, &first.units, &first.conformal),
-            (second.size, &second.units, &second.conformal)
-        );
-        assert_eq!(
-            (&first.rows[0].f, &first.rows[0].p),
-            (&second.rows[0].f, &second.rows[0].p),
-            "to the bit"
-        );
-        assert_ne!(first.rows[1].f, second.rows[1].f, "the other rows were really changed");
     }
 }
