@@ -83,7 +83,7 @@ impl Reading {
     }
 }
 
-/// The bar goes, whether the file could be read or not.
+/// Removes the bar, whether the file could be read or not.
 impl Drop for Reading {
     fn drop(&mut self) {
         if let Shape::Bar(bar) = &self.shape {

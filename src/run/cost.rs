@@ -73,7 +73,7 @@ impl PathCost {
 }
 
 /// Products for a model of so many columns, after which `removed` go: about ten looks at the rows and sixty rows in and out of the
-/// inverse while there are fewer columns than rows, and a dozen passes over rows × rows above; each column that goes is one more
+/// inverse while there are fewer columns than rows, and a dozen passes over rows × rows above; each removed column is one more
 /// change of the inverse, or of rows × rows.
 fn newton_products(rows: f64, columns: f64, removed: f64) -> f64 {
     if columns < rows {

@@ -1,4 +1,4 @@
-//! What is run after the paths of a run: the folds of the nested validation and the permutations of the labels. Each is one task that
+//! The tasks that follow the paths of a run: folds of the nested validation and permutations of the labels. Each is one task that
 //! depends on nothing but the plan, so that it can run anywhere, be recorded, and be resumed.
 
 use std::fmt;
@@ -89,7 +89,7 @@ impl Followup {
         hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Does the work; `None` if it was told to end.
+    /// Does the work; `None` if it was cancelled.
     pub fn run(self, plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Outcome>> {
         match self {
             Self::Fold(method, fold) => Ok(test_fold(plan, method, fold, go_on)?.map(Outcome::Fold)),
@@ -100,18 +100,18 @@ impl Followup {
     }
 }
 
-/// What came of it.
+/// The outcome of a task that follows the paths.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Of a fold.
+    /// The outcome of a fold.
     Fold(FoldTest),
-    /// Of a permutation.
+    /// The outcome of a permutation.
     Permutation(PermutedRun),
 }
 
 impl Outcome {
-    /// Refuses what cannot be the outcome of a followup of this run.
+    /// Refuses an outcome that this task of this run cannot have.
     pub fn check(&self, followup: Followup, info: &RunInfo) -> std::result::Result<(), &'static str> {
         let (units, classes) = (info.units.len(), info.classes.len());
         match (followup, self) {

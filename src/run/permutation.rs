@@ -1,4 +1,5 @@
-//! One permutation of the labels: all paths of a method made again, of which only what chance achieves is kept (docs/method.md section 14).
+//! One permutation of the labels: all paths of a method are made again, and only their selection counts and mean sums of p-values are
+//! kept (docs/method.md section 14).
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +43,7 @@ pub fn evaluated(units: usize) -> Vec<usize> {
     sizes
 }
 
-/// Runs all splits under permuted labels; `None` if it was told to end.
+/// Runs all splits under permuted labels; `None` if it was cancelled.
 pub fn run_permutation(
     plan: &Plan,
     method: Method,

@@ -1,5 +1,5 @@
-//! One fold of the nested validation: the whole procedure on the other rows, and its list tested on the rows of the fold, which
-//! nothing before has seen (docs/method.md section 12).
+//! One fold of the nested validation: the whole procedure runs on other rows, and its list is tested on the rows of the fold, which no
+//! earlier step has seen (docs/method.md section 12).
 
 use ndarray::Axis;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub struct TestedRow {
     pub p: Vec<f64>,
 }
 
-/// Runs the procedure on the rows outside a fold and tests its list; `None` if it was told to end.
+/// Runs the procedure on the rows outside a fold and tests its list; `None` if it was cancelled.
 pub fn test_fold(
     plan: &Plan,
     method: Method,
