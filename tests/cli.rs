@@ -430,7 +430,7 @@ fn the_tables_have_the_columns_they_promise() {
         (
             "metrics.csv",
             "method,split,n_features,coverage,coverage_lo,coverage_hi,guaranteed,inefficiency,certainty,uncertainty,\
-             mistrust,s_score,credibility,accuracy,precision_macro,recall_macro,f1_macro",
+             mistrust,s_score,fuzziness,credibility,accuracy,precision_macro,recall_macro,auc,f1_macro",
         ),
         (
             "per_class.csv",
@@ -753,7 +753,7 @@ fn one_feature_is_the_answer_when_there_is_nothing_to_eliminate() {
     for (name, options) in [("KNEE", ""), ("BETA", " --stop beta"), ("KEPT", " --keep a")] {
         let ran = run_into(&desk.path(name), &one, &format!("--splits 3{options}"));
         for words in
-            ["1 feature, 2 classes", "CRFE  1 feature  (", "nothing to eliminate", "    1  a ", "coverage"]
+            ["1 feature, 2 classes", "CRFE: 1 feature", "nothing to eliminate", "    1  a ", "coverage"]
         {
             assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
         }

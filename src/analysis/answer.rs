@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, History, Paths, RuleSize, StabilityBand,
-    Tested, Verdict, cautions,
+    Tested, Verdict, cautions, permutation_words,
 };
 use crate::select::{BetaRule, Method, StopRule};
 
@@ -33,6 +33,10 @@ pub struct Answer {
     pub methods: Vec<MethodAnswer>,
     /// Each pair of methods on the same splits.
     pub comparisons: Vec<Comparison>,
+    /// How many permutations there are, and why.
+    pub permutations: String,
+    /// Whether rows come in groups, so that coverage is that of rows of new groups.
+    pub grouped: bool,
     /// What concerns the whole run.
     pub cautions: Vec<String>,
 }
@@ -91,6 +95,8 @@ impl Answer {
             guaranteed: spec.guaranteed(),
             comparisons: Comparison::of_methods(history, info, &methods),
             methods,
+            permutations: permutation_words(info),
+            grouped: spec.schema.group_col.is_some(),
             cautions: cautions::of_run(history, info),
         })
     }
@@ -141,7 +147,7 @@ impl MethodAnswer {
             paths,
             chosen: &chosen,
             stability,
-            tested: tested.as_ref().and_then(|tested| tested.performance.as_ref()),
+            tested: tested.as_ref(),
             by_chance: chance,
             features: &features,
         };

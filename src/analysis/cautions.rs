@@ -1,30 +1,32 @@
-//! What a reader of the answer must beware of, each caution a sentence. A caution is one function in one of two lists.
+//! What a reader of the answer must beware of: each caution is a sentence with the number behind it, and one function in one of two
+//! lists. The lists are computed once; summary, JSON, page and dashboard show them as they are.
 
-use super::{ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, StabilityBand};
+use super::{ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, StabilityBand, Tested};
 use crate::data::Level;
-use crate::evaluate::Performance;
+use crate::error::printable;
+use crate::evaluate::{MANY_EMPTY, Performance, never_excluded};
 use crate::run::RunInfo;
 use crate::select::StopRule;
 
 /// Cautions about the whole run; each may have several sentences.
 const OF_RUN: [fn(&History, &RunInfo) -> Vec<String>; 4] = [void_guarantee, one_split, warnings, failures];
 
-/// Cautions about one method.
-const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 10] = [
+/// Cautions about one method, the gravest first.
+const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 13] = [
     no_size,
     chance_alone,
+    unstable,
     no_better_than_the_largest_class,
+    uncovered_classes,
     empty_sets,
-    uncovered_class,
+    few_calibration_rows,
+    single_features_by_chance,
     at_the_edge,
     silent,
     ended_early,
-    unstable,
+    untested_folds,
     unconverged,
 ];
-
-/// More empty sets than this say that ε is larger than the error.
-const MANY_EMPTY: f64 = 0.05;
 
 /// What cautions about a method are read off.
 pub struct Concern<'a> {
@@ -35,11 +37,17 @@ pub struct Concern<'a> {
     /// Stability at this size.
     pub stability: Option<f64>,
     /// How the procedure did on rows that it never saw.
-    pub tested: Option<&'a Performance>,
+    pub tested: Option<&'a Tested>,
     /// What chance selects.
     pub by_chance: Option<&'a ByChance>,
     /// The list.
     pub features: &'a [ChosenFeature],
+}
+
+impl Concern<'_> {
+    fn performance(&self) -> Option<&Performance> {
+        self.tested?.performance.as_ref()
+    }
 }
 
 /// All cautions about a run.
@@ -68,11 +76,148 @@ fn warnings(_: &History, info: &RunInfo) -> Vec<String> {
 }
 
 fn failures(history: &History, _: &RunInfo) -> Vec<String> {
-    let failed = history.failed();
-    let others =
-        if failed.len() > 1 { format!(" (and {} more tasks)", failed.len() - 1) } else { String::new() };
-    let first = failed.first_key_value();
-    first.map(|(task, message)| format!("{task}{others} failed: {message}")).into_iter().collect()
+    let told = |what: String, others: usize, message: &str| {
+        let others = if others > 0 { format!(" (and {others} more tasks)") } else { String::new() };
+        format!("{what}{others} failed: {message}")
+    };
+    let (tasks, followups) = (history.failed(), history.failed_followups());
+    let task = tasks.first_key_value().map(|(task, why)| told(task.to_string(), tasks.len() - 1, why));
+    let followup = followups.first_key_value();
+    let followup = followup.map(|(followup, why)| told(followup.to_string(), followups.len() - 1, why));
+    task.into_iter().chain(followup).collect()
+}
+
+fn no_size(concern: &Concern<'_>) -> Option<String> {
+    let is_flat = concern.chosen.stop == StopRule::OneSe && concern.chosen.size.is_none();
+    (is_flat && !concern.paths.is_empty()).then(|| {
+        let curves: Vec<&str> = concern.paths.info.spec.by.iter().map(|curve| curve.words()).collect();
+        format!(
+            "no size stands out: on all {} splits together, every number of features is within one standard error of the best in {}, \
+             so no list is given; --stop N takes one of N features",
+            concern.paths.len(),
+            curves.join(" and ")
+        )
+    })
+}
+
+fn chance_alone(concern: &Concern<'_>) -> Option<String> {
+    let chance = concern.by_chance?;
+    let p = chance.p.filter(|&p| p > LEVEL)?;
+    Some(format!(
+        "nothing beyond chance: in {} of {} permutations, permuted labels are predicted at least as well as the real ones (p = {p:.2})",
+        chance.at_least_as_good, chance.permutations
+    ))
+}
+
+fn unstable(concern: &Concern<'_>) -> Option<String> {
+    let stability = concern.stability.filter(|&own| StabilityBand::of(own) == StabilityBand::Poor)?;
+    Some(format!(
+        "unstable selection: stability {stability:.2} (below {} is poor); other splits choose other features",
+        StabilityBand::Fair.lowest()
+    ))
+}
+
+fn no_better_than_the_largest_class(concern: &Concern<'_>) -> Option<String> {
+    let tested = concern.performance()?;
+    let (accuracy, rate) = (tested.accuracy, tested.no_information_rate);
+    (accuracy.lo <= rate).then(|| {
+        format!(
+            "accuracy {:.3} ({:.3} to {:.3}) is not clearly above {rate:.3}, which always answering the largest class achieves",
+            accuracy.value, accuracy.lo, accuracy.hi
+        )
+    })
+}
+
+fn uncovered_classes(concern: &Concern<'_>) -> Option<String> {
+    let info = concern.paths.info;
+    let target = 1.0 - info.spec.epsilon;
+    let classes = concern.performance()?.classes.iter().filter_map(|class| Some((class, class.coverage?)));
+    let mut below: Vec<_> = classes.filter(|(_, coverage)| coverage.hi < target).collect();
+    below.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    let told = |(class, coverage): &(&crate::evaluate::ClassPerformance, crate::evaluate::Interval)| {
+        format!(
+            "class '{}' is covered in {:.0} % of its {} rows ({:.0} to {:.0} %)",
+            printable(&info.classes[class.class]),
+            100.0 * coverage.value,
+            class.rows,
+            100.0 * coverage.lo,
+            100.0 * coverage.hi
+        )
+    };
+    let told: Vec<String> = below.iter().map(told).collect();
+    let remedy = if info.spec.mondrian { "" } else { "; --mondrian aims at it in every class" };
+    (!told.is_empty())
+        .then(|| format!("{}, below the target of {:.0} %{remedy}", told.join(", "), 100.0 * target))
+}
+
+fn empty_sets(concern: &Concern<'_>) -> Option<String> {
+    let tested = concern.performance().filter(|tested| tested.empty.value > MANY_EMPTY)?;
+    let remedy = match tested.fitting_epsilon {
+        Some(fitting) => format!("with --epsilon {fitting} at most {:.0} % would be", 100.0 * MANY_EMPTY),
+        None => "no smaller ε changes that".to_owned(),
+    };
+    Some(format!(
+        "{:.0} % of the prediction sets are empty: ε = {} is larger than the error of the models; {remedy}",
+        100.0 * tested.empty.value,
+        concern.paths.info.spec.epsilon
+    ))
+}
+
+fn few_calibration_rows(concern: &Concern<'_>) -> Option<String> {
+    let (spec, tested) = (&concern.paths.info.spec, concern.tested?);
+    // Where rows come in groups, groups count, and the warnings of the table tell how many there are.
+    if spec.schema.group_col.is_some() || tested.fewest_conformal.is_empty() {
+        return None;
+    }
+    let needed = (1.0 / spec.epsilon).ceil() as usize - 1;
+    let what = |rows: usize, which: String| {
+        format!(
+            "the folds of the validation calibrate on as few as {rows} rows{which}; at least {needed} are needed before a class can be excluded from a set"
+        )
+    };
+    if spec.mondrian {
+        let by_class = tested.fewest_conformal.iter().zip(&concern.paths.info.classes);
+        let (&rows, class) = by_class
+            .filter(|(rows, _)| never_excluded(**rows, spec.epsilon))
+            .min_by_key(|(rows, _)| **rows)?;
+        return Some(what(rows, format!(" of class '{}'", printable(class))));
+    }
+    let rows = tested.fewest_conformal_rows;
+    never_excluded(rows, spec.epsilon).then(|| what(rows, String::new()))
+}
+
+fn single_features_by_chance(concern: &Concern<'_>) -> Option<String> {
+    let chance = concern.by_chance?;
+    let judged = |feature: &&ChosenFeature| feature.adjusted_p.is_some();
+    let listed = concern.features.iter().filter(judged).count();
+    let beyond =
+        concern.features.iter().filter(|feature| feature.adjusted_p.is_some_and(|p| p <= LEVEL)).count();
+    let is_beyond_as_a_whole = chance.p.is_some_and(|p| p <= LEVEL);
+    (listed > 0 && beyond == 0 && is_beyond_as_a_whole).then(|| {
+        format!(
+            "no single feature is kept more often than chance would: at this size, permuted labels keep some feature in {} of {} splits. \
+             The list predicts as a whole; its counts say little about single features",
+            chance.count,
+            concern.paths.len()
+        )
+    })
+}
+
+fn at_the_edge(concern: &Concern<'_>) -> Option<String> {
+    let (size, info) = (concern.chosen.size?, concern.paths.info);
+    let units = info.units.len();
+    if concern.chosen.stop != StopRule::OneSe || concern.chosen.is_of_all() || units <= 2 {
+        return None;
+    }
+    let smallest = concern.paths.common_sizes().into_iter().min()?;
+    if size == units {
+        return Some(format!(
+            "the size is at the edge of its range: no list shorter than all {units} features is within one standard error of the best"
+        ));
+    }
+    (size == smallest && smallest > info.kept().max(1)).then(|| {
+        format!("the size is at the edge of its range: the paths end at {smallest} features, and fewer may do as well")
+    })
 }
 
 fn silent(concern: &Concern<'_>) -> Option<String> {
@@ -89,94 +234,15 @@ fn ended_early(concern: &Concern<'_>) -> Option<String> {
     let (size, splits) = (concern.chosen.size?, concern.paths.len());
     let short = splits - concern.paths.at_size(size).count();
     (short > 0).then(|| {
-        format!(
-            "--early ended {short} of {splits} paths before this size; what was achieved is of the others"
-        )
+        format!("--early ended {short} of {splits} paths before this size; the others were measured")
     })
 }
 
-fn no_size(concern: &Concern<'_>) -> Option<String> {
-    let is_flat = concern.chosen.stop == StopRule::OneSe && concern.chosen.size.is_none();
-    (is_flat && !concern.paths.is_empty()).then(|| {
-        "no size stands out: every number of features is within one standard error of the best, so no list is given; \
-         use --stop N to take one of N features"
-            .to_owned()
-    })
-}
-
-fn chance_alone(concern: &Concern<'_>) -> Option<String> {
-    let chance = concern.by_chance?;
-    let p = chance.p.filter(|&p| p > LEVEL);
-    let selected = concern.features.iter().any(|feature| feature.adjusted_p.is_some_and(|p| p <= LEVEL));
-    match (p, selected) {
-        (Some(p), _) => Some(format!(
-            "nothing beyond chance: permuted labels are predicted as well in {:.0} % of {} permutations (p = {p:.2})",
-            100.0 * p,
-            chance.permutations
-        )),
-        (None, false) if concern.features.iter().any(|feature| feature.adjusted_p.is_some()) => {
-            Some(format!(
-                "chance alone keeps some feature in {} of {} splits at this size: the counts say little about single features",
-                chance.count,
-                concern.paths.len()
-            ))
-        }
-        _ => None,
-    }
-}
-
-fn no_better_than_the_largest_class(concern: &Concern<'_>) -> Option<String> {
-    let tested = concern.tested?;
-    let (accuracy, rate) = (tested.accuracy, tested.no_information_rate);
-    (accuracy.lo <= rate).then(|| {
-        format!(
-            "accuracy {:.3} ({:.3} to {:.3}) is not clearly above {rate:.3}, which always answering the largest class achieves",
-            accuracy.value, accuracy.lo, accuracy.hi
-        )
-    })
-}
-
-fn empty_sets(concern: &Concern<'_>) -> Option<String> {
-    let tested = concern.tested.filter(|tested| tested.empty.value > MANY_EMPTY)?;
-    let epsilon = concern.paths.info.spec.epsilon;
-    // Sets stop being empty about where ε falls to the share of errors.
-    let fitting = (epsilon - tested.empty.value).max(0.01);
+fn untested_folds(concern: &Concern<'_>) -> Option<String> {
+    let tested = concern.tested.filter(|tested| tested.without_list > 0)?;
     Some(format!(
-        "{:.0} % of the prediction sets are empty: ε = {epsilon} is larger than the error of the models; try --epsilon {fitting:.2}",
-        100.0 * tested.empty.value
-    ))
-}
-
-fn uncovered_class(concern: &Concern<'_>) -> Option<String> {
-    let info = concern.paths.info;
-    let target = 1.0 - info.spec.epsilon;
-    let worst = concern.tested?.classes.iter().filter_map(|class| Some((class, class.coverage?)));
-    let worst = worst.filter(|(_, coverage)| coverage.hi < target);
-    let (class, coverage) = worst.min_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-    let remedy = if info.spec.mondrian { "" } else { "; --mondrian aims at it in every class" };
-    Some(format!(
-        "class '{}' is covered in {:.0} % of its {} rows ({:.0} to {:.0} %), below the target of {:.0} %{remedy}",
-        info.classes[class.class],
-        100.0 * coverage.value,
-        class.rows,
-        100.0 * coverage.lo,
-        100.0 * coverage.hi,
-        100.0 * target,
-    ))
-}
-
-fn at_the_edge(concern: &Concern<'_>) -> Option<String> {
-    let (size, units) = (concern.chosen.size?, concern.paths.info.units.len());
-    let by_rule = concern.chosen.stop == StopRule::OneSe && units > 2 && !concern.chosen.is_of_all();
-    (by_rule && size == units)
-        .then(|| "all features are needed: the size is at the edge of its range".to_owned())
-}
-
-fn unstable(concern: &Concern<'_>) -> Option<String> {
-    let stability = concern.stability.filter(|&own| StabilityBand::of(own) == StabilityBand::Poor)?;
-    Some(format!(
-        "unstable selection: stability {stability:.2} (below {} is poor); other splits choose other features",
-        StabilityBand::Fair.lowest()
+        "in {} of {} folds of the validation no size was chosen; their rows are not tested",
+        tested.without_list, tested.folds
     ))
 }
 

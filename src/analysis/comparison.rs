@@ -117,6 +117,11 @@ impl Comparison {
     }
 }
 
+/// With a minus sign that is one.
+fn signed(value: f64) -> String {
+    format!("{}{:.3}", if value < -0.0005 { "−" } else { "" }, value.abs())
+}
+
 fn sentence(a: &Side<'_>, b: &Side<'_>, metrics: &[ComparedMetric]) -> String {
     let part = |compared: &ComparedMetric| {
         let ComparedMetric { label, a, b, difference, .. } = compared;
@@ -125,12 +130,33 @@ fn sentence(a: &Side<'_>, b: &Side<'_>, metrics: &[ComparedMetric]) -> String {
             None if difference.mean == 0.0 => "no difference on any split".to_owned(),
             None => "too few splits for a p".to_owned(),
         };
-        format!("{label} {a:.3} against {b:.3} ({p})")
+        let interval = match (difference.lo, difference.hi) {
+            (Some(lo), Some(hi)) if hi > lo => {
+                format!(
+                    "difference {}, {} to {} by the bootstrap, ",
+                    signed(difference.mean),
+                    signed(lo),
+                    signed(hi)
+                )
+            }
+            _ => String::new(),
+        };
+        format!("{label} {a:.3} against {b:.3} ({interval}{p})")
     };
     let parts: Vec<String> = metrics.iter().map(part).collect();
-    let differs =
+    let by_test =
         |compared: &ComparedMetric| compared.difference.p_corrected.is_some_and(|p| p <= super::LEVEL);
-    let end = if metrics.iter().any(differs) { "" } else { ": no clear difference" };
+    let by_bootstrap = |compared: &ComparedMetric| {
+        let PairedDifference { lo, hi, .. } = compared.difference;
+        lo.is_some_and(|lo| lo > 0.0) || hi.is_some_and(|hi| hi < 0.0)
+    };
+    let end = if metrics.iter().any(by_test) {
+        ""
+    } else if metrics.iter().any(by_bootstrap) {
+        ": the bootstrap over splits shows a difference, the corrected test does not"
+    } else {
+        ": no clear difference"
+    };
     format!(
         "{} with {} against {} with {}: {}{end}",
         a.name,

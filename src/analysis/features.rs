@@ -41,8 +41,8 @@ pub struct Twin {
     pub name: String,
     /// Pearson's r over all rows.
     pub r: f64,
-    /// Whether it is in the list, too.
-    pub listed: bool,
+    /// Its own place in the list (from 1), if it is in it.
+    pub place: Option<usize>,
 }
 
 impl ChosenFeature {
@@ -89,7 +89,7 @@ fn twins_of(
     let twin = |&(unit, r): &(usize, f64)| Twin {
         name: info.units[unit].name.clone(),
         r,
-        listed: place(unit).is_some(),
+        place: place(unit).map(|place| place + 1),
     };
     let before = found.closest.iter().filter_map(|&(unit, _)| place(unit)).filter(|&place| place < at).min();
     (Some(found.closest.iter().map(twin).collect()), found.count, before.map(|place| place + 1))

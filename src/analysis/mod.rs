@@ -33,7 +33,7 @@ pub use pairs::Pair;
 pub use paths::Paths;
 pub use ranks::{MeanRanks, RankTable};
 pub use rules::{RuleSize, known_rules};
-pub use tested::{ByChance, Tested};
+pub use tested::{ByChance, Tested, permutation_words};
 pub use verdict::{LEVEL, StabilityBand, Verdict, count_features};
 
 use std::collections::BTreeMap;

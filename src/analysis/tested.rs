@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use super::{History, Paths};
 use crate::evaluate::{Agreement, Chance, Performance, Predicted, agreement, p_of_smaller};
-use crate::run::{FoldTest, Followup, Outcome, PermutedRun, RunInfo};
+use crate::run::{
+    DEFAULT_PERMUTATIONS, FoldTest, Followup, Outcome, PERMUTATION_BUDGET, PermutedRun, RunInfo,
+};
 use crate::select::Method;
 
 /// How the procedure did on rows that it never saw.
@@ -16,6 +18,10 @@ pub struct Tested {
     pub of_folds: usize,
     /// Folds in which the rule chose no size: their rows are not tested.
     pub without_list: usize,
+    /// The fewest calibration rows of each class over the folds.
+    pub fewest_conformal: Vec<usize>,
+    /// The fewest calibration rows of a fold.
+    pub fewest_conformal_rows: usize,
     /// What was measured; none before the first fold with a list.
     pub performance: Option<Performance>,
     /// The size of each fold's list.
@@ -24,6 +30,8 @@ pub struct Tested {
     pub stability: Option<(f64, f64, f64)>,
     /// The names of each fold's list, best first.
     pub lists: Vec<Vec<String>>,
+    /// The features that are in every list.
+    pub in_every_list: Vec<String>,
 }
 
 impl Tested {
@@ -44,23 +52,71 @@ impl Tested {
             .flat_map(|fold| &fold.rows)
             .map(|row| Predicted { y: row.y, f: &row.f, p: &row.p })
             .collect();
-        let seed = info.spec.split.seed;
+        let (classes, epsilon, seed) = (info.classes.len(), info.spec.epsilon, info.spec.split.seed);
+        let groups: Vec<usize> = folds.iter().flat_map(|fold| fold.groups.iter().copied()).collect();
+        // Folds of earlier versions do not know the groups of their rows.
+        let performance = if !groups.is_empty() && groups.len() == rows.len() {
+            Performance::of_groups(&rows, &groups, classes, epsilon, seed)
+        } else {
+            Performance::new(&rows, classes, epsilon, seed)
+        };
+        let fewest = |class: usize| folds.iter().map(|fold| fold.conformal[class]).min();
         let with_list: Vec<&&FoldTest> = folds.iter().filter(|fold| !fold.units.is_empty()).collect();
         let removable = |fold: &FoldTest| -> Vec<usize> {
             fold.units.iter().copied().filter(|&unit| !info.units[unit].kept).collect()
         };
         let subsets: Vec<Vec<usize>> = with_list.iter().map(|fold| removable(fold)).collect();
+        let in_every_list =
+            |unit: &usize| subsets.len() > 1 && subsets.iter().all(|list| list.contains(unit));
         let stability = |found: &Agreement| Some((found.nogueira?, found.nogueira_lo?, found.nogueira_hi?));
         let name = |&unit: &usize| info.units[unit].name.clone();
         Some(Self {
             folds: folds.len(),
             of_folds: info.folds,
             without_list: folds.len() - with_list.len(),
-            performance: Performance::new(&rows, info.classes.len(), info.spec.epsilon, seed),
+            fewest_conformal: (0..classes).filter_map(fewest).collect(),
+            fewest_conformal_rows: folds.iter().map(|fold| fold.conformal.iter().sum()).min().unwrap_or(0),
+            performance,
             sizes: with_list.iter().map(|fold| fold.units.len()).collect(),
             stability: stability(&agreement(&subsets, info.units.len())),
+            in_every_list: subsets.first().map_or_else(Vec::new, |first| {
+                first.iter().filter(|unit| in_every_list(unit)).map(name).collect()
+            }),
             lists: with_list.iter().map(|fold| fold.units.iter().map(name).collect()).collect(),
         })
+    }
+}
+
+/// How many permutations a run has, and why: the default depends on the nominal cost, never on a clock.
+pub fn permutation_words(info: &RunInfo) -> String {
+    let seconds = |count: usize| {
+        let seconds = info.permutation_cost.unwrap_or(0.0) * count as f64;
+        if seconds < 10.0 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
+    };
+    let [most, fewest] = DEFAULT_PERMUTATIONS;
+    let (count, budget) = (info.permutations, PERMUTATION_BUDGET);
+    match info.permutation_cost {
+        None if info.spec.split.splits_from.is_some() => {
+            "no permutations: the splits that were given belong to the labels as they are".to_owned()
+        }
+        None if count == 0 => {
+            "no permutations, as asked: nothing is known about what chance would select".to_owned()
+        }
+        None => format!("{count} permutations of the labels, as asked"),
+        Some(_) if count == most => {
+            format!(
+                "{count} permutations of the labels: they cost {} nominal seconds, within the {budget} of the default",
+                seconds(most)
+            )
+        }
+        Some(_) if count > 0 => format!(
+            "{count} permutations of the labels: {most} would cost {} nominal seconds, above the {budget} of the default; --permutations {most} runs them",
+            seconds(most)
+        ),
+        Some(_) => format!(
+            "no permutations: even {fewest} would cost {} nominal seconds, above the {budget} of the default; --permutations {fewest} runs them",
+            seconds(fewest)
+        ),
     }
 }
 
@@ -73,8 +129,10 @@ pub struct ByChance {
     pub of_permutations: usize,
     /// How many splits keep some feature by chance: the 95 % quantile of the largest count under permuted labels.
     pub count: usize,
-    /// p of the whole: how often permuted labels gave p-values sums as small as the real ones.
+    /// p of the whole: how often permuted labels give a mean sum of p-values as small as that of the real ones.
     pub p: Option<f64>,
+    /// In how many permutations they do.
+    pub at_least_as_good: usize,
     /// The size at which the whole was compared.
     pub compared_at: Option<usize>,
     #[serde(skip)]
@@ -105,6 +163,7 @@ impl ByChance {
             of_permutations: info.permutations,
             count: chance.count()?,
             p: real.map(|real| p_of_smaller(real, &permuted)),
+            at_least_as_good: real.map_or(0, |real| permuted.iter().filter(|&&own| own <= real).count()),
             compared_at,
             chance,
         })

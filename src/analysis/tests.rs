@@ -315,7 +315,7 @@ fn twins_are_named_and_one_that_follows_another_says_so() {
     let [last, first, _] = &answer.features[..] else { panic!("{:?}", answer.features) };
     assert_eq!((last.unit, last.twin_of), (3, None));
     let twin = &last.twins.as_ref().unwrap()[0];
-    assert_eq!((twin.name.as_str(), twin.listed), ("c1", true));
+    assert_eq!((twin.name.as_str(), twin.place), ("c1", Some(2)));
     assert!((twin.r + 1.0).abs() < 1e-12);
     assert_eq!((first.unit, first.twin_of), (0, Some(1)));
 }

@@ -43,16 +43,21 @@ impl SizeCurve {
     pub const ALL: [Self; 6] =
         [Self::Inefficiency, Self::Accuracy, Self::SScore, Self::RecallMacro, Self::F1Macro, Self::Auc];
 
+    /// The metric whose curve it is.
+    pub fn metric(self) -> Metric {
+        match self {
+            Self::Inefficiency => Metric::Inefficiency,
+            Self::Accuracy => Metric::Accuracy,
+            Self::SScore => Metric::SScore,
+            Self::RecallMacro => Metric::RecallMacro,
+            Self::F1Macro => Metric::F1Macro,
+            Self::Auc => Metric::Auc,
+        }
+    }
+
     /// The name in files and on the command line: that of the metric.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Inefficiency => "inefficiency",
-            Self::Accuracy => "accuracy",
-            Self::SScore => "s_score",
-            Self::RecallMacro => "recall_macro",
-            Self::F1Macro => "f1_macro",
-            Self::Auc => "auc",
-        }
+        self.metric().key()
     }
 
     /// What it is called in a sentence.
@@ -69,13 +74,10 @@ impl SizeCurve {
 
     /// The value of one model, turned so that small is good.
     fn loss(self, tally: &Tally) -> f64 {
+        let value = self.metric().value(tally);
         match self {
-            Self::Inefficiency => Metric::Inefficiency.value(tally),
-            Self::Accuracy => -Metric::Accuracy.value(tally),
-            Self::SScore => Metric::SScore.value(tally),
-            Self::RecallMacro => -Metric::RecallMacro.value(tally),
-            Self::F1Macro => -Metric::F1Macro.value(tally),
-            Self::Auc => -tally.auc().unwrap_or(f64::NAN),
+            Self::Inefficiency | Self::SScore => value,
+            Self::Accuracy | Self::RecallMacro | Self::F1Macro | Self::Auc => -value,
         }
     }
 }

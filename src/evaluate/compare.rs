@@ -26,8 +26,11 @@ pub struct PairedDifference {
 }
 
 impl Bootstrap {
-    /// Judges the differences of J splits; `test_share` is n_test/(n − n_test). None without splits.
+    /// Judges the differences of J splits; `test_share` is n_test/(n − n_test). None without splits, or if a split lacks the metric.
     pub fn paired(&mut self, differences: &[f64], test_share: f64) -> Option<PairedDifference> {
+        if differences.iter().any(|difference| difference.is_nan()) {
+            return None;
+        }
         let Spread { mean, sd } = Spread::of(differences)?;
         let none = PairedDifference { mean, sd, lo: None, hi: None, t_corrected: None, p_corrected: None };
         let Some(sd) = sd else { return Some(none) };
@@ -108,6 +111,7 @@ mod tests {
     #[test]
     fn what_cannot_be_said_is_absent() {
         assert_eq!(paired_difference(&[], 0.3, 0), None);
+        assert_eq!(paired_difference(&[0.1, f64::NAN], 0.3, 0), None, "not counted on one split");
         let one = paired_difference(&[0.2], 0.3, 0).unwrap();
         assert_eq!((one.mean, one.sd, one.lo, one.t_corrected), (0.2, None, None, None));
         // 0.3 − 0.2 and 0.2 − 0.1 differ in the last bit: that is no spread.

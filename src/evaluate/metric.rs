@@ -113,6 +113,15 @@ metrics! {
         range: Range::Labels,
         value: |tally| ratio(tally.p_sum, tally.rows()),
     }
+    /// Observed fuzziness: mean sum of the false labels' p-values.
+    Fuzziness {
+        key: "fuzziness",
+        label: "observed fuzziness",
+        panel: None,
+        column: Column::Mean("fuzziness"),
+        range: Range::Labels,
+        value: |tally| tally.fuzziness().unwrap_or(f64::NAN),
+    }
     /// Mean largest p-value.
     Credibility {
         key: "credibility",
@@ -143,11 +152,20 @@ metrics! {
     /// Mean over classes of recall: the balanced accuracy.
     RecallMacro {
         key: "recall_macro",
-        label: "recall (macro)",
+        label: "balanced accuracy",
         panel: None,
-        column: Column::Mean("recall"),
+        column: Column::Mean("balanced accuracy"),
         range: Range::Share,
         value: |tally| macro_scores(&tally.confusion, tally.classes()).recall,
+    }
+    /// Area under the ROC curve, one class against the rest, mean over classes.
+    Auc {
+        key: "auc",
+        label: "AUC",
+        panel: None,
+        column: Column::Mean("AUC"),
+        range: Range::Share,
+        value: |tally| tally.auc().unwrap_or(f64::NAN),
     }
     /// Mean over classes of F1.
     F1Macro {
@@ -190,7 +208,8 @@ impl Metric {
         }
     }
 
-    /// Its value on the test rows that were counted; 0 where there are none.
+    /// Its value on the test rows that were counted: 0 where there are none; NaN where it was not counted, in journals of earlier
+    /// versions, or is not defined, as the AUC of one class.
     pub fn value(self, tally: &Tally) -> f64 {
         (self.entry().value)(tally)
     }
@@ -217,7 +236,9 @@ mod tests {
             empty: 1,
             p_sum: 2.65,
             p_max: 1.9,
-            ..Tally::new(3)
+            p_true: Some(1.65),
+            // Class 0: 3 of its 4 pairs are in the right order; class 1: 2 of 4.
+            concordant: vec![6, 4, 0],
         };
         let expected = [
             ("coverage", 0.5),
@@ -226,10 +247,12 @@ mod tests {
             ("uncertainty", 0.25),
             ("mistrust", 0.25),
             ("s_score", 0.6625),
+            ("fuzziness", 0.25),
             ("credibility", 0.475),
             ("accuracy", 0.5),
             ("precision_macro", 1.0 / 3.0),
             ("recall_macro", 1.0 / 3.0),
+            ("auc", 0.625),
             ("f1_macro", 1.0 / 3.0),
         ];
         assert_eq!(Metric::ALL.len(), expected.len());
@@ -243,6 +266,13 @@ mod tests {
 
     #[test]
     fn no_rows_give_zeros() {
-        assert!(Metric::ALL.iter().all(|metric| metric.value(&Tally::new(2)) == 0.0));
+        let undefined = |metric: &&Metric| **metric != Metric::Auc;
+        assert!(Metric::ALL.iter().filter(undefined).all(|metric| metric.value(&Tally::new(2)) == 0.0));
+    }
+
+    #[test]
+    fn what_earlier_journals_did_not_count_is_not_a_number() {
+        let tally = Tally { p_true: None, ..Tally::new(2) };
+        assert!([Metric::Auc, Metric::Fuzziness].iter().all(|metric| metric.value(&tally).is_nan()));
     }
 }

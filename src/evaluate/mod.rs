@@ -34,7 +34,7 @@ pub use consistency::{
 pub use frequency::{Kept, by_frequency};
 pub use metric::{Column, Metric};
 pub use one_se::{CurveBySplit, OneSe, one_se_size};
-pub use performance::{ClassPerformance, Interval, Performance, Predicted};
+pub use performance::{ClassPerformance, Interval, MANY_EMPTY, Performance, Predicted};
 pub use stats::{Bootstrap, Spread, correlation, median, ratio};
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,7 @@
-//! How well rows that were never seen are predicted, with 95 % intervals: Wilson's for shares, the bootstrap over rows for the rest
-//! (docs/method.md section 12). Knows predictions, not where they come from.
+//! How well rows that were never seen are predicted, with 95 % intervals: Wilson's for shares, the bootstrap over rows for the rest; where
+//! rows come in groups, the bootstrap over groups for all (docs/method.md section 12). Knows predictions, not where they come from.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -11,6 +13,8 @@ const RESAMPLES: usize = 2000;
 /// Tables with more rows are resampled [`FEWER_RESAMPLES`] times: their intervals are narrow.
 const MANY_ROWS: usize = 20_000;
 const FEWER_RESAMPLES: usize = 200;
+/// A larger share of empty sets says that ε is larger than the error of the models.
+pub const MANY_EMPTY: f64 = 0.05;
 /// The 97.5 % quantile of the normal distribution.
 const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054;
 
@@ -94,6 +98,8 @@ pub struct Performance {
     pub empty: Interval,
     /// Share of sets that are exactly the true class.
     pub certain: Interval,
+    /// The largest ε, in steps of 0.01 (below that of 0.001), at which at most 5 % of these sets are empty; none if there is no such ε.
+    pub fitting_epsilon: Option<f64>,
     /// Each class.
     pub classes: Vec<ClassPerformance>,
 }
@@ -101,29 +107,82 @@ pub struct Performance {
 impl Performance {
     /// Measures predictions with sets at ε; `None` without rows.
     pub fn new(rows: &[Predicted<'_>], classes: usize, epsilon: f64, seed: u64) -> Option<Self> {
+        Self::measured(rows, None, classes, epsilon, seed)
+    }
+
+    /// The same for rows that come in groups, of which rows of a group are alike: intervals are over groups.
+    pub fn of_groups(
+        rows: &[Predicted<'_>],
+        groups: &[usize],
+        classes: usize,
+        epsilon: f64,
+        seed: u64,
+    ) -> Option<Self> {
+        Self::measured(rows, Some(groups), classes, epsilon, seed)
+    }
+
+    fn measured(
+        rows: &[Predicted<'_>],
+        groups: Option<&[usize]>,
+        classes: usize,
+        epsilon: f64,
+        seed: u64,
+    ) -> Option<Self> {
         let n = rows.len();
         let facts = Facts::new(rows, classes, epsilon);
         let value = facts.measure(&vec![1; n]);
-        let share = |count: usize| Interval::share(count, n);
+        let intervals = facts.bootstrap(groups, seed);
+        let with = |value: f64, (lo, hi): (f64, f64)| Interval { value, lo, hi };
+        let share = |count: usize, of: usize, resampled: (f64, f64)| match groups {
+            None => Interval::share(count, of),
+            // All or none: resampling shows no spread; as many rows as there are groups hold that much information at least.
+            Some(groups) if of > 0 && (count == 0 || count == of) => {
+                let groups = by_group(groups).len().min(of);
+                Interval::share(if count == 0 { 0 } else { groups }, groups)
+            }
+            Some(_) => (of > 0).then(|| with(count as f64 / of as f64, resampled)),
+        };
         let count = |wanted: &dyn Fn(&RowFacts) -> bool| facts.rows.iter().filter(|row| wanted(row)).count();
         let largest = (0..classes).map(|class| count(&|row| row.y == class)).max()?;
-        let intervals = facts.bootstrap(seed);
-        let with = |value: f64, (lo, hi): (f64, f64)| Interval { value, lo, hi };
-        let covered = |row: &RowFacts| row.covered;
+        let class = |mut own: ClassPerformance| {
+            let resampled = intervals.classes[own.class];
+            let in_rows =
+                |share: Option<Interval>| share.map(|share| (share.value * own.rows as f64).round());
+            let (covered, right) = (in_rows(own.coverage), in_rows(own.recall));
+            own.coverage = covered.and_then(|covered| share(covered as usize, own.rows, resampled.coverage));
+            own.recall = right.and_then(|right| share(right as usize, own.rows, resampled.recall));
+            own
+        };
         Some(Self {
             rows: n,
-            accuracy: share(count(&|row| row.y == row.predicted))?,
+            accuracy: share(count(&|row| row.y == row.predicted), n, intervals.accuracy)?,
             no_information_rate: largest as f64 / n as f64,
             balanced_accuracy: with(value.recall, intervals.recall),
             f1_macro: with(value.f1, intervals.f1),
             auc: value.auc.map(|auc| with(auc, intervals.auc)),
-            coverage: share(count(&covered))?,
+            coverage: share(count(&|row| row.covered), n, intervals.coverage)?,
             set_size: with(value.set_size, intervals.set_size),
-            empty: share(count(&|row| row.size == 0))?,
-            certain: share(count(&|row| row.covered && row.size == 1))?,
-            classes: facts.classes(),
+            empty: share(count(&|row| row.size == 0), n, intervals.empty)?,
+            certain: share(count(&|row| row.covered && row.size == 1), n, intervals.certain)?,
+            fitting_epsilon: fitting_epsilon(rows),
+            classes: facts.classes().into_iter().map(class).collect(),
         })
     }
+}
+
+/// The largest ε at which at most [`MANY_EMPTY`] of the sets are empty. A set is empty where its largest p-value is at most ε.
+fn fitting_epsilon(rows: &[Predicted<'_>]) -> Option<f64> {
+    let largest_p = |row: &Predicted<'_>| row.p.iter().copied().fold(0.0, f64::max);
+    let mut largest: Vec<f64> = rows.iter().map(largest_p).collect();
+    largest.sort_unstable_by(f64::total_cmp);
+    // So many rows may have an empty set; the next one may not.
+    let allowed = (MANY_EMPTY * rows.len() as f64) as usize;
+    let bound = *largest.get(allowed)?;
+    let below = |steps: f64| {
+        let step = (bound * steps).floor();
+        if step / steps < bound { step / steps } else { (step - 1.0) / steps }
+    };
+    [100.0, 1000.0].into_iter().map(below).find(|&epsilon| epsilon > 0.0)
 }
 
 /// What is counted of a row.
@@ -142,20 +201,37 @@ struct Facts {
     orders: Vec<Vec<Vec<u32>>>,
 }
 
-/// The measures that have no interval of their own.
+/// What is measured.
 struct Measures {
     recall: f64,
     f1: f64,
     auc: Option<f64>,
     set_size: f64,
+    accuracy: f64,
+    coverage: f64,
+    empty: f64,
+    certain: f64,
+    /// Coverage and recall of each class.
+    classes: Vec<(f64, f64)>,
 }
 
-/// Their intervals.
+/// Percentile intervals of what is measured.
 struct Intervals {
     recall: (f64, f64),
     f1: (f64, f64),
     auc: (f64, f64),
     set_size: (f64, f64),
+    accuracy: (f64, f64),
+    coverage: (f64, f64),
+    empty: (f64, f64),
+    certain: (f64, f64),
+    classes: Vec<ClassIntervals>,
+}
+
+#[derive(Clone, Copy)]
+struct ClassIntervals {
+    coverage: (f64, f64),
+    recall: (f64, f64),
 }
 
 impl Facts {
@@ -174,10 +250,14 @@ impl Facts {
     fn measure(&self, times: &[u32]) -> Measures {
         let m = self.classes;
         let mut confusion = vec![0_u32; m * m];
-        let mut set_size = 0.0;
+        let mut covered = vec![0_u32; m];
+        let (mut set_size, mut empty, mut certain) = (0.0, 0, 0);
         for (row, &times) in self.rows.iter().zip(times) {
             confusion[row.y * m + row.predicted] += times;
             set_size += f64::from(times) * row.size as f64;
+            covered[row.y] += times * u32::from(row.covered);
+            empty += times * u32::from(row.size == 0);
+            certain += times * u32::from(row.covered && row.size == 1);
         }
         let of_class: Vec<u32> = confusion.chunks(m).map(|row| row.iter().sum()).collect();
         let present = of_class.iter().filter(|&&n| n > 0).count().max(1) as f64;
@@ -185,11 +265,21 @@ impl Facts {
         // Classes that are absent from a resample do not count as missed.
         let mean = |mean: f64| mean * m as f64 / present;
         let total: u32 = times.iter().sum();
+        let total = f64::from(total.max(1));
+        // NaN where a class is absent.
+        let share_of = |count: u32, class: usize| f64::from(count) / f64::from(of_class[class]);
+        let class =
+            |class: usize| (share_of(covered[class], class), share_of(confusion[class * m + class], class));
         Measures {
             recall: mean(scores.recall),
             f1: mean(scores.f1),
             auc: auc(&self.pairs(times), &of_class),
-            set_size: set_size / f64::from(total.max(1)),
+            set_size: set_size / total,
+            accuracy: scores.accuracy,
+            coverage: f64::from(covered.iter().sum::<u32>()) / total,
+            empty: f64::from(empty) / total,
+            certain: f64::from(certain) / total,
+            classes: (0..m).map(class).collect(),
         }
     }
 
@@ -215,22 +305,41 @@ impl Facts {
         self.orders.iter().enumerate().map(of_class).collect()
     }
 
-    /// Percentile intervals over resamples of rows.
-    fn bootstrap(&self, seed: u64) -> Intervals {
+    /// Percentile intervals over resamples of rows, or of whole groups.
+    fn bootstrap(&self, groups: Option<&[usize]>, seed: u64) -> Intervals {
         let n = self.rows.len();
         let resamples = if n > MANY_ROWS { FEWER_RESAMPLES } else { RESAMPLES };
+        let members = groups.map(by_group);
         let mut rng = Rng::new(seed, 1, Purpose::Bootstrap);
-        let mut drawn = [const { Vec::new() }; 4];
+        let mut drawn: Vec<Measures> = Vec::with_capacity(resamples);
         for _ in 0..resamples {
             let mut times = vec![0; n];
-            (0..n).for_each(|_| times[rng.below(n)] += 1);
-            let Measures { recall, f1, auc, set_size } = self.measure(&times);
-            for (values, value) in drawn.iter_mut().zip([recall, f1, auc.unwrap_or(f64::NAN), set_size]) {
-                values.push(value);
+            match &members {
+                None => (0..n).for_each(|_| times[rng.below(n)] += 1),
+                Some(members) => {
+                    for _ in 0..members.len() {
+                        members[rng.below(members.len())].iter().for_each(|&row| times[row] += 1);
+                    }
+                }
             }
+            drawn.push(self.measure(&times));
         }
-        let [recall, f1, auc, set_size] = drawn.map(percentiles);
-        Intervals { recall, f1, auc, set_size }
+        let over = |value: &dyn Fn(&Measures) -> f64| percentiles(drawn.iter().map(value).collect());
+        let class = |class: usize| ClassIntervals {
+            coverage: over(&|drawn| drawn.classes[class].0),
+            recall: over(&|drawn| drawn.classes[class].1),
+        };
+        Intervals {
+            recall: over(&|drawn| drawn.recall),
+            f1: over(&|drawn| drawn.f1),
+            auc: over(&|drawn| drawn.auc.unwrap_or(f64::NAN)),
+            set_size: over(&|drawn| drawn.set_size),
+            accuracy: over(&|drawn| drawn.accuracy),
+            coverage: over(&|drawn| drawn.coverage),
+            empty: over(&|drawn| drawn.empty),
+            certain: over(&|drawn| drawn.certain),
+            classes: (0..self.classes).map(class).collect(),
+        }
     }
 
     fn classes(&self) -> Vec<ClassPerformance> {
@@ -254,6 +363,15 @@ impl Facts {
         };
         class_scores(&confusion, m).enumerate().map(of_class).collect()
     }
+}
+
+/// The rows of each group.
+fn by_group(groups: &[usize]) -> Vec<Vec<usize>> {
+    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (row, &group) in groups.iter().enumerate() {
+        members.entry(group).or_default().push(row);
+    }
+    members.into_values().collect()
 }
 
 /// Rows in ascending order of their decision value for a class, on the grid of scores; ties together.
@@ -337,6 +455,42 @@ mod tests {
         assert_eq!(found.classes.iter().map(|class| class.rows).sum::<usize>(), 150);
         assert_eq!(Performance::new(&rows, 2, 0.1, 0), Some(found));
         assert_eq!(Performance::new(&[], 2, 0.1, 0), None);
+    }
+
+    #[test]
+    fn the_fitting_epsilon_is_the_largest_that_leaves_few_sets_empty() {
+        // The largest p-values of 40 rows: 0.01, 0.02, …, 0.40. Two rows (5 %) may be empty.
+        let rows: Vec<(usize, [f64; 2], [f64; 2])> =
+            (0..40).map(|i| (i % 2, [0.0; 2], [0.01 * (i + 1) as f64, 0.0])).collect();
+        let found = Performance::new(&borrowed(&rows), 2, 0.1, 0).unwrap();
+        let fitting = found.fitting_epsilon.unwrap();
+        let empty = |epsilon: f64| rows.iter().filter(|row| row.2[0] <= epsilon).count();
+        assert_eq!(fitting, 0.02);
+        assert!(empty(fitting) <= 2 && empty(fitting + 0.011) > 2);
+        let surely_empty: Vec<(usize, [f64; 2], [f64; 2])> = vec![(0, [0.0; 2], [0.0; 2]); 40];
+        assert_eq!(Performance::new(&borrowed(&surely_empty), 2, 0.1, 0).unwrap().fitting_epsilon, None);
+    }
+
+    #[test]
+    fn intervals_of_groups_are_as_wide_as_those_of_one_row_per_group() {
+        let rows = rows(60);
+        let alone = Performance::new(&borrowed(&rows), 2, 0.1, 3).unwrap();
+        // Ten identical rows per group hold no more information than one.
+        let repeated: Vec<_> = rows.iter().flat_map(|row| std::iter::repeat_n(*row, 10)).collect();
+        let groups: Vec<usize> = (0..600).map(|row| row / 10).collect();
+        let grouped = Performance::of_groups(&borrowed(&repeated), &groups, 2, 0.1, 3).unwrap();
+        let pooled = Performance::new(&borrowed(&repeated), 2, 0.1, 3).unwrap();
+        assert!((grouped.accuracy.value - alone.accuracy.value).abs() < 1e-12);
+        let width = |own: Interval| own.hi - own.lo;
+        let class = |found: &Performance| found.classes[1].recall.unwrap();
+        for (grouped, alone, pooled) in [
+            (grouped.balanced_accuracy, alone.balanced_accuracy, pooled.balanced_accuracy),
+            (grouped.accuracy, alone.accuracy, pooled.accuracy),
+            (class(&grouped), class(&alone), class(&pooled)),
+        ] {
+            assert!((width(grouped) / width(alone) - 1.0).abs() < 0.2, "{grouped:?} {alone:?}");
+            assert!(width(grouped) > 2.0 * width(pooled), "{grouped:?} {pooled:?}");
+        }
     }
 
     #[test]

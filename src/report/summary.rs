@@ -1,27 +1,38 @@
-//! The answer as a short aligned text.
+//! The answer as a short text for a terminal: the verdict first, then what was tested, the list, and every caution.
 
 use std::fmt::Write;
 
-use crate::analysis::{Achieved, Answer, ChosenFeature, MethodAnswer, StabilityBand, Twin};
+use crate::analysis::{
+    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, StabilityBand, Twin, Verdict, count_features,
+};
 use crate::error::printable;
 use crate::evaluate::Interval;
 
 /// Longer names are cut in the middle.
 const NAME_WIDTH: usize = 44;
+/// Features that are printed; the others are in the files.
+const LISTED: usize = 40;
+/// Classes that are printed.
+const LISTED_CLASSES: usize = 20;
+/// Twins that are named below a feature.
+const NAMED_TWINS: usize = 3;
 
 /// The answer in words, for a terminal.
 pub fn summary(answer: &Answer) -> String {
     let mut text = String::new();
-    let guarantee = if answer.guaranteed { "guaranteed" } else { "guarantee void" };
-    let class_count = answer.classes.len();
+    let guarantee = match (answer.guaranteed, answer.grouped) {
+        (false, _) => "guarantee void",
+        (true, false) => "guaranteed",
+        (true, true) => "guaranteed for a row of a new group",
+    };
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "{}: {} rows, {} {}, {class_count} classes in '{}'\n{} {}, {} calibration, target coverage {} ({guarantee})",
+        "{}: {} rows, {}, {} classes in '{}'\n{} {}, {} calibration, target coverage {} ({guarantee})",
         printable(&answer.input),
         answer.rows,
-        answer.features,
-        if answer.features == 1 { "feature" } else { "features" },
+        count_features(answer.features),
+        answer.classes.len(),
         printable(&answer.target),
         answer.splits,
         if answer.splits == 1 { "split" } else { "splits" },
@@ -29,7 +40,13 @@ pub fn summary(answer: &Answer) -> String {
         answer.target_coverage,
     );
     for method in &answer.methods {
-        let _ = write!(text, "\n{}", of_method(method, &answer.classes));
+        let _ = write!(text, "\n{}", of_method(method, answer));
+    }
+    if !answer.comparisons.is_empty() {
+        text.push_str("\nThe methods compared on the same splits (p corrected for the overlap of splits, which makes it conservative):\n");
+    }
+    for comparison in &answer.comparisons {
+        let _ = writeln!(text, "  {}", comparison.sentence);
     }
     if !answer.cautions.is_empty() {
         text.push('\n');
@@ -40,41 +57,24 @@ pub fn summary(answer: &Answer) -> String {
     text
 }
 
-/// Features that are printed; the others are in the files.
-const LISTED: usize = 40;
-
-fn of_method(answer: &MethodAnswer, classes: &[String]) -> String {
+fn of_method(answer: &MethodAnswer, whole: &Answer) -> String {
     let mut text = String::new();
-    let chosen = &answer.chosen;
+    let _ = writeln!(text, "{}: {}", answer.method, answer.headline);
     let none = "--stop none; ranking.csv has the order";
-    let headline = match chosen.size {
-        Some(1) => "1 feature".to_owned(),
-        Some(size) => format!("{size} features"),
-        None => "no size chosen".to_owned(),
-    };
-    let beside: String =
-        answer.beside.iter().map(|rule| format!("; {}", rule.words(none, answer.splits))).collect();
-    let _ = writeln!(text, "{}  {headline}  ({}{beside})", answer.method, chosen.words(none, answer.splits));
-    if answer.is_unstable() && !answer.features.is_empty() {
-        text.push_str("  These data do not support a short list: other splits choose other features.\n");
-    }
-    let tested = tested_lines(answer, classes);
-    if !tested.is_empty() {
-        let _ = writeln!(text, "  {}:", tested_headline(answer));
-    }
-    for (label, value) in tested {
-        let _ = writeln!(text, "    {label:<18}  {value}");
-    }
-    text.push_str(&features(answer));
-    if let (Some(achieved), Some(size)) = (&answer.achieved, chosen.size) {
-        text.push_str(&of_achieved(achieved, size, classes.len()));
+    let rules = std::iter::once(&answer.chosen).chain(&answer.beside);
+    let rules: Vec<String> = rules.map(|rule| rule.words(none, answer.splits)).collect();
+    let _ = writeln!(text, "  ({})", rules.join("; "));
+    text.push_str(&tested(answer, whole));
+    text.push_str(&features(answer, whole));
+    if let (Some(achieved), Some(size)) = (&answer.achieved, answer.chosen.size) {
+        text.push_str(&of_achieved(achieved, size, whole));
     }
     if let Some(stability) = answer.stability {
         let interval =
             answer.stability_interval.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.2} to {hi:.2})"));
         let _ = writeln!(
             text,
-            "    stability     {stability:.2}{interval}, {}",
+            "    stability  {stability:.2}{interval}, {}",
             StabilityBand::of(stability).word()
         );
     }
@@ -84,9 +84,79 @@ fn of_method(answer: &MethodAnswer, classes: &[String]) -> String {
     text
 }
 
-fn features(answer: &MethodAnswer) -> String {
+fn tested(answer: &MethodAnswer, whole: &Answer) -> String {
+    let lines = tested_lines(answer, &whole.classes);
+    let mut text = String::new();
+    if lines.is_empty() {
+        text.push_str(&classes(answer));
+        return text;
+    }
+    let _ = writeln!(text, "  {}:", tested_headline(answer));
+    for (label, value) in lines {
+        let _ = writeln!(text, "    {label:<18}  {value}");
+    }
+    text.push_str(&classes(answer));
+    text
+}
+
+/// Each class, worst first: on rows that were never seen if there are any, else on the test rows of the splits.
+fn classes(answer: &MethodAnswer) -> String {
+    let mut text = String::new();
+    let listed = &answer.classes[..answer.classes.len().min(LISTED_CLASSES)];
+    if listed.is_empty() {
+        return text;
+    }
+    let width = listed.iter().map(|class| shown(&class.class).chars().count()).max().unwrap_or(0).max(5);
+    let is_tested = listed.iter().any(|class| class.tested.is_some());
+    let what = if is_tested { "" } else { " (means over the splits' test rows)" };
+    let column = if is_tested { 22 } else { 15 };
+    let _ = writeln!(text, "  Each class, worst first{what}:");
+    let _ = writeln!(
+        text,
+        "    {:<width$}  {:>5}  {:<column$}  {:<column$}  set size",
+        "class", "rows", "predicted right", "covered"
+    );
+    for class in listed {
+        let name = shown(&class.class);
+        let pad = width - name.chars().count();
+        let (right, covered, set_size) = class_cells(class);
+        let _ = writeln!(
+            text,
+            "    {name}{:pad$}  {:>5}  {right:<column$}  {covered:<column$}  {set_size}",
+            "", class.rows
+        );
+    }
+    if answer.classes.len() > LISTED_CLASSES {
+        let more = answer.classes.len() - LISTED_CLASSES;
+        let _ = writeln!(text, "    and {more} more, in summary.json");
+    }
+    text
+}
+
+/// Predicted right, covered and set size of a class.
+fn class_cells(class: &ClassAnswer) -> (String, String, String) {
+    match (&class.tested, &class.splits) {
+        (Some(tested), _) => {
+            let cell = |share: Option<Interval>| share.map_or_else(|| "–".to_owned(), |own| interval(&own));
+            (cell(tested.recall), cell(tested.coverage), format!("{:.2}", tested.set_size))
+        }
+        (None, Some(means)) => (
+            format!("{:.3}", means.recall),
+            format!("{:.3}", means.coverage),
+            format!("{:.2}", means.set_size),
+        ),
+        (None, None) => ("–".to_owned(), "–".to_owned(), "–".to_owned()),
+    }
+}
+
+fn features(answer: &MethodAnswer, whole: &Answer) -> String {
     let mut text = String::new();
     let listed = &answer.features[..answer.features.len().min(LISTED)];
+    if listed.is_empty() {
+        return text;
+    }
+    let best = if answer.verdict == Verdict::Supported { "The list" } else { "The list, with this in mind" };
+    let _ = writeln!(text, "  {best}, by the number of splits that keep a feature:");
     let width = listed.iter().map(|f| shown(&f.name).chars().count()).max().unwrap_or(0);
     for (i, feature) in in_families(listed) {
         let name = shown(&feature.name);
@@ -105,23 +175,46 @@ fn features(answer: &MethodAnswer) -> String {
             answer.splits,
             if answer.splits == 1 { "split" } else { "splits" },
         );
-        let _ = write!(text, "{}", twins(feature));
+        text.push_str(&twins(feature, i + 1, &answer.features));
     }
     if answer.features.len() > LISTED {
         let more = answer.features.len() - LISTED;
         let _ = writeln!(text, "       and {more} more, in selected.txt and summary.json");
     }
-    if let Some(chance) = &answer.by_chance {
+    let exchangeable = answer.features.iter().filter(|feature| feature.exchangeable).count();
+    if exchangeable > 0 {
         let _ = writeln!(
             text,
-            "  By chance some feature is in {} of {} splits (95 % of {} permutations){}",
-            chance.count,
-            answer.splits,
-            chance.permutations,
-            chance.p.map_or_else(String::new, |p| format!("; for the whole p = {p:.2}")),
+            "    exchangeable: fewer than half of the splits keep it; another may take its place ({exchangeable} of {})",
+            answer.features.len()
         );
     }
+    text.push_str(&by_chance(answer, whole));
     text
+}
+
+/// What permuted labels give, and how many permutations there were and why.
+fn by_chance(answer: &MethodAnswer, whole: &Answer) -> String {
+    let Some(chance) = &answer.by_chance else {
+        return format!("  {}\n", sentence_case(&whole.permutations));
+    };
+    let progress = if chance.permutations < chance.of_permutations {
+        format!(" ({} have ended)", chance.permutations)
+    } else {
+        String::new()
+    };
+    let p = chance.p.map_or_else(String::new, |p| format!("; p = {p:.2} for the whole"));
+    format!(
+        "  {}{progress}\n  By chance, some feature is in up to {} of {} splits (95 % of permutations){p}\n",
+        sentence_case(&whole.permutations),
+        chance.count,
+        answer.splits
+    )
+}
+
+fn sentence_case(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A list with each feature that has a twin before it directly below that twin; each with its place in the list.
@@ -136,28 +229,34 @@ fn in_families(features: &[ChosenFeature]) -> Vec<(usize, &ChosenFeature)> {
     families
 }
 
-/// Twins that are named below a feature.
-const NAMED_TWINS: usize = 3;
-
-/// The twins of a feature in a line of their own; nothing if it has none.
-fn twins(feature: &ChosenFeature) -> String {
-    let Some(first) = feature.twin_of else {
-        let named: Vec<String> = feature.twins.iter().flatten().take(NAMED_TWINS).map(twin).collect();
-        if named.is_empty() {
-            return String::new();
-        }
-        let noun = if feature.twin_count == 1 { "twin" } else { "twins" };
-        let more = feature.twin_count - named.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        return format!("         {noun}: {}{more}\n", named.join(", "));
+/// The twins of a feature in a line of their own; nothing if it has none. A twin that stands below it is not named again.
+fn twins(feature: &ChosenFeature, place: usize, list: &[ChosenFeature]) -> String {
+    let all = || feature.twins.iter().flatten();
+    if let Some(first) = feature.twin_of {
+        let r = all().find(|twin| twin.place == Some(first)).map_or(0.0, |twin| twin.r);
+        return format!("         twin of feature {first} ({})\n", correlation(r));
+    }
+    let stands_below = |twin: &&Twin| {
+        twin.place.and_then(|at| list.get(at - 1)).is_some_and(|other| other.twin_of == Some(place))
     };
-    format!("         twin of feature {first}\n")
+    let below = all().filter(stands_below).count();
+    let named: Vec<String> = all().filter(|twin| !stands_below(twin)).take(NAMED_TWINS).map(twin).collect();
+    if named.is_empty() {
+        return String::new();
+    }
+    let noun = if named.len() == 1 { "twin" } else { "twins" };
+    let more = feature.twin_count.saturating_sub(below + named.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("         {noun}: {}{more}\n", named.join(", "))
 }
 
 fn twin(twin: &Twin) -> String {
-    let sign = if twin.r < 0.0 { "−" } else { "" };
-    let listed = if twin.listed { ", in the list" } else { "" };
-    format!("{} (r = {sign}{:.2}{listed})", shown(&twin.name), twin.r.abs())
+    let name = twin.place.map_or_else(|| shown(&twin.name), |place| format!("feature {place}"));
+    format!("{name} ({})", correlation(twin.r))
+}
+
+fn correlation(r: f64) -> String {
+    format!("r = {}{:.2}", if r < 0.0 { "−" } else { "" }, r.abs())
 }
 
 /// What was tested, on how many rows.
@@ -176,11 +275,14 @@ pub fn tested_headline(answer: &MethodAnswer) -> String {
     format!("Tested on {rows} rows it never saw (the whole procedure, {folds}{without}; 95 % intervals)")
 }
 
+fn interval(own: &Interval) -> String {
+    format!("{:.3} ({:.3} to {:.3})", own.value, own.lo, own.hi)
+}
+
 /// What the validation measured: labels and values, the accuracy first.
 pub fn tested_lines(answer: &MethodAnswer, classes: &[String]) -> Vec<(String, String)> {
     let Some(tested) = &answer.tested else { return Vec::new() };
     let Some(performance) = &tested.performance else { return Vec::new() };
-    let interval = |own: &Interval| format!("{:.3} ({:.3} to {:.3})", own.value, own.lo, own.hi);
     let line = |label: &str, value: String| (label.to_owned(), value);
     let rate = performance.no_information_rate;
     let mut lines = vec![
@@ -193,36 +295,42 @@ pub fn tested_lines(answer: &MethodAnswer, classes: &[String]) -> Vec<(String, S
     let set_size = format!("{} of {} classes", interval(&performance.set_size), classes.len());
     lines.push(line("set size", set_size));
     lines.push(line("empty sets", interval(&performance.empty)));
-    let worst = performance.classes.iter().filter_map(|class| Some((class, class.coverage?)));
-    if let Some((class, coverage)) = worst.min_by(|a, b| a.1.value.total_cmp(&b.1.value)) {
-        let name = printable(&classes[class.class]);
-        lines.push(line(
-            "worst class",
-            format!("{name}: coverage {} on {} rows", interval(&coverage), class.rows),
-        ));
-    }
-    if let (Some(smallest), Some(largest)) = (tested.sizes.iter().min(), tested.sizes.iter().max()) {
-        let stability =
-            tested.stability.map_or_else(String::new, |(value, ..)| format!(", stability {value:.2}"));
-        lines.push(line("lists of the folds", format!("{smallest} to {largest} features{stability}")));
+    if let (Some(&smallest), Some(&largest)) = (tested.sizes.iter().min(), tested.sizes.iter().max()) {
+        let sizes = if smallest == largest {
+            count_features(smallest)
+        } else {
+            format!("{smallest} to {}", count_features(largest))
+        };
+        let stability = tested.stability.map_or_else(String::new, |(value, lo, hi)| {
+            format!("; stability {value:.2} ({lo:.2} to {hi:.2}), {}", StabilityBand::of(value).word())
+        });
+        let lists = tested.lists.len();
+        let shared = if lists > 1 {
+            format!("; {} in all {lists} lists", tested.in_every_list.len())
+        } else {
+            String::new()
+        };
+        lines.push(line("lists of the folds", format!("{sizes}{shared}{stability}")));
     }
     lines
 }
 
-fn of_achieved(achieved: &Achieved, size: usize, classes: usize) -> String {
+fn of_achieved(achieved: &Achieved, size: usize, whole: &Answer) -> String {
     let sd = |sd: Option<f64>| sd.map_or_else(String::new, |sd| format!(" ± {sd:.3}"));
     let band = match achieved.coverage_band {
         Some((lo, hi)) => format!("  (95 % band of one split {lo:.3} to {hi:.3})"),
         None => String::new(),
     };
-    let noun = if size == 1 { "feature" } else { "features" };
-    let how = if achieved.leave_one_split_out { ", each at the size the other splits choose" } else { "" };
+    let how =
+        if achieved.leave_one_split_out { ", each at the size that the other splits choose" } else { "" };
     format!(
-        "  The splits' own subsets of {size} {noun} achieved{how} (mean ± sd over splits, which overlap):\n    \
-         coverage      {:.3}{band}\n    inefficiency  {:.3}{} of {classes} classes\n    accuracy      {:.3}{}\n",
+        "  What the splits' own subsets of {} achieved on their test rows{how}\n  (mean ± standard deviation over splits; splits share rows, so ± is not the error of the mean):\n    \
+         coverage   {:.3}{band}\n    set size   {:.3}{} of {} classes\n    accuracy   {:.3}{}\n",
+        count_features(size),
         achieved.coverage,
         achieved.inefficiency,
         sd(achieved.inefficiency_sd),
+        whole.classes.len(),
         achieved.accuracy,
         sd(achieved.accuracy_sd),
     )
@@ -249,5 +357,25 @@ mod tests {
         let short = shown(&name);
         assert_eq!(short.chars().count(), NAME_WIDTH);
         assert!(short.starts_with("aaa") && short.ends_with("zzz") && short.contains('…'));
+    }
+
+    #[test]
+    fn a_feature_stands_below_its_first_twin() {
+        let feature = |name: &str, twin_of: Option<usize>| ChosenFeature {
+            unit: 0,
+            name: name.to_owned(),
+            mean_rank: Some(1.0),
+            count: 3,
+            frequency: 1.0,
+            exchangeable: false,
+            adjusted_p: None,
+            twins: None,
+            twin_count: 0,
+            twin_of,
+        };
+        let list = [feature("a", None), feature("b", None), feature("c", Some(1)), feature("d", Some(3))];
+        let order: Vec<(usize, &str)> =
+            in_families(&list).into_iter().map(|(i, feature)| (i, feature.name.as_str())).collect();
+        assert_eq!(order, [(0, "a"), (2, "c"), (3, "d"), (1, "b")]);
     }
 }

@@ -6,7 +6,7 @@ use crate::data::{DONOR_LIMIT, Dataset, Impute, Knots};
 use crate::svm::SolverKind;
 
 /// Permutations by default may cost this many nominal seconds of one core.
-const PERMUTATION_BUDGET: f64 = 60.0;
+pub const PERMUTATION_BUDGET: f64 = 60.0;
 
 /// Nominal seconds on one core of an ordinary server; a run may take half or twice of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,11 +94,13 @@ pub(super) struct DefaultPermutations {
 pub(super) const MOST: usize = 99;
 /// The fewest that can give a p of 0.05.
 const FEWEST: usize = 19;
+/// The numbers of permutations by default, the most first.
+pub const DEFAULT_PERMUTATIONS: [usize; 2] = [MOST, FEWEST];
 
 pub(super) fn default_permutations(cost: &PathCost, spec: &RunSpec) -> DefaultPermutations {
     let one = (spec.split.splits * spec.methods.len()) as f64 * (cost.path + cost.gaps);
     let is_affordable = |&count: &usize| count as f64 * one <= PERMUTATION_BUDGET;
-    let count = [MOST, FEWEST].into_iter().find(is_affordable).unwrap_or(0);
+    let count = DEFAULT_PERMUTATIONS.into_iter().find(is_affordable).unwrap_or(0);
     DefaultPermutations { count, seconds: MOST as f64 * one }
 }
 

@@ -133,6 +133,9 @@ pub struct RunInfo {
     /// Permutations of the labels; 0 if there are none.
     #[serde(default)]
     pub permutations: usize,
+    /// Nominal seconds of one permutation, by which `--permutations auto` decides; none if the number was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permutation_cost: Option<f64>,
 }
 
 impl RunInfo {

@@ -115,10 +115,11 @@ impl Outcome {
     pub fn check(&self, followup: Followup, info: &RunInfo) -> std::result::Result<(), &'static str> {
         let (units, classes) = (info.units.len(), info.classes.len());
         match (followup, self) {
-            (Followup::Fold(..), Self::Fold(FoldTest { size, units: list, conformal, rows })) => {
+            (Followup::Fold(..), Self::Fold(FoldTest { size, units: list, conformal, rows, groups })) => {
                 let fits = size.is_none_or(|size| size <= units)
                     && list.iter().all(|&unit| unit < units)
                     && conformal.len() == classes
+                    && (groups.is_empty() || groups.len() == rows.len())
                     && rows.iter().all(|row| {
                         row.row < info.rows
                             && row.y < classes

@@ -19,7 +19,7 @@ mod twins;
 mod validation;
 
 pub use control::{Change, Gate, Passage};
-pub use cost::PathCost;
+pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::Estimate;
 pub use event::{Betas, EventKind, FORMAT, Parts, Reason, RunEvent, RunInfo, Step, TaskId};

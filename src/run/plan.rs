@@ -54,8 +54,8 @@ impl Plan {
             refuse_what_linfa_cannot_solve(&spec, &data, &splits)?;
         }
         let folds = plan_validation(&spec, &mut data);
-        let permutations = plan_permutations(&spec, &mut data);
-        let info = RunInfo { folds, permutations, ..info(spec, &data, &splits) };
+        let (permutations, permutation_cost) = plan_permutations(&spec, &mut data);
+        let info = RunInfo { folds, permutations, permutation_cost, ..info(spec, &data, &splits) };
         Ok(Self { info: Arc::new(info), data, splits })
     }
 
@@ -127,12 +127,12 @@ fn plan_validation(spec: &RunSpec, data: &mut Dataset) -> usize {
     }
 }
 
-/// How many permutations there are. A default below the usual one is explained in a notice.
-fn plan_permutations(spec: &RunSpec, data: &mut Dataset) -> usize {
+/// How many permutations there are, and what one costs where that decides. A default below the usual one is explained in a notice.
+fn plan_permutations(spec: &RunSpec, data: &mut Dataset) -> (usize, Option<f64>) {
     match spec.permutations {
         // The user's own splits belong to the true labels.
-        _ if spec.split.splits_from.is_some() => 0,
-        Permutations::Count(count) => count,
+        _ if spec.split.splits_from.is_some() => (0, None),
+        Permutations::Count(count) => (count, None),
         Permutations::Auto => {
             let DefaultPermutations { count, seconds } =
                 default_permutations(&PathCost::new(spec, data), spec);
@@ -144,7 +144,7 @@ fn plan_permutations(spec: &RunSpec, data: &mut Dataset) -> usize {
                      --permutations N asks for them"
                 ));
             }
-            count
+            (count, Some(seconds / MOST as f64))
         }
     }
 }
@@ -237,6 +237,7 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         splits: splits.count(),
         folds: 0,
         permutations: 0,
+        permutation_cost: None,
         rows: data.y.len(),
         units: data.units.clone(),
         columns: data.columns.clone(),

@@ -83,10 +83,22 @@ struct Column<'a> {
 impl Column<'_> {
     fn correlation(&self, other: &Self) -> f64 {
         match (&self.unit_length, &other.unit_length) {
-            (Some(a), Some(b)) => a.iter().zip(b).map(|(a, b)| a * b).sum(),
+            (Some(a), Some(b)) => dot(a, b),
             _ => correlation(self.values.iter().zip(other.values)),
         }
     }
+}
+
+/// Σ ab in eight sums side by side, which every processor adds up in the same order.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest: f64 = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in a.zip(b) {
+        (0..LANES).for_each(|lane| sums[lane] += a[lane] * b[lane]);
+    }
+    sums.iter().sum::<f64>() + rest
 }
 
 fn columns(data: &Dataset, unit: usize) -> Vec<Column<'_>> {

@@ -23,6 +23,9 @@ pub struct FoldTest {
     pub conformal: Vec<usize>,
     /// Every row of the fold; empty without a list.
     pub rows: Vec<TestedRow>,
+    /// The group of each row; empty where rows do not come in groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<usize>,
 }
 
 /// What was predicted for a row of a fold.
@@ -137,7 +140,7 @@ fn test_list(
     let mut conformal = vec![0; classes];
     work.prepared.conformal.y.iter().for_each(|&class| conformal[class] += 1);
     if units.is_empty() {
-        return Ok(FoldTest { size, units, conformal, rows: Vec::new() });
+        return Ok(FoldTest { size, units, conformal, rows: Vec::new(), groups: Vec::new() });
     }
     let tested = fresh_fit(plan, &work, &units, |model, columns| {
         let bias = model.biases();
@@ -148,7 +151,10 @@ fn test_list(
         let rows = rows.iter().zip(y).zip(test.rows()).zip(p.rows());
         rows.map(|(((&row, &y), f), p)| TestedRow { row, y, f: f.to_vec(), p: p.to_vec() }).collect()
     })?;
-    Ok(FoldTest { size, units, conformal, rows: tested })
+    let groups = plan.data.groups.as_ref();
+    let groups = groups
+        .map_or_else(Vec::new, |of_row| work.prepared.test.rows.iter().map(|&row| of_row[row]).collect());
+    Ok(FoldTest { size, units, conformal, rows: tested, groups })
 }
 
 #[cfg(test)]
