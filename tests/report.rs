@@ -45,6 +45,10 @@ fn two_runs_leave_the_same_figures_and_page() {
     let drawn = figures(&one);
     assert_eq!(drawn.len(), 7 + 3 * 5, "{:?}", drawn.keys());
     well_formed(&drawn);
+    let known = crfe::report::outputs();
+    let unknown: Vec<_> =
+        drawn.keys().filter(|name| !known.contains(&format!("figures/{name}.svg"))).collect();
+    assert!(unknown.is_empty(), "not in the list of our files: {unknown:?}");
     assert_eq!(drawn, figures(&other));
     let page = |run: &Path| std::fs::read_to_string(run.join("report.html")).unwrap();
     assert_eq!(page(&one), page(&other));

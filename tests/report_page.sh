@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The page of a run in headless Chromium (tests/report_page.mjs), and the scikit-learn script beside it.
 # Usage: tests/report_page.sh PROGRAM [DIRECTORY FOR SCREENSHOTS]
-# What cannot be had here (Chromium, node, scikit-learn) is skipped, and said.
+# Steps whose tools (Chromium, node, scikit-learn) cannot be installed print SKIPPED.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(realpath "$1")
@@ -18,7 +18,7 @@ if [ -z "$chromium" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; th
     chromium=$(command -v chromium || true)
 fi
 if [ -z "$chromium" ] || ! command -v node >/dev/null; then
-    echo "SKIPPED: the page was not opened, for want of Chromium or node" >&2
+    echo "SKIPPED: report.html was not opened, because Chromium or node is missing" >&2
 else
     timeout 300 node tests/report_page.mjs "$chromium" "$scratch/RUN/report.html" ${shots:+"$shots"}
 fi

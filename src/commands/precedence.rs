@@ -327,7 +327,10 @@ mod tests {
             ("colors = 'red'", "c.toml: colors cannot be 'red'; write one of auto, true, 256, 16, none"),
             ("threads = 0", "c.toml: threads cannot be '0'; 0 is not in 1..=65535"),
             ("mondrian = 'perhaps'", "c.toml: mondrian cannot be 'perhaps'; write true or false"),
-            ("method = ['crfe', 'ridge']", "c.toml: method cannot be 'crfe,ridge'; write crfe, rfe or smfs"),
+            (
+                "method = ['crfe', 'ridge']",
+                "c.toml: method cannot be 'crfe,ridge'; write crfe, rfe, smfs or acm",
+            ),
             ("frames = 3", "c.toml: there is no option 'frames'; see crfe-tui run --help for the options"),
         ] {
             let error = checked(config_file::parse("c.toml".into(), text).unwrap()).unwrap_err();

@@ -14,14 +14,14 @@ pub fn command_line(spec: &RunSpec, data: &str) -> Vec<String> {
     };
     let mut line = vec!["crfe-tui".to_owned(), "run".to_owned(), data];
     for option in OPTIONS {
-        // How much memory may be taken is a matter of the machine.
+        // The memory limit depends on the machine, not on the run.
         if option.name == "memory-limit" || option.words(spec) == option.words(&RunOptions::default()) {
             continue;
         }
         let (name, value) = (option.name, option.text(spec));
         match option.takes {
             Takes::Nothing => line.push(format!("--{name}")),
-            // A value that begins like an option, or is empty, must cling to its name.
+            // A value that begins like an option, or is empty, must be joined to its name.
             _ if value.starts_with('-') || value.is_empty() => line.push(format!("--{name}={value}")),
             _ => line.extend([format!("--{name}"), value]),
         }

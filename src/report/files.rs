@@ -9,8 +9,8 @@ use crate::files::{Directory, unwritable};
 /// Held by the process that writes tables, figures and the page.
 const LOCK: &str = ".lock-report";
 
-/// Does something while no other process writes a report into this directory: readers never see files of two reports mixed
-/// for longer than it takes to write them, and the last one stays.
+/// Runs `write` while no other process writes a report into this directory, so that the files of two reports are mixed at most while
+/// the later one is being written.
 pub fn writing<T>(directory: &Path, write: impl FnOnce(&Directory) -> Result<T>) -> Result<T> {
     let failed = |error: std::io::Error| unwritable(directory, &error);
     let directory = Directory::open(directory).map_err(failed)?;
@@ -23,7 +23,7 @@ pub fn writing<T>(directory: &Path, write: impl FnOnce(&Directory) -> Result<T>)
     Ok(written)
 }
 
-/// What killed processes began to write; what cannot be removed does no harm.
+/// Removes what killed processes left half-written; a leftover that cannot be removed does no harm.
 fn remove_leftovers(directory: &Directory) {
     let ours = outputs();
     let _ = directory.remove_leftovers(|name| ours.iter().any(|output| output == name));

@@ -1,4 +1,4 @@
-//! What stays when the program has ended: the answer, tables, figures, a page, a summary; and progress while it runs.
+//! What a run leaves behind: tables, figures, the page and the summary; and progress while it runs. Formats what `analysis` computes.
 
 mod command;
 mod figures;
@@ -34,7 +34,7 @@ use crate::run::Plan;
 pub const VERSION: &str = env!("CRFE_VERSION");
 
 /// Writes everything that remains of a run into its directory: tables, figures and the page; warnings about them. Without a plan (the
-/// data are not at hand) what needs the rows is left out. Files are made on so many threads at most.
+/// data are not at hand) what needs the rows is left out. Files are written on at most this many threads.
 pub fn write_report(
     directory: &Path,
     history: &History,

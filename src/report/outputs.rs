@@ -22,8 +22,9 @@ pub fn outputs() -> Vec<String> {
     beside_figures().into_iter().chain(figures).collect()
 }
 
-/// Before files of a run go into a directory: those of another run (and `also`) are deleted, so that nobody takes them for this
-/// one's; whether there were any. Refused where that other run is recorded itself, or where files of our names are somebody else's.
+/// Deletes the report of another run (and the files `also`) from a directory, so that it is not taken for that of this run; returns
+/// whether there was one. Refuses a directory in which the other run itself is recorded, and files with our names that crfe-tui did not
+/// write.
 pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<bool> {
     let of_another = |fingerprint: &str| fingerprint != info.fingerprint;
     let recorded = Records::open(directory)?;
@@ -48,7 +49,7 @@ pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<boo
         }
         if directory.open_subdirectory(FIGURES).is_ok() {
             write_figures(directory, &[], &[])?;
-            // It stays if it holds somebody else's files.
+            // Ignore failure: the directory may hold other files.
             let _ = directory.remove_empty_subdirectory(FIGURES);
         }
         Ok(true)

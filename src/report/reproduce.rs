@@ -1,4 +1,4 @@
-//! A scikit-learn script that repeats one split's path, so that nobody needs to take our word for it.
+//! A scikit-learn script that repeats one split's path, so that the result can be checked with other software.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! A CSV file row by row, in bounded memory: a table that grows large is packed while it is written.
+//! A CSV file row by row, in bounded memory: a table that grows large is compressed while it is written.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ const LARGE: usize = 16 << 20;
 pub enum Cell<'a> {
     /// Text.
     Text(&'a str),
-    /// Text put together for this cell.
+    /// Text made for this cell.
     Owned(String),
     /// A whole number.
     Int(usize),
@@ -80,7 +80,7 @@ impl<'a> Rows<'a> {
                 name
             }
         };
-        // That there is none is as good.
+        // Ignore: it may not exist.
         let _ = directory.remove(other);
         Ok(())
     }
@@ -93,7 +93,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Where a table goes once it is large.
+/// The compressed file that a large table is written to.
 struct Packed<'a> {
     directory: &'a Directory,
     name: String,

@@ -1,18 +1,18 @@
-//! Files that need nothing of one another are made side by side.
+//! Writes independent files in parallel.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
 
-/// Files that are being written at a time: each has a buffer of up to `rows::LARGE` bytes.
+/// Files written at the same time: each has a buffer of up to `rows::LARGE` bytes.
 const MOST: usize = 4;
 
-/// Makes one file.
+/// Writes one file.
 pub type Job<'a> = Box<dyn Fn() -> Result<()> + Send + Sync + 'a>;
 
-/// Does all jobs, begun in this order, on so many threads at most. After an error no other is begun; of several errors the
-/// first job's is told.
+/// Runs all jobs, started in this order, on at most this many threads. After an error no further job is started; of several errors,
+/// that of the first job is returned.
 pub fn together(jobs: &[Job<'_>], threads: usize) -> Result<()> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let work = || {
@@ -30,7 +30,7 @@ pub fn together(jobs: &[Job<'_>], threads: usize) -> Result<()> {
     };
     std::thread::scope(|scope| {
         let threads = threads.min(MOST).min(jobs.len());
-        // Threads that are not to be had are done without.
+        // If a thread cannot be started, the others do its work.
         (1..threads).for_each(|_| drop(std::thread::Builder::new().spawn_scoped(scope, work)));
         work();
     });

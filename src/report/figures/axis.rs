@@ -25,7 +25,7 @@ pub struct Axis {
     first: Option<f64>,
 }
 
-/// Above so many features sizes are shown by their logarithm.
+/// With more features than this, the axis of sizes is logarithmic.
 const LINEAR_SIZES: usize = 120;
 
 impl Axis {

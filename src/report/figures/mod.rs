@@ -43,8 +43,8 @@ pub struct Figure {
     pub svg: String,
 }
 
-/// Writes all figures in all formats into the directory `figures`, and removes those of ours that no longer apply; what is wrong with
-/// them.
+/// Writes all figures in all formats into the directory `figures`, and removes earlier ones that no longer apply; returns
+/// warnings.
 pub fn write_figures(directory: &Directory, figures: &[Figure], formats: &[Format]) -> Result<Vec<String>> {
     let directory = directory.subdirectory(FIGURES).map_err(|error| {
         Error::output(format!("the directory cannot be created: {error}"))
@@ -73,7 +73,7 @@ pub fn write_figures(directory: &Directory, figures: &[Figure], formats: &[Forma
 /// Writes a file of a figure.
 type Write<'a> = dyn FnMut(&str, Format, &[u8]) -> Result<()> + 'a;
 
-/// Writes the formats other than SVG; what is wrong with them.
+/// Writes the formats other than SVG; returns warnings.
 #[cfg(feature = "print")]
 fn printed(figures: &[Figure], formats: &[Format], write: &mut Write<'_>) -> Result<Vec<String>> {
     let (pdf, png) = (formats.contains(&Format::Pdf), formats.contains(&Format::Png));

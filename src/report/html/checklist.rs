@@ -5,9 +5,11 @@ use maud::{Markup, html};
 
 use super::prose::{models, percent, prediction_sets, preparation, size, software, splits};
 use super::{Material, text};
-use crate::data::Level;
+use crate::analysis::MethodAnswer;
+use crate::data::{Calibration, Level};
 use crate::report::command::shell_command;
 use crate::report::summary::{tested_headline, tested_lines};
+use crate::select::StopRule;
 use crate::svm::ClassWeight;
 
 /// Features with missing values that are named.
@@ -19,16 +21,30 @@ const GUIDELINES: [&str; 2] = [
     "Kapoor S, Cantrell EM, Peng K, et al. REFORMS: Consensus-based recommendations for machine-learning-based science. Science Advances 10(18):eadk3452, 2024.",
 ];
 
-/// An item that the run knows.
-struct Known {
-    topic: &'static str,
-    tripod: &'static str,
-    reforms: &'static str,
-    answers: Vec<String>,
-}
+/// What a run knows about a topic.
+type Answers = fn(&Material<'_>) -> Vec<String>;
+
+/// Topics that the run knows: the items in TRIPOD+AI and REFORMS, and what to tell.
+const KNOWN: [(&str, &str, &str, Answers); 15] = [
+    ("Rows and outcome", "20a, 21", "3d, 3e", classes),
+    ("Candidate features", "9a", "", features),
+    ("Missing values", "11, 20b", "3f", missing),
+    ("Quality of the data", "7", "4b", quality),
+    ("Preprocessing, in order", "7, 12b", "4c", preprocessing),
+    ("Partitions", "12a", "5c", partitions),
+    ("Models", "12c", "5a", models_of),
+    ("Selection", "12c", "5d, 5e", selection),
+    ("Class imbalance", "13", "", imbalance),
+    ("Output", "12g, 15", "", output),
+    ("Leakage", "12a", "6a, 6b", leakage),
+    ("Performance", "12e, 23a", "7a, 7b", performance),
+    ("Baselines and tests", "12e", "5f, 7c", baselines),
+    ("Specification", "22", "", specification),
+    ("Reproduction", "18f", "2d, 2e", reproduction),
+];
 
 /// A question that only the author can answer: its items in TRIPOD+AI and REFORMS, and what to tell.
-const QUESTIONS: [(&str, &str, &str); 26] = [
+const QUESTIONS: [(&str, &str, &str); 28] = [
     (
         "1, 2",
         "",
@@ -42,7 +58,7 @@ const QUESTIONS: [(&str, &str, &str); 26] = [
     ("3c, 14", "", "Which health inequalities are known, and how was fairness between groups examined?"),
     ("4", "1c", "What are the objectives, and why is machine learning used for them?"),
     (
-        "5a, 16",
+        "5a, 16, 20c",
         "3a, 3b, 3c, 3g",
         "Where do the rows come from, how were they sampled, and do they represent the population?",
     ),
@@ -59,6 +75,8 @@ const QUESTIONS: [(&str, &str, &str); 26] = [
     ),
     ("10", "", "How was the sample size arrived at?"),
     ("11", "3f", "Why are values missing, and could that depend on the outcome?"),
+    ("12c", "5b", "Why are linear models appropriate here?"),
+    ("", "2c", "On which computers were the results computed?"),
     (
         "12d, 23b",
         "",
@@ -92,12 +110,12 @@ pub fn checklist(material: &Material<'_>) -> Markup {
             table.reporting {
                 thead { tr { th scope="col" { "item" } th scope="col" { "TRIPOD+AI" } th scope="col" { "REFORMS" } th scope="col" { "answer" } } }
                 tbody {
-                    @for item in known(material) {
+                    @for (topic, tripod, reforms, answers) in KNOWN {
                         tr {
-                            th scope="row" { (item.topic) }
-                            td { (item.tripod) }
-                            td { (item.reforms) }
-                            td { @for answer in &item.answers { p { (text(answer)) } } }
+                            th scope="row" { (topic) }
+                            td { (tripod) }
+                            td { (reforms) }
+                            td { @for answer in answers(material) { p { (text(&answer)) } } }
                         }
                     }
                 }
@@ -116,46 +134,37 @@ pub fn checklist(material: &Material<'_>) -> Markup {
     }
 }
 
-fn known(material: &Material<'_>) -> Vec<Known> {
-    let info = material.info;
-    let spec = &info.spec;
-    let item = |topic, tripod, reforms, answers| Known { topic, tripod, reforms, answers };
-    let weights = match spec.class_weight {
+fn models_of(material: &Material<'_>) -> Vec<String> {
+    vec![models(&material.info.spec)]
+}
+
+fn imbalance(material: &Material<'_>) -> Vec<String> {
+    let weights = match material.info.spec.class_weight {
         ClassWeight::Balanced => {
             "Classes were weighted by the inverse of their frequency; rows were not resampled."
         }
-        ClassWeight::None => "Nothing was done about class imbalance: no weights, no resampling.",
+        ClassWeight::None => "Classes were neither weighted nor resampled.",
     };
+    vec![weights.to_owned()]
+}
+
+fn output(material: &Material<'_>) -> Vec<String> {
     vec![
-        item("Rows and outcome", "20a, 21", "3e", vec![classes(material)]),
-        item("Candidate features", "9a", "", features(material)),
-        item("Missing values", "11, 20b", "3f", missing(material)),
-        item("Quality of the data", "7", "4b", quality(material)),
-        item("Preprocessing, in order", "7, 12b", "4c", preprocessing(material)),
-        item("Partitions", "12a", "5c", partitions(material)),
-        item("Models", "12c", "5a, 5b", vec![models(spec)]),
-        item("Selection", "12c", "5d, 5e", selection(material)),
-        item("Class imbalance", "13", "", vec![weights.to_owned()]),
-        item("Output", "12g, 15", "", vec![
-            "The class with the highest decision value, and a set of classes; no probabilities.".to_owned(),
-            prediction_sets(spec),
-        ]),
-        item("Leakage", "12a", "6a, 6b", leakage(material)),
-        item("Performance", "12e, 23a", "7a, 7b", performance(material)),
-        item("Baselines and tests", "12e", "5f, 7c", baselines(material)),
-        item("Specification", "22", "", vec![
-            "selected.txt lists the features; ranking.csv has their rank in every split, and predictions.csv the p-values of every test row."
-                .to_owned(),
-        ]),
-        item("Software and reproduction", "18f", "2c, 2d, 2e", reproduction(material)),
+        "The class with the highest decision value, and a prediction set with a p-value for each class; no probabilities.".to_owned(),
+        prediction_sets(&material.info.spec),
     ]
 }
 
-fn classes(material: &Material<'_>) -> String {
+fn specification(_: &Material<'_>) -> Vec<String> {
+    let files = "selected.txt lists the features; ranking.csv has their rank in every split, and predictions.csv the p-values of every test row.";
+    vec![files.to_owned()]
+}
+
+fn classes(material: &Material<'_>) -> Vec<String> {
     let info = material.info;
     let counted = info.classes.iter().zip(&info.class_counts);
     let each: Vec<String> = counted.map(|(class, count)| format!("{class}: {count}")).collect();
-    format!("{} rows with a class in “{}” ({}).", info.rows, info.target, each.join("; "))
+    vec![format!("{} rows with a class in “{}” ({}).", info.rows, info.target, each.join("; "))]
 }
 
 fn features(material: &Material<'_>) -> Vec<String> {
@@ -210,7 +219,7 @@ fn preprocessing(material: &Material<'_>) -> Vec<String> {
             "1. Columns that are constant, identifiers, or missing in more than {} % of the rows were dropped.",
             percent(spec.schema.max_missing)
         ),
-        "2. Categories became one column per level, removed together.".to_owned(),
+        "2. Categories, if there were any, became one column per level; the columns of a feature were removed together.".to_owned(),
         format!("3. {}", preparation(spec)),
         "4. Steps 1 and 2 looked at all rows, but not at the outcome.".to_owned(),
     ]
@@ -230,39 +239,54 @@ fn partitions(material: &Material<'_>) -> Vec<String> {
 
 fn selection(material: &Material<'_>) -> Vec<String> {
     let spec = &material.info.spec;
-    vec![
+    let mut answers = vec![
         size(spec),
         "The list holds the features that most splits keep at this size; ties are broken by mean rank."
             .to_owned(),
         format!(
-            "C = {}, λ = {} and ε = {} were fixed in advance; nothing was tuned on test rows.",
+            "C = {}, λ = {} and ε = {} are settings of this run, which did not search for better ones.",
             spec.cost, spec.lambda, spec.epsilon
         ),
-    ]
+    ];
+    if spec.stop == StopRule::OneSe {
+        answers.push(
+            "The size was chosen on the test rows of the splits. Numbers of the splits are therefore given at the size that the other splits \
+             choose, and the validation repeats the choice in every fold."
+                .to_owned(),
+        );
+    }
+    answers
 }
 
 fn leakage(material: &Material<'_>) -> Vec<String> {
     let info = material.info;
-    let mut answers = vec![
-        "Scaling, imputation, models and elimination of a split were fitted on its training rows; β, p-values and performance came from rows \
-         outside them."
-            .to_owned(),
-    ];
-    answers.push(match info.folds {
-        0 => "The list was not tested by nested validation: performance at the chosen size is that of the splits.".to_owned(),
-        _ => "In the nested validation no row of a fold reached selection, imputation, scaling, calibration or the choice of the size.".to_owned(),
-    });
-    answers.push(match &info.spec.schema.group_col {
+    let calibration = match info.spec.split.calibration {
+        Calibration::Strict => {
+            "In each split, scaling, imputation and models were fitted on training rows; β came from one half of the calibration rows and \
+             p-values from the other; performance was measured on test rows."
+        }
+        Calibration::Shared => {
+            "In each split, scaling, imputation and models were fitted on training rows and performance was measured on test rows, but β and \
+             p-values came from the same calibration rows."
+        }
+    };
+    let validation = match info.folds {
+        0 => "The list was not tested by nested validation.",
+        _ => {
+            "In the nested validation no row of a fold reached selection, imputation, scaling, calibration or the choice of the size."
+        }
+    };
+    let groups = match &info.spec.schema.group_col {
         Some(column) => format!("Rows with the same {column} were never on both sides of a split."),
         None => {
             "Rows were treated as independent. If a patient has several rows, use --group-col.".to_owned()
         }
-    });
-    answers
+    };
+    vec![calibration.to_owned(), validation.to_owned(), groups]
 }
 
 fn performance(material: &Material<'_>) -> Vec<String> {
-    let of_method = |method: &crate::analysis::MethodAnswer| {
+    let of_method = |method: &MethodAnswer| {
         let lines = tested_lines(method, &material.info.classes);
         if lines.is_empty() {
             return format!("{}: not tested on rows that the procedure never saw.", method.method);
@@ -311,4 +335,73 @@ fn reproduction(material: &Material<'_>) -> Vec<String> {
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// `12a` to `12g` as `("12", 'g')`; an item without letters has none.
+    fn items(numbers: &[(&str, Option<char>)]) -> BTreeSet<String> {
+        let of = |&(number, last): &(&str, Option<char>)| match last {
+            Some(last) => ('a'..=last).map(|letter| format!("{number}{letter}")).collect(),
+            None => vec![number.to_owned()],
+        };
+        numbers.iter().flat_map(of).collect()
+    }
+
+    fn listed(cells: impl Iterator<Item = &'static str>) -> BTreeSet<String> {
+        cells.flat_map(|cell| cell.split(", ")).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_item_of_both_guidelines_is_answered_or_asked() {
+        let tripod = KNOWN.iter().map(|known| known.1).chain(QUESTIONS.iter().map(|question| question.0));
+        let all = [
+            ("1", None),
+            ("2", None),
+            ("3", Some('c')),
+            ("4", None),
+            ("5", Some('b')),
+            ("6", Some('c')),
+            ("7", None),
+            ("8", Some('c')),
+            ("9", Some('c')),
+            ("10", None),
+            ("11", None),
+            ("12", Some('g')),
+            ("13", None),
+            ("14", None),
+            ("15", None),
+            ("16", None),
+            ("17", None),
+            ("18", Some('f')),
+            ("19", None),
+            ("20", Some('c')),
+            ("21", None),
+            ("22", None),
+            ("23", Some('b')),
+            ("24", None),
+            ("25", None),
+            ("26", None),
+            ("27", Some('c')),
+        ];
+        assert_eq!(listed(tripod), items(&all));
+        let reforms = KNOWN.iter().map(|known| known.2).chain(QUESTIONS.iter().map(|question| question.1));
+        let all = [
+            ("1", Some('c')),
+            ("2", Some('e')),
+            ("3", Some('g')),
+            ("4", Some('c')),
+            ("5", Some('f')),
+            ("6", Some('c')),
+            ("7", Some('c')),
+            ("8", Some('b')),
+        ];
+        let all = items(&all);
+        assert_eq!(all.len(), 32);
+        assert_eq!(listed(reforms), all);
+    }
 }

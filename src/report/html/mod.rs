@@ -37,7 +37,7 @@ const POLICY: &str =
 pub struct Material<'a> {
     /// Everything that happened.
     pub history: &'a History,
-    /// What was run on what.
+    /// The data and the settings.
     pub info: &'a RunInfo,
     /// The answer.
     pub answer: &'a Answer,

@@ -20,7 +20,7 @@ const MAIN_FIGURE: &str = "size";
 /// Dropped columns and notes that are listed.
 const MOST_LINES: usize = 200;
 
-/// What was run on what, and whether coverage is guaranteed.
+/// The data, the splits, and whether coverage is guaranteed.
 pub fn header(material: &Material<'_>) -> Markup {
     let answer = material.answer;
     let (features, splits) = (counted(answer.features, "feature"), counted(answer.splits, "split"));
@@ -217,7 +217,9 @@ fn classes(material: &Material<'_>) -> Markup {
             table.row(Some(method.method), &cells);
         }
     }
-    let promise = if material.info.spec.mondrian {
+    let promise = if !material.answer.guaranteed {
+        "No coverage is promised: the guarantee is void."
+    } else if material.info.spec.mondrian {
         "Coverage is aimed at in every class (--mondrian)."
     } else {
         "Coverage is promised on average over the classes, not in each of them; --mondrian aims at each."
@@ -329,7 +331,7 @@ pub fn figures(material: &Material<'_>) -> Markup {
     }
 }
 
-/// What was understood of the table.
+/// How the table was read.
 pub fn data(material: &Material<'_>) -> Markup {
     let info = material.info;
     let more = |all: usize| match all.saturating_sub(MOST_LINES) {
@@ -376,7 +378,7 @@ pub fn settings(material: &Material<'_>) -> Markup {
     list(&rows)
 }
 
-/// `split.seed = 0` and so on, in the order of the options' names; what is not set is left out.
+/// `split.seed = 0` and so on, in the order of the options' names; unset options are left out.
 fn flatten(prefix: &str, value: &serde_json::Value, rows: &mut Vec<(String, String)>) {
     match value {
         serde_json::Value::Object(inside) => {

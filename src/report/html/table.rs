@@ -69,7 +69,7 @@ impl Table {
         Self { head, rows: Vec::new() }
     }
 
-    /// Adds a row, of a method or of all.
+    /// Adds a row, which may belong to a method.
     pub fn row(&mut self, method: Option<Method>, cells: &[Cell]) {
         let method = method.map(|method| method.name());
         self.rows.push(html! { tr data-method=[method] { @for cell in cells { (cell) } } });
