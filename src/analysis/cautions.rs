@@ -1,7 +1,7 @@
-//! What a reader of the answer must beware of: each caution is a sentence with the number behind it, and one function in one of two
+//! What limits the answer: each caution is a sentence with the number behind it, and one function in one of two
 //! lists. The lists are computed once; summary, JSON, page and dashboard show them as they are.
 
-use super::{ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, StabilityBand, Tested};
+use super::{ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, StabilityBand, Tested, two_decimals};
 use crate::data::Level;
 use crate::error::printable;
 use crate::evaluate::{MANY_EMPTY, Performance, never_excluded};
@@ -112,9 +112,24 @@ fn chance_alone(concern: &Concern<'_>) -> Option<String> {
 fn unstable(concern: &Concern<'_>) -> Option<String> {
     let stability = concern.stability.filter(|&own| StabilityBand::of(own) == StabilityBand::Poor)?;
     Some(format!(
-        "unstable selection: stability {stability:.2} (below {} is poor); other splits choose other features",
-        StabilityBand::Fair.lowest()
+        "unstable selection: stability {} (below {} is poor); other splits choose other features{}",
+        two_decimals(stability),
+        StabilityBand::Fair.lowest(),
+        exchanged_twins(concern)
     ))
+}
+
+/// Splits that exchange a feature for its twin choose the same information: how many features of the list this concerns.
+fn exchanged_twins(concern: &Concern<'_>) -> String {
+    let splits = concern.paths.len();
+    let is_exchanged = |feature: &&ChosenFeature| {
+        feature.count < splits && feature.count_with_twins.is_some_and(|own| own == splits)
+    };
+    match concern.features.iter().filter(is_exchanged).count() {
+        0 => String::new(),
+        1 => "; for 1 feature of the list, every split keeps it or a twin of it".to_owned(),
+        n => format!("; for {n} features of the list, every split keeps them or a twin of them"),
+    }
 }
 
 fn no_better_than_the_largest_class(concern: &Concern<'_>) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Metrics by size: mean ± sd over the finished splits, exactly; and over the steps so far, kept up to date for the eye.
+//! Metrics by size: mean ± sd over the finished splits, computed exactly; and a running version over all steps so far, for the dashboard.
 
 use super::{Metric, Paths};
 use crate::evaluate::{ClassMetrics, Spread};

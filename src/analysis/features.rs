@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ByChance, History, Paths};
+use super::{ByChance, History, Paths, RankTable};
 use crate::run::{RunInfo, Twins};
 
 /// Features of a list whose twins are looked for: the first ones. The cost is this number times all cells of the table.
@@ -24,12 +24,14 @@ pub struct ChosenFeature {
     pub frequency: f64,
     /// Fewer than half of the splits keep it: another split may well choose another in its place.
     pub exchangeable: bool,
-    /// p adjusted for all features: how often permuted labels give some feature so many splits.
+    /// p adjusted for all features: how often permuted labels keep some feature in at least as many splits.
     pub adjusted_p: Option<f64>,
     /// Features with |r| > 0.9 to this one over all rows, the closest first; none if they were not looked for.
     pub twins: Option<Vec<Twin>>,
     /// How many twins it has; the closest of many are named.
     pub twin_count: usize,
+    /// In how many splits it or one of its closest twins is in the subset of this size; none without twins.
+    pub count_with_twins: Option<usize>,
     /// Where in the list (from 1) its first twin before it stands: it brings little that is new.
     pub twin_of: Option<usize>,
 }
@@ -56,6 +58,13 @@ impl ChosenFeature {
         let (info, splits) = (paths.info, paths.len());
         let by_frequency = paths.by_frequency(size);
         let units = info.list(&by_frequency, size);
+        let ranks = RankTable::new(paths);
+        let with_twins = |unit: usize| {
+            let closest = &history.twins.of(unit).filter(|twins| twins.count > 0)?.closest;
+            let family = || std::iter::once(unit).chain(closest.iter().map(|&(twin, _)| twin));
+            let keeps_one = |&split: &usize| family().any(|unit| ranks.survives(split, unit, size));
+            Some((0..splits).filter(keeps_one).count())
+        };
         let feature = |(at, &unit): (usize, &usize)| {
             let kept = by_frequency.get(at).filter(|kept| kept.unit == unit);
             let count = kept.map_or(splits, |kept| kept.count);
@@ -70,6 +79,7 @@ impl ChosenFeature {
                 adjusted_p: kept.and_then(|kept| Some(by_chance?.adjusted_p(kept.count))),
                 twins,
                 twin_count,
+                count_with_twins: with_twins(unit),
                 twin_of,
             }
         };

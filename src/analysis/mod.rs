@@ -34,7 +34,7 @@ pub use paths::Paths;
 pub use ranks::{MeanRanks, RankTable};
 pub use rules::{RuleSize, known_rules};
 pub use tested::{ByChance, Tested, permutation_words};
-pub use verdict::{LEVEL, StabilityBand, Verdict, count_features};
+pub use verdict::{LEVEL, StabilityBand, Verdict, count_features, two_decimals};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

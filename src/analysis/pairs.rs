@@ -41,7 +41,7 @@ impl<'a> Pair<'a> {
         common_sizes(&all)
     }
 
-    /// For every metric the differences a − b at a size, one a split.
+    /// For every metric the differences a − b at a size, one per split.
     pub fn differences(&self, size: usize) -> Vec<(Metric, Vec<f64>)> {
         let tallies: Vec<_> = self
             .both

@@ -114,7 +114,7 @@ impl Paths<'_> {
     }
 
     /// The sizes that a rule gives, summed up over the splits. Where there is nothing to eliminate, every rule gives all features:
-    /// rules compare models, and there is but one.
+    /// rules compare models, and there is only one.
     pub fn rule_size(&self, rule: StopRule, sizes: &[Option<usize>], visited: &[usize]) -> RuleSize {
         let mut size = RuleSize::new(rule, sizes, visited);
         if rule == StopRule::OneSe {

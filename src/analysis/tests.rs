@@ -1,4 +1,4 @@
-//! Facts about paths that are told by hand, so that every number is known beforehand.
+//! Facts about paths written by hand, so that every expected number is known.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn parts() -> Parts {
     Parts { train: 40, selection: 10, conformal: vec![5, 5], test: vec![10, 10] }
 }
 
-/// A tally of 20 rows of which so many are covered, each by a set of one label.
+/// A tally of 20 rows, `covered` of which are covered; every set has one label.
 fn tally(covered: u32) -> Tally {
     let confusion = vec![covered / 2, 10 - covered / 2, 10 - covered.div_ceil(2), covered.div_ceil(2)];
     let halves = vec![covered / 2, covered.div_ceil(2)];
@@ -318,4 +318,6 @@ fn twins_are_named_and_one_that_follows_another_says_so() {
     assert_eq!((twin.name.as_str(), twin.place), ("c1", Some(2)));
     assert!((twin.r + 1.0).abs() < 1e-12);
     assert_eq!((first.unit, first.twin_of), (0, Some(1)));
+    // One split of two keeps feature 0; both keep its twin, feature 3.
+    assert_eq!((first.count, first.count_with_twins), (1, Some(2)));
 }

@@ -73,17 +73,25 @@ impl Verdict {
     /// One sentence, to be read before any list.
     pub fn headline(self, chosen: &RuleSize, by_chance: Option<&ByChance>, stability: Option<f64>) -> String {
         let features = chosen.size.map(count_features).unwrap_or_default();
+        let (noun, verb) =
+            if chosen.size == Some(1) { ("feature", "is") } else { (features.as_str(), "are") };
         match (self, by_chance.and_then(|chance| chance.p), stability) {
             (Self::Chance, Some(p), _) => format!(
                 "nothing beyond chance: permuted labels are predicted as well as the real ones (p = {p:.2}); the list of {features} is not evidence"
             ),
             (Self::Unstable, _, Some(stability)) => format!(
-                "these data do not support a short list: the splits choose different features (stability {stability:.2}, poor); the {features} below are the most frequent"
+                "these data do not support a short list: the splits choose different features (stability {}, poor); the {noun} below {verb} the most frequent",
+                two_decimals(stability)
             ),
             (Self::NoSize, ..) => "no size chosen".to_owned(),
             _ => features,
         }
     }
+}
+
+/// `0.35`, `−0.02`: two decimals with a minus sign that is one.
+pub fn two_decimals(value: f64) -> String {
+    format!("{}{:.2}", if value <= -0.005 { "−" } else { "" }, value.abs())
 }
 
 /// `1 feature`, `7 features`.
@@ -111,6 +119,12 @@ mod tests {
             verdict.headline(&chosen, None, Some(0.3)).starts_with("these data do not support a short list")
         );
         assert_eq!(Verdict::new(&chosen, None, Some(0.5)).headline(&chosen, None, Some(0.5)), "4 features");
+        let one = RuleSize::new(StopRule::Knee, &[Some(1)], &[1, 4]);
+        assert!(
+            Verdict::Unstable
+                .headline(&one, None, Some(-0.02))
+                .ends_with("(stability −0.02, poor); the feature below is the most frequent")
+        );
         let none = RuleSize::new(StopRule::Knee, &[None], &[1, 4]);
         assert_eq!(Verdict::new(&none, None, None), Verdict::NoSize);
     }

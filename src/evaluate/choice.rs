@@ -72,7 +72,7 @@ impl SizeCurve {
         }
     }
 
-    /// The value of one model, turned so that small is good.
+    /// The value of one model, with its sign chosen so that small is good.
     fn loss(self, tally: &Tally) -> f64 {
         let value = self.metric().value(tally);
         match self {

@@ -33,7 +33,7 @@ impl ConformalSettings {
 
 /// Conformal scores of one category.
 enum References<'a> {
-    Rows(Ladder<'a>),
+    Rows(BucketIndex<'a>),
     Groups(WeightedScores),
 }
 
@@ -160,7 +160,7 @@ impl Evaluator {
             .map(|(category, bounds)| {
                 let scores = &references[bounds[0]..bounds[1]];
                 match &self.votes {
-                    None => References::Rows(Ladder::new(scores)),
+                    None => References::Rows(BucketIndex::new(scores)),
                     Some(votes) => References::Groups(votes.weigh(category, bounds[0], scores)),
                 }
             })
@@ -180,7 +180,7 @@ impl Evaluator {
     }
 }
 
-/// A score in whole grid steps; what is not a number is as strange as can be.
+/// A score in whole grid steps; NaN counts as the largest score.
 pub(super) fn on_grid(alpha: f64) -> f64 {
     if alpha.is_nan() { f64::INFINITY } else { round(alpha * STEPS_PER_UNIT) }
 }
@@ -204,16 +204,16 @@ fn round(value: f64) -> f64 {
 }
 
 /// Ascending scores with an index into them by value.
-struct Ladder<'a> {
+struct BucketIndex<'a> {
     scores: &'a [f64],
     first: f64,
-    /// Steps of the index in a unit of score; 0 if there is but one step.
+    /// Buckets per unit of score; 0 if there is only one bucket.
     per_unit: f64,
     /// Where each step begins; one entry more than there are steps.
     starts: Vec<u32>,
 }
 
-impl<'a> Ladder<'a> {
+impl<'a> BucketIndex<'a> {
     /// Fewer scores than this are searched without an index.
     const FEW: usize = 32;
 
@@ -224,19 +224,19 @@ impl<'a> Ladder<'a> {
             _ => (0.0, 0.0),
         };
         let per_unit = if width > 0.0 && width.is_finite() { n as f64 / width } else { 0.0 };
-        let mut ladder = Self { scores, first, per_unit, starts: vec![0; 2] };
+        let mut index = Self { scores, first, per_unit, starts: vec![0; 2] };
         if per_unit > 0.0 && u32::try_from(n).is_ok() {
-            ladder.starts.resize(n + 1, 0);
+            index.starts.resize(n + 1, 0);
             // `step` never falls, so each step's scores lie together.
             for &score in scores {
-                let step = ladder.step(score);
-                ladder.starts[step + 1] += 1;
+                let step = index.step(score);
+                index.starts[step + 1] += 1;
             }
-            (0..n).for_each(|step| ladder.starts[step + 1] += ladder.starts[step]);
+            (0..n).for_each(|step| index.starts[step + 1] += index.starts[step]);
         } else {
-            ladder.per_unit = 0.0;
+            index.per_unit = 0.0;
         }
-        ladder
+        index
     }
 
     fn step(&self, score: f64) -> usize {
@@ -258,7 +258,7 @@ impl<'a> Ladder<'a> {
 }
 
 /// p of a score among conformal scores.
-fn p_value(reference: &Ladder<'_>, alpha: f64, tau: Option<f64>, score: Score) -> f64 {
+fn p_value(reference: &BucketIndex<'_>, alpha: f64, tau: Option<f64>, score: Score) -> f64 {
     let n = reference.scores.len();
     let at_least = n - reference.below(alpha, false);
     let rows = match score {
@@ -352,11 +352,11 @@ mod tests {
                     *last = outlier;
                 }
                 scores.sort_unstable_by(f64::total_cmp);
-                let ladder = Ladder::new(&scores);
+                let index = BucketIndex::new(&scores);
                 let beyond = [f64::NEG_INFINITY, f64::INFINITY, -1e30, 1e30, 0.5];
                 for &score in scores.iter().chain(&beyond) {
-                    assert_eq!(ladder.below(score, false), scores.partition_point(|&own| own < score));
-                    assert_eq!(ladder.below(score, true), scores.partition_point(|&own| own <= score));
+                    assert_eq!(index.below(score, false), scores.partition_point(|&own| own < score));
+                    assert_eq!(index.below(score, true), scores.partition_point(|&own| own <= score));
                 }
             }
         }
@@ -498,10 +498,13 @@ mod tests {
     #[test]
     fn rounding_noise_breaks_no_tie_and_strange_numbers_do_no_harm() {
         let reference = [on_grid(0.1 + 0.2), on_grid(f64::INFINITY), on_grid(f64::NAN)];
-        assert_eq!(p_value(&Ladder::new(&reference), on_grid(0.3), None, Score::Weighted), 1.0);
-        assert_eq!(p_value(&Ladder::new(&reference), on_grid(f64::NAN), None, Score::Weighted), 0.75);
-        assert_eq!(p_value(&Ladder::new(&reference), on_grid(f64::NEG_INFINITY), None, Score::Weighted), 1.0);
-        assert_eq!(p_value(&Ladder::new(&[]), 0.0, None, Score::Published), 1.0);
+        assert_eq!(p_value(&BucketIndex::new(&reference), on_grid(0.3), None, Score::Weighted), 1.0);
+        assert_eq!(p_value(&BucketIndex::new(&reference), on_grid(f64::NAN), None, Score::Weighted), 0.75);
+        assert_eq!(
+            p_value(&BucketIndex::new(&reference), on_grid(f64::NEG_INFINITY), None, Score::Weighted),
+            1.0
+        );
+        assert_eq!(p_value(&BucketIndex::new(&[]), 0.0, None, Score::Published), 1.0);
     }
 
     #[test]
@@ -569,7 +572,7 @@ mod tests {
                 let mut scores: Vec<f64> = (0..n_conf).map(|_| rng.uniform()).collect();
                 scores.sort_unstable_by(f64::total_cmp);
                 let covered = |_: &usize| {
-                    p_value(&Ladder::new(&scores), rng.uniform(), None, Score::Weighted) > epsilon
+                    p_value(&BucketIndex::new(&scores), rng.uniform(), None, Score::Weighted) > epsilon
                 };
                 (0..n_test).filter(covered).count() as f64 / n_test as f64
             })

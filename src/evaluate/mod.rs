@@ -76,7 +76,7 @@ impl Tally {
         }
     }
 
-    /// Counts one row: its true and its predicted class, the p-value of every label, and the labels' bar ε.
+    /// Counts one row: its true and its predicted class, the p-value of every label, and ε, which p-values of labels in the set exceed.
     fn add(&mut self, truth: usize, predicted: usize, p: &[f64], epsilon: f64) {
         let classes = self.classes();
         let size = p.iter().filter(|&&p| p > epsilon).count();

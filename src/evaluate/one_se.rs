@@ -4,7 +4,7 @@
 /// Relative to the largest value: what rounding may add to a sum of values that are equal in exact arithmetic.
 const ROUNDING: f64 = 1e-12;
 
-/// One quantity by split and size, turned so that small is good.
+/// One quantity by split and size, with its sign chosen so that small is good.
 #[derive(Debug, Clone, Copy)]
 pub struct CurveBySplit<'a> {
     /// The sizes, in any order, each once.

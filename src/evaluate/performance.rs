@@ -246,7 +246,7 @@ impl Facts {
         Self { rows: rows.iter().map(facts).collect(), classes, orders }
     }
 
-    /// The measures when each row counts so often.
+    /// The measures when row i counts `times[i]` times.
     fn measure(&self, times: &[u32]) -> Measures {
         let m = self.classes;
         let mut confusion = vec![0_u32; m * m];
@@ -283,7 +283,7 @@ impl Facts {
         }
     }
 
-    /// [`concordant_pairs`] when each row counts so often.
+    /// [`concordant_pairs`] when row i counts `times[i]` times.
     fn pairs(&self, times: &[u32]) -> Vec<u64> {
         let of_class = |(class, order): (usize, &Vec<Vec<u32>>)| {
             let (mut pairs, mut others_below) = (0, 0);

@@ -232,6 +232,10 @@ mod tests {
     fn correlation_leaves_out_what_is_missing() {
         let (x, y) = ([1.0, 2.0, f64::NAN, 3.0, 9.0], [2.0, 4.0, 5.0, 6.0, f64::NAN]);
         assert!((correlation(x.iter().zip(&y)) - 1.0).abs() < 1e-12);
-        assert_eq!(correlation([1.0, 1.0].iter().zip(&[2.0, 3.0])), 0.0, "a constant goes with nothing");
+        assert_eq!(
+            correlation([1.0, 1.0].iter().zip(&[2.0, 3.0])),
+            0.0,
+            "a constant correlates with nothing"
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::analysis::{
     Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, StabilityBand, Twin, Verdict, count_features,
+    two_decimals,
 };
 use crate::error::printable;
 use crate::evaluate::Interval;
@@ -70,11 +71,13 @@ fn of_method(answer: &MethodAnswer, whole: &Answer) -> String {
         text.push_str(&of_achieved(achieved, size, whole));
     }
     if let Some(stability) = answer.stability {
-        let interval =
-            answer.stability_interval.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.2} to {hi:.2})"));
+        let interval = answer
+            .stability_interval
+            .map_or_else(String::new, |(lo, hi)| format!(" ({} to {})", two_decimals(lo), two_decimals(hi)));
         let _ = writeln!(
             text,
-            "    stability  {stability:.2}{interval}, {}",
+            "    stability  {}{interval}, {}",
+            two_decimals(stability),
             StabilityBand::of(stability).word()
         );
     }
@@ -175,7 +178,7 @@ fn features(answer: &MethodAnswer, whole: &Answer) -> String {
             answer.splits,
             if answer.splits == 1 { "split" } else { "splits" },
         );
-        text.push_str(&twins(feature, i + 1, &answer.features));
+        text.push_str(&twins(feature, i + 1, answer));
     }
     if answer.features.len() > LISTED {
         let more = answer.features.len() - LISTED;
@@ -230,7 +233,8 @@ fn in_families(features: &[ChosenFeature]) -> Vec<(usize, &ChosenFeature)> {
 }
 
 /// The twins of a feature in a line of their own; nothing if it has none. A twin that stands below it is not named again.
-fn twins(feature: &ChosenFeature, place: usize, list: &[ChosenFeature]) -> String {
+fn twins(feature: &ChosenFeature, place: usize, answer: &MethodAnswer) -> String {
+    let (list, splits) = (&answer.features, answer.splits);
     let all = || feature.twins.iter().flatten();
     if let Some(first) = feature.twin_of {
         let r = all().find(|twin| twin.place == Some(first)).map_or(0.0, |twin| twin.r);
@@ -247,7 +251,11 @@ fn twins(feature: &ChosenFeature, place: usize, list: &[ChosenFeature]) -> Strin
     let noun = if named.len() == 1 { "twin" } else { "twins" };
     let more = feature.twin_count.saturating_sub(below + named.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("         {noun}: {}{more}\n", named.join(", "))
+    let family = match feature.count_with_twins.filter(|&count| count > feature.count) {
+        Some(count) => format!("; it or a twin in {count} of {splits}"),
+        None => String::new(),
+    };
+    format!("         {noun}: {}{more}{family}\n", named.join(", "))
 }
 
 fn twin(twin: &Twin) -> String {
@@ -302,7 +310,8 @@ pub fn tested_lines(answer: &MethodAnswer, classes: &[String]) -> Vec<(String, S
             format!("{smallest} to {}", count_features(largest))
         };
         let stability = tested.stability.map_or_else(String::new, |(value, lo, hi)| {
-            format!("; stability {value:.2} ({lo:.2} to {hi:.2}), {}", StabilityBand::of(value).word())
+            let [shown, lo, hi] = [value, lo, hi].map(two_decimals);
+            format!("; stability {shown} ({lo} to {hi}), {}", StabilityBand::of(value).word())
         });
         let lists = tested.lists.len();
         let shared = if lists > 1 {
@@ -371,6 +380,7 @@ mod tests {
             adjusted_p: None,
             twins: None,
             twin_count: 0,
+            count_with_twins: None,
             twin_of,
         };
         let list = [feature("a", None), feature("b", None), feature("c", Some(1)), feature("d", Some(3))];

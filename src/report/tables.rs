@@ -39,7 +39,7 @@ pub const TABLES: [&str; 14] = [
 /// selection.csv holds these sizes, and the chosen ones.
 const SELECTION_SIZES: usize = 100;
 
-/// Writes all tables into a directory, on so many threads at most. Without a plan (the data are not at hand) predictions.csv is left
+/// Writes all tables into a directory, on at most `threads` threads. Without a plan (the data are not available) predictions.csv is left
 /// out.
 pub fn write_tables(directory: &Path, history: &History, plan: Option<&Plan>, threads: usize) -> Result<()> {
     let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
@@ -78,7 +78,7 @@ impl<'a> Tables<'a> {
         jobs.push(Box::new(move || match plan {
             Some(plan) => self.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan)),
             None => {
-                // Those of an earlier report may not belong to these tables; that there are none is as good.
+                // Those of an earlier report may not belong to these tables. It does not matter if there are none.
                 for name in ["predictions.csv", "predictions.csv.gz"] {
                     let _ = self.directory.remove(name);
                 }
