@@ -1,14 +1,12 @@
 //! Dense linear algebra with the same bits on every processor: packed symmetric matrices, Cholesky, delayed rank-k updates, and
 //! the loops they are made of. Knows nothing of models.
 
-mod aligned;
 mod cholesky;
 mod delayed_updates;
 mod kernels;
 mod packed_symmetric;
 pub(crate) mod simd;
 
-pub use aligned::AlignedVec;
 pub use cholesky::Cholesky;
 pub use delayed_updates::DelayedUpdates;
 pub use kernels::{

@@ -3,7 +3,6 @@
 
 use pulp::{Simd, cast, f64x4, f64x8};
 
-use super::aligned::AlignedVec;
 use super::simd::{LANES, Lanes, half_sums, kernel};
 
 /// Rows come in blocks of four, each as long as its block needs; the blocks on the diagonal are whole.
@@ -18,7 +17,7 @@ pub struct PackedSymmetric {
     size: usize,
     /// Cells of a row: the size, rounded up to whole vectors. The number of rows is rounded up to whole blocks.
     width: usize,
-    cells: AlignedVec,
+    cells: Vec<f64>,
 }
 
 impl PackedSymmetric {
@@ -43,7 +42,7 @@ impl PackedSymmetric {
     /// All zeros.
     pub fn zeros(size: usize) -> Self {
         let width = size.next_multiple_of(LANES);
-        Self { size, width, cells: AlignedVec::zeros(size.next_multiple_of(BLOCK) * width) }
+        Self { size, width, cells: vec![0.0; size.next_multiple_of(BLOCK) * width] }
     }
 
     /// Rows and columns.

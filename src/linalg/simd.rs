@@ -66,53 +66,40 @@ mod x86 {
 
     use super::{LANES, Lanes};
 
-    impl Lanes for V3_512b {
-        type Half = V3_256b;
+    /// Both have the 256-bit instructions that these are made of.
+    macro_rules! lanes {
+        ($token:ty, $v3:ident => $of:expr) => {
+            impl Lanes for $token {
+                type Half = V3_256b;
 
-        #[inline(always)]
-        fn half(self) -> V3_256b {
-            V3_256b(self.0)
-        }
+                #[inline(always)]
+                fn half(self) -> V3_256b {
+                    let $v3 = self;
+                    V3_256b($of)
+                }
 
-        #[inline(always)]
-        fn sum_each(self, vectors: [f64x4; 4]) -> f64x4 {
-            sum_each(self.0, vectors)
-        }
+                #[inline(always)]
+                fn sum_each(self, vectors: [f64x4; 4]) -> f64x4 {
+                    let $v3 = self;
+                    sum_each($of, vectors)
+                }
 
-        #[inline(always)]
-        fn less_than(self, a: f64x8, b: f64x8) -> u8 {
-            less_than(self.0, a, b)
-        }
+                #[inline(always)]
+                fn less_than(self, a: f64x8, b: f64x8) -> u8 {
+                    let $v3 = self;
+                    less_than($of, a, b)
+                }
 
-        #[inline(always)]
-        fn at_most_indexed(self, values: [f32; LANES], table: [f32; 16], index: [u8; LANES]) -> u8 {
-            at_most_indexed(self.0, values, table, index)
-        }
+                #[inline(always)]
+                fn at_most_indexed(self, values: [f32; LANES], table: [f32; 16], index: [u8; LANES]) -> u8 {
+                    let $v3 = self;
+                    at_most_indexed($of, values, table, index)
+                }
+            }
+        };
     }
-
-    impl Lanes for V4 {
-        type Half = V3_256b;
-
-        #[inline(always)]
-        fn half(self) -> V3_256b {
-            V3_256b(*self)
-        }
-
-        #[inline(always)]
-        fn sum_each(self, vectors: [f64x4; 4]) -> f64x4 {
-            sum_each(*self, vectors)
-        }
-
-        #[inline(always)]
-        fn less_than(self, a: f64x8, b: f64x8) -> u8 {
-            less_than(*self, a, b)
-        }
-
-        #[inline(always)]
-        fn at_most_indexed(self, values: [f32; LANES], table: [f32; 16], index: [u8; LANES]) -> u8 {
-            at_most_indexed(*self, values, table, index)
-        }
-    }
+    lanes!(V3_512b, token => token.0);
+    lanes!(V4, token => *token);
 
     #[inline(always)]
     fn sum_each(token: V3, [a, b, c, d]: [f64x4; 4]) -> f64x4 {
@@ -259,14 +246,14 @@ macro_rules! kernel {
             #[inline(always)]
             fn generic<S: $crate::linalg::simd::Lanes>($s: S, $($argument: $type),*) $(-> $result)? $body
             #[cfg(target_arch = "x86_64")]
-            match $crate::linalg::simd::level() {
-                $crate::linalg::simd::Level::V4(token) => {
+            match $crate::linalg::simd::width() {
+                $crate::linalg::simd::Width::V4(token) => {
                     return token.vectorize(#[inline(always)] || generic(token, $($argument),*));
                 }
-                $crate::linalg::simd::Level::V3(token) => {
+                $crate::linalg::simd::Width::V3(token) => {
                     return token.vectorize(#[inline(always)] || generic(pulp::x86::V3_512b(token), $($argument),*));
                 }
-                $crate::linalg::simd::Level::Scalar => {}
+                $crate::linalg::simd::Width::Scalar => {}
             }
             generic(pulp::Scalar512b, $($argument),*)
         }
@@ -276,7 +263,7 @@ pub(crate) use kernel;
 
 /// The widest vectors of this processor.
 #[cfg(target_arch = "x86_64")]
-pub enum Level {
+pub enum Width {
     /// 512 bits.
     V4(pulp::x86::V4),
     /// 256 bits.
@@ -288,15 +275,15 @@ pub enum Level {
 /// The widest vectors that this processor has and that may be used.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub fn level() -> Level {
+pub fn width() -> Width {
     if let Some(token) = pulp::x86::V4::try_new()
         && allowed(512)
     {
-        return Level::V4(token);
+        return Width::V4(token);
     }
     match pulp::x86::V3::try_new() {
-        Some(token) if allowed(256) => Level::V3(token),
-        _ => Level::Scalar,
+        Some(token) if allowed(256) => Width::V3(token),
+        _ => Width::Scalar,
     }
 }
 

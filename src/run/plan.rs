@@ -1,15 +1,15 @@
 //! Joins a checked spec with its data. Everything that can be refused is refused here, before anything is computed or written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
 use super::cost::{DefaultPermutations, MOST, PathCost, default_permutations};
 use super::{FORMAT, Permutations, RunInfo, RunOptions, RunSpec, TaskId};
 use crate::data::{
-    DONOR_LIMIT, Dataset, Impute, OuterFold, STANDARD, STANDARD_INPUT, Splits, check_preprocessing,
+    DONOR_LIMIT, Dataset, Impute, OuterFold, STANDARD, STANDARD_INPUT, Split, Splits, check_preprocessing,
     outer_folds, prepare,
 };
 use crate::error::{Error, Result};
@@ -26,7 +26,12 @@ pub struct Plan {
     pub data: Dataset,
     /// The splits.
     pub splits: Splits,
+    /// Those that were made while planning, each until it is first asked for.
+    made: Mutex<HashMap<usize, Split>>,
 }
+
+/// Row numbers that are kept from planning: 8 MB. Splits beyond that are made again when they are needed.
+const KEPT_ROWS: usize = 1 << 20;
 
 impl Plan {
     /// Refuses what cannot be run, and warns where results will mean little.
@@ -43,7 +48,7 @@ impl Plan {
             ))
             .remedy("choose a size in between"));
         }
-        warn_of_rare_classes(&spec, &mut data, &splits)?;
+        let made = make_splits(&spec, &mut data, &splits)?;
         if spec.methods.contains(&Method::Acm) && units > MOST_ACM_UNITS {
             return Err(Error::usage(format!(
                 "--method acm tries every feature left in every round, which takes too long for {units} features (at most {MOST_ACM_UNITS})"
@@ -56,7 +61,7 @@ impl Plan {
         let folds = plan_validation(&spec, &mut data);
         let (permutations, permutation_cost) = plan_permutations(&spec, &mut data);
         let info = RunInfo { folds, permutations, permutation_cost, ..info(spec, &data, &splits) };
-        Ok(Self { info: Arc::new(info), data, splits })
+        Ok(Self { info: Arc::new(info), data, splits, made: Mutex::new(made) })
     }
 
     /// The plan of a recorded run, with its data at the recorded place or where the user says they are now.
@@ -100,6 +105,12 @@ impl Plan {
         (0..self.splits.count())
             .flat_map(|split| methods.iter().map(move |&method| TaskId { method, split }))
             .collect()
+    }
+
+    /// One split. That of planning is handed out once, so that a run makes each split once.
+    pub fn split(&self, index: usize) -> Result<Split> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).remove(&index);
+        made.map_or_else(|| self.splits.split(&self.data, index), Ok)
     }
 
     /// The rows of each fold of the validation.
@@ -162,8 +173,10 @@ fn refuse_special(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// With too few conformal rows, conformal prediction can never exclude a class: warn before the run starts.
-fn warn_of_rare_classes(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> Result<()> {
+/// Makes all splits, and keeps those there is room for. Warns where conformal prediction has too few conformal rows to exclude a
+/// class, or anything, before the run starts.
+fn make_splits(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> Result<HashMap<usize, Split>> {
+    let mut made = HashMap::new();
     let classes = data.classes.len();
     let mut fewest = vec![usize::MAX; classes];
     let mut fewest_in_all = usize::MAX;
@@ -183,6 +196,9 @@ fn warn_of_rare_classes(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> 
         }
         fewest_in_all = fewest_in_all.min(votes(&|_| true));
         most_training_rows = most_training_rows.max(split.train.len());
+        if (index + 1) * data.y.len() <= KEPT_ROWS {
+            made.insert(index, split);
+        }
     }
     let needed = (1.0 / spec.epsilon).ceil() as usize - 1;
     let votes = if data.groups.is_some() { "groups" } else { "rows" };
@@ -205,7 +221,7 @@ fn warn_of_rare_classes(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> 
             "gaps are filled from the nearest of {DONOR_LIMIT} training rows, drawn by seed from {most_training_rows}"
         ));
     }
-    Ok(())
+    Ok(made)
 }
 
 /// Checks the limits of linfa-svm on the training columns of the first split.

@@ -107,3 +107,24 @@ impl<'a> SharedWork<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::Method;
+
+    /// With a scan for each claim this would take hours.
+    #[test]
+    fn a_million_tasks_are_handed_out_once() {
+        let tasks: Vec<TaskId> = (0..500_000)
+            .flat_map(|split| [Method::Crfe, Method::Rfe].map(|method| TaskId { method, split }))
+            .collect();
+        let queue = Queue::new(&in_turns(&tasks, 3));
+        // Every tenth is claimed out of turn, from the end.
+        let claimed: HashSet<TaskId> = tasks.iter().rev().step_by(10).copied().collect();
+        assert!(claimed.iter().all(|&task| queue.claim(task) && !queue.claim(task)));
+        let handed_out: HashSet<TaskId> = std::iter::from_fn(|| queue.next()).collect();
+        assert_eq!(handed_out.len() + claimed.len(), tasks.len());
+        assert!(handed_out.is_disjoint(&claimed) && tasks.iter().all(|&task| !queue.waits(task)));
+    }
+}

@@ -29,7 +29,7 @@ pub struct SplitWork {
 impl SplitWork {
     /// The work of a split of the plan.
     pub fn new(plan: &Plan, index: usize) -> Result<Self> {
-        let split = plan.splits.split(&plan.data, index)?;
+        let split = plan.split(index)?;
         Ok(Self::on(plan, &split, None, plan.info.spec.split.seed, index))
     }
 

@@ -16,8 +16,21 @@ pub enum Method {
     Acm,
 }
 
+/// The words for a method.
+#[derive(Debug, Clone, Copy)]
+pub struct MethodWords {
+    /// In files and on the command line.
+    pub name: &'static str,
+    /// In the methods paragraph, with the number of its reference.
+    pub long_name: &'static str,
+    /// The criterion of the unit that goes first.
+    pub criterion: &'static str,
+    /// What that criterion means.
+    pub meaning: &'static str,
+}
+
 impl Method {
-    /// All of them.
+    /// All methods, in the order in which they are shown.
     pub const ALL: [Self; 4] = [Self::Crfe, Self::Rfe, Self::Smfs, Self::Acm];
 
     /// Whether units are ranked once, before anything is removed.
@@ -25,14 +38,39 @@ impl Method {
         matches!(self, Self::Smfs | Self::Acm)
     }
 
+    /// The words for it.
+    pub fn words(self) -> MethodWords {
+        match self {
+            Self::Crfe => MethodWords {
+                name: "crfe",
+                long_name: "conformal recursive feature elimination (CRFE) [1]",
+                criterion: "highest β",
+                meaning: "the models rely on it least",
+            },
+            Self::Rfe => MethodWords {
+                name: "rfe",
+                long_name: "recursive feature elimination (RFE) [2]",
+                criterion: "smallest Σw²",
+                meaning: "the models weigh it least",
+            },
+            Self::Smfs => MethodWords {
+                name: "smfs",
+                long_name: "strangeness minimisation feature selection (SMFS)",
+                criterion: "highest initial β",
+                meaning: "ranked once, with all features",
+            },
+            Self::Acm => MethodWords {
+                name: "acm",
+                long_name: "average confidence maximisation (ACM)",
+                criterion: "last added",
+                meaning: "it raised mean confidence least when features were added one by one",
+            },
+        }
+    }
+
     /// The name in files and on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Crfe => "crfe",
-            Self::Rfe => "rfe",
-            Self::Smfs => "smfs",
-            Self::Acm => "acm",
-        }
+        self.words().name
     }
 }
 
@@ -45,12 +83,7 @@ impl std::fmt::Display for Method {
 impl std::str::FromStr for Method {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.to_ascii_lowercase().as_str() {
-            "crfe" => Ok(Self::Crfe),
-            "rfe" => Ok(Self::Rfe),
-            "smfs" => Ok(Self::Smfs),
-            "acm" => Ok(Self::Acm),
-            _ => Err("write crfe, rfe, smfs or acm".into()),
-        }
+        let found = Self::ALL.into_iter().find(|method| method.name().eq_ignore_ascii_case(text));
+        found.ok_or_else(|| "write crfe, rfe, smfs or acm".into())
     }
 }

@@ -9,7 +9,7 @@ mod top_k;
 
 pub use acm::{MOST_UNITS as MOST_ACM_UNITS, order_of_adding};
 pub use elimination::{Common, Elimination, Labelled, Removal, Settings, StepSize};
-pub use method::Method;
+pub use method::{Method, MethodWords};
 pub use nonconformity::{ClassSums, Nonconformity, Score};
 pub use stopping::{
     BetaRule, Chooses, PathEnd, PathPoints, Proximity, ProximityRule, RULES, Rule, RunSizes, StopRule,

@@ -5,7 +5,7 @@
 //! computed; those that were evaluated since, from the snapshot of that step. Only scores that could be among the best by these
 //! bounds are computed, and the best are found exactly.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::elimination::TIE;
@@ -28,12 +28,12 @@ pub struct TopK {
     /// The snapshot of the last pass, and how many snapshots are in use.
     snapshot: usize,
     snapshots: usize,
-    scratch: Scratch,
+    scratch: TopKScratch,
 }
 
 /// Buffers.
 #[derive(Debug, Clone, Default)]
-struct Scratch {
+struct TopKScratch {
     found: Vec<usize>,
     /// Units whose scores are still to be computed, and their Lipschitz constants.
     queued: Vec<usize>,
@@ -204,7 +204,7 @@ impl TopK {
         pass.evaluate(self);
         self.groups[now].find(drift_bounds[now], pass.threshold.value, &mut found);
         let best = found.iter().map(|&at| self.groups[now].units[at]).collect();
-        self.scratch = Scratch { found, ..pass.scratch };
+        self.scratch = TopKScratch { found, ..pass.scratch };
         best
     }
 }
@@ -214,12 +214,17 @@ fn upper_bound(score: f64) -> f64 {
     if score.is_nan() { f64::INFINITY } else { score }
 }
 
+/// The bits of a score as an integer that is ordered as [`f64::total_cmp`] orders scores, and back.
+fn ordered(bits: i64) -> i64 {
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
 /// One pass over the bounds.
 struct Pass<L> {
     threshold: Threshold,
     /// Scores computed now are off by at most the Lipschitz constant times this.
     radius: f64,
-    scratch: Scratch,
+    scratch: TopKScratch,
     evaluate: L,
 }
 
@@ -235,7 +240,7 @@ impl<L: FnMut(&[usize], &mut Vec<f64>)> Pass<L> {
 
     /// Computes the scores of the queued units.
     fn evaluate(&mut self, search: &mut TopK) {
-        let Scratch { queued, lipschitz, scores, .. } = &mut self.scratch;
+        let TopKScratch { queued, lipschitz, scores, .. } = &mut self.scratch;
         (self.evaluate)(queued, scores);
         let group = &mut search.groups[search.snapshot];
         for ((&unit, &lipschitz), &score) in queued.iter().zip(&*lipschitz).zip(&*scores) {
@@ -250,13 +255,10 @@ impl<L: FnMut(&[usize], &mut Vec<f64>)> Pass<L> {
 /// The score that a unit must have to be among the best so far, or tied with the last of them.
 struct Threshold {
     /// The best scores, the lowest at the top.
-    best: BinaryHeap<Lowest>,
+    best: BinaryHeap<Reverse<i64>>,
     count: usize,
     value: f64,
 }
-
-/// A score; the lowest is the greatest in a heap.
-struct Lowest(f64);
 
 impl Threshold {
     fn new(count: usize) -> Self {
@@ -267,37 +269,18 @@ impl Threshold {
         if score.is_nan() || score < self.value {
             return;
         }
-        self.best.push(Lowest(score));
+        self.best.push(Reverse(ordered(score.to_bits() as i64)));
         if self.best.len() > self.count {
             self.best.pop();
         }
         if self.best.len() == self.count
-            && let Some(Lowest(last)) = self.best.peek()
+            && let Some(&Reverse(last)) = self.best.peek()
         {
+            let last = f64::from_bits(ordered(last) as u64);
             self.value = last - 4.0 * TIE * last.abs();
         }
     }
 }
-
-impl Ord for Lowest {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.0.total_cmp(&self.0)
-    }
-}
-
-impl PartialOrd for Lowest {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Lowest {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Lowest {}
 
 #[cfg(test)]
 mod tests {

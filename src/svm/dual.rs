@@ -282,7 +282,7 @@ impl DualMachine {
     /// Fits from the current coefficients.
     fn fit(&mut self, kernel: &mut DelayedUpdates) -> Convergence {
         let (scale, tolerance) = (self.scale.max(f64::MIN_POSITIVE), tolerance(&self.hinge.cost));
-        minimise(&mut DualFit { machine: self, kernel, scale, tolerance, descent: Descent::new() })
+        minimise(&mut DualFit { machine: self, kernel, scale, tolerance, descent: Descent::new() }, tolerance)
     }
 
     /// The squared norm of the gradient, or an upper bound if that is as small as is `enough`: K has no eigenvalue above its
@@ -331,10 +331,6 @@ struct DualFit<'f> {
 
 impl System for DualFit<'_> {
     const MAX_STALLS: usize = 8;
-
-    fn tolerance(&self) -> f64 {
-        self.tolerance
-    }
 
     fn gradient(&mut self) -> f64 {
         self.machine.inverse.change_rows(&self.machine.hinge, self.kernel);

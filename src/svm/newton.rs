@@ -19,9 +19,6 @@ pub trait System {
     /// Stalls in a row before a fit is given up.
     const MAX_STALLS: usize;
 
-    /// The relative norm at which to stop.
-    fn tolerance(&self) -> f64;
-
     /// The norm of the gradient relative to that at the zero model. If it is within the tolerance, it is the true one.
     fn gradient(&mut self) -> f64;
 
@@ -41,9 +38,8 @@ pub trait System {
     fn accept(&mut self, step: f64);
 }
 
-/// Newton steps until the true gradient vanishes, or until steps lead nowhere.
-pub fn minimise<S: System>(system: &mut S) -> Convergence {
-    let tolerance = system.tolerance();
+/// Newton steps until the relative norm of the true gradient is within the tolerance, or until steps lead nowhere.
+pub fn minimise<S: System>(system: &mut S, tolerance: f64) -> Convergence {
     let (mut verified, mut stalls) = (f64::INFINITY, 0);
     for iterations in 0..MAX_STEPS {
         let residual = system.gradient();
@@ -143,9 +139,6 @@ mod tests {
 
     impl System for Parabola {
         const MAX_STALLS: usize = 4;
-        fn tolerance(&self) -> f64 {
-            1e-10
-        }
         fn gradient(&mut self) -> f64 {
             (self.x - 3.0).abs() / 3.0 + self.bias
         }
@@ -168,12 +161,15 @@ mod tests {
     #[test]
     fn ends_at_the_minimum_or_when_steps_lead_nowhere() {
         let mut exact = Parabola { x: 0.0, bias: 0.0, steps: 0, rebuilt: 0 };
-        assert_eq!(minimise(&mut exact), Convergence { converged: true, residual: 0.0, iterations: 1 });
+        assert_eq!(
+            minimise(&mut exact, 1e-10),
+            Convergence { converged: true, residual: 0.0, iterations: 1 }
+        );
         let mut stuck = Parabola { x: 0.0, bias: 1e-3, steps: 0, rebuilt: 0 };
-        assert!(!minimise(&mut stuck).converged);
+        assert!(!minimise(&mut stuck, 1e-10).converged);
         assert_eq!((stuck.steps, stuck.rebuilt), (6, 1));
         let mut undefined = Parabola { x: 0.0, bias: f64::NAN, steps: 0, rebuilt: 0 };
-        assert!(!minimise(&mut undefined).converged);
+        assert!(!minimise(&mut undefined, 1e-10).converged);
         assert_eq!(undefined.steps, 0);
     }
 }

@@ -34,7 +34,7 @@ pub struct Primal {
     slots: Vec<usize>,
     rows: TrainingRows,
     machines: Vec<PrimalMachine>,
-    scratch: Scratch,
+    scratch: PrimalScratch,
 }
 
 /// One one-vs-all model. Vectors over the bias and the columns are by slot of [`TrainingRows`].
@@ -54,7 +54,7 @@ struct PrimalMachine {
 
 /// Buffers.
 #[derive(Clone, Default)]
-struct Scratch {
+struct PrimalScratch {
     /// TrainingRows to look at.
     near: Vec<usize>,
     stale: Vec<usize>,
@@ -95,7 +95,7 @@ impl Primal {
             .collect();
         let mut slots = vec![0; problem.columns()];
         columns.iter().zip(1..).for_each(|(&column, slot)| slots[column] = slot);
-        Self { columns, slots, rows, machines, scratch: Scratch::default() }
+        Self { columns, slots, rows, machines, scratch: PrimalScratch::default() }
     }
 
     /// Fits all machines.
@@ -192,16 +192,16 @@ impl PrimalMachine {
     }
 
     /// Fits from the current model.
-    fn fit(&mut self, rows: &TrainingRows, scratch: &mut Scratch) -> Convergence {
+    fn fit(&mut self, rows: &TrainingRows, scratch: &mut PrimalScratch) -> Convergence {
         let scale = norm(&self.start).max(f64::MIN_POSITIVE);
         if self.gradient_is_known {
             self.evaluate_likely(rows, scratch);
         } else {
             self.evaluate(rows, true, scratch);
         }
-        let fraction = likely_fraction(rows);
+        let (fraction, tolerance) = (likely_fraction(rows), self.tolerance);
         let mut fit = PrimalFit { machine: self, rows, scratch, scale, fraction, verified: None, found: 0 };
-        let convergence = minimise(&mut fit);
+        let convergence = minimise(&mut fit, tolerance);
         if fit.verified.is_some() {
             debug_assert!(self.knows_all_sides(rows), "a row crossed the margin unseen");
             self.hessian.invert(rows);
@@ -224,9 +224,9 @@ impl PrimalMachine {
 
     /// Computes decision values and gradient from w, of all rows or of those that have loss or may have it; finds the rows that
     /// changed side.
-    fn evaluate(&mut self, rows: &TrainingRows, all: bool, scratch: &mut Scratch) {
+    fn evaluate(&mut self, rows: &TrainingRows, all: bool, scratch: &mut PrimalScratch) {
         let Self { states, screening, w, gradient, .. } = self;
-        let Scratch { near, products, changed, .. } = scratch;
+        let PrimalScratch { near, products, changed, .. } = scratch;
         let near = if all {
             screening.clear();
             near.clear();
@@ -258,7 +258,7 @@ impl PrimalMachine {
     }
 
     /// Evaluates the rows that are likely to have crossed the margin when columns were removed; finds those that have.
-    fn evaluate_likely(&mut self, rows: &TrainingRows, scratch: &mut Scratch) {
+    fn evaluate_likely(&mut self, rows: &TrainingRows, scratch: &mut PrimalScratch) {
         self.screening.prune_if_many();
         let near = self.screening.find_crossing(&self.w, 0.0, likely_fraction(rows), &mut scratch.near);
         rows.row_dots(near, &self.w, &mut scratch.changes);
@@ -271,10 +271,10 @@ impl PrimalMachine {
         &mut self,
         rows: &TrainingRows,
         count: usize,
-        scratch: &mut Scratch,
+        scratch: &mut PrimalScratch,
         decision: impl Fn(f64, f64) -> f64,
     ) {
-        let Scratch { near, changes, changed, products, .. } = scratch;
+        let PrimalScratch { near, changes, changed, products, .. } = scratch;
         let (mut recorder, lengths) = (self.screening.recorder(&self.w), rows.inverse_lengths());
         changed.clear();
         products.clear();
@@ -294,8 +294,8 @@ impl PrimalMachine {
     }
 
     /// Takes the rows that crossed into H or out of it.
-    fn change_rows(&mut self, rows: &TrainingRows, scratch: &mut Scratch) {
-        let Scratch { changed, cache, .. } = scratch;
+    fn change_rows(&mut self, rows: &TrainingRows, scratch: &mut PrimalScratch) {
+        let PrimalScratch { changed, cache, .. } = scratch;
         for &i in &*changed {
             self.states[i].active = !self.states[i].active;
         }
@@ -318,7 +318,7 @@ impl PrimalMachine {
 struct PrimalFit<'f> {
     machine: &'f mut PrimalMachine,
     rows: &'f TrainingRows,
-    scratch: &'f mut Scratch,
+    scratch: &'f mut PrimalScratch,
     /// The norm of the gradient at the zero model.
     scale: f64,
     /// The largest fraction of a step that may act along one row.
@@ -331,10 +331,6 @@ struct PrimalFit<'f> {
 
 impl System for PrimalFit<'_> {
     const MAX_STALLS: usize = 4;
-
-    fn tolerance(&self) -> f64 {
-        self.machine.tolerance
-    }
 
     fn gradient(&mut self) -> f64 {
         let Self { machine, rows, scratch, .. } = self;
@@ -371,7 +367,7 @@ impl System for PrimalFit<'_> {
     /// With the active rows the derivative is (1 − s)·slope; rows that cross the margin on the way change it.
     fn line_search(&mut self) -> f64 {
         let Self { machine, rows, scratch, fraction, .. } = self;
-        let Scratch { near, stale, products, changes, crossings, direction, .. } = &mut **scratch;
+        let PrimalScratch { near, stale, products, changes, crossings, direction, .. } = &mut **scratch;
         let (slope, square) = (dot(&machine.gradient, direction), dot(direction, direction));
         let all_active = machine.states.iter().all(|state| state.active);
         let (longest, fraction) = if all_active { (LONGEST_STEP, 1.0) } else { (1.0, *fraction) };

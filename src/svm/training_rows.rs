@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::Problem;
-use crate::linalg::{self, AlignedVec, dot};
+use crate::linalg::{self, dot};
 
 /// Slots come in multiples of this.
 const PADDING: usize = 8;
@@ -17,7 +17,7 @@ const BLOCK: usize = 64;
 #[derive(Clone)]
 pub struct TrainingRows {
     /// Shared with copies until one of them is compacted.
-    cells: Arc<AlignedVec>,
+    cells: Arc<Vec<f64>>,
     width: usize,
     /// Where the bias and the columns present are.
     slots: Vec<usize>,
@@ -32,7 +32,7 @@ impl TrainingRows {
     pub fn new(problem: &Problem<'_>, columns: &[usize]) -> Self {
         let (count, used) = (problem.rows(), columns.len() + 1);
         let width = used.next_multiple_of(PADDING);
-        let mut cells = AlignedVec::zeros(count * width);
+        let mut cells = vec![0.0; count * width];
         // Block by block, so that the rows that are written stay in the cache while the columns pass by.
         for (block, rows) in cells.chunks_mut(BLOCK * width).enumerate() {
             rows.chunks_exact_mut(width).for_each(|row| row[0] = 1.0);
@@ -100,8 +100,7 @@ impl TrainingRows {
         if 16 * width > 15 * self.width {
             return None;
         }
-        let aligned = Arc::make_mut(&mut self.cells);
-        let cells = &mut aligned[..];
+        let cells = Arc::make_mut(&mut self.cells);
         for i in 0..self.inverse_lengths.len() {
             for (at, &slot) in self.slots.iter().enumerate() {
                 cells[i * width + at] = cells[i * self.width + slot];
@@ -110,7 +109,7 @@ impl TrainingRows {
             row[self.slots.len()..].fill(0.0);
             self.inverse_lengths[i] = dot(row, row).sqrt().recip();
         }
-        aligned.truncate(self.inverse_lengths.len() * width);
+        cells.truncate(self.inverse_lengths.len() * width);
         self.width = width;
         self.removed.clear();
         let kept = std::mem::take(&mut self.slots);

@@ -89,17 +89,9 @@ impl WoodburyMachine {
         self.hinge.decision = decisions(problem, columns, &self.w);
         self.inverse.rebuild(&self.hinge, kernel);
         let (gradient, direction, descent) = (Vec::new(), Vec::new(), Descent::new());
-        minimise(&mut WoodburyFit {
-            machine: self,
-            problem,
-            columns,
-            kernel,
-            scale,
-            tolerance,
-            gradient,
-            direction,
-            descent,
-        })
+        let mut fit =
+            WoodburyFit { machine: self, problem, columns, kernel, scale, gradient, direction, descent };
+        minimise(&mut fit, tolerance)
     }
 }
 
@@ -111,7 +103,6 @@ struct WoodburyFit<'f, 'p> {
     kernel: &'f mut DelayedUpdates,
     /// The norm of the gradient at the zero model.
     scale: f64,
-    tolerance: f64,
     gradient: Vec<f64>,
     direction: Vec<f64>,
     descent: Descent,
@@ -119,10 +110,6 @@ struct WoodburyFit<'f, 'p> {
 
 impl System for WoodburyFit<'_, '_> {
     const MAX_STALLS: usize = 8;
-
-    fn tolerance(&self) -> f64 {
-        self.tolerance
-    }
 
     fn gradient(&mut self) -> f64 {
         let WoodburyMachine { hinge, w, inverse } = &mut *self.machine;

@@ -246,12 +246,7 @@ pub fn software(material: &Material<'_>) -> String {
 }
 
 fn long_name(method: Method) -> &'static str {
-    match method {
-        Method::Crfe => "conformal recursive feature elimination (CRFE) [1]",
-        Method::Rfe => "recursive feature elimination (RFE) [2]",
-        Method::Smfs => "strangeness minimisation feature selection (SMFS)",
-        Method::Acm => "average confidence maximisation (ACM)",
-    }
+    method.words().long_name
 }
 
 /// A share in per cent, without noise in its last digits.

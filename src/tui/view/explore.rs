@@ -20,7 +20,7 @@ use super::text::{clean, fit, number};
 use super::{Hits, derivatives, ranking, survival, what_if};
 use crate::analysis::Metric;
 use crate::run::Step;
-use crate::select::Method;
+use crate::select::{Method, MethodWords};
 use crate::tui::app::App;
 use crate::tui::theme::Role;
 
@@ -93,12 +93,7 @@ fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
 
 /// Why the first feature is the one to be removed.
 fn reason(method: Method, size: usize, value: &str, width: usize) -> String {
-    let (criterion, meaning) = match method {
-        Method::Crfe => ("highest β", "the models rely on it least"),
-        Method::Rfe => ("smallest Σw²", "the models weigh it least"),
-        Method::Smfs => ("highest initial β", "ranked once, with all features"),
-        Method::Acm => ("last added", "it raised mean confidence least when features were added one by one"),
-    };
+    let MethodWords { criterion, meaning, .. } = method.words();
     let middle = format!("{criterion} of the {size} left ({value})");
     let long = format!("{middle}: {meaning}");
     let shorter = [long, middle].into_iter().find(|text| text.width() <= width);
