@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::active_set::HingeRows;
 use super::f32_columns::{F32Coefficients, F32Columns};
-use super::newton::{Descent, System, minimise, tolerance};
+use super::newton::{Descent, MAX_STEPS, System, minimise, tolerance};
 use super::solver::MAX_SNAPSHOTS;
 use super::support_inverse::SupportInverse;
 use super::{Convergence, DriftBound, Present, Problem, Watched};
@@ -282,7 +282,11 @@ impl DualMachine {
     /// Fits from the current coefficients.
     fn fit(&mut self, kernel: &mut DelayedUpdates) -> Convergence {
         let (scale, tolerance) = (self.scale.max(f64::MIN_POSITIVE), tolerance(&self.hinge.cost));
-        minimise(&mut DualFit { machine: self, kernel, scale, tolerance, descent: Descent::new() }, tolerance)
+        minimise(
+            &mut DualFit { machine: self, kernel, scale, tolerance, descent: Descent::new() },
+            tolerance,
+            MAX_STEPS,
+        )
     }
 
     /// The squared norm of the gradient, or an upper bound if that is as small as is `enough`: K has no eigenvalue above its

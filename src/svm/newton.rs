@@ -10,7 +10,9 @@ const LEAST_TOLERANCE: f64 = 1e-14;
 /// A fit that stalls above this residual is reported as not converged.
 const ACCEPTABLE: f64 = 1e-7;
 /// Newton steps before a fit is given up.
-const MAX_STEPS: usize = 2000;
+pub const MAX_STEPS: usize = 2000;
+/// The same for a machine that was given up before on the same path.
+pub const FEW_STEPS: usize = 200;
 /// After this many stalls in a row what the direction is solved with is rebuilt.
 const REBUILD_AT: usize = 2;
 
@@ -39,9 +41,9 @@ pub trait System {
 }
 
 /// Newton steps until the relative norm of the true gradient is within the tolerance, or until steps lead nowhere.
-pub fn minimise<S: System>(system: &mut S, tolerance: f64) -> Convergence {
+pub fn minimise<S: System>(system: &mut S, tolerance: f64, max_steps: usize) -> Convergence {
     let (mut verified, mut stalls) = (f64::INFINITY, 0);
-    for iterations in 0..MAX_STEPS {
+    for iterations in 0..max_steps {
         let residual = system.gradient();
         let stalled = if residual.is_finite() { system.has_stalled(verified, residual) } else { None };
         if let Some(stalled) = stalled {
@@ -58,7 +60,7 @@ pub fn minimise<S: System>(system: &mut S, tolerance: f64) -> Convergence {
         let step = system.line_search();
         system.accept(step);
     }
-    Convergence { converged: verified <= ACCEPTABLE, residual: verified, iterations: MAX_STEPS }
+    Convergence { converged: verified <= ACCEPTABLE, residual: verified, iterations: max_steps }
 }
 
 /// The relative norm of the gradient at which to stop; `costs` are 2C_i.
@@ -162,14 +164,16 @@ mod tests {
     fn ends_at_the_minimum_or_when_steps_lead_nowhere() {
         let mut exact = Parabola { x: 0.0, bias: 0.0, steps: 0, rebuilt: 0 };
         assert_eq!(
-            minimise(&mut exact, 1e-10),
+            minimise(&mut exact, 1e-10, MAX_STEPS),
             Convergence { converged: true, residual: 0.0, iterations: 1 }
         );
         let mut stuck = Parabola { x: 0.0, bias: 1e-3, steps: 0, rebuilt: 0 };
-        assert!(!minimise(&mut stuck, 1e-10).converged);
+        assert!(!minimise(&mut stuck, 1e-10, MAX_STEPS).converged);
         assert_eq!((stuck.steps, stuck.rebuilt), (6, 1));
+        let mut short = Parabola { x: 0.0, bias: 1e-3, steps: 0, rebuilt: 0 };
+        assert_eq!((minimise(&mut short, 1e-10, 3).iterations, short.steps), (3, 3));
         let mut undefined = Parabola { x: 0.0, bias: f64::NAN, steps: 0, rebuilt: 0 };
-        assert!(!minimise(&mut undefined, 1e-10).converged);
+        assert!(!minimise(&mut undefined, 1e-10, MAX_STEPS).converged);
         assert_eq!(undefined.steps, 0);
     }
 }

@@ -11,7 +11,7 @@ use ndarray::Array2;
 
 use super::active_set::{HingeRows, RowState, Screening};
 use super::hessian::{Hessian, HessianCache, Support};
-use super::newton::{System, exact_line_search, minimise, tolerance};
+use super::newton::{FEW_STEPS, MAX_STEPS, System, exact_line_search, minimise, tolerance};
 use super::training_rows::{TrainingRows, gather};
 use super::{Convergence, Problem};
 use crate::linalg::{add_all_rows, add_rows, axpy, dot, norm};
@@ -50,6 +50,8 @@ struct PrimalMachine {
     start: Vec<f64>,
     tolerance: f64,
     hessian: Hessian,
+    /// Whether a fit has used up all its steps in vain: with a C that is too large for the data the next ones mostly would, too.
+    was_given_up: bool,
 }
 
 /// Buffers.
@@ -179,6 +181,7 @@ impl PrimalMachine {
             start,
             tolerance: tolerance(&hinge.cost),
             hessian: Hessian::Missing,
+            was_given_up: false,
         }
     }
 
@@ -200,9 +203,12 @@ impl PrimalMachine {
             self.evaluate(rows, true, scratch);
         }
         let (fraction, tolerance) = (likely_fraction(rows), self.tolerance);
+        let max_steps = if self.was_given_up { FEW_STEPS } else { MAX_STEPS };
         let mut fit = PrimalFit { machine: self, rows, scratch, scale, fraction, verified: None, found: 0 };
-        let convergence = minimise(&mut fit, tolerance);
-        if fit.verified.is_some() {
+        let convergence = minimise(&mut fit, tolerance, max_steps);
+        let is_verified = fit.verified.is_some();
+        self.was_given_up |= !convergence.converged && convergence.iterations == max_steps;
+        if is_verified {
             debug_assert!(self.knows_all_sides(rows), "a row crossed the margin unseen");
             self.hessian.invert(rows);
         } else {

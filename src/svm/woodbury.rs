@@ -5,7 +5,7 @@
 
 use super::active_set::HingeRows;
 use super::dual::kernel;
-use super::newton::{Descent, System, minimise, tolerance};
+use super::newton::{Descent, MAX_STEPS, System, minimise, tolerance};
 use super::support_inverse::SupportInverse;
 use super::{Convergence, Problem};
 use crate::linalg::DelayedUpdates;
@@ -91,7 +91,7 @@ impl WoodburyMachine {
         let (gradient, direction, descent) = (Vec::new(), Vec::new(), Descent::new());
         let mut fit =
             WoodburyFit { machine: self, problem, columns, kernel, scale, gradient, direction, descent };
-        minimise(&mut fit, tolerance)
+        minimise(&mut fit, tolerance, MAX_STEPS)
     }
 }
 
