@@ -94,7 +94,8 @@ fn numbers_that_the_fuzzer_found_are_run_to_the_end() {
     let desk = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(directory).unwrap() {
         let outcome = any_bytes::magnitudes(desk.path(), &fs::read(entry.unwrap().path()).unwrap());
-        assert!(outcome.is_ok(), "{outcome:?}");
+        let failures = outcome.expect("a table that can be run");
+        assert!(failures.iter().all(|failure| !failure.contains("internal fault")), "{failures:?}");
     }
 }
 
@@ -103,7 +104,8 @@ proptest! {
     #[test]
     fn tables_of_any_magnitude_are_run_or_refused(bytes in prop::collection::vec(any::<u8>(), 2..250)) {
         let desk = tempfile::tempdir().unwrap();
-        let _ = any_bytes::magnitudes(desk.path(), &bytes);
+        let failures = any_bytes::magnitudes(desk.path(), &bytes).unwrap_or_default();
+        prop_assert!(failures.iter().all(|failure| !failure.contains("internal fault")), "{:?}", failures);
     }
 }
 

@@ -154,18 +154,30 @@ fn reads_lists_of_rooms() {
 
 /// Type names that two files of different layers use for different things. No name may join them.
 const NAMES_USED_TWICE: &[&str] = &[
+    "Category",
     "Cell",
+    "Cells",
     "ClassSums",
     "Column",
+    "Columns",
+    "Comparison",
     "Dots",
+    "Ended",
+    "Entry",
     "Facts",
     "Failure",
+    "Fault",
     "Input",
+    "Key",
+    "Kind",
     "Layout",
+    "Level",
     "Lines",
     "Material",
+    "Part",
     "Path",
     "Place",
+    "Places",
     "Range",
     "Reading",
     "Reason",
@@ -173,6 +185,8 @@ const NAMES_USED_TWICE: &[&str] = &[
     "Records",
     "Rows",
     "Scale",
+    "Scratch",
+    "Selection",
     "Series",
     "Settings",
     "Sheet",
@@ -180,6 +194,7 @@ const NAMES_USED_TWICE: &[&str] = &[
     "Started",
     "Table",
     "Votes",
+    "Writer",
 ];
 
 /// The types that a file defines outside of functions and tests.
