@@ -21,12 +21,42 @@ pub enum Kind {
     Output,
 }
 
+/// What a row of a table is in its file, so that an error names the place in the file's own terms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RowKind {
+    /// A line of text.
+    #[default]
+    Line,
+    /// A row of a sheet or of a columnar file.
+    Row,
+    /// A column: the table was transposed.
+    Column,
+}
+
+impl RowKind {
+    /// The word for a row.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Row => "row",
+            Self::Column => "column",
+        }
+    }
+
+    /// The word for a column.
+    pub fn across(self) -> &'static str {
+        if self == Self::Column { "row" } else { "column" }
+    }
+}
+
 /// A place in a file; every part is optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Place {
     file: Option<PathBuf>,
+    sheet: Option<String>,
     line: Option<u64>,
     column: Option<String>,
+    rows: RowKind,
 }
 
 /// One sentence: the place, what is wrong, and the remedy.
@@ -73,6 +103,20 @@ impl Error {
     #[must_use]
     pub fn file(mut self, file: impl AsRef<Path>) -> Self {
         self.place.file = Some(file.as_ref().to_path_buf());
+        self
+    }
+
+    /// Names the sheet of a workbook.
+    #[must_use]
+    pub fn sheet(mut self, sheet: impl Into<String>) -> Self {
+        self.place.sheet = Some(sheet.into());
+        self
+    }
+
+    /// Says what the rows are in the file.
+    #[must_use]
+    pub fn rows_are(mut self, rows: RowKind) -> Self {
+        self.place.rows = rows;
         self
     }
 
@@ -124,11 +168,12 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { file, line, column } = &*self.place;
+        let Place { file, sheet, line, column, rows } = &*self.place;
         let mut parts = Vec::new();
         parts.extend(file.as_ref().map(|file| printable(&file.to_string_lossy())));
-        parts.extend(line.map(|line| format!("line {line}")));
-        parts.extend(column.as_ref().map(|column| format!("column '{}'", printable(column))));
+        parts.extend(sheet.as_ref().map(|sheet| format!("sheet '{}'", printable(sheet))));
+        parts.extend(line.map(|line| format!("{} {line}", rows.word())));
+        parts.extend(column.as_ref().map(|column| format!("{} '{}'", rows.across(), printable(column))));
         if !parts.is_empty() {
             write!(f, "{}: ", parts.join(", "))?;
         }
@@ -188,6 +233,16 @@ mod tests {
              text with --categorical age"
         );
         assert_eq!(error.exit_code(), 3);
+    }
+
+    #[test]
+    fn names_the_place_in_the_terms_of_the_file() {
+        let error = Error::data("bad").file("f").line(17).column("age");
+        assert_eq!(
+            error.clone().sheet("Visits").rows_are(RowKind::Row).to_string(),
+            "f, sheet 'Visits', row 17, column 'age': bad"
+        );
+        assert_eq!(error.rows_are(RowKind::Column).to_string(), "f, column 17, row 'age': bad");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Any table a person brings: one small file for each case, what `check` says of it, and that `run` says the same.
 
 mod program;
+mod real_files;
 mod two_files;
 
 use std::path::Path;
@@ -195,7 +196,7 @@ const REFUSED: [Case; 47] = [
         "sheets_error.xlsx",
         "--sheet Data",
         3,
-        "sheets_error.xlsx: sheet 'Data', row 9, column B: the cell holds #DIV/0!; correct the formula, or clear the cell",
+        "sheets_error.xlsx, sheet 'Data', row 9, column 'B': the cell holds #DIV/0!; correct the formula, or clear the cell",
     ),
     (
         "sheets.xlsx",
@@ -203,7 +204,12 @@ const REFUSED: [Case; 47] = [
         2,
         "--sheet names the sheet 'Date', which does not exist; did you mean Data?",
     ),
-    ("plain.csv", "--sheet Data", 2, "plain.csv: --sheet is for workbooks, and this is none; leave it out"),
+    (
+        "plain.csv",
+        "--sheet Data",
+        2,
+        "plain.csv: --sheet is for workbooks, and this file is not one; leave it out",
+    ),
     ("infinite.csv", "--na inf", 0, "1 missing cell in 1 column is imputed per split"),
     (
         "too_large.csv",
@@ -274,12 +280,7 @@ const REFUSED: [Case; 47] = [
         "workbook.xlsx: this is an Excel workbook (xlsx), not a CSV file; open it in a spreadsheet and save the sheet \
          as CSV (UTF-8)",
     ),
-    (
-        "table.parquet",
-        "",
-        3,
-        "table.parquet: this is a Parquet file, not a CSV file; convert it, for example: python",
-    ),
+    ("table.parquet", "", 3, "table.parquet: the Parquet file cannot be read ("),
     (
         "archive.zip",
         "",

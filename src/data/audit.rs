@@ -6,11 +6,10 @@ use std::mem::discriminant;
 use serde::{Deserialize, Serialize};
 
 use super::Dataset;
-use super::cells::short;
 use super::features::{Features, Reason};
 use super::guess::is_mangled_gene;
 use super::lines::Lines;
-use super::names::{elided, listed, listed_whole};
+use super::names::{elided, listed, listed_whole, short};
 use super::target::Found;
 
 mod doubts;
@@ -74,11 +73,11 @@ impl Audit {
         let absent = classes.iter().enumerate().filter(|(_, class)| class.is_none());
         let absent: Vec<_> = absent.map(|(row, _)| lines.of(row).to_string()).collect();
         if !absent.is_empty() {
-            let lines = listed(absent.iter().map(String::as_str));
+            let places = listed(absent.iter().map(String::as_str));
             self.warn(format!(
-                "{} without a class left out: {} {lines}",
+                "{} without a class left out: {} {places}",
                 rows(absent.len()),
-                word(absent.len(), "line")
+                word(absent.len(), lines.kind().word())
             ));
         }
     }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::{Builder, available_parallelism, scope};
 
-use super::cells::{Cells, ColumnBuilder};
+use super::cells::Cells;
+use super::column_builder::ColumnBuilder;
 use super::records::Record;
 use crate::error::{Error, Result};
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops;
 
-use super::cells::option_with;
 use super::guess;
 use super::memory::make_room;
+use super::names::option_with;
 use super::scaling::Range;
 use super::table::Column;
 use super::target::sort_levels;

@@ -1,12 +1,13 @@
-//! The names of the columns: unnamed, twin and suspected of being data.
+//! The names of the columns: what to call those without a name, and errors for names that occur twice or are data.
 
 use std::collections::{HashMap, HashSet};
 
-use super::cells::{Cells, short};
+use super::cells::Cells;
+use super::names::short;
 use super::records::Record;
 use super::table::{Column, ReadOptions};
 use super::target::is_usual;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, RowKind};
 
 /// Column names, unique, in file order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Header {
 }
 
 /// Names from the first record, and what was mended.
-pub(super) fn read(record: &Record, options: &ReadOptions) -> Result<(Header, Vec<String>)> {
+pub(super) fn read(record: &Record, options: &ReadOptions, rows: RowKind) -> Result<(Header, Vec<String>)> {
     let unnamed: Vec<bool> = record.iter().map(|cell| !options.no_header && cell.trim().is_empty()).collect();
     let name = |(i, cell): (usize, &str)| match cell.trim() {
         cell if options.no_header || cell.is_empty() => format!("c{}", i + 1),
@@ -48,7 +49,7 @@ pub(super) fn read(record: &Record, options: &ReadOptions) -> Result<(Header, Ve
     };
     let mut names: Vec<_> = record.iter().enumerate().map(name).collect();
     let notes = if options.dedup_names { number_twins(&mut names) } else { Vec::new() };
-    refuse_twins(&names)?;
+    refuse_twins(&names, rows)?;
     Ok((Header { names, unnamed }, notes))
 }
 
@@ -82,12 +83,12 @@ fn number_twins(names: &mut [String]) -> Vec<String> {
     notes
 }
 
-fn refuse_twins(names: &[String]) -> Result<()> {
+fn refuse_twins(names: &[String], rows: RowKind) -> Result<()> {
     let mut seen = HashMap::new();
     for (i, name) in names.iter().enumerate() {
         if let Some(first) = seen.insert(name, i + 1) {
             let again = i + 1;
-            let what = format!("columns {first} and {again} are both called '{}'", short(name));
+            let what = format!("{}s {first} and {again} are both called '{}'", rows.across(), short(name));
             let numbers = names.iter().filter(|name| name.parse::<f64>().is_ok()).count();
             let remedy = if 2 * numbers >= names.len() {
                 "if the first line is data, add --no-header; otherwise rename one, or number them with --dedup-names"
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     fn names(names: &[&str], options: &ReadOptions) -> Result<(Header, Vec<String>)> {
-        read(&Record::of(names), options)
+        read(&Record::of(names), options, RowKind::Line)
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A matrix of measurements and a table of phenotypes become one table, joined by the ids of their rows.
+//! Joins a matrix of measurements and a table of phenotypes by the ids of their rows.
 //!
 //! The columns of the phenotypes come first, so that the class column is looked for among them.
 
@@ -7,14 +7,14 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::cells::short;
+use super::formats::{Samples, is_workbook};
 use super::header::Header;
 use super::lines::Lines;
-use super::names::{find, listed};
+use super::names::{find, listed, short};
 use super::source::hexadecimal;
 use super::table::{Column, Table};
 use super::{ReadOptions, SchemaOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, RowKind};
 
 /// Phenotypes, one row per sample.
 pub(super) struct Phenotypes {
@@ -36,13 +36,20 @@ pub(super) enum Orientation {
 impl Phenotypes {
     /// Reads the file of phenotypes. Only columns to be kept may be numbers: the others are ids, classes and groups.
     pub(super) fn read(path: &Path, options: &SchemaOptions) -> Result<Self> {
-        let read = ReadOptions { transpose: false, no_header: false, ..options.read.clone() };
-        let table = Table::read(path, &read, |header| Ok(as_text(header, options)), |_, _| {})?;
+        let mut read = ReadOptions { transpose: false, no_header: false, ..options.read.clone() };
+        // A sheet may be meant for the matrix alone.
+        read.sheet = read.sheet.filter(|_| is_workbook(path));
+        let table = Table::read_samples(path, &read, |header| Ok(as_text(header, options)))?;
         Self::new(table, options)
     }
 
-    /// Takes a table for phenotypes.
-    pub(super) fn new(table: Table, options: &SchemaOptions) -> Result<Self> {
+    /// Takes what the file of the matrix says about its samples.
+    pub(super) fn of_samples(samples: Samples, options: &SchemaOptions) -> Result<Self> {
+        let table = Table::of_samples(samples, &options.read, |header| Ok(as_text(header, options)))?;
+        Self::new(table, options)
+    }
+
+    fn new(table: Table, options: &SchemaOptions) -> Result<Self> {
         let file = Path::new(&table.name).to_path_buf();
         let id = match &options.id_col {
             Some(name) => find(&table.header.names, name, "--id-col").map_err(|error| error.file(&file))?,
@@ -58,8 +65,10 @@ impl Phenotypes {
         if !options.read.transpose && hits > 1 && 2 * hits > self.rows.len().min(header.len() - 1) {
             return Orientation::Columns;
         }
+        // The ids of the matrix are in the column that is called like that of the phenotypes, or in the first.
+        let name = &self.table.header.names[self.id];
         let named =
-            options.id_col.as_ref().and_then(|name| header.names.iter().position(|column| column == name));
+            options.id_col.as_ref().and_then(|_| header.names.iter().position(|column| column == name));
         Orientation::Rows(named.unwrap_or(0))
     }
 
@@ -91,7 +100,7 @@ impl Phenotypes {
         self.id
     }
 
-    /// One table of the samples that both have, in the order of the matrix.
+    /// One table of the samples that are in both, in the order of the matrix.
     pub(super) fn join(self, matrix: Table, id: usize) -> Result<Table> {
         let (header, _) = self.header(&matrix.header, id)?;
         let Self { table, rows: known, .. } = self;
@@ -109,7 +118,7 @@ impl Phenotypes {
                 "no id of the matrix ({ours}, …) is in {} ({theirs}, …)",
                 table.name
             ))
-            .remedy("name the column of ids, which both files have, with --id-col"));
+            .remedy("name the column of ids with --id-col, and write the ids alike in both files"));
         }
         let mut notes = matrix.notes;
         let only_here: Vec<&str> =
@@ -134,7 +143,7 @@ impl Phenotypes {
             let ids = listed(only_there.iter().map(|(_, id)| *id));
             notes.push(left_out(only_there.len(), file, "the matrix", ids));
         }
-        let lines: Lines = both.iter().map(|&(row, _)| matrix.lines.of(row)).collect();
+        let lines = matrix.lines.select(both.iter().map(|&(row, _)| row));
         let (here, there): (Vec<usize>, Vec<usize>) = both.into_iter().unzip();
         let mut columns: Vec<Column> =
             table.columns.into_iter().map(|column| column.select(&there)).collect();
@@ -147,14 +156,18 @@ impl Phenotypes {
     }
 }
 
-/// All columns but those that are to be in every model.
+/// All columns except those that are to be in every model.
 fn as_text(header: &Header, options: &SchemaOptions) -> Vec<usize> {
-    (0..header.len())
-        .filter(|&column| !options.keep.iter().any(|kept| kept.trim() == header.names[column]))
-        .collect()
+    let kept = kept_among(&header.names, options);
+    (0..header.len()).filter(|column| !kept.contains(column)).collect()
 }
 
-/// The row of each id; refuses an id that comes twice.
+/// The columns of phenotypes that are to be in every model. Other names of `--keep` are features of the matrix.
+pub(super) fn kept_among(phenotypes: &[String], options: &SchemaOptions) -> Vec<usize> {
+    options.keep.iter().filter_map(|kept| find(phenotypes, kept, "--keep").ok()).collect()
+}
+
+/// The row of each id; refuses an id that occurs twice.
 fn positions(column: &Column, lines: &Lines) -> Result<HashMap<String, usize>> {
     let (levels, codes) = column.text()?;
     let mut rows = HashMap::new();
@@ -162,9 +175,16 @@ fn positions(column: &Column, lines: &Lines) -> Result<HashMap<String, usize>> {
         let Some(code) = code else { continue };
         let id = &levels[*code as usize];
         if let Some(first) = rows.insert(id.clone(), row) {
-            return Err(Error::data(format!("the id '{}' is also on line {}", short(id), lines.of(first)))
-                .line(lines.of(row))
-                .remedy("leave one of the two lines out, or name the column of ids with --id-col"));
+            let word = lines.kind().word();
+            let on = if lines.kind() == RowKind::Line { "on" } else { "in" };
+            return Err(Error::data(format!(
+                "the id '{}' is also {on} {word} {}",
+                short(id),
+                lines.of(first)
+            ))
+            .line(lines.of(row))
+            .rows_are(lines.kind())
+            .remedy(format!("remove one of the two {word}s, or name the column of ids with --id-col")));
         }
     }
     Ok(rows)

@@ -1,15 +1,36 @@
 //! Where in the file each row stands.
 
-/// The line of the file (from 1) on which each row starts, ascending. Nearly all rows follow the one before on the next line,
-/// so only the others are stored.
+use crate::error::RowKind;
+
+/// The line of the file (from 1) on which each row starts, ascending. Nearly all rows start on the line after the previous row,
+/// so only the exceptions are stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lines {
     /// The first row, and its line, of every run of rows on consecutive lines.
     runs: Vec<(usize, u64)>,
     len: usize,
+    /// What a row is in the file.
+    kind: RowKind,
 }
 
 impl Lines {
+    /// No rows yet, of this kind.
+    pub(super) fn new(kind: RowKind) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
+    /// What a row is in the file.
+    pub fn kind(&self) -> RowKind {
+        self.kind
+    }
+
+    /// The same rows without those that are not listed.
+    pub(super) fn select(&self, rows: impl Iterator<Item = usize>) -> Self {
+        let mut selected = Self::new(self.kind);
+        rows.for_each(|row| selected.push(self.of(row)));
+        selected
+    }
+
     /// Adds the line of the next row.
     pub fn push(&mut self, line: u64) {
         let follows = self.runs.last().is_some_and(|&(row, first)| first + (self.len - row) as u64 == line);

@@ -7,9 +7,10 @@ mod arrays;
 mod audit;
 mod batch;
 mod cells;
+mod column_builder;
 mod decimal;
 mod features;
-mod geo;
+mod formats;
 mod guess;
 mod header;
 mod imputing;
@@ -31,9 +32,8 @@ mod split;
 mod table;
 mod target;
 mod units;
+mod unparsed;
 pub mod word_list;
-#[cfg(feature = "formats")]
-mod workbook;
 
 pub use audit::{Audit, Level, Note};
 pub use cells::Censored;

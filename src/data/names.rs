@@ -1,6 +1,6 @@
-//! Finding what a user named, and saying what else there is when it cannot be found.
+//! Columns by the names that a user typed, and names in sentences and on command lines.
 
-use super::cells::{listed_word, quoted, short};
+use super::word_list;
 use crate::error::{Error, Result};
 
 /// The position of the column called `name`, which the user gave with `option`; or, if no column has that name, of the column
@@ -60,7 +60,7 @@ pub(super) fn listed_whole(words: impl IntoIterator<Item = String>) -> String {
     }
 }
 
-/// The up to three known names that a slip of the pen would turn into `name`.
+/// Up to three known names that differ from `name` by a typing error.
 fn nearest<'a, S: AsRef<str>>(name: &str, known: &'a [S]) -> Vec<&'a str> {
     let wanted = name.to_lowercase();
     let most = (wanted.chars().count() / 3).min(3);
@@ -87,6 +87,31 @@ fn edits(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// A name as one of a list, as `--drop` takes it, on a command line.
+pub(super) fn listed_word(name: &str) -> String {
+    quoted(&word_list::listed(name))
+}
+
+/// An option with a name as one of its list. A name that begins like an option is joined to it by an equals sign.
+pub(super) fn option_with(option: &str, name: &str) -> String {
+    let sign = if name.starts_with('-') { '=' } else { ' ' };
+    format!("{option}{sign}{}", listed_word(name))
+}
+
+/// A name as one word of a command line.
+pub(super) fn quoted(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '=');
+    if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+/// At most 40 characters of a value, for a sentence.
+pub(super) fn short(value: &str) -> String {
+    match value.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &value[..end]),
+        None => value.to_owned(),
+    }
 }
 
 #[cfg(test)]

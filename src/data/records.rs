@@ -1,5 +1,5 @@
-//! The records of a text, one at a time. Lines without quotes, which is most of them, are taken apart by the word; the others
-//! by the csv crate's own parser (csv-core), which also has the last word on what a record is.
+//! The records of a text, one at a time. Lines without quotes, that is most lines, are split eight bytes at a time; the others are
+//! parsed by csv-core, which also decides where a record ends.
 
 use std::io::{self, Read};
 
@@ -169,6 +169,8 @@ pub(super) struct Records<P> {
     start: usize,
     end: usize,
     ended: bool,
+    /// The number of the first line.
+    first_line: u64,
     /// Line feeds before `start`, and whether one is the last byte there.
     line_feeds: u64,
     after_feed: bool,
@@ -196,6 +198,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
             start: 0,
             end: 0,
             ended: false,
+            first_line: 1,
             line_feeds: 0,
             after_feed: false,
             delimiter,
@@ -209,11 +212,23 @@ impl<P: FnMut(u64, u64)> Records<P> {
         }
     }
 
-    /// Reads other text in place of the file's.
-    pub(super) fn restart(mut self, text: Vec<u8>) -> Self {
+    /// Numbers the lines from another number than 1.
+    pub(super) fn numbered_from(mut self, first_line: u64) -> Self {
+        (self.first_line, self.line) = (first_line, first_line);
+        self
+    }
+
+    /// Separates cells by another sign from now on.
+    pub(super) fn separated_by(mut self, delimiter: u8) -> Self {
+        self.delimiter = delimiter;
+        self
+    }
+
+    /// Reads other text in place of the file's, whose first line has this number.
+    pub(super) fn restart(mut self, text: Vec<u8>, first_line: u64) -> Self {
         self.source.replace(text);
         (self.start, self.end, self.ended) = (0, 0, false);
-        (self.line_feeds, self.after_feed, self.line) = (0, false, 1);
+        (self.first_line, self.line_feeds, self.after_feed, self.line) = (first_line, 0, false, first_line);
         self.parser = parser(self.delimiter);
         self
     }
@@ -257,7 +272,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
             }
             let is_utf8 = self.record.split(text, self.delimiter);
             let is_blank = text.is_empty();
-            self.line = 1 + self.line_feeds;
+            self.line = self.first_line + self.line_feeds;
             self.pass(length);
             if !is_utf8 {
                 return Err(self.refuse_letters());
@@ -317,7 +332,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
             }
         }
         // After a carriage return the line feed is still to come, and the last line may lack it.
-        self.line = 1 + self.line_feeds - u64::from(self.after_feed);
+        self.line = self.first_line + self.line_feeds - u64::from(self.after_feed);
         let cells = &self.cells[..written];
         let starts = std::iter::once(&0).chain(&self.ends);
         if !self.record.join(starts.zip(&self.ends[..count]).map(|(&start, &end)| &cells[start..end])) {
@@ -326,7 +341,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
         let within = memchr_iter(b'\n', cells).count() as u64;
         if quotes.place == Place::Quoted {
             return Err(Error::data("a quote is opened but never closed")
-                .line(1 + self.line_feeds - within)
+                .line(self.first_line + self.line_feeds - within)
                 .remedy("close it, or double it if it is meant as a character"));
         }
         self.line -= within;

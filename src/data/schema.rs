@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::cells::short;
 use super::features::{Features, MOST_LEVELS, Offered, Reason};
+use super::formats::{Samples, is_workbook};
 use super::guess::is_index_name;
 use super::header::Header;
-use super::join::{Orientation, Phenotypes};
+use super::join::{Orientation, Phenotypes, kept_among};
 use super::memory;
-use super::names::{find, listed};
+use super::names::{find, listed, short};
 use super::table::{Column, Table};
 use super::target::{Classes, Found, Rare, choose, is_usual};
 use super::units::{keep, merge, read_groups};
@@ -290,16 +290,20 @@ fn read(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<(Table, Reading)> {
     let phenotypes = options.pheno.as_deref().map(|file| Phenotypes::read(file, options)).transpose()?;
+    // A sheet may be meant for the phenotypes alone.
+    let mut options = options.clone();
+    if options.pheno.as_deref().is_some_and(is_workbook) && !is_workbook(path) {
+        options.read.sheet = None;
+    }
     let mut reading = Reading { phenotypes, roles: None, id: 0, samples_are_columns: false };
-    let look = |header: &Header, samples: Option<Table>| reading.look(header, samples, options);
+    let look = |header: &Header, samples: Option<Samples>| reading.look(header, samples, &options);
     let mut table = Table::read_with_samples(path, &options.read, look, &mut progress);
     if reading.samples_are_columns {
-        let mut options = options.clone();
         options.read.transpose = true;
-        let look = |header: &Header, samples: Option<Table>| reading.look(header, samples, &options);
+        let look = |header: &Header, samples: Option<Samples>| reading.look(header, samples, &options);
         table = Table::read_with_samples(path, &options.read, look, &mut progress);
         if let Ok(table) = &mut table {
-            table.notes.push("samples are columns of the matrix: it was transposed".to_owned());
+            table.notes.push("the samples are columns of the matrix, so it was transposed".to_owned());
         }
     }
     Ok((table?, reading))
@@ -319,11 +323,11 @@ impl Reading {
     fn look(
         &mut self,
         header: &Header,
-        samples: Option<Table>,
+        samples: Option<Samples>,
         options: &SchemaOptions,
     ) -> Result<Vec<usize>> {
         if let (Some(samples), None) = (samples, &self.phenotypes) {
-            self.phenotypes = Some(Phenotypes::new(samples, options)?);
+            self.phenotypes = Some(Phenotypes::of_samples(samples, options)?);
         }
         let Some(phenotypes) = &self.phenotypes else {
             return Ok(self.roles.insert(Roles::new(header, options)?).as_text());
@@ -370,9 +374,9 @@ impl Roles {
             return Err(Error::usage(format!("the class column is not known: the phenotypes are {names}"))
                 .remedy("name one with --target"));
         }
-        let kept = |position: usize| options.keep.iter().any(|kept| kept.trim() == header.names[position]);
+        let kept = kept_among(&header.names[..phenotypes], options);
         let is_unused = |position: &usize| {
-            roles.is_feature(*position) && !roles.dropped.contains(position) && !kept(*position)
+            roles.is_feature(*position) && !roles.dropped.contains(position) && !kept.contains(position)
         };
         roles.unused = (0..phenotypes).filter(is_unused).collect();
         Ok(roles)

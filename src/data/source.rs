@@ -13,7 +13,7 @@ use encoding_rs::{Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
-use super::geo;
+use super::formats::Dialect;
 use super::sniff::{self, kinds};
 use crate::error::{Error, Result};
 
@@ -100,27 +100,20 @@ impl<P: FnMut(u64, u64)> Source<P> {
         self.encoding.name()
     }
 
-    /// Text in memory as a file.
-    pub(super) fn of_text(text: Vec<u8>, progress: P) -> Self {
-        let raw = Raw { input: Input::Nothing, hash: Sha256::new(), read: 0, total: 0, told: 0, progress };
+    /// Text that another reader makes.
+    pub(super) fn of_text(text: Box<dyn Read + Send>, progress: P) -> Self {
+        let input = Input::Text(text);
+        let raw = Raw { input, hash: Sha256::new(), read: 0, total: 0, told: 0, progress };
         let unpacked = Unpacked::Plain(Cursor::new(Vec::new()).chain(raw));
-        let decoded = Decoded::new(Cursor::new(Vec::new()).chain(unpacked), None);
-        let (letters, replaced) = (Letters::Ascii, text.capacity() as u64);
-        Self {
-            text: decoded,
-            head: text,
-            served: 0,
-            replaced,
-            letters,
-            encoding: UTF_8,
-            stamp: None,
-            notes: Vec::new(),
-        }
+        let text = Decoded::new(Cursor::new(Vec::new()).chain(unpacked), None);
+        let (head, notes) = (Vec::new(), Vec::new());
+        let letters = Letters::Ascii;
+        Self { text, head, served: 0, replaced: 0, letters, encoding: UTF_8, stamp: None, notes }
     }
 
-    /// Whether it is a series matrix file.
-    pub(super) fn is_series_matrix(&self) -> bool {
-        geo::is_series_matrix(&self.head)
+    /// The kind of text that it is, if it is not a table of separated values.
+    pub(super) fn dialect(&self) -> Option<Dialect> {
+        Dialect::of(&self.head)
     }
 
     /// The separator that fits the first lines best.
@@ -198,8 +191,8 @@ impl Stamp {
 enum Input {
     File(File),
     Standard(Stdin),
-    /// The text was given.
-    Nothing,
+    /// Text made from another format.
+    Text(Box<dyn Read + Send>),
 }
 
 fn open(path: &Path) -> Result<(Input, Option<Stamp>)> {
@@ -236,7 +229,7 @@ impl<P: FnMut(u64, u64)> Read for Raw<P> {
         let n = match &mut self.input {
             Input::File(file) => file.read(buffer)?,
             Input::Standard(input) => input.read(buffer)?,
-            Input::Nothing => 0,
+            Input::Text(text) => text.read(buffer)?,
         };
         self.hash.update(&buffer[..n]);
         self.read += n as u64;
@@ -400,6 +393,9 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 
 /// A file that could not be opened or read.
 pub(super) fn unreadable(error: &io::Error) -> Error {
+    if let Some(ours) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        return ours.clone();
+    }
     match error.kind() {
         io::ErrorKind::NotFound => Error::data("there is no such file").remedy("check the path"),
         io::ErrorKind::PermissionDenied => {

@@ -1,20 +1,24 @@
-//! CSV to typed columns: delimiter, missing markers, line numbers kept for errors. Knows nothing of features or classes.
+//! A file as typed columns, with the lines of its rows for errors. Knows nothing of features or classes.
 
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use super::batch::{Batch, MOST_BATCHES, append_while};
-use super::cells::{Cells, Censored, ColumnBuilder};
-use super::geo;
+use super::cells::{Cells, Censored};
+use super::column_builder::ColumnBuilder;
+#[cfg(feature = "formats")]
+use super::formats::binary;
+use super::formats::{self, Dialect, Samples, arff, geo, libsvm};
 use super::header::{self, Header};
 use super::lines::Lines;
 use super::memory;
 use super::names::listed;
 use super::records::{Record, Records};
 use super::source::{Source, name};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, RowKind};
 
 /// How to read the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -139,39 +143,83 @@ impl Table {
         Self::read_with_samples(path, options, |header, _| as_text(header), progress)
     }
 
-    /// The same; `as_text` is also given what the file says of its samples, if it is a series matrix.
+    /// The same; `as_text` is also given what the file says about its samples, if it is a series matrix or AnnData.
     pub(super) fn read_with_samples(
         path: &Path,
         options: &ReadOptions,
-        mut as_text: impl FnMut(&Header, Option<Self>) -> Result<Vec<usize>>,
+        as_text: impl FnMut(&Header, Option<Samples>) -> Result<Vec<usize>>,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Self> {
+        Self::read_part(path, options, Part::Matrix, as_text, progress)
+    }
+
+    /// Reads a table about samples: a file of its own, or what a series matrix or AnnData says about its samples.
+    pub(super) fn read_samples(
+        path: &Path,
+        options: &ReadOptions,
+        mut as_text: impl FnMut(&Header) -> Result<Vec<usize>>,
+    ) -> Result<Self> {
+        Self::read_part(path, options, Part::Samples, |header, _| as_text(header), |_, _| {})
+    }
+
+    /// What a file says about its samples, as a table.
+    pub(super) fn of_samples(
+        samples: Samples,
+        options: &ReadOptions,
+        as_text: impl FnMut(&Header) -> Result<Vec<usize>>,
+    ) -> Result<Self> {
+        let source = Source::of_text(Box::new(Cursor::new(samples.text)), |_, _| {});
+        let mut records = Records::new(source, b',', u64::MAX).numbered_from(0);
+        let cells = Cells::new('.', &options.missing, options.censored);
+        let mut as_text = as_text;
+        let reading =
+            Reading { options: &ReadOptions::default(), cells: &cells, limit: u64::MAX, rows: RowKind::Row };
+        let table = reading.read(&mut records, &mut as_text).map_err(|error| error.rows_are(RowKind::Row))?;
+        Ok(Self { name: samples.name.to_owned(), ..table })
+    }
+
+    fn read_part(
+        path: &Path,
+        options: &ReadOptions,
+        part: Part,
+        mut as_text: impl FnMut(&Header, Option<Samples>) -> Result<Vec<usize>>,
         mut progress: impl FnMut(u64, u64),
     ) -> Result<Self> {
-        let named = || {
-            let name = name(path);
-            PathBuf::from(if options.transpose { format!("{name} (transposed)") } else { name })
-        };
+        let named = |error: Error| error.file(PathBuf::from(name(path)));
         #[cfg(feature = "formats")]
-        if let Some(sheet) = Attempt::of_workbook(path, options, &mut progress)? {
-            let (attempt, sha256, mut notes) = sheet;
-            let table = attempt.read(options, &mut as_text).map_err(|failure| failure.error.file(named()))?;
-            notes.extend(table.notes);
-            return Ok(Self { name: name(path), sha256, encoding: "", notes, ..table });
+        {
+            let limit = memory::limit(options.memory_limit);
+            if let Some(converted) = binary::open(path, options, limit).map_err(named)? {
+                if options.sheet.is_some() && converted.sheet.is_none() {
+                    return Err(named(no_sheets()));
+                }
+                let attempt =
+                    Attempt::of_converted(converted, options, part, limit, &mut progress).map_err(named)?;
+                let table =
+                    attempt.read(options, part, &mut as_text).map_err(|failure| named(failure.error))?;
+                return Ok(Self { name: name(path), ..table });
+            }
         }
         if options.sheet.is_some() {
-            return Err(Error::usage("--sheet is for workbooks, and this is none")
-                .file(path)
-                .remedy("leave it out"));
+            return Err(named(no_sheets()));
         }
-        match Attempt::new(path, options, false, &mut progress)?.read(options, &mut as_text) {
+        match Attempt::new(path, options, false, &mut progress)?.read(options, part, &mut as_text) {
             // Bytes that are not UTF-8 may come late in a file: then it is read again.
             Err(Failure { may_be_legacy: true, .. }) => {
-                Attempt::new(path, options, true, &mut progress)?.read(options, &mut as_text)
+                Attempt::new(path, options, true, &mut progress)?.read(options, part, &mut as_text)
             }
             other => other,
         }
         .map(|table| Self { name: name(path), ..table })
-        .map_err(|failure| failure.error.file(named()))
+        .map_err(|failure| named(failure.error))
     }
+}
+
+/// What is wanted of a file that has a matrix and a table about its samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Matrix,
+    Samples,
 }
 
 /// An error, and whether another encoding may help.
@@ -180,40 +228,79 @@ struct Failure {
     may_be_legacy: bool,
 }
 
-/// The file opened, its signs known.
+/// A file that is open, with its separator and decimal sign.
 struct Attempt<P> {
     source: Source<P>,
+    dialect: Option<Dialect>,
     delimiter: u8,
     cells: Cells,
     limit: u64,
+    converted: Option<FromBinary>,
+}
+
+/// What is known about a file that is not text.
+struct FromBinary {
+    sha256: String,
+    samples: Option<Samples>,
+    sheet: Option<String>,
+    other_sheets: Option<String>,
+    notes: Vec<String>,
+    first_line: u64,
 }
 
 impl<P: FnMut(u64, u64)> Attempt<P> {
-    /// A sheet of a workbook with the hash of the file and what there is to say; nothing if it is none.
+    /// A file that is not text.
     #[cfg(feature = "formats")]
-    fn of_workbook(
-        path: &Path,
+    fn of_converted(
+        converted: binary::Converted,
         options: &ReadOptions,
+        part: Part,
+        limit: u64,
         progress: P,
-    ) -> Result<Option<(Self, String, Vec<String>)>> {
-        let limit = memory::limit(options.memory_limit);
-        let sheet = super::workbook::read(path, options.sheet.as_deref(), limit);
-        let Some(sheet) = sheet.map_err(|error| error.file(name(path)))? else { return Ok(None) };
+    ) -> Result<Self> {
+        let binary::Converted {
+            format,
+            mut text,
+            mut samples,
+            sha256,
+            mut notes,
+            sheet,
+            other_sheets,
+            mut first_line,
+        } = converted;
+        if options.no_header && first_line == 0 {
+            return Err(has_names(format));
+        }
+        if let Some(option) = sign_option(options) {
+            notes.push(format!("{option} is not used: this is {format}"));
+        }
+        if let (Part::Samples, Some(of_samples)) = (part, samples.take_if(|_| part == Part::Samples)) {
+            (text, first_line) = (Box::new(Cursor::new(of_samples.text)), 0);
+        }
         let cells = Cells::new('.', &options.missing, options.censored);
-        let source = Source::of_text(sheet.text, progress);
-        Ok(Some((Self { source, delimiter: b',', cells, limit }, sheet.sha256, sheet.notes)))
+        let source = Source::of_text(text, progress);
+        let converted = Some(FromBinary { sha256, samples, sheet, other_sheets, notes, first_line });
+        Ok(Self { source, dialect: None, delimiter: b',', cells, limit, converted })
     }
 
     fn new(path: &Path, options: &ReadOptions, legacy: bool, progress: P) -> Result<Self> {
         let told = options.decimal.map(|sign| ascii("decimal", sign)).transpose()?;
         let source = Source::open(path, legacy, progress).map_err(|error| error.file(name(path)))?;
-        let delimiter = match options.delimiter {
-            Some(delimiter) => ascii("delimiter", delimiter)?,
-            None if source.is_series_matrix() => b'\t',
-            None => source.separator(told),
+        let dialect = source.dialect();
+        if let Some(dialect) = dialect.filter(|&dialect| options.no_header && dialect != Dialect::Libsvm) {
+            return Err(has_names(dialect.name()).file(name(path)));
+        }
+        let (delimiter, decimal) = match dialect {
+            Some(Dialect::SeriesMatrix) => (b'\t', b'.'),
+            Some(Dialect::Arff | Dialect::Libsvm) => (b',', b'.'),
+            None => {
+                let delimiter = match options.delimiter {
+                    Some(delimiter) => ascii("delimiter", delimiter)?,
+                    None => source.separator(told),
+                };
+                (delimiter, told.unwrap_or_else(|| source.decimal(delimiter)))
+            }
         };
-        let decimal = if source.is_series_matrix() { b'.' } else { source.decimal(delimiter) };
-        let decimal = told.unwrap_or(decimal);
         if delimiter == decimal {
             return Err(Error::usage(format!(
                 "'{}' cannot be both --delimiter and --decimal",
@@ -221,44 +308,81 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
             )));
         }
         let cells = Cells::new(char::from(decimal), &options.missing, options.censored);
-        Ok(Self { source, delimiter, cells, limit: memory::limit(options.memory_limit) })
+        let limit = memory::limit(options.memory_limit);
+        Ok(Self { source, dialect, delimiter, cells, limit, converted: None })
     }
 
     fn read(
         self,
         options: &ReadOptions,
-        as_text: &mut impl FnMut(&Header, Option<Table>) -> Result<Vec<usize>>,
+        part: Part,
+        as_text: &mut impl FnMut(&Header, Option<Samples>) -> Result<Vec<usize>>,
     ) -> std::result::Result<Table, Failure> {
-        let Self { source, delimiter, cells, limit } = self;
-        let is_series_matrix = source.is_series_matrix();
-        let mut records = Records::new(source, delimiter, limit);
-        let mut samples = None;
-        if is_series_matrix {
-            match geo::take_apart(&mut records, limit)
-                .and_then(|(text, matrix)| Ok((samples_of(text)?, matrix)))
-            {
-                Ok((table, matrix)) => {
-                    samples = Some(Table { name: "its sample lines".to_owned(), ..table });
-                    records = records.restart(matrix);
-                }
+        let Self { mut source, dialect, mut delimiter, cells, limit, converted } = self;
+        let is_converted = converted.is_some();
+        let FromBinary { sha256: of_file, mut samples, sheet, other_sheets, mut notes, first_line } =
+            converted.unwrap_or_else(FromBinary::nothing);
+        let mut rows = if is_converted { RowKind::Row } else { RowKind::Line };
+        let placed = |error: Error, rows: RowKind| {
+            let error = error.rows_are(rows);
+            let error = if let Some(sheet) = &sheet { error.sheet(sheet) } else { error };
+            if let Some(others) = &other_sheets { error.also(others) } else { error }
+        };
+        let mut records = match dialect {
+            Some(dialect @ (Dialect::Arff | Dialect::Libsvm)) => {
+                let converted = formats::read_all(&mut source, limit).and_then(|text| match dialect {
+                    Dialect::Arff => Ok((arff::to_csv(&text)?, 1)),
+                    _ => Ok((libsvm::to_csv(&text, limit)?, 0)),
+                });
+                let may_be_legacy = source.may_be_legacy();
+                let (text, first_line) = converted.map_err(|error| Failure { error, may_be_legacy })?;
+                source.replace(text);
+                Records::new(source, delimiter, limit).numbered_from(first_line)
+            }
+            _ => Records::new(source, delimiter, limit).numbered_from(first_line),
+        };
+        if dialect == Some(Dialect::SeriesMatrix) {
+            let parts = match geo::take_apart(&mut records, limit) {
+                Ok(parts) => parts,
                 Err(error) => return Err(failure(&records, error)),
+            };
+            if part == Part::Samples {
+                delimiter = b',';
+                rows = RowKind::Row;
+                records = records.separated_by(delimiter).restart(parts.samples, 0);
+            } else {
+                samples = Some(Samples { name: "its sample lines", text: parts.samples.clone() });
+                match parts.matrix() {
+                    Ok((matrix, line)) => records = records.restart(matrix, line),
+                    Err(error) => return Err(failure(&records, error)),
+                }
             }
         }
-        if options.transpose || is_series_matrix {
+        let is_on_its_side = dialect == Some(Dialect::SeriesMatrix) && part == Part::Matrix;
+        if options.transpose || is_on_its_side {
             match transpose(&mut records, delimiter, limit) {
-                Ok(text) => records = records.restart(text),
-                Err(error) => return Err(failure(&records, error)),
+                Ok(text) => records = records.restart(text, 1),
+                Err(error) => return Err(failure(&records, placed(error, rows))),
             }
+            rows = RowKind::Column;
         }
         let mut as_text = |header: &Header| as_text(header, samples.take());
-        let mut table = match read(&mut records, options, &cells, limit, &mut as_text) {
+        // A LIBSVM file has no header, and gets one.
+        let options = &ReadOptions { no_header: options.no_header && dialect.is_none(), ..options.clone() };
+        let reading = Reading { options, cells: &cells, limit, rows };
+        let mut table = match reading.read(&mut records, &mut as_text) {
             Ok(table) => table,
-            Err(error) => return Err(failure(&records, error)),
+            Err(error) => return Err(failure(&records, placed(error, rows))),
         };
         let plain = |error| Failure { error, may_be_legacy: false };
         let source = records.into_source();
-        let encoding = source.encoding();
-        let (mut notes, sha256) = source.finish().map_err(plain)?;
+        let encoding = if is_converted || dialect.is_some() { "" } else { source.encoding() };
+        let (of_source, hashed) = source.finish().map_err(plain)?;
+        let sha256 = if is_converted { of_file } else { hashed };
+        notes.extend(of_source);
+        if let Some((dialect, option)) = dialect.zip(sign_option(options)) {
+            notes.push(format!("{option} is not used: this is {}", dialect.name()));
+        }
         if options.decimal.is_none() && cells.decimal != '.' {
             notes.push("numbers have a decimal comma".to_owned());
         }
@@ -268,12 +392,33 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
     }
 }
 
-/// What a series matrix says of its samples, as a table of text.
-fn samples_of(text: Vec<u8>) -> Result<Table> {
-    let mut records = Records::new(Source::of_text(text, |_, _| {}), b',', u64::MAX);
-    let (options, cells) = (ReadOptions::default(), Cells::new('.', &[], None));
-    let mut as_text = |header: &Header| Ok((0..header.len()).collect());
-    read(&mut records, &options, &cells, u64::MAX, &mut as_text)
+impl FromBinary {
+    /// For a file that is text.
+    fn nothing() -> Self {
+        Self {
+            sha256: String::new(),
+            samples: None,
+            sheet: None,
+            other_sheets: None,
+            notes: Vec::new(),
+            first_line: 1,
+        }
+    }
+}
+
+/// The option for a separator or a decimal sign, which only text has.
+fn sign_option(options: &ReadOptions) -> Option<&'static str> {
+    let delimiter = options.delimiter.map(|_| "--delimiter");
+    delimiter.or(options.decimal.map(|_| "--decimal"))
+}
+
+fn no_sheets() -> Error {
+    Error::usage("--sheet is for workbooks, and this file is not one").remedy("leave it out")
+}
+
+fn has_names(format: &str) -> Error {
+    Error::usage(format!("--no-header cannot be used: this is {format}, which names its columns"))
+        .remedy("leave it out")
 }
 
 fn failure<P: FnMut(u64, u64)>(records: &Records<P>, error: Error) -> Failure {
@@ -289,97 +434,109 @@ fn ascii(option: &str, sign: char) -> Result<u8> {
         })
 }
 
-/// All but the name, the hash, the encoding and the signs.
-fn read<P: FnMut(u64, u64)>(
-    records: &mut Records<P>,
-    options: &ReadOptions,
-    cells: &Cells,
+/// How records become columns.
+struct Reading<'a> {
+    options: &'a ReadOptions,
+    cells: &'a Cells,
     limit: u64,
-    as_text: &mut impl FnMut(&Header) -> Result<Vec<usize>>,
-) -> Result<Table> {
-    let mut more = records.advance()?;
-    let mut first = records.record.clone();
-    if !options.no_header {
-        more = records.advance()?;
-    }
-    let row_names = more && !options.no_header && has_row_names(&first, &records.record);
-    if row_names {
-        first = first.behind_an_empty_cell();
-    }
-    let (mut header, mut notes) = header::read(&first, options)?;
-    let width = header.len();
-    let room = Room { limit, width, taken: memory::PROGRAM + records.held() };
-    room.check(0, 0)?;
-    let mut told = vec![false; width];
-    as_text(&header)?.into_iter().for_each(|position| told[position] = true);
-    told[0] |= row_names;
-    let mut columns: Vec<_> = told.iter().map(|&text| ColumnBuilder::new(text)).collect();
-    let (mut lines, mut longer) = (Lines::default(), 0_usize);
-    let (bytes, mut waiting) = (AtomicU64::new(0), 0);
-    let read = |append: &mut dyn FnMut(Batch) -> Option<Batch>| {
-        let mut batch = Batch::default();
-        while more {
-            let (record, line) = (&records.record, records.line);
-            if record.len() != width {
-                if record.len() < width || record.iter().skip(width).any(|cell| !cell.trim().is_empty()) {
-                    let first = if options.no_header { "the first line" } else { "the header" };
-                    return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
-                }
-                longer += 1;
-            }
-            lines.push(line);
-            batch.take(&mut records.record);
+    rows: RowKind,
+}
+
+impl Reading<'_> {
+    /// Everything except the name, the hash, the encoding and the signs.
+    fn read<P: FnMut(u64, u64)>(
+        &self,
+        records: &mut Records<P>,
+        as_text: &mut impl FnMut(&Header) -> Result<Vec<usize>>,
+    ) -> Result<Table> {
+        let Self { options, cells, limit, rows } = *self;
+        let mut more = records.advance()?;
+        let first_line = records.line;
+        let mut first = records.record.clone();
+        if !options.no_header {
             more = records.advance()?;
-            if !more || batch.is_full() {
-                waiting = batch.memory().max(waiting);
-                let columns = bytes.load(Ordering::Relaxed);
-                room.check(lines.len(), columns + lines.bytes() + MOST_BATCHES * waiting)?;
-                let Some(empty) = append(batch) else { break };
-                batch = empty;
-            }
         }
-        Ok(())
-    };
-    append_while(&mut columns, cells, &bytes, read).map_err(|(column, error)| {
-        if let Some(column) = column { error.column(&header.names[column]) } else { error }
-    })?;
-    if lines.is_empty() {
-        return Err(Error::data("the file has a header but no rows").remedy("add rows below the header"));
-    }
-    refuse_transposed(&columns, &lines, cells)?;
-    let censored: usize = columns.iter().map(ColumnBuilder::censored).sum();
-    let mut columns = finish(&header, columns, &lines, cells)?;
-    if !options.no_header {
-        header::refuse_data(&header, &columns, cells)?;
-    }
-    if row_names {
-        refuse_repeated_names(&columns[0], &lines, width)?;
-        notes.push(
-            "the header has one name fewer than the lines have fields: the first field names the row"
-                .to_owned(),
-        );
-    }
-    // A column that someone asked for stays, or another would take its part.
-    let is_waste = |&i: &usize| header.unnamed[i] && columns[i].is_empty() && !told[i];
-    let empty = (0..width).rev().take_while(is_waste).count();
-    columns.truncate(width - empty);
-    header.truncate(width - empty);
-    notes.extend(
-        (empty > 0).then(|| {
+        let row_names = more && !options.no_header && has_row_names(&first, &records.record);
+        if row_names {
+            first = first.behind_an_empty_cell();
+        }
+        let (mut header, mut notes) = header::read(&first, options, rows)?;
+        let width = header.len();
+        let room = Room { limit, width, taken: memory::PROGRAM + records.held() };
+        room.check(0, 0)?;
+        let mut told = vec![false; width];
+        as_text(&header)?.into_iter().for_each(|position| told[position] = true);
+        told[0] |= row_names;
+        let mut columns: Vec<_> = told.iter().map(|&text| ColumnBuilder::new(text)).collect();
+        let (mut lines, mut longer) = (Lines::new(rows), 0_usize);
+        let (bytes, mut waiting) = (AtomicU64::new(0), 0);
+        let read = |append: &mut dyn FnMut(Batch) -> Option<Batch>| {
+            let mut batch = Batch::default();
+            while more {
+                let (record, line) = (&records.record, records.line);
+                if record.len() != width {
+                    if record.len() < width || record.iter().skip(width).any(|cell| !cell.trim().is_empty()) {
+                        let first = if options.no_header { "the first line" } else { "the header" };
+                        return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
+                    }
+                    longer += 1;
+                }
+                lines.push(line);
+                batch.take(&mut records.record);
+                more = records.advance()?;
+                if !more || batch.is_full() {
+                    waiting = batch.memory().max(waiting);
+                    let columns = bytes.load(Ordering::Relaxed);
+                    room.check(lines.len(), columns + lines.bytes() + MOST_BATCHES * waiting)?;
+                    let Some(empty) = append(batch) else { break };
+                    batch = empty;
+                }
+            }
+            Ok(())
+        };
+        append_while(&mut columns, cells, &bytes, read).map_err(|(column, error)| {
+            if let Some(column) = column { error.column(&header.names[column]) } else { error }
+        })?;
+        if lines.is_empty() {
+            return Err(Error::data("the file has a header but no rows").remedy("add rows below the header"));
+        }
+        refuse_transposed(&columns, &lines, cells)?;
+        let censored: usize = columns.iter().map(ColumnBuilder::censored).sum();
+        let mut columns = finish(&header, columns, &lines, cells)?;
+        // Names that the file keeps apart from its rows are names.
+        if !options.no_header && first_line > 0 {
+            header::refuse_data(&header, &columns, cells)?;
+        }
+        if row_names {
+            refuse_repeated_names(&columns[0], &lines, width)?;
+            notes.push(
+                "the header has one name fewer than the lines have fields: the first field names the row"
+                    .to_owned(),
+            );
+        }
+        // A column that someone asked for stays, or another would take its part.
+        let is_waste = |&i: &usize| header.unnamed[i] && columns[i].is_empty() && !told[i];
+        let empty = (0..width).rev().take_while(is_waste).count();
+        columns.truncate(width - empty);
+        header.truncate(width - empty);
+        notes.extend((empty > 0).then(|| {
             counted(empty, "empty column at the end was", "empty columns at the end were", "left out")
-        }),
-    );
-    notes.extend(
-        (longer > 0)
-            .then(|| counted(longer, "line ends", "lines end", "with empty fields beyond the last column")),
-    );
-    notes.extend((censored > 0).then(|| match cells.censored {
-        Some(Censored::Na) => counted(censored, "censored value is", "censored values are", "missing"),
-        _ => counted(censored, "censored value stands for its", "censored values stand for their", "bound"),
-    }));
-    let (name, sha256, encoding) = (String::new(), String::new(), "");
-    let (delimiter, decimal) = (',', '.');
-    Ok(Table { name, sha256, encoding, delimiter, decimal, header, columns, lines, notes })
+        }));
+        notes.extend(
+            (longer > 0).then(|| {
+                counted(longer, "line ends", "lines end", "with empty fields beyond the last column")
+            }),
+        );
+        notes.extend((censored > 0).then(|| match cells.censored {
+            Some(Censored::Na) => counted(censored, "censored value is", "censored values are", "missing"),
+            _ => {
+                counted(censored, "censored value stands for its", "censored values stand for their", "bound")
+            }
+        }));
+        let (name, sha256, encoding) = (String::new(), String::new(), "");
+        let (delimiter, decimal) = (',', '.');
+        Ok(Table { name, sha256, encoding, delimiter, decimal, header, columns, lines, notes })
+    }
 }
 
 /// Whether a line has one field more than the header, as R writes a table with row names.

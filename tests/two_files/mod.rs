@@ -78,7 +78,7 @@ fn a_matrix_in_either_direction_is_joined_with_its_phenotypes() {
         assert_eq!((ran.code, selected.as_deref()), (0, Some("g0\n")), "{name}: {}", ran.stderr);
         assert!(ran.stderr.contains("40 samples are in both the matrix and "), "{}", ran.stderr);
         assert_eq!(
-            ran.stderr.contains("samples are columns of the matrix: it was transposed"),
+            ran.stderr.contains("the samples are columns of the matrix, so it was transposed"),
             name == "columns.tsv"
         );
         assert!(ran.stderr.contains("2 columns of phenotypes not used"), "{}", ran.stderr);
@@ -160,6 +160,50 @@ fn a_series_matrix_is_read_as_it_is() {
     assert!(
         ran.stderr
             .contains("the phenotypes are geo_accession, title, disease state, age; name one with --target"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_series_matrix_without_values_is_a_table_of_phenotypes() {
+    let desk = Desk::new();
+    let each = |cell: &dyn Fn(usize) -> String| -> String {
+        (0..40).map(|sample| format!("\t\"{}\"", cell(sample))).collect()
+    };
+    let mut text = "!Series_title\t\"Counts are in a supplementary file\"\n".to_owned();
+    let _ = writeln!(text, "!Sample_title{}", each(&|i| format!("s{i}")));
+    let _ = writeln!(text, "!Sample_geo_accession{}", each(&|i| format!("GSM{i}")));
+    let _ = writeln!(text, "!Sample_characteristics_ch1{}", each(&|i| format!("status: {}", group(i))));
+    let _ = writeln!(text, "!Sample_characteristics_ch2{}", each(&|_| "status: pool".to_owned()));
+    let _ = writeln!(text, "!series_matrix_table_begin\n\"ID_REF\"{}", each(&|i| format!("GSM{i}")));
+    text += "!series_matrix_table_end\n";
+    let series = desk.write("GSE2_series_matrix.txt", &text);
+    let (ran, _) = desk.run(&series, &["--target", "status"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.stderr.contains("the series matrix holds no table of values; download"), "{}", ran.stderr);
+    // The columns of the supplementary file are called by title.
+    let matrix = desk.write("counts.tsv", &by_columns(40));
+    let pheno = series.to_str().unwrap();
+    let (ran, selected) = desk.run(&matrix, &["--pheno", pheno, "--id-col", "title", "--target", "status"]);
+    assert_eq!((ran.code, selected.as_deref()), (0, Some("g0\n")), "{}", ran.stderr);
+}
+
+#[test]
+fn a_wrong_cell_of_a_series_matrix_is_named_as_it_lies_in_the_file() {
+    let desk = Desk::new();
+    let samples: String = (0..40).map(|i| format!("\tGSM{i}")).collect();
+    let groups: String = (0..40).map(|i| format!("\tstatus: {}", group(i))).collect();
+    let mut text = format!("!Sample_geo_accession{samples}\n!Sample_characteristics_ch1{groups}\n");
+    let _ = write!(text, "!series_matrix_table_begin\nID_REF{samples}\n1_at");
+    (0..40).for_each(|i| {
+        write!(text, "\t{}", if i == 6 { "high".to_owned() } else { value(0, i).to_string() }).unwrap()
+    });
+    text += "\n!series_matrix_table_end\n";
+    let (ran, _) = desk.run(&desk.write("series.txt", &text), &["--target", "status"]);
+    assert_eq!(ran.code, 3);
+    assert!(
+        ran.stderr.contains("series.txt, row '1_at': 39 of 40 values are numbers, but column 8 has 'high'"),
         "{}",
         ran.stderr
     );

@@ -10,9 +10,8 @@ use ndarray::ArrayView1;
 
 use super::rows;
 use crate::data::Dataset;
-use crate::data::cells::short;
 use crate::data::features::Reason;
-use crate::data::names::listed;
+use crate::data::names::{listed, short};
 
 /// Fewer rows agree by chance.
 const FEWEST_ROWS: usize = 10;

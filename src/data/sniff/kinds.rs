@@ -1,4 +1,5 @@
-//! Files that are no table of text, known by their first bytes: what each is, and how to make a CSV file of it.
+//! Files that are not tables of text, recognised by their first bytes: what each is, and how to convert it to CSV. Formats that are
+//! compiled in are opened before; they are refused here when they come compressed or on standard input.
 
 use crate::error::{Error, Result};
 
@@ -19,7 +20,11 @@ const KINDS: [(&[u8], &str, &str); 15] = [
         "a Feather file",
         "convert it, for example: python -c \"import pandas; pandas.read_feather('FILE').to_csv('data.csv', index=False)\"",
     ),
-    (b"\x89HDF", "an HDF5 file", "write the table in it as CSV, for example with pandas.read_hdf"),
+    (
+        b"\x89HDF",
+        "an HDF5 file",
+        "AnnData (.h5ad) is read by a program built with cargo build --features h5ad; or convert it, for example: python -c \"import anndata; a = anndata.read_h5ad('FILE'); a.to_df().to_csv('data.csv'); a.obs.to_csv('pheno.csv')\", and join the two with --pheno",
+    ),
     (b"BZh", "a bzip2 file", "unpack it with bunzip2"),
     (b"\xfd7zXZ\0", "an xz file", "unpack it with unxz"),
     (b"\x28\xb5\x2f\xfd", "a zstd file", "unpack it with unzstd"),
@@ -39,7 +44,18 @@ const KINDS: [(&[u8], &str, &str); 15] = [
 
 /// Refuses what cannot be a table of text.
 pub(in crate::data) fn refuse(head: &[u8]) -> Result<()> {
-    if let Some((_, what, remedy)) = KINDS.iter().find(|(magic, _, _)| head.starts_with(magic)) {
+    if let Some((magic, what, remedy)) = KINDS.iter().find(|(magic, _, _)| head.starts_with(magic)) {
+        let is_read = match *magic {
+            b"PAR1" => cfg!(feature = "formats"),
+            b"\x89HDF" => cfg!(feature = "h5ad"),
+            _ => false,
+        };
+        if is_read {
+            return Err(Error::data(format!(
+                "this is {what}, which is read from a file that is not compressed"
+            ))
+            .remedy("unpack it, or write it to a file instead of standard input"));
+        }
         return Err(Error::data(format!("this is {what}, not a CSV file")).remedy(*remedy));
     }
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {

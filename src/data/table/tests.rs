@@ -284,7 +284,7 @@ fn refuses_what_is_no_text() {
     for (bytes, sentence) in [
         (&b"PK\x03\x04....[Content_Types].xml"[..], "this is an Excel workbook (xlsx), not a CSV file"),
         (b"PK\x03\x04....data.csv", "this is a zip archive, not a CSV file"),
-        (b"PAR1....", "this is a Parquet file, not a CSV file"),
+        (b"ARROW1..", "this is a Feather file, not a CSV file"),
         (b"a,b\n1,\0\0\x02\n", "this is not a text file"),
         (b"\x80\x01\x02\x03", "this is not a text file"),
         (b"<!DOCTYPE html><html>", "this is a web page, not a CSV file"),
@@ -345,7 +345,7 @@ fn a_table_is_put_on_its_side() {
     assert_eq!(numbers(&table, 2), [4.0, 5.0, 6.0]);
     assert_eq!(words(&table, 3), [Some("ill"), Some("well"), Some("ill")]);
     let error = read_with("gene,p1,p2\ng1,1,inf\n", &options, &[]);
-    assert!(complaint(error).starts_with("t.csv (transposed), line 3, column 'g1': 'inf' is not"));
+    assert!(complaint(error).starts_with("t.csv, column 3, row 'g1': 'inf' is not"));
 }
 
 #[test]

@@ -1,40 +1,46 @@
-//! A series matrix file of the Gene Expression Omnibus: what is said of each sample, and a matrix with samples in columns.
+//! A series matrix file of the Gene Expression Omnibus: lines about the samples, and a matrix with samples in columns.
 
 use std::collections::HashMap;
 
-use super::memory;
-use super::records::{Record, Records};
+use super::write_record;
+use crate::data::memory;
+use crate::data::records::{Record, Records};
 use crate::error::{Error, Result};
 
 /// Whether a file begins like a series matrix.
-pub(super) fn is_series_matrix(head: &[u8]) -> bool {
+pub(in crate::data) fn is_series_matrix(head: &[u8]) -> bool {
     head.starts_with(b"!Series_") || head.starts_with(b"!Sample_")
 }
 
-/// What is said of the samples, one row per sample.
+/// What the file says about the samples, one value per sample and field.
 #[derive(Default)]
-struct Samples {
+struct Fields {
     accessions: Vec<String>,
     names: Vec<String>,
     /// For each name a value for each sample.
     values: Vec<Vec<String>>,
 }
 
-impl Samples {
-    /// Takes a line `!Sample_title "a" "b" …`, or one of characteristics, `"sex: f" "sex: m" …`, whose cells name themselves.
+impl Fields {
+    /// Takes a line `!Sample_title "a" "b" …`, or one of characteristics, `"sex: f" "sex: m" …`, in which every cell names its field.
     fn take(&mut self, record: &Record) {
         let field = record.cell(0).trim_start_matches("!Sample_");
         let cells: Vec<&str> = record.iter().skip(1).map(str::trim).collect();
         match field {
             "geo_accession" => self.accessions = cells.iter().map(|&cell| cell.to_owned()).collect(),
             _ if field.starts_with("characteristics") => {
-                for (sample, cell) in cells.iter().enumerate() {
-                    if let Some((name, value)) = cell.split_once(':') {
-                        self.set(name.trim(), sample, value.trim());
-                    }
+                // The second channel of an array measures another sample, often a reference.
+                let channel = field.strip_prefix("characteristics_").filter(|&channel| channel != "ch1");
+                for (sample, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
+                    let (name, value) = cell.split_once(':').unwrap_or((field, cell));
+                    let name = match channel {
+                        Some(channel) if cell.contains(':') => format!("{} ({channel})", name.trim()),
+                        _ => name.trim().to_owned(),
+                    };
+                    self.set(&name, sample, value.trim());
                 }
             }
-            "title" | "source_name_ch1" | "description" => {
+            "title" | "source_name_ch1" | "organism_ch1" | "platform_id" | "description" => {
                 cells.iter().enumerate().for_each(|(sample, cell)| self.set(field, sample, cell));
             }
             // Protocols, dates and addresses.
@@ -55,27 +61,47 @@ impl Samples {
         value.clone_into(&mut values[sample]);
     }
 
-    /// A table of text, the accessions in front.
-    fn write(&self) -> Result<Vec<u8>> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let fault = |error: csv::Error| Error::internal(format!("the samples cannot be written ({error})"));
-        let header = std::iter::once("geo_accession").chain(self.names.iter().map(String::as_str));
-        writer.write_record(header).map_err(fault)?;
+    /// A table of text with the accessions in the first column.
+    fn write(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        let names = self.names.iter().map(String::as_str);
+        write_record(&mut text, std::iter::once("geo_accession").chain(names));
         for (sample, accession) in self.accessions.iter().enumerate() {
             let values = self.values.iter().map(|values| values.get(sample).map_or("", String::as_str));
-            writer.write_record(std::iter::once(accession.as_str()).chain(values)).map_err(fault)?;
+            write_record(&mut text, std::iter::once(accession.as_str()).chain(values));
         }
-        writer.into_inner().map_err(|error| fault(error.into_error().into()))
+        text
     }
 }
 
-/// The text of the samples (separated by commas) and that of the matrix (by tabs), one line per probe.
-pub(super) fn take_apart<P: FnMut(u64, u64)>(
-    records: &mut Records<P>,
-    limit: u64,
-) -> Result<(Vec<u8>, Vec<u8>)> {
-    let mut samples = Samples::default();
-    let mut text = Vec::new();
+/// A series matrix in its two parts.
+pub(in crate::data) struct Parts {
+    /// The samples, separated by commas.
+    pub(in crate::data) samples: Vec<u8>,
+    /// The matrix, separated by tabs, one line per probe.
+    matrix: Vec<u8>,
+    /// The line of the file on which the matrix starts.
+    line: u64,
+    /// Lines of the matrix, with its header.
+    lines: u64,
+}
+
+impl Parts {
+    /// The matrix, and the line of the file on which it starts.
+    pub(in crate::data) fn matrix(self) -> Result<(Vec<u8>, u64)> {
+        // Series of sequencing experiments have no values, or only a header.
+        if self.lines < 2 {
+            return Err(Error::data("the series matrix holds no table of values")
+                .remedy("download the values (a supplementary file) and give this file as --pheno"));
+        }
+        Ok((self.matrix, self.line))
+    }
+}
+
+/// Takes the file apart.
+pub(in crate::data) fn take_apart<P: FnMut(u64, u64)>(records: &mut Records<P>, limit: u64) -> Result<Parts> {
+    let mut samples = Fields::default();
+    let (mut text, mut line, mut lines) = (Vec::new(), 0, 0);
     let mut inside = false;
     let mut seen = HashMap::new();
     while records.advance()? {
@@ -97,6 +123,9 @@ pub(super) fn take_apart<P: FnMut(u64, u64)>(
                     .line(records.line)
                     .remedy("leave one of the two lines out"));
                 }
+                if text.is_empty() {
+                    line = records.line;
+                }
                 memory::make_room(&mut text, record.bytes() + 1)?;
                 for (place, cell) in record.iter().enumerate() {
                     if place > 0 {
@@ -106,6 +135,7 @@ pub(super) fn take_apart<P: FnMut(u64, u64)>(
                     text.extend(cell.bytes().filter(|byte| !matches!(byte, b'"' | b'\t' | b'\n' | b'\r')));
                 }
                 text.push(b'\n');
+                lines += 1;
                 if memory::PROGRAM + text.capacity() as u64 > limit {
                     return Err(Error::data("the series matrix is too large for the memory that is allowed")
                         .remedy("allow more with --memory-limit"));
@@ -113,14 +143,10 @@ pub(super) fn take_apart<P: FnMut(u64, u64)>(
             }
         }
     }
-    if text.is_empty() {
-        return Err(Error::data("the series matrix holds no table of values")
-            .remedy("download the values (a supplementary file), and give this file as --pheno"));
-    }
     if samples.accessions.is_empty() {
         return Err(
             Error::data("the series matrix has no line !Sample_geo_accession").remedy("download it again")
         );
     }
-    Ok((samples.write()?, text))
+    Ok(Parts { samples: samples.write(), matrix: text, line, lines })
 }

@@ -1,0 +1,111 @@
+//! Words in a column of numbers: what each of them may have been meant to be, and what to do about it.
+
+use super::cells::{Cells, Fault};
+use super::lines::Lines;
+use super::names::{option_with, short};
+use crate::error::{Error, Result};
+
+/// How many offending values an error lists.
+pub(super) const LISTED: usize = 5;
+
+/// Refuses a column of text that also has numbers, or whose words are all nearly numbers.
+pub(super) fn check_text(
+    name: &str,
+    levels: &[String],
+    codes: &[Option<u32>],
+    lines: &Lines,
+    cells: &Cells,
+) -> Result<()> {
+    let is_number: Vec<bool> = levels.iter().map(|level| cells.finite(level)).collect();
+    let numeric = |level: &String| {
+        matches!(
+            cells.fault(level),
+            Fault::Thousands | Fault::DecimalComma | Fault::Percent | Fault::Infinite
+        )
+    };
+    let meant_as_numbers = !levels.is_empty() && levels.iter().all(numeric);
+    if !is_number.contains(&true) && !meant_as_numbers {
+        return Ok(());
+    }
+    let rows = || codes.iter().enumerate().filter_map(|(row, code)| code.map(|code| (row, code as usize)));
+    let numbers = rows().filter(|&(_, code)| is_number[code]).count();
+    let words = rows().filter(|&(_, code)| !is_number[code]);
+    let listed = words.clone().take(LISTED).map(|(row, code)| (row, levels[code].clone())).collect();
+    Err(UnparsedValues { numbers, words: words.count(), listed }.refuse(name, lines, cells))
+}
+
+/// Words in a column that has numbers too.
+pub(super) struct UnparsedValues {
+    pub(super) numbers: usize,
+    pub(super) words: usize,
+    /// The first few, with their rows.
+    pub(super) listed: Vec<(usize, String)>,
+}
+
+impl UnparsedValues {
+    pub(super) fn refuse(&self, name: &str, lines: &Lines, cells: &Cells) -> Error {
+        let (row, word) = match self.listed.first() {
+            Some((row, word)) => (*row, short(word)),
+            None => (0, String::new()),
+        };
+        let faults: Vec<Fault> = self.listed.iter().map(|(_, word)| cells.fault(word)).collect();
+        let fault = match faults.first() {
+            Some(&Fault::Infinite) => Fault::Infinite,
+            _ if faults.contains(&Fault::DecimalComma)
+                && faults.iter().all(|fault| matches!(fault, Fault::DecimalComma | Fault::Thousands)) =>
+            {
+                Fault::DecimalComma
+            }
+            Some(&first) if faults.iter().all(|&fault| fault == first) => first,
+            _ => Fault::Word,
+        };
+        let text = format!("or read the column as text with {}", option_with("--categorical", name));
+        let (what, remedy) = match fault {
+            Fault::Infinite => (
+                format!("'{word}' is not a finite number"),
+                format!("correct it, declare it missing with --na, {text}"),
+            ),
+            Fault::Censored => (
+                format!("'{word}' is a censored value"),
+                format!("take the bound with --censored bound, make it missing with --censored na, {text}"),
+            ),
+            Fault::Thousands if cells.decimal == '.' => (
+                format!("'{word}' looks like a number with separated thousands"),
+                "write it without separators, or add --decimal ',' if the comma is the decimal sign"
+                    .to_owned(),
+            ),
+            Fault::Thousands => (
+                format!("'{word}' looks like a number with separated thousands"),
+                "write it without separators".to_owned(),
+            ),
+            Fault::DecimalComma => (
+                format!("the values look like numbers with a decimal comma, as '{word}'"),
+                format!("add --decimal ',' if the comma is the decimal sign, {text}"),
+            ),
+            Fault::Percent => {
+                (format!("'{word}' is a percentage"), format!("write the number without its sign, {text}"))
+            }
+            Fault::Word => return self.mixed(name, lines),
+        };
+        Error::data(what).line(lines.of(row)).column(name).remedy(remedy)
+    }
+
+    fn mixed(&self, name: &str, lines: &Lines) -> Error {
+        let Self { numbers, words, listed } = self;
+        let mut places: Vec<_> = listed
+            .iter()
+            .map(|(row, word)| format!("{} {} has '{}'", lines.kind().word(), lines.of(*row), short(word)))
+            .collect();
+        if *words > places.len() {
+            places.push(format!("{} more are not", words - places.len()));
+        }
+        let last = places.pop().unwrap_or_default();
+        let places = if places.is_empty() { last } else { format!("{} and {last}", places.join(", ")) };
+        let text = option_with("--categorical", name);
+        Error::data(format!("{numbers} of {} values are numbers, but {places}", numbers + words))
+            .column(name)
+            .remedy(format!(
+                "correct them, declare them missing with --na, or read the column as text with {text}"
+            ))
+    }
+}
