@@ -3,13 +3,13 @@
 //! The layers, from left to right. A layer may use the layers to its left, never those to its right (a test reads the `use` lines):
 //!
 //! ```text
-//! error ─ files ─ data ─► svm ─► select ─► evaluate ─► run ═events═► record ─► analysis ─► report ─► tui ─► commands
+//! error ─ files ─ data ─► svm ─► select ─► evaluate ─► model ─► run ═events═► record ─► analysis ─► report ─► tui ─► commands
 //! ```
 //!
 //! [`data`] turns a file into matrices, [`svm`] fits linear models along a path, [`select`] decides what to remove and when to
-//! stop, and [`evaluate`] measures how good a subset is: these are pure. [`run`] runs tasks on threads and emits one stream of
-//! events, [`record`] keeps it in journals and reads it back, [`analysis`] computes every fact about it, and
-//! `report` formats the results.
+//! stop, [`evaluate`] measures how good a subset is, and [`model`] fits and calibrates the machines of a list: these are pure.
+//! [`run`] runs tasks on threads and emits one stream of events, [`record`] keeps it in journals and reads it back, [`analysis`]
+//! computes every fact about it, and `report` formats the results.
 //!
 //! # A path on an ndarray
 //!
@@ -48,6 +48,7 @@ mod fault;
 pub mod files;
 #[doc(hidden)]
 pub mod linalg;
+pub mod model;
 mod path;
 pub mod record;
 #[cfg(feature = "report")]

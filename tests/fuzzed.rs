@@ -40,6 +40,28 @@ fn groups_and_splits_are_taken_or_refused_the_same_each_time() {
     feed("groups_and_splits", any_bytes::groups_and_splits);
 }
 
+#[test]
+fn models_are_read_or_refused_the_same_each_time() {
+    feed("model", any_bytes::model);
+    let desk = tempfile::tempdir().unwrap();
+    let good = [any_bytes::good_model(), &[0]].concat();
+    assert_eq!(any_bytes::model(desk.path(), &good).unwrap().len(), 8);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn models_that_were_written_over_are_read_or_refused(
+        place in any::<u16>(),
+        text in prop_oneof!["[-0-9.eE,\\[\\]{}\":a-z]{1,6}", "[^\u{0}]{0,4}"],
+        options in any::<u8>(),
+    ) {
+        let desk = tempfile::tempdir().unwrap();
+        let input = [&place.to_le_bytes(), text.as_bytes(), &[options | 1]].concat();
+        let _ = any_bytes::model(desk.path(), &input);
+    }
+}
+
 /// Lines of equally many cells of any text. What cannot be in a file of text is left out.
 fn lines() -> impl Strategy<Value = Vec<Vec<String>>> {
     let awkward = "[ ,;\t|\"\r\n'#=a1]{0,6}";

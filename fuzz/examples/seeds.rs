@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TARGETS: [&str; 4] = ["table", "journal", "groups_and_splits", "magnitudes"];
+const TARGETS: [&str; 5] = ["table", "journal", "groups_and_splits", "magnitudes", "model"];
 
 fn main() -> std::io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -27,6 +27,7 @@ fn main() -> std::io::Result<()> {
         let cells: Vec<u8> = (0..160_u8).map(|i| i.wrapping_mul(37).wrapping_add(options)).collect();
         plant("magnitudes", &format!("any-{options}"), &[&[2, options], &cells[..]].concat(), 0)?;
     }
+    plant("model", "whole", crfe_fuzz::good_model(), 0)?;
     let journal = crfe_fuzz::good_journal();
     let first = journal.iter().position(|&byte| byte == b'\n').map_or(0, |feed| feed + 1);
     plant("journal", "whole", journal, 0)?;

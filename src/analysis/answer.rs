@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, History, Paths, RuleSize, StabilityBand,
-    Tested, Verdict, cautions, permutation_words,
+    Tested, TestedElsewhere, Verdict, cautions, permutation_words,
 };
 use crate::select::{BetaRule, Method, StopRule};
 
@@ -60,6 +60,8 @@ pub struct MethodAnswer {
     pub features: Vec<ChosenFeature>,
     /// How the whole procedure did on rows that it never saw.
     pub tested: Option<Tested>,
+    /// How the list did on the rows of another file.
+    pub elsewhere: Option<TestedElsewhere>,
     /// What chance selects at this size.
     pub by_chance: Option<ByChance>,
     /// What the splits' own subsets of this size achieved on their test rows.
@@ -114,7 +116,14 @@ impl MethodAnswer {
         let others = StopRule::of_paths().map(|entry| entry.rule).filter(|&other| other != rule);
         let size_of = |rule| paths.rule_size(rule, &paths.sizes_by_split(rule, beta_rule), &visited);
         let tested = Tested::new(history, paths.info, paths.method);
-        Self::with(history, paths, paths.chosen_size(beta_rule), others.map(size_of).collect(), tested)
+        let beside = others.map(size_of).collect();
+        let mut answer = Self::with(history, paths, paths.chosen_size(beta_rule), beside, tested);
+        answer.elsewhere = TestedElsewhere::new(history, paths.info, paths.method);
+        if let Some(elsewhere) = &answer.elsewhere {
+            let cautions = elsewhere.measured.cautions.iter();
+            answer.cautions.extend(cautions.map(|caution| format!("on {}: {caution}", elsewhere.file)));
+        }
+        answer
     }
 
     /// The answer at a size that a person takes instead: the list, its counts, stability and metrics follow. The validation tested the
@@ -167,6 +176,7 @@ impl MethodAnswer {
             cautions,
             features,
             tested,
+            elsewhere: None,
             by_chance,
             chosen,
         }

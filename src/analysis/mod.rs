@@ -9,6 +9,7 @@ mod cautions;
 mod comparison;
 mod coverage;
 mod curves;
+mod elsewhere;
 mod features;
 mod pairs;
 mod paths;
@@ -28,6 +29,7 @@ pub use cache::{Cached, ChosenUnit, Facts, SplitSizes, Stops};
 pub use comparison::{ComparedMetric, Comparison};
 pub use coverage::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};
+pub use elsewhere::TestedElsewhere;
 pub use features::{ChosenFeature, Twin};
 pub use pairs::Pair;
 pub use paths::Paths;
@@ -166,7 +168,8 @@ impl History {
     /// How many folds and how many permutations have ended, of all methods.
     pub fn followups_by_kind(&self) -> (usize, usize) {
         let folds = self.followups.keys().filter(|followup| matches!(followup, Followup::Fold(..))).count();
-        (folds, self.followups.len() - folds)
+        let permutations = |followup: &&Followup| matches!(followup, Followup::Permutation(..));
+        (folds, self.followups.keys().filter(permutations).count())
     }
 
     /// How a fold or a permutation ended, if it has.

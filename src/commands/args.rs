@@ -40,6 +40,15 @@ pub enum Command {
     /// Run without a screen: progress on standard error, the answer on standard output, files in --out
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
+    /// Set rows aside, select, fit and calibrate: a model for new rows
+    #[command(after_help = FIT_EXAMPLES)]
+    Fit(Box<FitArgs>),
+    /// Predict new rows with a model: sets, p-values, confidence; if their class is known, how well it did
+    #[command(after_help = PREDICT_EXAMPLES)]
+    Predict(Box<PredictArgs>),
+    /// Test a model on rows whose class is known
+    #[command(after_help = VALIDATE_EXAMPLES)]
+    Validate(Box<ValidateArgs>),
     /// Make tables, figures and report.html from the journals of a run, also of many shards
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
@@ -66,6 +75,7 @@ impl Command {
         match self {
             Self::Explore(args) => Some(&args.spec),
             Self::Run(args) => Some(&args.spec),
+            Self::Fit(args) => Some(&args.run.spec),
             Self::Slurm(args) => Some(&args.spec),
             Self::Check(args) => Some(&args.spec),
             _ => None,
@@ -131,6 +141,23 @@ Examples:
   crfe-tui run data.csv --target diagnosis --keep age   name the class column; age stays in every model
   crfe-tui run data.csv --paper --out PAPER             the protocol of the paper
   crfe-tui run data.csv --json --quiet > answer.json    the answer for a script";
+
+const FIT_EXAMPLES: &str = "\
+Examples:
+  crfe-tui fit data.csv --model M.json                  a fifth of the rows calibrates, the others select and fit
+  crfe-tui fit data.csv --size 10 --model M.json        with ten features
+  crfe-tui fit data.csv --features list.txt --model M.json --readers     a list of your own; with readers for Python and R
+  crfe-tui fit RUN --model M.json                       from a run that was made with --reserve";
+
+const PREDICT_EXAMPLES: &str = "\
+Examples:
+  crfe-tui predict M.json new.csv                       a line for each row, on standard output
+  crfe-tui predict M.json new.csv --epsilon 0.05 --out predictions.csv
+  zcat new.csv.gz | crfe-tui predict M.json -           from standard input";
+
+const VALIDATE_EXAMPLES: &str = "\
+Example:
+  crfe-tui validate M.json hospital2.csv                accuracy, coverage and sets on rows of another hospital";
 
 const EXPLORE_EXAMPLES: &str = "\
 Examples:
@@ -225,6 +252,135 @@ pub struct RunArgs {
     /// Run a share of the tasks: shard i of N, i from 1, into its own journal in the same directory; makes no tables
     #[arg(long, value_name = "i/N", requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
     pub shard: Option<Shard>,
+}
+
+/// `crfe-tui fit`.
+#[derive(Debug, Args)]
+pub struct FitArgs {
+    /// What to compute, and where the results go.
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// The file of the model
+    #[arg(long, value_name = "M.json", help_heading = "Model")]
+    pub model: PathBuf,
+    /// So many features, as --stop N
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Model")]
+    pub size: Option<u32>,
+    /// Text file with your own list, one feature on each line: nothing is selected
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "out"], help_heading = "Model")]
+    pub features: Option<PathBuf>,
+    /// Write crfe_model.py and crfe_model.R beside the model: short readers that give the same p-values
+    #[arg(long, help_heading = "Model")]
+    pub readers: bool,
+    /// Replace a file that is not a model
+    #[arg(long, help_heading = "Model")]
+    pub overwrite: bool,
+    /// With RUN: the table it was made of, if it is no longer where it was
+    #[arg(long = "data", value_name = "FILE", help_heading = "Model")]
+    pub table: Option<PathBuf>,
+}
+
+/// `crfe-tui predict`.
+#[derive(Debug, Args)]
+pub struct PredictArgs {
+    /// The model
+    #[arg(value_name = "M.json")]
+    pub model: PathBuf,
+    /// The new rows: a table with the columns of the model, in any order; - for standard input
+    #[arg(value_name = "NEW.CSV")]
+    pub data: PathBuf,
+    /// The file of the predictions [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Write JSON instead of CSV
+    #[arg(long)]
+    pub json: bool,
+    /// ε of the prediction sets [default: the model's]
+    #[arg(long, value_name = "ε", allow_negative_numbers = true)]
+    pub epsilon: Option<f64>,
+    /// Fill columns of the model that the file does not have, instead of refusing it
+    #[arg(long)]
+    pub impute_missing: bool,
+    /// No notices
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// How the file is read.
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+/// `crfe-tui validate`.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// The model
+    #[arg(value_name = "M.json")]
+    pub model: PathBuf,
+    /// Rows with their class: a table with the columns of the model, in any order; - for standard input
+    #[arg(value_name = "FILE")]
+    pub data: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// ε of the prediction sets [default: the model's]
+    #[arg(long, value_name = "ε", allow_negative_numbers = true)]
+    pub epsilon: Option<f64>,
+    /// Fill columns of the model that the file does not have, instead of refusing it
+    #[arg(long)]
+    pub impute_missing: bool,
+    /// How the file is read.
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+/// How a file of new rows is read: some of the options of a run.
+#[derive(Debug)]
+pub struct ReadArgs {
+    options: RunOptions,
+}
+
+impl ReadArgs {
+    const NAMES: [&str; 10] = [
+        "id-col",
+        "na",
+        "delimiter",
+        "decimal",
+        "no-header",
+        "dedup-names",
+        "sheet",
+        "transpose",
+        "censored",
+        "memory-limit",
+    ];
+
+    /// What was asked for.
+    pub fn options(&self) -> &RunOptions {
+        &self.options
+    }
+
+    fn table() -> impl Iterator<Item = &'static RunOption> {
+        OPTIONS.iter().filter(|option| Self::NAMES.contains(&option.name))
+    }
+}
+
+impl Args for ReadArgs {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.args(Self::table().map(argument))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ReadArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        Ok(Self { options: taken(Self::table(), matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// `crfe-tui report`.
@@ -367,6 +523,12 @@ impl SpecArgs {
     pub fn spec(&self) -> Result<RunSpec> {
         self.options.clone().check()
     }
+
+    /// The same with other settings.
+    pub fn with(mut self, change: impl FnOnce(&mut RunOptions)) -> Self {
+        change(&mut self.options);
+        self
+    }
 }
 
 /// The arguments are made from the table of options.
@@ -395,24 +557,7 @@ impl Args for SpecArgs {
 impl FromArgMatches for SpecArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
         let data = matches.get_one::<PathBuf>("data").cloned().unwrap_or_default();
-        let mut options = RunOptions::default();
-        for option in OPTIONS {
-            let id = id_of(option.name);
-            let taken = match option.takes {
-                Takes::Nothing => option.take(&mut options, &matches.get_flag(&id).to_string()),
-                _ => match matches.get_many::<String>(&id) {
-                    None => Ok(()),
-                    Some(texts) => {
-                        let words = |text: &String| match option.takes {
-                            Takes::Words(_) => word_list::split(text),
-                            _ => vec![text.clone()],
-                        };
-                        option.take_words(&mut options, &texts.flat_map(words).collect::<Vec<_>>())
-                    }
-                },
-            };
-            taken.map_err(|refusal| clap::Error::raw(clap::error::ErrorKind::ValueValidation, refusal))?;
-        }
+        let options = taken(OPTIONS.iter(), matches)?;
         Ok(Self { data, options })
     }
 
@@ -420,6 +565,32 @@ impl FromArgMatches for SpecArgs {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// The values of some options of the table.
+fn taken(
+    table: impl Iterator<Item = &'static RunOption>,
+    matches: &ArgMatches,
+) -> std::result::Result<RunOptions, clap::Error> {
+    let mut options = RunOptions::default();
+    for option in table {
+        let id = id_of(option.name);
+        let taken = match option.takes {
+            Takes::Nothing => option.take(&mut options, &matches.get_flag(&id).to_string()),
+            _ => match matches.get_many::<String>(&id) {
+                None => Ok(()),
+                Some(texts) => {
+                    let words = |text: &String| match option.takes {
+                        Takes::Words(_) => word_list::split(text),
+                        _ => vec![text.clone()],
+                    };
+                    option.take_words(&mut options, &texts.flat_map(words).collect::<Vec<_>>())
+                }
+            },
+        };
+        taken.map_err(|refusal| clap::Error::raw(clap::error::ErrorKind::ValueValidation, refusal))?;
+    }
+    Ok(options)
 }
 
 /// clap's name for an option.

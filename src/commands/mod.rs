@@ -6,14 +6,17 @@ mod completions;
 mod config;
 mod config_file;
 mod explore;
+mod fit;
 mod man;
 mod open;
 mod precedence;
+mod predict;
 mod report;
 mod run;
 mod screen;
 mod signals;
 mod slurm;
+mod validate;
 
 use std::ffi::OsString;
 
@@ -31,6 +34,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
         Command::Explore(args) => explore::explore(&args, &keys),
         Command::Open(args) => open::open(&args, &keys),
         Command::Run(args) => run::run(&args),
+        Command::Fit(args) => fit::fit(*args),
+        Command::Predict(args) => predict::predict(&args),
+        Command::Validate(args) => validate::validate(&args),
         Command::Report(args) => report::report(&args),
         Command::Check(args) => check::check(&args),
         Command::Slurm(args) => slurm::slurm(&args),

@@ -268,7 +268,9 @@ mod tests {
                 .filter(|option| !["early", "memory-limit"].contains(&option.name))
                 .map(|option| format!("run data.csv {}", words(option))),
         );
-        let all = OPTIONS.iter().filter(|option| !["score", "memory-limit"].contains(&option.name));
+        let all = OPTIONS
+            .iter()
+            .filter(|option| !["score", "memory-limit", "reserve", "test"].contains(&option.name));
         lines.push(format!("run data.csv {}", all.map(words).collect::<Vec<_>>().join(" ")));
         lines.extend([
             "run data.csv --na=-9,none --max-missing 0.1 --impute none --delimiter tab --decimal ."

@@ -19,6 +19,22 @@ use crate::svm::SolverKind;
 
 /// Runs to the end; the exit code.
 pub fn run(args: &RunArgs) -> Result<u8> {
+    match execute(args)? {
+        Ended::Code(code) => Ok(code),
+        Ended::Done(plan, history) => finish(&plan, &history, args),
+    }
+}
+
+/// How a run ended.
+pub(super) enum Ended {
+    /// By a signal, or as one shard of many: there is no more to do than to return this.
+    Code(u8),
+    /// With everything computed.
+    Done(Arc<Plan>, Box<History>),
+}
+
+/// Runs to the end and keeps what was computed.
+pub(super) fn execute(args: &RunArgs) -> Result<Ended> {
     let spec = args.spec.spec()?;
     args.figures.options()?;
     let quiet = args.output.quiet;
@@ -62,7 +78,7 @@ pub fn run(args: &RunArgs) -> Result<u8> {
             let remedy = if directory.is_some() { "; the same command resumes from here" } else { "" };
             say(format_args!("crfe-tui: ended by signal {signal}{remedy}"));
         }
-        return Ok(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)));
+        return Ok(Ended::Code(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))));
     }
     if shard.is_whole() {
         look_for_twins(&plan, &mut history, directory.as_deref())?;
@@ -80,9 +96,9 @@ pub fn run(args: &RunArgs) -> Result<u8> {
                     printable(&out)
                 ));
             }
-            Ok(exit_code(&history))
+            Ok(Ended::Code(exit_code(&history)))
         }
-        _ => finish(&plan, &history, args),
+        _ => Ok(Ended::Done(plan, Box::new(history))),
     }
 }
 
@@ -102,7 +118,7 @@ pub(super) fn load(file: &Path, spec: &RunSpec, quiet: bool) -> Result<Dataset> 
     Dataset::load(file, &spec.schema, |bytes, of| reading.tell(bytes, of))
 }
 
-fn say_what_was_understood(plan: &Plan, threads: usize) {
+pub(super) fn say_what_was_understood(plan: &Plan, threads: usize) {
     for note in &plan.info.audit.notes {
         let mark = if note.level == Level::Warning { "warning: " } else { "" };
         say(format_args!("{mark}{}", printable(&note.text)));
@@ -186,7 +202,7 @@ fn quiet_worker_panics() {
 }
 
 /// The number of worker threads.
-fn threads(args: &RunArgs) -> usize {
+pub(super) fn threads(args: &RunArgs) -> usize {
     args.output.threads.map_or_else(default_threads, usize::from)
 }
 
@@ -195,14 +211,7 @@ const MANY_STEPS: usize = 20_000;
 
 /// Tables, the answer, and the exit code.
 fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
-    if let Some(out) = &args.output.out {
-        // For small runs the tables are written before the sentence could be read.
-        let steps: usize = history.tasks().map(|(_, trace)| trace.steps().len()).sum();
-        if !args.output.quiet && steps > MANY_STEPS {
-            say("writing tables, figures and report.html …");
-        }
-        tell_notes(&write_report(out, history, Some(plan), &args.figures.options()?, threads(args))?);
-    }
+    report_files(plan, history, args)?;
     tell_answer(history, args.output.json)?;
     if !args.output.quiet && !args.output.json {
         match &args.output.out {
@@ -214,6 +223,19 @@ fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
         }
     }
     Ok(exit_code(history))
+}
+
+/// Tables, figures and the page, if a directory is there for them.
+pub(super) fn report_files(plan: &Plan, history: &History, args: &RunArgs) -> Result<()> {
+    if let Some(out) = &args.output.out {
+        // For small runs the tables are written before the sentence could be read.
+        let steps: usize = history.tasks().map(|(_, trace)| trace.steps().len()).sum();
+        if !args.output.quiet && steps > MANY_STEPS {
+            say("writing tables, figures and report.html …");
+        }
+        tell_notes(&write_report(out, history, Some(plan), &args.figures.options()?, threads(args))?);
+    }
+    Ok(())
 }
 
 fn exit_code(history: &History) -> u8 {

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::source::hexadecimal;
 use super::target::Classes;
-use super::{Audit, Dataset, Unit};
+use super::{Audit, Dataset, Encoding, Unit};
 use crate::error::{Error, Result};
 
 impl Dataset {
@@ -40,6 +40,7 @@ impl Dataset {
             x: rows_by_columns.t().as_standard_layout().into_owned(),
             units: columns.iter().enumerate().map(unit).collect(),
             variables: (0..p).collect(),
+            encodings: columns.iter().map(Encoding::number).collect(),
             columns,
             target: "class".to_owned(),
             classes,

@@ -81,6 +81,21 @@ impl Cells {
         cell.replace(self.decimal, ".").parse().ok()
     }
 
+    /// A trimmed cell of a column of numbers: NaN if it is missing; none if it is not a number.
+    pub(super) fn numeric(&self, cell: &str) -> Option<f64> {
+        if self.is_missing(cell) {
+            return Some(f64::NAN);
+        }
+        match self.number(cell) {
+            Some(number) if self.missing_numbers.contains(&number) => Some(f64::NAN),
+            Some(number) => number.is_finite().then_some(number),
+            None => match self.censored? {
+                Censored::Bound => self.bound(cell),
+                Censored::Na => self.bound(cell).map(|_| f64::NAN),
+            },
+        }
+    }
+
     /// Whether a finite number is meant as it stands: no number can mean "missing".
     pub(super) fn is_plain(&self) -> bool {
         self.decimal == '.' && self.missing.is_empty()

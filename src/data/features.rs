@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops;
 
+use super::Encoding;
 use super::guess;
 use super::memory::make_room;
 use super::names::option_with;
@@ -80,6 +81,8 @@ pub(super) struct Features {
     /// Their values, one column after the other; NaN is missing.
     pub(super) values: Vec<f64>,
     pub(super) variables: Vec<Variable>,
+    /// How each variable became its columns.
+    pub(super) encodings: Vec<Encoding>,
     pub(super) dropped: Vec<(String, Reason)>,
     /// Numbers that may be codes of categories.
     pub(super) codes: Vec<String>,
@@ -171,6 +174,7 @@ impl Features {
         self.columns.push(name.to_owned());
         make_room(&mut self.values, rows.len())?;
         self.values.extend(values());
+        self.encodings.push(Encoding::number(name));
         Ok(None)
     }
 
@@ -191,6 +195,8 @@ impl Features {
             let value = |code: &Option<usize>| code.map_or(f64::NAN, |code| f64::from(place[code] == level));
             self.values.extend(category.codes.iter().map(value));
         }
+        let any_case = category.any_case;
+        self.encodings.push(Encoding { name: name.to_owned(), levels: sorted, any_case });
         Ok(None)
     }
 }
@@ -200,6 +206,8 @@ struct Category {
     levels: Vec<String>,
     codes: Vec<Option<usize>>,
     present: usize,
+    /// Upper and lower case are the same.
+    any_case: bool,
 }
 
 impl Category {
@@ -220,7 +228,7 @@ impl Category {
             }))
         });
         let codes = codes.collect();
-        Self { levels: used, codes, present }
+        Self { levels: used, codes, present, any_case: fold }
     }
 
     fn reason(&self, offered: &Offered<'_>, rows: usize, max_missing: f64) -> Option<Reason> {

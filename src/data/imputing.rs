@@ -54,6 +54,8 @@ impl fmt::Display for Impute {
 }
 
 /// Fills missing cells from the scaled training rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Filler {
     /// For each column with gaps the value without neighbours: the training mean or median, 0 if none is present.
     fallback: Vec<f64>,
@@ -61,6 +63,8 @@ pub(super) struct Filler {
 }
 
 /// The k nearest among the donors by nan-euclidean distance.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "WrittenNeighbours", into = "WrittenNeighbours")]
 struct Neighbours {
     k: usize,
     /// Feature-major, missing cells still missing.
@@ -69,7 +73,59 @@ struct Neighbours {
     complete: Vec<bool>,
 }
 
+/// Missing cells are missing in both.
+impl PartialEq for Neighbours {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
+        self.k == other.k
+            && self.donors.dim() == other.donors.dim()
+            && self.donors.iter().zip(&other.donors).all(same)
+    }
+}
+
+/// The same in a file: the values of the donors column by column, null where they are missing.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenNeighbours {
+    k: usize,
+    donors: Vec<Vec<Option<f64>>>,
+}
+
+impl From<Neighbours> for WrittenNeighbours {
+    fn from(neighbours: Neighbours) -> Self {
+        let written = |value: &f64| (!value.is_nan()).then_some(*value);
+        let column = |values: ArrayView1<'_, f64>| values.iter().map(written).collect();
+        Self { k: neighbours.k, donors: neighbours.donors.outer_iter().map(column).collect() }
+    }
+}
+
+impl TryFrom<WrittenNeighbours> for Neighbours {
+    type Error = String;
+    fn try_from(written: WrittenNeighbours) -> std::result::Result<Self, String> {
+        let rows = written.donors.first().map_or(0, Vec::len);
+        if written.k == 0 || written.donors.iter().any(|column| column.len() != rows) {
+            return Err("the donors are not a table".to_owned());
+        }
+        let shape = (written.donors.len(), rows);
+        let values = written.donors.into_iter().flatten().map(|value| value.unwrap_or(f64::NAN)).collect();
+        let donors = Array2::from_shape_vec(shape, values).map_err(|error| error.to_string())?;
+        Ok(Self::new(written.k, donors))
+    }
+}
+
 impl Filler {
+    /// How many training rows it remembers.
+    pub(super) fn donors(&self) -> usize {
+        self.nearest.as_ref().map_or(0, |nearest| nearest.donors.ncols())
+    }
+
+    /// What cannot be true of one for so many columns.
+    pub(super) fn fault(&self, columns: usize) -> Option<String> {
+        let of_donors = self.nearest.as_ref().map_or(columns, |nearest| nearest.donors.nrows());
+        (self.fallback.len() != columns || of_donors != columns)
+            .then(|| format!("gaps are filled in other columns than the {columns} that there are"))
+    }
+
     pub(super) fn fit(impute: Impute, train: &Array2<f64>, gaps: &[bool], mut rng: Rng) -> Self {
         let centre = |values: ArrayView1<'_, f64>| match impute {
             Impute::Median => median(values),

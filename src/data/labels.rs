@@ -16,6 +16,7 @@ impl Dataset {
             x: Array2::zeros((0, rows.len())),
             columns: Vec::new(),
             variables: Vec::new(),
+            encodings: Vec::new(),
             units: Vec::new(),
             target: self.target.clone(),
             classes: self.classes.clone(),

@@ -9,6 +9,7 @@ mod batch;
 mod cells;
 mod column_builder;
 mod decimal;
+mod encoding;
 mod features;
 mod formats;
 mod guess;
@@ -20,6 +21,8 @@ mod layout;
 mod lines;
 mod memory;
 mod names;
+mod new_rows;
+mod preparation;
 mod prepare;
 mod records;
 mod scaling;
@@ -37,10 +40,13 @@ pub mod word_list;
 
 pub use audit::{Audit, Level, Note};
 pub use cells::Censored;
+pub use encoding::Encoding;
 pub use header::Header;
 pub use imputing::{DONOR_LIMIT, Impute};
 pub use layout::{Layout, Origin};
 pub use lines::Lines;
+pub use new_rows::{NewRows, RowBatch, Wanted};
+pub use preparation::FittedPreparation;
 pub use prepare::{Part, Preparation, Prepared, check_preprocessing, prepare};
 pub use scaling::Scale;
 pub use schema::{Dataset, DroppedColumn, SchemaOptions, Unit};
@@ -48,7 +54,7 @@ pub use source::{STANDARD, STANDARD_INPUT};
 pub use spline::Knots;
 pub(crate) use spline::quantile;
 pub use split::{
-    Calibration, MOST_SPLITS, OuterFold, Split, SplitOptions, Splits, outer_folds, stratified_folds,
+    Calibration, MOST_SPLITS, OuterFold, RESERVE, Split, SplitOptions, Splits, outer_folds, stratified_folds,
 };
 pub use table::{Column, ReadOptions, Table};
 pub use target::{LONGEST_LABEL, Rare};

@@ -219,6 +219,7 @@ mod tests {
             x,
             columns: (0..p).map(|column| format!("x{column}")).collect(),
             variables: (0..p).collect(),
+            encodings: Vec::new(),
             units: Vec::new(),
             target: "class".into(),
             classes: vec!["a".into(), "b".into()],

@@ -80,7 +80,8 @@ impl Range {
 }
 
 /// How one column is scaled.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Scaler {
     /// To (x − centre)/spread.
     Affine(Affine),
@@ -118,6 +119,15 @@ impl Scaler {
         }
     }
 
+    /// Whether it can have been fitted: what a file says may be anything.
+    pub(super) fn is_sound(&self) -> bool {
+        match self {
+            Self::Affine(affine) => affine.is_accurate() && affine.spread > 0.0,
+            Self::Shifted(power, affine) => affine.is_accurate() && affine.spread > 0.0 && power.is_sound(),
+            Self::Zero | Self::Keep => true,
+        }
+    }
+
     /// Whether a value is too far outside the training range to be scaled as it is.
     pub(super) fn clips(&self, value: f64) -> bool {
         !matches!(self, Self::Zero | Self::Keep) && self.unclipped(value).abs() > MOST_SCALED
@@ -133,7 +143,8 @@ impl Scaler {
 }
 
 /// (x − centre)/spread.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Affine {
     centre: f64,
     spread: f64,
@@ -162,7 +173,7 @@ impl Affine {
 }
 
 /// A power of two as the product of two: 2¹⁰⁷⁴, which makes 1 of the smallest number, is no number.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct PowerOfTwo(f64, f64);
 
 impl PowerOfTwo {
@@ -170,6 +181,10 @@ impl PowerOfTwo {
     fn to_unit(value: f64) -> Self {
         let exponent = -(value.log2().floor() as i32) - 1;
         Self(2.0_f64.powi(exponent / 2), 2.0_f64.powi(exponent - exponent / 2))
+    }
+
+    fn is_sound(self) -> bool {
+        [self.0, self.1].iter().all(|factor| factor.is_normal() && *factor > 0.0)
     }
 
     fn times(self, value: f64) -> f64 {

@@ -16,7 +16,7 @@ use super::names::{find, listed, short};
 use super::table::{Column, Table};
 use super::target::{Classes, Found, Rare, choose, is_usual};
 use super::units::{keep, merge, read_groups};
-use super::{Audit, Layout, ReadOptions};
+use super::{Audit, Encoding, Layout, ReadOptions};
 use crate::error::{Error, Result};
 
 /// What the user says about the columns, by their names.
@@ -109,6 +109,8 @@ pub struct Dataset {
     pub columns: Vec<String>,
     /// For each column the variable (a column of the file that is a feature) it encodes, numbered in file order.
     pub variables: Vec<usize>,
+    /// For each variable how it became its columns.
+    pub encodings: Vec<Encoding>,
     /// The units, in file order of their first column.
     pub units: Vec<Unit>,
     /// The class column's name.
@@ -239,6 +241,7 @@ impl Dataset {
             x,
             columns: features.columns.clone(),
             variables: features.variable_of_columns(),
+            encodings: std::mem::take(&mut features.encodings),
             units: Vec::new(),
             target,
             classes,

@@ -45,7 +45,8 @@ impl From<Knots> for usize {
 const DISTINCT: f64 = 1e-9;
 
 /// The terms of one column, fitted on training rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Spline {
     /// Ascending; none if the column has too few different values, and then it has one term, itself.
     knots: Vec<f64>,
@@ -108,7 +109,8 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// The splines of all columns of a table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Basis {
     splines: Vec<Spline>,
 }
@@ -117,6 +119,18 @@ impl Basis {
     /// Fits every column of a feature-major matrix of training rows without gaps.
     pub fn fit(train: ArrayView2<'_, f64>, knots: Knots) -> Self {
         Self { splines: train.outer_iter().map(|values| Spline::fit(values, knots)).collect() }
+    }
+
+    /// Whether they can have been fitted on so many columns: what a file says may be anything.
+    pub(super) fn is_sound(&self, columns: usize) -> bool {
+        let sound = |spline: &Spline| {
+            let Spline { knots, scalers } = spline;
+            matches!(knots.len(), 0 | 3..=5)
+                && knots.windows(2).all(|pair| pair[0] < pair[1] && (pair[1] - pair[0]).is_finite())
+                && scalers.len() == spline.terms()
+                && scalers.iter().all(Scaler::is_sound)
+        };
+        self.splines.len() == columns && self.splines.iter().all(sound)
     }
 
     /// The terms of rows, feature-major: those of a column lie one after the other.

@@ -17,7 +17,7 @@ mod given;
 mod grouped;
 mod nested;
 
-pub use nested::{OuterFold, outer_folds, stratified_folds};
+pub use nested::{OuterFold, RESERVE, outer_folds, stratified_folds};
 
 /// Whether β and the p-values look at the same rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,25 +78,42 @@ pub struct SplitOptions {
     pub calibration: Calibration,
     /// The user's own splits.
     pub splits_from: Option<PathBuf>,
+    /// Share of the rows that is set aside before anything, to calibrate a model of the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<f64>,
 }
 
 impl Default for SplitOptions {
     fn default() -> Self {
         let (test_size, cal_size) = (0.25, 0.5);
-        Self { splits: 20, seed: 0, test_size, cal_size, calibration: Calibration::Strict, splits_from: None }
+        Self {
+            splits: 20,
+            seed: 0,
+            test_size,
+            cal_size,
+            calibration: Calibration::Strict,
+            splits_from: None,
+            reserve: None,
+        }
     }
 }
 
 impl SplitOptions {
     /// Refuses numbers that mean nothing; the number of splits does not matter when a file has them.
     pub fn check(&self) -> Result<()> {
-        for (flag, size) in [("--test-size", self.test_size), ("--cal-size", self.cal_size)] {
+        let reserve = self.reserve.map(|size| ("--reserve", size));
+        let sizes = [("--test-size", self.test_size), ("--cal-size", self.cal_size)];
+        for (flag, size) in sizes.into_iter().chain(reserve) {
             if !(size > 0.0 && size < 1.0) {
                 return Err(Error::usage(format!("{flag} {size} is out of range"))
                     .remedy("give a share between 0 and 1"));
             }
         }
         if self.splits_from.is_some() {
+            if reserve.is_some() {
+                return Err(Error::usage("--reserve and --splits-from cannot be combined")
+                    .remedy("leave rows out of your own splits, or let them be drawn"));
+            }
             return Ok(());
         }
         if self.splits == 0 {
@@ -145,6 +162,16 @@ pub struct Splits {
     options: SplitOptions,
     given: Option<Vec<Split>>,
     sha256: Option<String>,
+    pool: Option<Pool>,
+}
+
+/// The rows that are split when some are set aside.
+#[derive(Debug, Clone)]
+struct Pool {
+    reserve: Vec<usize>,
+    rest: Vec<usize>,
+    /// The labels of the rest by themselves: nothing else is known where splits are drawn.
+    labels: Dataset,
 }
 
 impl Splits {
@@ -159,7 +186,8 @@ impl Splits {
             }
         };
         let sha256 = given.as_deref().map(digest);
-        let splits = Self { options: options.clone(), given, sha256 };
+        let pool = options.reserve.map(|share| Pool::new(data, share, options)).transpose()?;
+        let splits = Self { options: options.clone(), given, sha256, pool };
         if splits.given.is_none() && data.groups.is_some() {
             for index in 0..splits.count() {
                 splits.split(data, index)?;
@@ -178,8 +206,26 @@ impl Splits {
         self.sha256.as_deref()
     }
 
+    /// The rows that were set aside before anything, ascending.
+    pub fn reserve(&self) -> Option<&[usize]> {
+        self.pool.as_ref().map(|pool| &*pool.reserve)
+    }
+
+    /// The rows that are split: all that were not set aside, ascending.
+    pub fn rest(&self, data: &Dataset) -> Vec<usize> {
+        self.pool.as_ref().map_or_else(|| (0..data.y.len()).collect(), |pool| pool.rest.clone())
+    }
+
     /// Split `index`; depends on (seed, index) and the data alone.
     pub fn split(&self, data: &Dataset, index: usize) -> Result<Split> {
+        let Some(Pool { rest, labels, .. }) = &self.pool else { return self.draw(data, index) };
+        let Split { train, selection, conformal, test } = self.draw(labels, index)?;
+        let of_dataset = |part: Vec<usize>| part.into_iter().map(|i| rest[i]).collect();
+        let [train, selection, conformal, test] = [train, selection, conformal, test].map(of_dataset);
+        Ok(Split { train, selection, conformal, test })
+    }
+
+    fn draw(&self, data: &Dataset, index: usize) -> Result<Split> {
         match (&self.given, &data.groups) {
             (Some(given), _) => given.get(index).cloned().ok_or_else(|| {
                 Error::internal(format!("split {index} was asked for, and there are {}", given.len()))
@@ -187,6 +233,14 @@ impl Splits {
             (None, Some(groups)) => grouped::split(data, groups, &self.options, index),
             (None, None) => Ok(stratified(data, &self.options, index)),
         }
+    }
+}
+
+impl Pool {
+    fn new(data: &Dataset, share: f64, options: &SplitOptions) -> Result<Self> {
+        let (reserve, rest) = nested::reserve(data, share, options.seed, options.calibration)?;
+        let labels = data.labels_of(&rest, &data.y);
+        Ok(Self { reserve, rest, labels })
     }
 }
 
@@ -329,6 +383,7 @@ mod tests {
             x: Array2::zeros((1, y.len())),
             columns: vec!["x".into()],
             variables: vec![0],
+            encodings: Vec::new(),
             units: Vec::new(),
             target: "class".into(),
             classes: (0..sizes.len()).map(|class| format!("c{class}")).collect(),

@@ -284,7 +284,7 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
     }
 
     fn new(path: &Path, options: &ReadOptions, legacy: bool, progress: P) -> Result<Self> {
-        let told = options.decimal.map(|sign| ascii("decimal", sign)).transpose()?;
+        let told = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
         let source = Source::open(path, legacy, progress).map_err(|error| error.file(name(path)))?;
         let dialect = source.dialect();
         if let Some(dialect) = dialect.filter(|&dialect| options.no_header && dialect != Dialect::Libsvm) {
@@ -295,7 +295,7 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
             Some(Dialect::Arff | Dialect::Libsvm) => (b',', b'.'),
             None => {
                 let delimiter = match options.delimiter {
-                    Some(delimiter) => ascii("delimiter", delimiter)?,
+                    Some(delimiter) => sign_of("delimiter", delimiter)?,
                     None => source.separator(told),
                 };
                 (delimiter, told.unwrap_or_else(|| source.decimal(delimiter)))
@@ -425,7 +425,7 @@ fn failure<P: FnMut(u64, u64)>(records: &Records<P>, error: Error) -> Failure {
     Failure { error, may_be_legacy: records.may_be_legacy() }
 }
 
-fn ascii(option: &str, sign: char) -> Result<u8> {
+pub(super) fn sign_of(option: &str, sign: char) -> Result<u8> {
     u8::try_from(sign)
         .ok()
         .filter(|byte| byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r'))
@@ -540,7 +540,7 @@ impl Reading<'_> {
 }
 
 /// Whether a line has one field more than the header, as R writes a table with row names.
-fn has_row_names(header: &Record, line: &Record) -> bool {
+pub(super) fn has_row_names(header: &Record, line: &Record) -> bool {
     let filled = |cell: Option<&str>| cell.is_some_and(|cell| !cell.trim().is_empty());
     line.len() == header.len() + 1 && filled(line.iter().next()) && filled(line.iter().next_back())
 }
@@ -630,7 +630,7 @@ impl Room {
     }
 }
 
-fn ragged(found: usize, expected: usize, first: &str, at_once: bool) -> Error {
+pub(super) fn ragged(found: usize, expected: usize, first: &str, at_once: bool) -> Error {
     let fields = if found == 1 { "field" } else { "fields" };
     let error = Error::data(format!("the line has {found} {fields}, but {first} has {expected}"));
     if at_once && found == expected + 1 {

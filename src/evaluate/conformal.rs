@@ -9,7 +9,7 @@ use crate::data::seed::{Purpose, Rng};
 use crate::select::{Nonconformity, Score};
 
 /// Scores are compared in whole steps of 2⁻³²: ties of exact arithmetic stay ties in any arithmetic.
-const STEPS_PER_UNIT: f64 = 4_294_967_296.0;
+pub(super) const STEPS_PER_UNIT: f64 = 4_294_967_296.0;
 
 /// How p-values and sets are made.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct ConformalSettings {
 
 impl ConformalSettings {
     /// The category of conformal rows that a label is compared with: its own class under Mondrian, else all.
-    fn category(&self, y: usize) -> usize {
+    pub(super) fn category(&self, y: usize) -> usize {
         if self.mondrian { y } else { 0 }
     }
 }
@@ -261,17 +261,19 @@ impl<'a> BucketIndex<'a> {
 fn p_value(reference: &BucketIndex<'_>, alpha: f64, tau: Option<f64>, score: Score) -> f64 {
     let n = reference.scores.len();
     let at_least = n - reference.below(alpha, false);
+    p_of_counts(n, at_least, tau.map(|tau| (tau, n - reference.below(alpha, true))), score)
+}
+
+/// p of a score that so many of n conformal scores reach; with τ, how many are above it.
+pub(super) fn p_of_counts(n: usize, at_least: usize, smoothed: Option<(f64, usize)>, score: Score) -> f64 {
     let rows = match score {
         Score::Weighted => n + 1,
         // The authors' code divides by n (docs/method.md section 9); a p above 1 means no more than 1.
         Score::Published => n.max(1),
     };
-    let count = match tau {
+    let count = match smoothed {
         None => (at_least + 1) as f64,
-        Some(tau) => {
-            let above = n - reference.below(alpha, true);
-            above as f64 + tau * (at_least - above + 1) as f64
-        }
+        Some((tau, above)) => above as f64 + tau * (at_least - above + 1) as f64,
     };
     (count / rows as f64).min(1.0)
 }

@@ -10,9 +10,9 @@ const STEPS_PER_VOTE: f64 = 17_592_186_044_416.0;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Votes {
     /// 1/n_g for the row in each slot.
-    shares: Vec<f64>,
+    pub(super) shares: Vec<f64>,
     /// G for each category (all rows, or each class under Mondrian).
-    groups: Vec<usize>,
+    pub(super) groups: Vec<usize>,
 }
 
 impl Votes {
@@ -33,29 +33,30 @@ impl Votes {
 
     /// The scores of one category, which lie in the slots from `start`, ready to be asked for p-values.
     pub(super) fn weigh(&self, category: usize, start: usize, scores: &[f64]) -> WeightedScores {
-        let mut rows: Vec<(f64, f64)> =
-            scores.iter().copied().zip(self.shares[start..].iter().copied()).collect();
+        let rows = scores.iter().copied().zip(self.shares[start..].iter().copied());
+        WeightedScores::new(rows.collect(), self.groups[category])
+    }
+}
+
+/// Ascending scores of one category with the votes at or above each.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct WeightedScores {
+    pub(super) scores: Vec<f64>,
+    at_least: Vec<f64>,
+    pub(super) groups: usize,
+}
+
+impl WeightedScores {
+    /// Takes the score of each row with its share of a vote.
+    pub(super) fn new(mut rows: Vec<(f64, f64)>, groups: usize) -> Self {
         rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let mut at_least = vec![0.0; rows.len() + 1];
         for (i, (_, share)) in rows.iter().enumerate().rev() {
             at_least[i] = at_least[i + 1] + share;
         }
-        WeightedScores {
-            scores: rows.into_iter().map(|(score, _)| score).collect(),
-            at_least,
-            groups: self.groups[category],
-        }
+        Self { scores: rows.into_iter().map(|(score, _)| score).collect(), at_least, groups }
     }
-}
 
-/// Ascending scores of one category with the votes at or above each.
-pub(super) struct WeightedScores {
-    scores: Vec<f64>,
-    at_least: Vec<f64>,
-    groups: usize,
-}
-
-impl WeightedScores {
     /// (1 + votes at or above)/(G + 1); with τ, ties and the row itself count in part.
     pub(super) fn p_value(&self, alpha: f64, tau: Option<f64>) -> f64 {
         let votes = |sum: f64| (sum * STEPS_PER_VOTE).round() / STEPS_PER_VOTE;

@@ -4,6 +4,7 @@
 //! holds integers, and a mean is computed from what was counted.
 
 mod auc;
+mod calibrated;
 mod chance;
 mod choice;
 mod classic;
@@ -18,8 +19,10 @@ mod metric;
 mod one_se;
 mod performance;
 mod stats;
+mod two_sample;
 
 pub use auc::{auc, concordant_pairs};
+pub use calibrated::{Calibrated, CategoryScores};
 pub use chance::{Chance, p_of_smaller};
 pub use choice::{FinishedPath, Procedure, SizeCurve, common_sizes, median_size};
 pub use classic::{ClassScores, MacroScores, class_scores, macro_scores};
@@ -36,6 +39,7 @@ pub use metric::{Column, Metric};
 pub use one_se::{CurveBySplit, OneSe, one_se_size};
 pub use performance::{ClassPerformance, Interval, MANY_EMPTY, Performance, Predicted};
 pub use stats::{Bootstrap, Spread, correlation, median, ratio};
+pub use two_sample::TwoSample;
 
 use serde::{Deserialize, Serialize};
 

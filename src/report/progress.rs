@@ -101,7 +101,8 @@ fn reading_style(bounded: bool) -> ProgressStyle {
 impl Progress {
     /// For some paths of so many models each, and what follows them, which makes `splits` paths each.
     pub fn new(tasks: usize, followups: &[Followup], splits: usize, models: usize, quiet: bool) -> Self {
-        let folds = followups.iter().filter(|followup| matches!(followup, Followup::Fold(..))).count();
+        let folds =
+            followups.iter().filter(|followup| !matches!(followup, Followup::Permutation(..))).count();
         let parts = [tasks, folds, followups.len() - folds];
         let paths = tasks + followups.len() * splits;
         let shape = if quiet {
@@ -148,7 +149,7 @@ impl Progress {
                 if let Shape::Bar(bar) = &self.shape {
                     bar.inc((self.splits * self.models) as u64);
                 }
-                (if matches!(followup, Followup::Fold(..)) { 1 } else { 2 }, self.splits)
+                (if matches!(followup, Followup::Permutation(..)) { 2 } else { 1 }, self.splits)
             }
             _ => return,
         };

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use super::measured::measured_lines;
 use crate::analysis::{
-    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, StabilityBand, Twin, Verdict, count_features,
+    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, StabilityBand, Tested, Twin, Verdict, count_features,
     two_decimals,
 };
 use crate::error::printable;
-use crate::evaluate::Interval;
+use crate::evaluate::{Interval, Performance};
 
 /// Longer names are cut in the middle.
 const NAME_WIDTH: usize = 44;
@@ -66,6 +67,7 @@ fn of_method(answer: &MethodAnswer, whole: &Answer) -> String {
     let rules: Vec<String> = rules.map(|rule| rule.words(none, answer.splits)).collect();
     let _ = writeln!(text, "  ({})", rules.join("; "));
     text.push_str(&tested(answer, whole));
+    text.push_str(&elsewhere(answer, &whole.classes));
     text.push_str(&features(answer, whole));
     if let (Some(achieved), Some(size)) = (&answer.achieved, answer.chosen.size) {
         text.push_str(&of_achieved(achieved, size, whole));
@@ -99,6 +101,17 @@ fn tested(answer: &MethodAnswer, whole: &Answer) -> String {
         let _ = writeln!(text, "    {label:<18}  {value}");
     }
     text.push_str(&classes(answer));
+    text
+}
+
+/// How the list did on another file.
+fn elsewhere(answer: &MethodAnswer, classes: &[String]) -> String {
+    let mut text = String::new();
+    let Some(elsewhere) = &answer.elsewhere else { return text };
+    let _ = writeln!(text, "  {}:", printable(&elsewhere.headline()));
+    for (label, value) in measured_lines(&elsewhere.measured, classes) {
+        let _ = writeln!(text, "    {label:<18}  {value}");
+    }
     text
 }
 
@@ -289,20 +302,14 @@ fn interval(own: &Interval) -> String {
 
 /// What the validation measured: labels and values, the accuracy first.
 pub fn tested_lines(answer: &MethodAnswer, classes: &[String]) -> Vec<(String, String)> {
-    let Some(tested) = &answer.tested else { return Vec::new() };
+    answer.tested.as_ref().map_or_else(Vec::new, |tested| tested_lines_of(tested, classes))
+}
+
+/// The same of any test by folds.
+pub fn tested_lines_of(tested: &Tested, classes: &[String]) -> Vec<(String, String)> {
     let Some(performance) = &tested.performance else { return Vec::new() };
+    let mut lines = performance_lines(performance, classes);
     let line = |label: &str, value: String| (label.to_owned(), value);
-    let rate = performance.no_information_rate;
-    let mut lines = vec![
-        line("accuracy", format!("{}; always the largest class {rate:.3}", interval(&performance.accuracy))),
-        line("balanced accuracy", interval(&performance.balanced_accuracy)),
-        line("macro F1", interval(&performance.f1_macro)),
-    ];
-    lines.extend(performance.auc.as_ref().map(|auc| line("AUC", interval(auc))));
-    lines.push(line("coverage", interval(&performance.coverage)));
-    let set_size = format!("{} of {} classes", interval(&performance.set_size), classes.len());
-    lines.push(line("set size", set_size));
-    lines.push(line("empty sets", interval(&performance.empty)));
     if let (Some(&smallest), Some(&largest)) = (tested.sizes.iter().min(), tested.sizes.iter().max()) {
         let sizes = if smallest == largest {
             count_features(smallest)
@@ -321,6 +328,23 @@ pub fn tested_lines(answer: &MethodAnswer, classes: &[String]) -> Vec<(String, S
         };
         lines.push(line("lists of the folds", format!("{sizes}{shared}{stability}")));
     }
+    lines
+}
+
+/// Labels and values of a performance, the accuracy first.
+pub fn performance_lines(performance: &Performance, classes: &[String]) -> Vec<(String, String)> {
+    let line = |label: &str, value: String| (label.to_owned(), value);
+    let rate = performance.no_information_rate;
+    let mut lines = vec![
+        line("accuracy", format!("{}; always the largest class {rate:.3}", interval(&performance.accuracy))),
+        line("balanced accuracy", interval(&performance.balanced_accuracy)),
+        line("macro F1", interval(&performance.f1_macro)),
+    ];
+    lines.extend(performance.auc.as_ref().map(|auc| line("AUC", interval(auc))));
+    lines.push(line("coverage", interval(&performance.coverage)));
+    let set_size = format!("{} of {} classes", interval(&performance.set_size), classes.len());
+    lines.push(line("set size", set_size));
+    lines.push(line("empty sets", interval(&performance.empty)));
     lines
 }
 

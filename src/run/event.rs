@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Followup, Outcome, RunSpec, Twins};
+use super::{ExternalInfo, Followup, Outcome, RunSpec, Twins};
 use crate::data::{Audit, DroppedColumn, Unit};
 use crate::evaluate::{Kept, Procedure, Tally};
 use crate::select::{Method, RunSizes, Stopping};
@@ -130,6 +130,9 @@ pub struct RunInfo {
     /// Folds of the nested validation; 0 if there is none.
     #[serde(default)]
     pub folds: usize,
+    /// The file of `--test`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalInfo>,
     /// Permutations of the labels; 0 if there are none.
     #[serde(default)]
     pub permutations: usize,
@@ -166,7 +169,9 @@ impl RunInfo {
         let each = |count: usize, make: fn(Method, usize) -> Followup| {
             (0..count).flat_map(move |index| methods.iter().map(move |&method| make(method, index)))
         };
-        each(self.folds, Followup::Fold).chain(each(self.permutations, Followup::Permutation)).collect()
+        let external = methods.iter().filter(|_| self.external.is_some()).copied().map(Followup::External);
+        let permutations = each(self.permutations, Followup::Permutation);
+        each(self.folds, Followup::Fold).chain(external).chain(permutations).collect()
     }
 
     /// How this run chooses a size and a list.

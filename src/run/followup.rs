@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::external::{ExternalTest, test_external};
 use super::permutation::{PermutedRun, run_permutation};
 use super::validation::{FoldTest, test_fold};
 use super::{Plan, RunInfo};
@@ -18,6 +19,8 @@ use crate::select::Method;
 pub enum Followup {
     /// A fold of the nested validation, from 0.
     Fold(Method, usize),
+    /// The test on the rows of another file.
+    External(Method),
     /// A permutation of the labels, from 0.
     Permutation(Method, usize),
 }
@@ -26,6 +29,7 @@ impl fmt::Display for Followup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fold(method, fold) => write!(f, "{method} in validation fold {}", fold + 1),
+            Self::External(method) => write!(f, "{method} on the rows of --test"),
             Self::Permutation(method, index) => write!(f, "{method} under permutation {}", index + 1),
         }
     }
@@ -36,6 +40,7 @@ impl Followup {
     pub fn name(self) -> String {
         match self {
             Self::Fold(method, fold) => format!("fold/{}/{fold}", method.name()),
+            Self::External(method) => format!("test/{}/0", method.name()),
             Self::Permutation(method, index) => format!("permutation/{}/{index}", method.name()),
         }
     }
@@ -46,6 +51,7 @@ impl Followup {
         let (kind, method, index) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         match (kind, parts.next()) {
             ("fold", None) => Some(Self::Fold(method, index)),
+            ("test", None) if index == 0 => Some(Self::External(method)),
             ("permutation", None) => Some(Self::Permutation(method, index)),
             _ => None,
         }
@@ -54,7 +60,7 @@ impl Followup {
     /// The method.
     pub fn method(self) -> Method {
         match self {
-            Self::Fold(method, _) | Self::Permutation(method, _) => method,
+            Self::Fold(method, _) | Self::External(method) | Self::Permutation(method, _) => method,
         }
     }
 
@@ -62,6 +68,7 @@ impl Followup {
     pub fn is_of(self, info: &RunInfo) -> bool {
         let (index, count) = match self {
             Self::Fold(_, index) => (index, info.folds),
+            Self::External(_) => (0, usize::from(info.external.is_some())),
             Self::Permutation(_, index) => (index, info.permutations),
         };
         index < count && info.spec.methods.contains(&self.method())
@@ -83,6 +90,17 @@ impl Followup {
                     spec.beta_rule
                 ])
             }
+            Self::External(..) => {
+                json!([
+                    "test",
+                    info.fingerprint,
+                    info.splits,
+                    info.external,
+                    spec.stop.name(),
+                    spec.by,
+                    spec.beta_rule
+                ])
+            }
             Self::Permutation(..) => json!(["permutation", info.fingerprint, info.splits]),
         };
         let hash = Sha256::digest(material.to_string());
@@ -93,6 +111,7 @@ impl Followup {
     pub fn run(self, plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Outcome>> {
         match self {
             Self::Fold(method, fold) => Ok(test_fold(plan, method, fold, go_on)?.map(Outcome::Fold)),
+            Self::External(method) => Ok(test_external(plan, method, go_on)?.map(Outcome::External)),
             Self::Permutation(method, index) => {
                 Ok(run_permutation(plan, method, index, go_on)?.map(Outcome::Permutation))
             }
@@ -106,6 +125,8 @@ impl Followup {
 pub enum Outcome {
     /// The outcome of a fold.
     Fold(FoldTest),
+    /// The outcome of the test on another file.
+    External(ExternalTest),
     /// The outcome of a permutation.
     Permutation(PermutedRun),
 }
@@ -128,6 +149,17 @@ impl Outcome {
                     });
                 if fits { Ok(()) } else { Err("its numbers are impossible") }
             }
+            (Followup::External(..), Self::External(test)) => {
+                let ExternalTest { size, units: list, conformal, alike_p: _, rows } = test;
+                let all = info.external.as_ref().map_or(0, |external| external.rows);
+                let fits = size.is_none_or(|size| size <= units)
+                    && list.iter().all(|&unit| unit < units)
+                    && conformal.len() == classes
+                    && rows.iter().all(|row| {
+                        row.row < all && row.y < classes && row.f.len() == classes && row.p.len() == classes
+                    });
+                if fits { Ok(()) } else { Err("its numbers cannot be") }
+            }
             (Followup::Permutation(..), Self::Permutation(PermutedRun { reached, s_score })) => {
                 let fits = reached.len() <= info.splits
                     && reached.is_sorted()
@@ -145,10 +177,23 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for task in [Followup::Fold(Method::Crfe, 2), Followup::Permutation(Method::Rfe, 98)] {
+        for task in [
+            Followup::Fold(Method::Crfe, 2),
+            Followup::External(Method::Smfs),
+            Followup::Permutation(Method::Rfe, 98),
+        ] {
             assert_eq!(Followup::from_name(&task.name()), Some(task));
         }
-        for name in ["", "fold", "fold/crfe", "fold/crfe/x", "fold/knn/1", "path/crfe/1", "fold/crfe/1/2"] {
+        for name in [
+            "",
+            "fold",
+            "fold/crfe",
+            "fold/crfe/x",
+            "fold/knn/1",
+            "path/crfe/1",
+            "fold/crfe/1/2",
+            "test/crfe/1",
+        ] {
             assert_eq!(Followup::from_name(name), None, "{name}");
         }
     }

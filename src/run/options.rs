@@ -628,6 +628,21 @@ pub const OPTIONS: &[RunOption] = &[
         ..file!(split.splits_from)
     },
     RunOption {
+        name: "reserve",
+        chapter: Chapter::Splits,
+        takes: Takes::Number("SHARE"),
+        help: "Share of the rows that is set aside before anything, to calibrate a model for new rows [default: none; fit: 0.2]",
+        example: "0.2",
+        prose: Prose::Sentence(|options| {
+            let share = options.split.reserve?;
+            Some(format!(
+                "Before anything else, a stratified {:.0} % of the rows were set aside to calibrate a model.",
+                100.0 * share
+            ))
+        }),
+        ..optional!(split.reserve)
+    },
+    RunOption {
         name: "seed",
         chapter: Chapter::Splits,
         takes: Takes::Number("SEED"),
@@ -734,6 +749,16 @@ pub const OPTIONS: &[RunOption] = &[
             Ok(())
         },
         ..BLANK
+    },
+    RunOption {
+        name: "test",
+        chapter: Chapter::Splits,
+        help: "Another table with the same columns and classes: the list, from rows that were not set aside (--reserve 0.2), is tested on it once",
+        example: "other.csv",
+        prose: Prose::Sentence(|options| {
+            options.test.is_some().then(|| "The list was tested once on rows of another file.".to_owned())
+        }),
+        ..file!(test)
     },
     RunOption {
         name: "permutations",

@@ -51,10 +51,12 @@ pub fn run_permutation(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<PermutedRun>> {
     let seed = plan.info.spec.split.seed;
-    let y = plan.data.permuted_labels(seed, index);
-    let all: Vec<usize> = (0..y.len()).collect();
+    let rows = plan.splits.rest(&plan.data);
+    let permuted = plan.data.labels_of(&rows, &plan.data.y).permuted_labels(seed, index);
+    let mut y = plan.data.y.clone();
+    rows.iter().zip(permuted).for_each(|(&row, class)| y[row] = class);
     let seed = inner_seed(seed, index, Purpose::Permutation);
-    let splits = splits_within(plan, &all, &y, seed)?;
+    let splits = splits_within(plan, &rows, &y, seed)?;
     let sizes = evaluated(plan.data.units.len());
     let mut counts = vec![0_usize; plan.data.units.len()];
     let mut by_rank: Vec<Vec<usize>> = vec![Vec::new(); plan.data.units.len() + 1];

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 
 use super::cost::{DefaultPermutations, MOST, PathCost, default_permutations};
-use super::{FORMAT, Permutations, RunInfo, RunOptions, RunSpec, TaskId};
+use super::{External, FORMAT, Permutations, RunInfo, RunOptions, RunSpec, TaskId};
 use crate::data::{
     DONOR_LIMIT, Dataset, Impute, OuterFold, STANDARD, STANDARD_INPUT, Split, Splits, check_preprocessing,
     outer_folds, prepare,
@@ -28,6 +28,8 @@ pub struct Plan {
     pub splits: Splits,
     /// Those that were made while planning, each until it is first asked for.
     made: Mutex<HashMap<usize, Split>>,
+    /// Rows of another file to test the list on.
+    pub external: Option<External>,
 }
 
 /// Row numbers that are kept from planning: 8 MB. Splits beyond that are made again when they are needed.
@@ -55,13 +57,28 @@ impl Plan {
             ))
             .remedy("leave acm out, or give a table with fewer features"));
         }
+        if let Some(reserve) = splits.reserve() {
+            let (aside, rows) = (reserve.len(), data.y.len());
+            data.audit.notice(format!(
+                "{aside} of {rows} rows are set aside to calibrate a model: the list comes from the other {}",
+                rows - aside
+            ));
+        }
         if spec.solver == SolverKind::Linfa {
             refuse_what_linfa_cannot_solve(&spec, &data, &splits)?;
         }
         let folds = plan_validation(&spec, &mut data);
         let (permutations, permutation_cost) = plan_permutations(&spec, &mut data);
-        let info = RunInfo { folds, permutations, permutation_cost, ..info(spec, &data, &splits) };
-        Ok(Self { info: Arc::new(info), data, splits, made: Mutex::new(made) })
+        let external = spec.test.as_deref().map(|path| External::load(path, &spec, &data)).transpose()?;
+        let about = external.as_ref().map(|external| external.info.clone());
+        let info = RunInfo {
+            folds,
+            permutations,
+            permutation_cost,
+            external: about,
+            ..info(spec, &data, &splits)
+        };
+        Ok(Self { info: Arc::new(info), data, splits, made: Mutex::new(made), external })
     }
 
     /// The plan of a recorded run, with its data at the recorded place or where the user says they are now.
@@ -81,9 +98,12 @@ impl Plan {
         options.schema.groups = options.schema.groups.as_deref().map(then);
         options.schema.pheno = options.schema.pheno.as_deref().map(then);
         options.split.splits_from = options.split.splits_from.as_deref().map(then);
+        options.test = options.test.as_deref().map(then);
         let named = given.is_none().then_some(&path).into_iter();
         let others =
-            [&options.schema.groups, &options.schema.pheno, &options.split.splits_from].into_iter().flatten();
+            [&options.schema.groups, &options.schema.pheno, &options.split.splits_from, &options.test]
+                .into_iter()
+                .flatten();
         named.chain(others).try_for_each(|path| refuse_special(path))?;
         let spec = options.check()?;
         let data = Dataset::load(&path, &spec.schema, |_, _| {})?;
@@ -115,8 +135,7 @@ impl Plan {
 
     /// The rows of each fold of the validation.
     pub fn outer_folds(&self) -> Result<Vec<OuterFold>> {
-        let options = &self.info.spec.split;
-        outer_folds(&self.data, self.info.folds, options.seed, options.calibration)
+        outer_folds(&self.data, self.info.folds, &self.info.spec.split)
     }
 }
 
@@ -129,7 +148,7 @@ fn plan_validation(spec: &RunSpec, data: &mut Dataset) -> usize {
         );
         return 0;
     }
-    match outer_folds(data, folds, spec.split.seed, spec.split.calibration) {
+    match outer_folds(data, folds, &spec.split) {
         Ok(_) => folds,
         Err(error) => {
             data.audit.warn(format!("the list is not tested by nested validation: {error}"));
@@ -252,6 +271,7 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         splits_sha256: splits.sha256().map(str::to_owned),
         splits: splits.count(),
         folds: 0,
+        external: None,
         permutations: 0,
         permutation_cost: None,
         rows: data.y.len(),

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::data::{Calibration, Impute, Preparation, Scale, SchemaOptions, SplitOptions};
+use crate::data::{Calibration, Impute, Preparation, RESERVE, Scale, SchemaOptions, SplitOptions};
 use crate::error::{Error, Result};
 use crate::evaluate::SizeCurve;
 use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
@@ -64,6 +65,9 @@ pub struct RunOptions {
     /// Folds of the nested validation, at least 2; `None` to switch it off.
     #[serde(default)]
     pub validate: Option<usize>,
+    /// Another file to test the list on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<PathBuf>,
     /// How often the labels are permuted.
     #[serde(default = "no_permutations")]
     pub permutations: Permutations,
@@ -137,6 +141,7 @@ impl Default for RunOptions {
             score: Score::Weighted,
             by: default_by(),
             validate: Some(5),
+            test: None,
             permutations: Permutations::Auto,
         }
     }
@@ -181,6 +186,10 @@ impl RunOptions {
         )?;
         let share = self.schema.max_missing;
         within("max-missing", share, (0.0..=1.0).contains(&share), "give a share from 0 to 1")?;
+        if self.test.is_some() {
+            // The list is tested with a calibration that it never saw.
+            self.split.reserve.get_or_insert(RESERVE);
+        }
         self.split.check()?;
         if let Some(folds) = self.validate
             && !(2..=MOST_FOLDS).contains(&folds)
@@ -258,7 +267,7 @@ impl RunSpec {
             unreachable!("options serialise to an object with string keys")
         };
         // Neither the choice of a size nor what is run after the paths changes a path.
-        for later in ["methods", "by", "validate", "permutations"] {
+        for later in ["methods", "by", "validate", "test", "permutations"] {
             all.remove(later);
         }
         if !self.early {

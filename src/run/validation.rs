@@ -1,16 +1,16 @@
 //! One fold of the nested validation: the whole procedure runs on other rows, and its list is tested on the rows of the fold, which no
 //! earlier step has seen (docs/method.md section 12).
 
-use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 
-use super::task::{SplitWork, fresh_fit, run_task};
+use super::task::{SplitWork, measure, run_task};
 use super::{EventKind, Plan, TaskId, Trace};
 use crate::data::seed::{Purpose, Rng};
-use crate::data::{OuterFold, Part, Split, Splits};
+use crate::data::{OuterFold, Split, Splits};
 use crate::error::Result;
+use crate::evaluate::ConformalSettings;
+use crate::model::{FitSettings, fit_list, tau};
 use crate::select::Method;
-use crate::svm::decisions;
 
 /// What a fold's list achieved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,6 +53,13 @@ pub fn test_fold(
     test_rows(plan, method, &rows, seed, go_on)
 }
 
+/// Tests a list that was given on the rows of a fold: fitted and calibrated on the others.
+pub fn test_given_list(plan: &Plan, fold: usize, units: &[usize]) -> Result<FoldTest> {
+    let rows = plan.outer_folds()?.swap_remove(fold);
+    let seed = inner_seed(plan.info.spec.split.seed, fold, Purpose::Validation);
+    test_list(plan, &rows, seed, Some(units.len()), units.to_vec())
+}
+
 /// The same for rows that were dealt before.
 fn test_rows(
     plan: &Plan,
@@ -79,7 +86,7 @@ pub(super) fn inner_seed(seed: u64, index: usize, purpose: Purpose) -> u64 {
 pub(super) fn splits_within(plan: &Plan, rows: &[usize], y: &[usize], seed: u64) -> Result<Vec<Split>> {
     let labels = plan.data.labels_of(rows, y);
     let mut options = plan.info.spec.split.clone();
-    (options.seed, options.splits_from) = (seed, None);
+    (options.seed, options.splits_from, options.reserve) = (seed, None, None);
     let splits = Splits::new(&labels, &options)?;
     let of_dataset = |part: Vec<usize>| part.into_iter().map(|i| rows[i]).collect();
     (0..splits.count())
@@ -101,15 +108,23 @@ fn paths(
     let mut traces = Vec::new();
     for (index, split) in splits_within(plan, &rows.rest, &plan.data.y, seed)?.iter().enumerate() {
         let work = SplitWork::on(plan, split, None, seed, index);
-        let mut trace = None;
         let task = TaskId { method, split: index };
-        let finished = run_task(plan, &work, task, |event| follow(&mut trace, plan, event), &mut *go_on)?;
-        if !finished {
-            return Ok(None);
-        }
-        traces.extend(trace);
+        let Some(trace) = finished_trace(plan, &work, task, &mut *go_on)? else { return Ok(None) };
+        traces.push(trace);
     }
     Ok(Some(traces))
+}
+
+/// Runs a path to its end; `None` if it was told to end.
+pub(super) fn finished_trace(
+    plan: &Plan,
+    work: &SplitWork,
+    task: TaskId,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Trace>> {
+    let mut trace = None;
+    let finished = run_task(plan, work, task, |event| follow(&mut trace, plan, event), go_on)?;
+    Ok(trace.filter(|_| finished))
 }
 
 fn follow(trace: &mut Option<Trace>, plan: &Plan, event: EventKind) {
@@ -118,6 +133,26 @@ fn follow(trace: &mut Option<Trace>, plan: &Plan, event: EventKind) {
         (EventKind::Step(step), Some(trace)) => trace.push(step),
         (EventKind::TaskFinished { reason, rest, sizes }, Some(trace)) => trace.finish(reason, rest, sizes),
         _ => {}
+    }
+}
+
+/// How a plan fits and calibrates the machines of a list, with the random numbers of a seed and an index.
+pub fn fit_settings(plan: &Plan, seed: u64, index: u64) -> FitSettings {
+    let spec = &plan.info.spec;
+    FitSettings {
+        preparation: spec.preparation(),
+        estimator: spec.estimator,
+        cost: spec.cost,
+        class_weight: spec.class_weight,
+        solver: spec.solver,
+        conformal: ConformalSettings {
+            epsilon: spec.epsilon,
+            mondrian: spec.mondrian,
+            smoothed: spec.smoothed,
+            measure: measure(plan),
+        },
+        seed,
+        index,
     }
 }
 
@@ -130,30 +165,23 @@ fn test_list(
     units: Vec<usize>,
 ) -> Result<FoldTest> {
     let classes = plan.data.classes.len();
-    let split = Split {
-        train: rows.rest.clone(),
-        selection: rows.reserve.clone(),
-        conformal: rows.reserve.clone(),
-        test: rows.test.clone(),
-    };
-    let work = SplitWork::on(plan, &split, None, seed, plan.info.spec.split.splits);
     let mut conformal = vec![0; classes];
-    work.prepared.conformal.y.iter().for_each(|&class| conformal[class] += 1);
+    rows.reserve.iter().for_each(|&row| conformal[plan.data.y[row]] += 1);
     if units.is_empty() {
         return Ok(FoldTest { size, units, conformal, rows: Vec::new(), groups: Vec::new() });
     }
-    let tested = fresh_fit(plan, &work, &units, |model, columns| {
-        let bias = model.biases();
-        let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
-        let test = on(&work.prepared.test);
-        let p = work.evaluator.p_values(on(&work.prepared.conformal).view(), test.view(), &bias);
-        let Part { rows, y, .. } = &work.prepared.test;
-        let rows = rows.iter().zip(y).zip(test.rows()).zip(p.rows());
-        rows.map(|(((&row, &y), f), p)| TestedRow { row, y, f: f.to_vec(), p: p.to_vec() }).collect()
-    })?;
+    let settings = fit_settings(plan, seed, plan.info.spec.split.splits as u64);
+    let fitted = fit_list(&plan.data, &rows.rest, &rows.reserve, &units, &settings)?;
+    let of_row = |i: usize| tau(seed, settings.index, rows.test[i], classes);
+    let tau = settings.conformal.smoothed.then_some(&of_row as &dyn Fn(usize) -> Vec<f64>);
+    let predicted = fitted.predictor.predict(fitted.cells(&plan.data, &rows.test), tau);
+    let predicted = rows.test.iter().zip(predicted.f.rows()).zip(predicted.p.rows());
+    let tested = predicted
+        .map(|((&row, f), p)| TestedRow { row, y: plan.data.y[row], f: f.to_vec(), p: p.to_vec() })
+        .collect();
     let groups = plan.data.groups.as_ref();
-    let groups = groups
-        .map_or_else(Vec::new, |of_row| work.prepared.test.rows.iter().map(|&row| of_row[row]).collect());
+    let groups =
+        groups.map_or_else(Vec::new, |of_row| rows.test.iter().map(|&row| of_row[row]).collect());
     Ok(FoldTest { size, units, conformal, rows: tested, groups })
 }
 

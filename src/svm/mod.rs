@@ -29,6 +29,6 @@ use primal::Primal;
 pub use problem::{ClassWeight, Problem};
 pub use solver::{
     Convergence, DriftBound, LazySolver, MAX_SNAPSHOTS, PathSolver, SolverKind, Watched, class_weights,
-    decisions, solver, solver_sharing,
+    decisions, linear_decisions, solver, solver_sharing,
 };
 use woodbury::Woodbury;

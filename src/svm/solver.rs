@@ -215,6 +215,20 @@ pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) 
     by_row(&by_machine, problem.classes())
 }
 
+/// The same from weights and biases by class, one weight for each row of the matrix.
+pub fn linear_decisions(weights: &[Vec<f64>], biases: &[f64], x: ArrayView2<'_, f64>) -> Array2<f64> {
+    let (classes, columns, x) = (biases.len(), (0..x.nrows()).collect::<Vec<_>>(), x.as_standard_layout());
+    let cells = x.as_slice().expect("a standard layout is contiguous");
+    let of_class = |class: usize| {
+        let mut decisions = vec![biases[class]; x.ncols()];
+        add_columns(Columns { cells, length: x.ncols(), which: &columns }, &weights[class], &mut decisions);
+        decisions
+    };
+    // For two classes the first is the mirror image of the last.
+    let first = if classes == 2 { 1 } else { 0 };
+    by_row(&(first..classes).map(of_class).collect::<Vec<_>>(), classes)
+}
+
 /// Decision values of machines as rows × classes; one machine is that of the last of two classes.
 pub fn by_row(by_machine: &[Vec<f64>], classes: usize) -> Array2<f64> {
     let rows = by_machine[0].len();

@@ -10,11 +10,12 @@ use std::sync::{Arc, OnceLock};
 use crfe::analysis::Answer;
 use crfe::analysis::History;
 use crfe::data::{
-    Calibration, Censored, Dataset, Impute, ReadOptions, Scale, SchemaOptions, Split, SplitOptions, Splits,
-    Table, prepare,
+    Calibration, Censored, Dataset, Impute, NewRows, ReadOptions, Scale, SchemaOptions, Split, SplitOptions,
+    Splits, Table, prepare,
 };
+use crfe::model::{Ingredients, Model, Reading, ScoredRow, Scorer, Selection, fit_list};
 use crfe::record::{Live, Records, RunDirectory, Shard, Source, journals};
-use crfe::run::{EventKind, Gate, Permutations, Plan, RunEvent, RunOptions};
+use crfe::run::{EventKind, Gate, Permutations, Plan, RunEvent, RunOptions, fit_settings};
 use crfe::{Error, Result};
 
 /// A table without faults.
@@ -229,4 +230,82 @@ fn write_good_journal(desk: &Path) -> Result<Vec<u8>> {
     assert!(!source.events().iter().any(failed), "no task fails");
     source.close()?;
     Ok(std::fs::read(&journals(&run)?[0]).expect("the journal was just written"))
+}
+
+/// A model, whole or written over a good one at the place that its first two bytes name; and a good table through it.
+pub fn model(desk: &Path, input: &[u8]) -> Result<Vec<ScoredRow>> {
+    let (on, bytes) = opened(input);
+    let whole = match bytes {
+        [first, second, rest @ ..] if on(0) => {
+            let mut whole = good_model().to_vec();
+            let at = usize::from(u16::from_le_bytes([*first, *second])) % whole.len();
+            let end = (at + rest.len()).min(whole.len());
+            whole.splice(at..end, rest.iter().copied());
+            whole
+        }
+        other => other.to_vec(),
+    };
+    let predict = || {
+        let model = Model::from_bytes(&whole)?;
+        let again = Model::from_bytes(&model.to_bytes()?)?;
+        assert_eq!(again.to_bytes(), model.to_bytes(), "what is read is written again");
+        let scorer = Scorer::new(&model, on(1).then_some(0.3))?;
+        let table = file(desk, "new.csv", GOOD.as_bytes());
+        let mut rows = NewRows::open(&table, &ReadOptions::default(), &scorer.wanted(None, on(2)))?;
+        let mut scored = Vec::new();
+        while let Some(batch) = rows.next(3)? {
+            scored.extend(scorer.score(&batch, scored.len())?);
+        }
+        Ok(scored)
+    };
+    let predicted = predict();
+    match &predicted {
+        Ok(rows) => assert!(rows.iter().all(|row| row.p.iter().all(|p| (0.0..=1.0).contains(p)))),
+        Err(error) => must_be_one_printable_sentence(error),
+    }
+    predicted
+}
+
+/// A small model that nothing happened to.
+pub fn good_model() -> &'static [u8] {
+    static MODEL: OnceLock<Vec<u8>> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let desk = std::env::temp_dir().join(format!("crfe-good-model-{}", std::process::id()));
+        std::fs::create_dir_all(&desk).expect("the temporary directory can be written");
+        let model = make_good_model(&desk).expect("a good table gives a model");
+        let _ = std::fs::remove_dir_all(&desk);
+        model
+    })
+}
+
+fn make_good_model(desk: &Path) -> Result<Vec<u8>> {
+    let table = file(desk, "good.csv", GOOD.as_bytes());
+    let mut options =
+        RunOptions { validate: None, permutations: Permutations::Count(0), ..RunOptions::default() };
+    options.split.splits = 1;
+    let data = Dataset::load(&table, &options.schema, |_, _| {})?;
+    let plan = Plan::new(options.check()?, data)?;
+    let (rest, reserve, list) = ([0, 1, 2, 3, 4], [5, 6, 7], [1, 2, 0]);
+    let settings = fit_settings(&plan, 0, 0);
+    let fitted = fit_list(&plan.data, &rest, &reserve, &list, &settings)?;
+    let made_of = Ingredients {
+        program: "a test",
+        data: &plan.data,
+        list: &list,
+        selection: Selection { method: None, rule: "given".to_owned(), counts: Vec::new(), splits: 0 },
+        settings: &settings,
+        guaranteed: true,
+        id_column: None,
+        reading: Reading { max_missing: 0.25, ..Reading::default() },
+        fingerprint: String::new(),
+        command: String::new(),
+        rest: &rest,
+        reserve: &reserve,
+        validation: None,
+        cautions: Vec::new(),
+    };
+    let mut model = Model::new(&fitted, made_of);
+    // The directory it was made in is not part of it.
+    "good.csv".clone_into(&mut model.fitted.input);
+    model.to_bytes()
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Calibration, Strata, grouped, share};
+use super::{Calibration, SplitOptions, Strata, grouped, share};
 use crate::data::Dataset;
 use crate::data::seed::{Purpose, Rng};
 use crate::error::{Error, Result};
 
-/// The share of the rows outside a fold that calibrates its model.
-const RESERVE: f64 = 0.2;
+/// The share of the rows that calibrates a model, unless another is asked for.
+pub const RESERVE: f64 = 0.2;
 
 /// One outer fold: three disjoint sets of rows, ascending.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,12 +22,9 @@ pub struct OuterFold {
 }
 
 /// Stratified folds of all rows, whole groups if there are groups; refused where a class is too small.
-pub fn outer_folds(
-    data: &Dataset,
-    folds: usize,
-    seed: u64,
-    calibration: Calibration,
-) -> Result<Vec<OuterFold>> {
+pub fn outer_folds(data: &Dataset, folds: usize, options: &SplitOptions) -> Result<Vec<OuterFold>> {
+    let (seed, calibration) = (options.seed, options.calibration);
+    let size = options.reserve.unwrap_or(RESERVE);
     let all: Vec<usize> = (0..data.y.len()).collect();
     let mut rng = Rng::new(seed, 0, Purpose::Validation);
     let tests = stratified_folds(data, all.clone(), folds, &mut rng);
@@ -39,8 +36,8 @@ pub fn outer_folds(
             let held_out: BTreeSet<usize> = test.iter().copied().collect();
             let others = all.iter().copied().filter(|row| !held_out.contains(row)).collect();
             let rng = Rng::new(seed, fold as u64, Purpose::Reserve);
-            let (reserve, rest) = set_aside(data, others, RESERVE, needed, rng);
-            check(data, &reserve, &rest, needed)?;
+            let (reserve, rest) = set_aside(data, others, size, needed, rng);
+            check(data, &reserve, &rest, needed, TOO_SMALL_FOR_FOLDS)?;
             Ok(OuterFold { test, reserve, rest })
         })
         .collect()
@@ -83,14 +80,45 @@ fn set_aside(
     }
 }
 
-fn check(data: &Dataset, reserve: &[usize], rest: &[usize], needed: usize) -> Result<()> {
+/// What a class is too small for, and the remedy.
+type Refusal = (&'static str, &'static str);
+
+const TOO_SMALL_FOR_FOLDS: Refusal =
+    ("to be tested in folds", "use fewer folds (--validate 3) or none (--validate none)");
+const TOO_SMALL_TO_SET_ASIDE: Refusal = (
+    "to set rows of it aside for calibration",
+    "leave small classes out with --min-class-size, or merge them with --merge-rare NAME",
+);
+
+/// The rows that are set aside before anything, and the others; depends on the seed and the labels alone.
+pub fn reserve(
+    data: &Dataset,
+    size: f64,
+    seed: u64,
+    calibration: Calibration,
+) -> Result<(Vec<usize>, Vec<usize>)> {
+    let needed = calibration.parts().len();
+    // Folds of the validation have numbers from 0.
+    let rng = Rng::new(seed, u64::MAX, Purpose::Reserve);
+    let (reserve, rest) = set_aside(data, (0..data.y.len()).collect(), size, needed, rng);
+    check(data, &reserve, &rest, needed, TOO_SMALL_TO_SET_ASIDE)?;
+    Ok((reserve, rest))
+}
+
+fn check(
+    data: &Dataset,
+    reserve: &[usize],
+    rest: &[usize],
+    needed: usize,
+    (purpose, remedy): Refusal,
+) -> Result<()> {
     for (class, name) in data.classes.iter().enumerate() {
         let count = |rows: &[usize]| rows.iter().filter(|&&row| data.y[row] == class).count();
         if count(reserve) == 0 || count(rest) < needed {
-            return Err(Error::data(format!("class '{name}' is too small to be tested in folds"))
+            return Err(Error::data(format!("class '{name}' is too small {purpose}"))
                 .file(&data.name)
                 .column(&data.target)
-                .remedy("use fewer folds (--validate 3) or none (--validate none)"));
+                .remedy(remedy));
         }
     }
     Ok(())
@@ -101,10 +129,35 @@ mod tests {
     use super::super::tests::dataset;
     use super::*;
 
+    fn seeded(seed: u64) -> SplitOptions {
+        SplitOptions { seed, ..SplitOptions::default() }
+    }
+
+    #[test]
+    fn rows_set_aside_are_stratified_and_in_no_split() {
+        let data = dataset(&[50, 30, 12]);
+        let options = SplitOptions { reserve: Some(0.25), ..seeded(3) };
+        let splits = crate::data::Splits::new(&data, &options).unwrap();
+        let (reserve, rest) = (splits.reserve().unwrap(), splits.rest(&data));
+        assert_eq!((reserve.len(), rest.len()), (23, 69));
+        for (class, size) in [50, 30, 12].into_iter().enumerate() {
+            let count = reserve.iter().filter(|&&row| data.y[row] == class).count();
+            assert!((size / 4..=size / 4 + 1).contains(&count), "{class}: {count}");
+        }
+        for index in 0..5 {
+            let split = splits.split(&data, index).unwrap();
+            let mut used = [split.train, split.selection, split.conformal, split.test].concat();
+            used.sort_unstable();
+            assert_eq!(used, rest, "every other row has a part, none that was set aside has");
+        }
+        let other = crate::data::Splits::new(&data, &SplitOptions { seed: 4, ..options }).unwrap();
+        assert_ne!(other.reserve().unwrap(), reserve);
+    }
+
     #[test]
     fn every_row_is_tested_once_and_parts_are_disjoint_and_stratified() {
         let data = dataset(&[50, 30, 12]);
-        let folds = outer_folds(&data, 5, 3, Calibration::Strict).unwrap();
+        let folds = outer_folds(&data, 5, &seeded(3)).unwrap();
         let mut tested: Vec<usize> = folds.iter().flat_map(|fold| fold.test.iter().copied()).collect();
         tested.sort_unstable();
         assert_eq!(tested, (0..92).collect::<Vec<_>>());
@@ -121,7 +174,7 @@ mod tests {
                 assert!((others / 5..=others.div_ceil(5)).contains(&count(&fold.reserve)));
             }
         }
-        assert_ne!(folds, outer_folds(&data, 5, 4, Calibration::Strict).unwrap());
+        assert_ne!(folds, outer_folds(&data, 5, &seeded(4)).unwrap());
     }
 
     #[test]
@@ -129,7 +182,7 @@ mod tests {
         let mut data = dataset(&[60, 60]);
         data.groups = Some((0..120).map(|row| row / 4).collect());
         let groups = data.groups.clone().unwrap();
-        for fold in outer_folds(&data, 5, 0, Calibration::Strict).unwrap() {
+        for fold in outer_folds(&data, 5, &seeded(0)).unwrap() {
             let of = |rows: &[usize]| rows.iter().map(|&row| groups[row]).collect::<BTreeSet<_>>();
             let (test, reserve, rest) = (of(&fold.test), of(&fold.reserve), of(&fold.rest));
             assert!(test.is_disjoint(&reserve) && test.is_disjoint(&rest) && reserve.is_disjoint(&rest));
@@ -139,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_class_that_is_too_small_is_named() {
-        let error = outer_folds(&dataset(&[50, 5]), 5, 0, Calibration::Strict).unwrap_err().to_string();
+        let error = outer_folds(&dataset(&[50, 5]), 5, &seeded(0)).unwrap_err().to_string();
         assert!(error.contains("class 'c1' is too small to be tested in folds"), "{error}");
     }
 }

@@ -8,6 +8,7 @@ use crate::analysis::{ChosenFeature, MethodAnswer};
 use crate::data::Level;
 use crate::report::Figure;
 use crate::report::command::shell_command;
+use crate::report::measured_lines;
 use crate::report::summary::{tested_headline, tested_lines};
 use crate::select::Method;
 
@@ -158,13 +159,20 @@ fn tested_card(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
     html! {
         .card data-method=(answer.method.name()) {
             h3 { (answer.method) }
-            @if lines.is_empty() {
+            @if let Some(elsewhere) = &answer.elsewhere {
+                p.note { (text(&elsewhere.headline())) "." }
+                (list(&measured_lines(&elsewhere.measured, &material.info.classes)))
+            }
+            @if lines.is_empty() && answer.elsewhere.is_none() {
                 p {
                     "The list was not tested on rows that the procedure never saw. Run with "
                     code { "--validate 5" }
-                    ", or test it on new rows."
+                    ", or test it on another file with "
+                    code { "--test FILE" }
+                    "."
                 }
-            } @else {
+            }
+            @if !lines.is_empty() {
                 p.note { (text(&tested_headline(answer))) "." }
                 (list(&lines))
             }

@@ -1,0 +1,354 @@
+//! `crfe-tui predict`: new rows through a model, one line for each, in bounded memory; and how well it did, if their class is known.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::{PredictArgs, ReadArgs};
+use crate::data::{NewRows, ReadOptions};
+use crate::error::{Error, Result, plural, printable, printable_json};
+use crate::files::{Directory, NewFile, unwritable};
+use crate::model::{Measured, Model, Scoreboard, ScoredRow, Scorer};
+use crate::report::measured_text;
+use crate::say::say;
+
+/// Rows that are predicted at once.
+const BATCH: usize = 1024;
+
+/// Predicts; the exit code.
+pub fn predict(args: &PredictArgs) -> Result<u8> {
+    let model = Model::load(&args.model)?;
+    let scorer = Scorer::new(&model, checked_epsilon(args.epsilon)?)?;
+    let directory = args.out.as_deref().map(directory_of).transpose()?;
+    let file = match (&args.out, &directory) {
+        (Some(path), Some(directory)) => Some(new_file(path, directory)?),
+        _ => None,
+    };
+    let mut writer = Writer::new(file, args.json, &model);
+    writer.begin().map_err(|error| args.unwritable(&error))?;
+    let mut counts = Counts::default();
+    let mut board = Scoreboard::new(&scorer);
+    let (id, options) = args.read.for_model(&model);
+    let notes = each_row(&scorer, &args.data, &options, id.as_deref(), args.impute_missing, |row| {
+        counts.add(row);
+        board.add(row);
+        writer.row(row).map_err(|error| args.unwritable(&error))
+    });
+    let notes = match notes {
+        Err(_) if writer.is_closed => return Ok(0),
+        other => other?,
+    };
+    let measured = board.measure(&model, scorer.epsilon());
+    let summary = counts.as_json(args, &scorer, measured.as_ref(), &notes);
+    writer.end(&summary).map_err(|error| args.unwritable(&error))?;
+    if let Some(directory) = &directory {
+        directory.sync().map_err(|error| args.unwritable(&error))?;
+    }
+    if !args.quiet {
+        tell_notes(&notes);
+        say(counts.words(&scorer).trim_end());
+        if let Some(measured) = &measured {
+            say(format_args!("\n{}", measured_text(measured, &model.classes, scorer.epsilon()).trim_end()));
+        }
+    }
+    Ok(0)
+}
+
+impl PredictArgs {
+    fn unwritable(&self, error: &io::Error) -> Error {
+        match &self.out {
+            Some(path) => unwritable(path, error),
+            None => Error::output(format!("standard output cannot be written: {error}")),
+        }
+    }
+}
+
+impl ReadArgs {
+    /// The id column that was asked for, and how the file is read: as the model's table was, unless told otherwise.
+    pub(super) fn for_model(&self, model: &Model) -> (Option<String>, ReadOptions) {
+        let schema = &self.options().schema;
+        let mut read = schema.read.clone();
+        if read.missing.is_empty() {
+            read.missing.clone_from(&model.reading.missing);
+        }
+        read.censored = read.censored.or(model.reading.censored);
+        (schema.id_col.clone(), read)
+    }
+}
+
+/// ε, if it is one.
+pub(super) fn checked_epsilon(epsilon: Option<f64>) -> Result<Option<f64>> {
+    match epsilon {
+        Some(value) if !(value > 0.0 && value < 1.0) => {
+            Err(Error::usage(format!("--epsilon {value} is out of range"))
+                .remedy("give a number between 0 and 1, such as 0.1 for 90 % coverage"))
+        }
+        other => Ok(other),
+    }
+}
+
+/// Reads a file of new rows, predicts each and hands it over; what there is to say about the file.
+pub(super) fn each_row(
+    scorer: &Scorer<'_>,
+    data: &Path,
+    options: &ReadOptions,
+    id: Option<&str>,
+    may_be_absent: bool,
+    mut take: impl FnMut(&ScoredRow) -> Result<()>,
+) -> Result<Vec<String>> {
+    let mut wanted = scorer.wanted(None, may_be_absent);
+    if id.is_some() {
+        (wanted.id, wanted.told) = (id, true);
+    }
+    let mut rows = NewRows::open(data, options, &wanted)?;
+    let mut before = 0;
+    while let Some(batch) = rows.next(BATCH)? {
+        let scored = scorer.score(&batch, before).map_err(|error| error.file(data))?;
+        scored.iter().try_for_each(&mut take)?;
+        before += scored.len();
+    }
+    Ok(std::mem::take(&mut rows.notes))
+}
+
+/// Says what was understood of a file.
+pub(super) fn tell_notes(notes: &[String]) {
+    for note in notes {
+        say(format_args!("notice: {}", printable(note)));
+    }
+}
+
+fn directory_of(path: &Path) -> Result<Directory> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Directory::open(parent).map_err(|error| unwritable(path, &error))
+}
+
+fn new_file<'a>(path: &Path, directory: &'a Directory) -> Result<NewFile<'a>> {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return Err(Error::usage("--out must name a file")
+            .file(path)
+            .remedy("such as --out predictions.csv"));
+    };
+    directory.new_file(name).map_err(|error| unwritable(path, &error))
+}
+
+/// Where predictions go: a file that appears whole, or standard output; as CSV or JSON.
+struct Writer<'a> {
+    out: Out<'a>,
+    /// The line under way.
+    line: String,
+    json: bool,
+    model: &'a Model,
+    rows: usize,
+    /// Nobody reads standard output any more.
+    is_closed: bool,
+}
+
+enum Out<'a> {
+    File(BufWriter<NewFile<'a>>),
+    Standard(BufWriter<io::Stdout>),
+}
+
+impl<'a> Writer<'a> {
+    fn new(file: Option<NewFile<'a>>, json: bool, model: &'a Model) -> Self {
+        const BUFFER: usize = 1 << 16;
+        let out = match file {
+            Some(file) => Out::File(BufWriter::with_capacity(BUFFER, file)),
+            None => Out::Standard(BufWriter::with_capacity(BUFFER, io::stdout())),
+        };
+        Self { out, line: String::new(), json, model, rows: 0, is_closed: false }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let written = match &mut self.out {
+            Out::File(file) => file.write_all(bytes),
+            Out::Standard(out) => out.write_all(bytes),
+        };
+        self.is_closed |= written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+        written
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        if self.json {
+            return self.write(b"{\"rows\": [");
+        }
+        let p = self.model.classes.iter().map(|class| format!("p_{class}"));
+        let names = ["id", "predicted", "set"].into_iter().map(str::to_owned).chain(p);
+        let names = names.chain(["confidence", "credibility", "flags"].map(str::to_owned));
+        self.record(&names.collect::<Vec<_>>())
+    }
+
+    fn record(&mut self, cells: &[String]) -> io::Result<()> {
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        for (i, cell) in cells.iter().enumerate() {
+            if i > 0 {
+                line.push(',');
+            }
+            push_cell(&mut line, cell);
+        }
+        line.push('\n');
+        let written = self.write(line.as_bytes());
+        self.line = line;
+        written
+    }
+
+    fn row(&mut self, row: &ScoredRow) -> io::Result<()> {
+        self.rows += 1;
+        let classes = &self.model.classes;
+        let flags = row.flags.words(&self.model.variables);
+        let set = row.set.iter().map(|&class| classes[class].as_str());
+        if self.json {
+            let p: serde_json::Map<String, Value> =
+                classes.iter().zip(&row.p).map(|(class, p)| (class.clone(), json!(p))).collect();
+            let value = json!({
+                "id": row.id,
+                "predicted": classes[row.predicted],
+                "set": set.collect::<Vec<_>>(),
+                "p": p,
+                "confidence": row.confidence,
+                "credibility": row.credibility,
+                "flags": flags,
+            });
+            let comma = if self.rows == 1 { "\n" } else { ",\n" };
+            return self.write(format!("{comma}{}", printable_json(value.to_string())).as_bytes());
+        }
+        let mut cells =
+            vec![row.id.clone(), classes[row.predicted].clone(), set.collect::<Vec<_>>().join(";")];
+        cells.extend(row.p.iter().map(ToString::to_string));
+        cells.extend([row.confidence.to_string(), row.credibility.to_string(), flags]);
+        self.record(&cells)
+    }
+
+    fn end(mut self, summary: &Value) -> io::Result<()> {
+        if self.json {
+            let text = serde_json::to_string_pretty(summary).map_err(io::Error::from)?;
+            self.write(format!("\n],\n\"summary\": {}}}\n", printable_json(text)).as_bytes())?;
+        }
+        match self.out {
+            Out::File(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.commit(),
+            Out::Standard(mut out) => match out.flush() {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                other => other,
+            },
+        }
+    }
+}
+
+/// A cell as CSV has it, in quotes where it must be.
+fn push_cell(line: &mut String, cell: &str) {
+    if !cell.contains([',', '"', '\n', '\r']) {
+        line.push_str(cell);
+        return;
+    }
+    line.push('"');
+    line.push_str(&cell.replace('"', "\"\""));
+    line.push('"');
+}
+
+/// What is counted over all rows.
+#[derive(Default)]
+struct Counts {
+    rows: usize,
+    empty: usize,
+    single: usize,
+    unseen: BTreeMap<usize, usize>,
+    outside: BTreeMap<usize, usize>,
+    filled: usize,
+    too_many: usize,
+    odd: usize,
+}
+
+impl Counts {
+    fn add(&mut self, row: &ScoredRow) {
+        self.rows += 1;
+        self.empty += usize::from(row.set.is_empty());
+        self.single += usize::from(row.set.len() == 1);
+        let flags = &row.flags;
+        flags.unseen.iter().for_each(|&variable| *self.unseen.entry(variable).or_default() += 1);
+        flags.outside.iter().for_each(|&variable| *self.outside.entry(variable).or_default() += 1);
+        self.filled += usize::from(flags.missing > 0);
+        self.too_many += usize::from(flags.too_many);
+        self.odd += usize::from(flags.missing > 0 || !flags.outside.is_empty() || !flags.unseen.is_empty());
+    }
+
+    fn words(&self, scorer: &Scorer<'_>) -> String {
+        let model = scorer.model();
+        let several = self.rows - self.empty - self.single;
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "{} {} predicted at ε = {}: {} with one class in the set, {several} with several, {} with none",
+            self.rows,
+            plural(self.rows, "row"),
+            scorer.epsilon(),
+            self.single,
+            self.empty
+        );
+        let listed = |of: &BTreeMap<usize, usize>| -> String {
+            const SHOWN: usize = 8;
+            let mut of: Vec<(&usize, &usize)> = of.iter().collect();
+            of.sort_by_key(|(_, rows)| std::cmp::Reverse(**rows));
+            let name = |variable: usize| printable(&model.variables[variable].name);
+            let mut words: Vec<String> = of
+                .iter()
+                .take(SHOWN)
+                .map(|(variable, rows)| format!("{} in {rows}", name(**variable)))
+                .collect();
+            words.extend((of.len() > SHOWN).then(|| format!("{} more", of.len() - SHOWN)));
+            words.join(", ")
+        };
+        if !self.unseen.is_empty() {
+            let _ = writeln!(
+                text,
+                "flagged: categories that the model never saw, taken as missing: {}",
+                listed(&self.unseen)
+            );
+        }
+        if !self.outside.is_empty() {
+            let _ = writeln!(text, "flagged: values outside the training range: {}", listed(&self.outside));
+        }
+        if self.filled > 0 {
+            let share = 100.0 * model.reading.max_missing;
+            let _ = writeln!(
+                text,
+                "flagged: gaps were filled in {} rows, in {} of them more than {share:.0} % of the columns",
+                self.filled, self.too_many
+            );
+        }
+        text
+    }
+
+    fn as_json(
+        &self,
+        args: &PredictArgs,
+        scorer: &Scorer<'_>,
+        measured: Option<&Measured>,
+        notes: &[String],
+    ) -> Value {
+        let model = scorer.model();
+        let named = |of: &BTreeMap<usize, usize>| -> serde_json::Map<String, Value> {
+            of.iter()
+                .map(|(&variable, &rows)| (model.variables[variable].name.clone(), json!(rows)))
+                .collect()
+        };
+        json!({
+            "model": args.model,
+            "input": args.data,
+            "epsilon": scorer.epsilon(),
+            "rows": self.rows,
+            "sets": { "one": self.single, "several": self.rows - self.empty - self.single, "empty": self.empty },
+            "flags": {
+                "rows": self.odd,
+                "unseen": named(&self.unseen),
+                "range": named(&self.outside),
+                "filled": self.filled,
+                "missing": self.too_many,
+            },
+            "notes": notes,
+            "measured": measured,
+        })
+    }
+}

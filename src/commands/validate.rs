@@ -1,0 +1,40 @@
+//! `crfe-tui validate`: how well a model does on rows whose class is known.
+
+use super::args::ValidateArgs;
+use super::predict::{checked_epsilon, each_row, tell_notes};
+use crate::error::{Error, Result, printable, printable_json};
+use crate::model::{Model, Scoreboard, Scorer};
+use crate::report::measured_text;
+use crate::say::print;
+
+/// Measures a model; the exit code.
+pub fn validate(args: &ValidateArgs) -> Result<u8> {
+    let model = Model::load(&args.model)?;
+    let scorer = Scorer::new(&model, checked_epsilon(args.epsilon)?)?;
+    let mut board = Scoreboard::new(&scorer);
+    let (id, options) = args.read.for_model(&model);
+    let notes = each_row(&scorer, &args.data, &options, id.as_deref(), args.impute_missing, |row| {
+        board.add(row);
+        Ok(())
+    })?;
+    let Some(measured) = board.measure(&model, scorer.epsilon()) else {
+        return Err(Error::data("no row has a class that the model knows")
+            .file(&args.data)
+            .column(&model.target)
+            .remedy("validate needs the class column; crfe-tui predict does without it"));
+    };
+    let text = if args.json {
+        let value = serde_json::to_string_pretty(&measured);
+        value.map(|text| printable_json(text) + "\n").map_err(|error| Error::internal(error.to_string()))?
+    } else {
+        tell_notes(&notes);
+        format!(
+            "{} on {}\n{}",
+            printable(&args.model.to_string_lossy()),
+            printable(&args.data.to_string_lossy()),
+            measured_text(&measured, &model.classes, scorer.epsilon())
+        )
+    };
+    print(text.as_bytes())?;
+    Ok(0)
+}

@@ -1,0 +1,465 @@
+//! Rows that come after a model was made, batch by batch in bounded memory: columns found by name, cells encoded as they were then.
+
+use std::path::{Path, PathBuf};
+
+use ndarray::Array2;
+
+use super::cells::{Cells, short};
+use super::guess::is_index_name;
+use super::header::{self, Header};
+use super::memory;
+use super::names::listed;
+use super::records::Records;
+use super::source::{STANDARD, Source, name};
+use super::table::{Column, Table, has_row_names, ragged, sign_of};
+use super::{Encoding, ReadOptions};
+use crate::error::{Error, Result};
+
+/// What is looked for in the file.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The columns that are needed.
+    pub variables: &'a [Encoding],
+    /// The class column, which may be absent.
+    pub target: &'a str,
+    /// The column that names the rows, which must be there if it is `told`.
+    pub id: Option<&'a str>,
+    /// Whether the user named the id column.
+    pub told: bool,
+    /// Columns that are absent are missing in every row, instead of refused.
+    pub may_be_absent: bool,
+}
+
+/// Some rows.
+#[derive(Debug, Clone)]
+pub struct RowBatch {
+    /// The encoded columns of all variables × rows; NaN is missing.
+    pub x: Array2<f64>,
+    /// The name of each row: its cell in the id column, or its number from 1.
+    pub ids: Vec<String>,
+    /// The class of each row as the file spells it; none where it is missing, or without a class column.
+    pub classes: Vec<Option<String>>,
+    /// For each row the variables whose category was never seen: they are missing in `x`.
+    pub unseen: Vec<Vec<usize>>,
+    /// The line of the file on which each row starts.
+    pub lines: Vec<u64>,
+}
+
+impl RowBatch {
+    fn new(columns: usize, rows: usize) -> Self {
+        let (ids, classes, unseen, lines) = Default::default();
+        Self { x: Array2::from_elem((columns, rows), f64::NAN), ids, classes, unseen, lines }
+    }
+}
+
+/// A file of new rows.
+pub struct NewRows {
+    name: PathBuf,
+    encodings: Vec<Encoding>,
+    places: Places,
+    /// How many columns all variables have together.
+    width: usize,
+    /// Rows so far.
+    count: usize,
+    from: From,
+    /// What was understood of the file, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// Where in the file things are, by position.
+struct Places {
+    variables: Vec<Option<usize>>,
+    target: Option<usize>,
+    id: Option<usize>,
+}
+
+enum From {
+    /// Text, read as it comes.
+    Text(Box<Text>),
+    /// What can only be read whole.
+    Table(Box<Table>),
+}
+
+struct Text {
+    records: Records<fn(u64, u64)>,
+    cells: Cells,
+    width: usize,
+    more: bool,
+}
+
+impl NewRows {
+    /// Opens a file, or standard input if it is called `-`, and finds the columns.
+    pub fn open(path: &Path, options: &ReadOptions, wanted: &Wanted<'_>) -> Result<Self> {
+        let at = |error: Error| error.file(name(path));
+        let whole = options.transpose || options.sheet.is_some();
+        match (!whole).then(|| Text::open(path, options)) {
+            Some(Ok(Some((text, header, notes)))) => {
+                Self::new(path, &header, wanted, From::Text(Box::new(text)), notes).map_err(at)
+            }
+            Some(Err(error)) if path.as_os_str() == STANDARD => Err(at(error)),
+            // Not plain text: the reader of tables knows it, or says why not.
+            _ => {
+                let mut places = None;
+                let look = |header: &Header| {
+                    let found = Places::new(header, wanted)?;
+                    let text = found.as_text(wanted.variables);
+                    places = Some((found, header.clone()));
+                    Ok(text)
+                };
+                let table = Table::read(path, options, look, |_, _| {})?;
+                let Some((_, header)) = places else {
+                    return Err(Error::internal("the header was not looked at"));
+                };
+                let notes = table.notes.clone();
+                Self::new(path, &header, wanted, From::Table(Box::new(table)), notes).map_err(at)
+            }
+        }
+    }
+
+    fn new(
+        path: &Path,
+        header: &Header,
+        wanted: &Wanted<'_>,
+        from: From,
+        mut notes: Vec<String>,
+    ) -> Result<Self> {
+        let places = Places::new(header, wanted)?;
+        let used = |position: &usize| {
+            places.variables.contains(&Some(*position))
+                || places.target == Some(*position)
+                || places.id == Some(*position)
+        };
+        let extra: Vec<&str> =
+            (0..header.len()).filter(|position| !used(position)).map(|i| header.names[i].as_str()).collect();
+        if !extra.is_empty() {
+            let are = if extra.len() == 1 { "column is" } else { "columns are" };
+            notes.push(format!(
+                "{} {are} not in the model and ignored: {}",
+                extra.len(),
+                listed(extra.iter().copied())
+            ));
+        }
+        let absent: Vec<&str> = (0..wanted.variables.len())
+            .filter(|&variable| places.variables[variable].is_none())
+            .map(|variable| wanted.variables[variable].name.as_str())
+            .collect();
+        if !absent.is_empty() {
+            notes.push(format!("absent, and filled in every row: {}", listed(absent)));
+        }
+        let width = wanted.variables.iter().map(Encoding::width).sum();
+        let encodings = wanted.variables.to_vec();
+        Ok(Self { name: PathBuf::from(name(path)), encodings, places, width, count: 0, from, notes })
+    }
+
+    /// SHA-256 of the file's bytes, when all rows are read. Refuses a file that changed meanwhile.
+    pub fn finish(self) -> Result<String> {
+        match self.from {
+            From::Table(table) => Ok(table.sha256),
+            From::Text(text) => {
+                let finished = text.records.into_source().finish();
+                finished.map(|(_, sha256)| sha256).map_err(|error| error.file(self.name))
+            }
+        }
+    }
+
+    /// Whether the class column is there.
+    pub fn has_classes(&self) -> bool {
+        self.places.target.is_some()
+    }
+
+    /// The next rows, at most so many; none at the end.
+    pub fn next(&mut self, most: usize) -> Result<Option<RowBatch>> {
+        let rows = match &mut self.from {
+            From::Text(text) => text.next(most, self.width, self.count, &self.encodings, &self.places),
+            From::Table(table) => {
+                from_table(table, most, self.width, self.count, &self.encodings, &self.places)
+            }
+        };
+        let rows = rows.map_err(|error| error.file(&self.name))?;
+        self.count += rows.ids.len();
+        if rows.ids.is_empty() {
+            if self.count == 0 {
+                return Err(Error::data("the file has a header but no rows")
+                    .file(&self.name)
+                    .remedy("add rows below the header"));
+            }
+            return Ok(None);
+        }
+        Ok(Some(rows))
+    }
+}
+
+impl Places {
+    fn new(header: &Header, wanted: &Wanted<'_>) -> Result<Self> {
+        let find = |name: &str| header.names.iter().position(|column| column == name);
+        let variables: Vec<Option<usize>> =
+            wanted.variables.iter().map(|variable| find(&variable.name)).collect();
+        if !wanted.may_be_absent {
+            refuse_absent(header, wanted, &variables)?;
+        }
+        let target = find(wanted.target).filter(|position| !variables.contains(&Some(*position)));
+        let id = match wanted.id {
+            Some(id) if wanted.told => Some(super::names::find(&header.names, id, "--id-col")?),
+            id => id.and_then(find),
+        };
+        let names_rows = || {
+            let unnamed = header.unnamed.first() == Some(&true) || is_index_name(header.names.first()?);
+            (unnamed && !variables.contains(&Some(0)) && target != Some(0)).then_some(0)
+        };
+        Ok(Self { id: id.or_else(names_rows), variables, target })
+    }
+
+    /// The columns whose values are words, whatever they look like.
+    fn as_text(&self, encodings: &[Encoding]) -> Vec<usize> {
+        let categories = encodings.iter().zip(&self.variables).filter(|(encoding, _)| encoding.is_category());
+        categories.filter_map(|(_, place)| *place).chain(self.target).chain(self.id).collect()
+    }
+}
+
+/// Refuses a file that lacks columns of the model, by their names.
+fn refuse_absent(header: &Header, wanted: &Wanted<'_>, variables: &[Option<usize>]) -> Result<()> {
+    let absent: Vec<&str> = wanted
+        .variables
+        .iter()
+        .zip(variables)
+        .filter(|(_, place)| place.is_none())
+        .map(|(variable, _)| variable.name.as_str())
+        .collect();
+    if absent.is_empty() {
+        return Ok(());
+    }
+    let (column, is, it) =
+        if absent.len() == 1 { ("column", "is", "it") } else { ("columns", "are", "them") };
+    Err(Error::data(format!(
+        "{} {column} of the model {is} not in the file: {} (the file has {})",
+        absent.len(),
+        listed(absent),
+        listed(header.names.iter().map(String::as_str))
+    ))
+    .remedy(format!("add {it}, or fill {it} from the training rows with --impute-missing")))
+}
+
+impl Text {
+    /// The text, its header and what was understood; nothing if it can only be read whole.
+    fn open(path: &Path, options: &ReadOptions) -> Result<Option<(Self, Header, Vec<String>)>> {
+        let told = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
+        let source = Source::open(path, false, (|_, _| {}) as fn(u64, u64))?;
+        if source.is_series_matrix() {
+            return Ok(None);
+        }
+        let delimiter = match options.delimiter {
+            Some(delimiter) => sign_of("delimiter", delimiter)?,
+            None => source.separator(told),
+        };
+        let decimal = told.unwrap_or_else(|| source.decimal(delimiter));
+        let cells = Cells::new(char::from(decimal), &options.missing, options.censored);
+        let mut records = Records::new(source, delimiter, memory::limit(options.memory_limit));
+        let mut more = records.advance()?;
+        let mut first = records.record.clone();
+        if !options.no_header {
+            more = records.advance()?;
+        }
+        if more && !options.no_header && has_row_names(&first, &records.record) {
+            first = first.behind_an_empty_cell();
+        }
+        let (header, notes) = header::read(&first, options)?;
+        let width = header.len();
+        Ok(Some((Self { records, cells, width, more }, header, notes)))
+    }
+
+    fn next(
+        &mut self,
+        most: usize,
+        columns: usize,
+        before: usize,
+        encodings: &[Encoding],
+        places: &Places,
+    ) -> Result<RowBatch> {
+        let mut rows = RowBatch::new(columns, most);
+        while self.more && rows.ids.len() < most {
+            let (record, line) = (&self.records.record, self.records.line);
+            let beyond = || record.iter().skip(self.width).any(|cell| !cell.trim().is_empty());
+            if record.len() < self.width || (record.len() > self.width && beyond()) {
+                return Err(ragged(
+                    record.len(),
+                    self.width,
+                    "the header",
+                    before == 0 && rows.ids.is_empty(),
+                )
+                .line(line));
+            }
+            let at = rows.ids.len();
+            let (mut column, mut unseen) = (0, Vec::new());
+            for (variable, (encoding, place)) in encodings.iter().zip(&places.variables).enumerate() {
+                let cell = place.map_or("", |place| record.cell(place));
+                if encoding.is_category() {
+                    let cell = cell.trim();
+                    let level = if self.cells.is_missing(cell) {
+                        None
+                    } else {
+                        let level = encoding.level(cell);
+                        unseen.extend(level.is_none().then_some(variable));
+                        level
+                    };
+                    for number in encoding.numbers(level) {
+                        rows.x[[column, at]] = number;
+                        column += 1;
+                    }
+                } else {
+                    let value = self.cells.numeric(cell.trim()).ok_or_else(|| not_a_number(cell, encoding));
+                    rows.x[[column, at]] = value.map_err(|error| error.line(line))?;
+                    column += 1;
+                }
+            }
+            let text = |place: usize| {
+                let cell = record.cell(place).trim();
+                (!self.cells.is_missing(cell)).then(|| cell.to_owned())
+            };
+            rows.classes.push(places.target.and_then(text));
+            let number = || (before + at + 1).to_string();
+            rows.ids.push(places.id.map_or_else(number, |id| record.cell(id).trim().to_owned()));
+            rows.unseen.push(unseen);
+            rows.lines.push(line);
+            self.more = self.records.advance()?;
+        }
+        rows.cut();
+        Ok(rows)
+    }
+}
+
+impl RowBatch {
+    /// Gives columns that no row filled back.
+    fn cut(&mut self) {
+        let rows = self.ids.len();
+        if rows < self.x.ncols() {
+            self.x = self.x.slice(ndarray::s![.., ..rows]).as_standard_layout().into_owned();
+        }
+    }
+}
+
+fn not_a_number(cell: &str, encoding: &Encoding) -> Error {
+    Error::data(format!("'{}' is not a number, and the model was made of numbers", short(cell.trim())))
+        .column(&encoding.name)
+        .remedy("correct the value, or leave the cell empty")
+}
+
+/// The rows of a table that was read whole.
+fn from_table(
+    table: &Table,
+    most: usize,
+    columns: usize,
+    before: usize,
+    encodings: &[Encoding],
+    places: &Places,
+) -> Result<RowBatch> {
+    let count = table.lines.len().saturating_sub(before).min(most);
+    let mut rows = RowBatch::new(columns, count);
+    let text = |place: usize, row: usize| match &table.columns[place] {
+        Column::Text { levels, codes } => codes[row].map(|code| levels[code as usize].clone()),
+        Column::Numbers(values) => (!values[row].is_nan()).then(|| values[row].to_string()),
+    };
+    for at in 0..count {
+        let row = before + at;
+        let line = table.lines.of(row);
+        let (mut column, mut unseen) = (0, Vec::new());
+        for (variable, (encoding, place)) in encodings.iter().zip(&places.variables).enumerate() {
+            if encoding.is_category() {
+                let cell = place.and_then(|place| text(place, row));
+                let level = cell.as_deref().and_then(|cell| encoding.level(cell));
+                unseen.extend((cell.is_some() && level.is_none()).then_some(variable));
+                for number in encoding.numbers(level) {
+                    rows.x[[column, at]] = number;
+                    column += 1;
+                }
+            } else {
+                rows.x[[column, at]] = match place.map(|place| &table.columns[place]) {
+                    None => f64::NAN,
+                    Some(Column::Numbers(values)) => values[row],
+                    Some(Column::Text { levels, codes }) => match codes[row] {
+                        None => f64::NAN,
+                        Some(code) => return Err(not_a_number(&levels[code as usize], encoding).line(line)),
+                    },
+                };
+                column += 1;
+            }
+        }
+        rows.classes.push(places.target.and_then(|place| text(place, row)));
+        let number = || (row + 1).to_string();
+        rows.ids.push(places.id.map_or_else(number, |id| text(id, row).unwrap_or_default()));
+        rows.unseen.push(unseen);
+        rows.lines.push(line);
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encodings() -> Vec<Encoding> {
+        let stage = Encoding {
+            name: "stage".into(),
+            levels: ["I", "II", "III"].map(String::from).to_vec(),
+            any_case: false,
+        };
+        vec![Encoding::number("age"), stage, Encoding::number("crp")]
+    }
+
+    fn read(text: &str, change: impl Fn(&mut Wanted<'_>)) -> Result<(Vec<RowBatch>, Vec<String>)> {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("new.csv");
+        std::fs::write(&file, text).unwrap();
+        let variables = encodings();
+        let mut wanted =
+            Wanted { variables: &variables, target: "class", id: None, told: false, may_be_absent: false };
+        change(&mut wanted);
+        let mut rows = NewRows::open(&file, &ReadOptions::default(), &wanted)?;
+        let mut batches = Vec::new();
+        while let Some(batch) = rows.next(2)? {
+            batches.push(batch);
+        }
+        Ok((batches, rows.notes))
+    }
+
+    #[test]
+    fn columns_are_found_by_name_in_any_order() {
+        let text = "id,crp,extra,stage,age\np1,1.5,x,II,60\np2,,y,IV,50\np3,2.5,z,,40\n";
+        let (batches, notes) = read(text, |wanted| wanted.id = Some("id")).unwrap();
+        assert_eq!(notes, ["1 column is not in the model and ignored: extra"]);
+        assert_eq!(batches.len(), 2);
+        assert_eq!(batches[0].ids, ["p1", "p2"]);
+        assert_eq!(batches[0].x.column(0).to_vec(), [60.0, 0.0, 1.0, 0.0, 1.5]);
+        assert!(batches[0].x.column(1).iter().skip(1).all(|value| value.is_nan()));
+        assert_eq!(batches[0].unseen, [vec![], vec![1]]);
+        assert_eq!((batches[1].x.ncols(), &*batches[1].unseen[0], batches[1].lines[0]), (1, &[][..], 4));
+        assert_eq!(batches[0].classes, [None, None]);
+    }
+
+    #[test]
+    fn the_class_and_row_names_are_found() {
+        let text = ",age,stage,crp,class\na,1,I,2,well\nb,2,II,3,\n";
+        let (batches, _) = read(text, |_| {}).unwrap();
+        assert_eq!(batches[0].ids, ["a", "b"]);
+        assert_eq!(batches[0].classes, [Some("well".to_owned()), None]);
+        let as_r_writes = "age stage crp\nrow1 1 I 2\n".replace(' ', "\t");
+        assert_eq!(read(&as_r_writes, |_| {}).unwrap().0[0].ids, ["row1"]);
+        let without = "age;stage;crp\n1,5;I;2\n";
+        let (batches, _) = read(without, |_| {}).unwrap();
+        assert_eq!((batches[0].ids[0].as_str(), batches[0].x[[0, 0]]), ("1", 1.5));
+    }
+
+    #[test]
+    fn what_is_absent_or_wrong_is_named() {
+        let error = read("age,stag\n1,I\n", |_| {}).err().unwrap().to_string();
+        assert!(error.contains("2 columns of the model are not in the file: stage, crp"), "{error}");
+        let (batches, notes) = read("age\n1\n", |wanted| wanted.may_be_absent = true).unwrap();
+        assert_eq!(notes, ["absent, and filled in every row: stage, crp"]);
+        assert_eq!(batches[0].x.iter().filter(|value| value.is_nan()).count(), 4);
+        let error = read("age,stage,crp\n1,I,2\nold,I,2\n", |_| {}).err().unwrap().to_string();
+        assert!(error.contains("line 3, column 'age': 'old' is not a number"), "{error}");
+        let error = read("age,stage,crp\n1,I\n", |_| {}).err().unwrap().to_string();
+        assert!(error.contains("line 2: the line has 2 fields, but the header has 3"), "{error}");
+        let error = read("age,stage,crp\n", |_| {}).err().unwrap().to_string();
+        assert!(error.contains("the file has a header but no rows"), "{error}");
+    }
+}

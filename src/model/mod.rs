@@ -1,0 +1,20 @@
+//! From list to use: machines of a list, fitted and calibrated, that predict rows which come later (docs/method.md section 13).
+
+mod file;
+mod fit;
+mod json;
+mod make;
+mod measured;
+mod score;
+
+pub use file::{Conformal, FORMAT, Model, ModelColumn, Provenance, Reading, Selection, VERSION};
+pub use fit::{FitSettings, FittedList, Predictions, Predictor, fit_list, tau};
+pub use json::pretty;
+pub use make::Ingredients;
+pub use measured::{Comparison, MOST_MEASURED, Measured, Scoreboard, Terms, UNLIKE};
+pub use score::{Flags, ScoredRow, Scorer};
+
+/// A short reader of models in Python, which needs numpy alone.
+pub const PYTHON_READER: &str = include_str!("reader.py");
+/// A short reader of models in R, which needs no packages.
+pub const R_READER: &str = include_str!("reader.R");

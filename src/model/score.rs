@@ -1,0 +1,200 @@
+//! New rows through a model: sets, p-values, and what is odd about a row.
+
+use ndarray::Array2;
+
+use super::file::Model;
+use super::fit::{Predictor, tau};
+use crate::data::{Encoding, RowBatch, Wanted};
+use crate::error::{Error, Result};
+use crate::evaluate::predicted;
+
+/// A model that is ready to predict.
+#[derive(Debug, Clone)]
+pub struct Scorer<'a> {
+    model: &'a Model,
+    predictor: Predictor,
+    epsilon: f64,
+    /// For each column of the machines its position among the columns of all variables.
+    places: Vec<usize>,
+    /// The first column of each variable.
+    starts: Vec<usize>,
+}
+
+/// What is predicted for a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScoredRow {
+    /// Its name, or its number from 1.
+    pub id: String,
+    /// Its class as the file spells it, if it is there.
+    pub class: Option<String>,
+    /// The decision value of each class.
+    pub f: Vec<f64>,
+    /// The p-value of each class.
+    pub p: Vec<f64>,
+    /// The score of each class, in grid steps.
+    pub alpha: Vec<f64>,
+    /// The class with the largest decision value.
+    pub predicted: usize,
+    /// The classes in the set.
+    pub set: Vec<usize>,
+    /// One minus the second largest p-value.
+    pub confidence: f64,
+    /// The largest p-value.
+    pub credibility: f64,
+    /// What is odd about it.
+    pub flags: Flags,
+}
+
+/// What is odd about a row, by the positions of variables.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Categories that were never seen, and count as missing.
+    pub unseen: Vec<usize>,
+    /// Numbers outside the range of the training rows.
+    pub outside: Vec<usize>,
+    /// How many variables are missing and were filled, those never seen included.
+    pub missing: usize,
+    /// More of them than the model allows.
+    pub too_many: bool,
+}
+
+impl Flags {
+    /// `unseen:stage;range:age;filled:2;missing`: words for a cell of a table.
+    pub fn words(&self, variables: &[Encoding]) -> String {
+        let name = |variable: &usize| variables[*variable].name.as_str();
+        let mut words: Vec<String> =
+            self.unseen.iter().map(|variable| format!("unseen:{}", name(variable))).collect();
+        words.extend(self.outside.iter().map(|variable| format!("range:{}", name(variable))));
+        words.extend((self.missing > 0).then(|| format!("filled:{}", self.missing)));
+        words.extend(self.too_many.then(|| "missing".to_owned()));
+        words.join(";")
+    }
+}
+
+impl<'a> Scorer<'a> {
+    /// Makes a model ready; its own ε holds unless another is given.
+    pub fn new(model: &'a Model, epsilon: Option<f64>) -> Result<Self> {
+        let mut starts = Vec::new();
+        let mut next = 0;
+        for variable in &model.variables {
+            starts.push(next);
+            next += variable.width();
+        }
+        let places = model.columns.iter().map(|column| starts[column.variable] + column.place).collect();
+        let epsilon = epsilon.unwrap_or(model.conformal.epsilon);
+        Ok(Self { model, predictor: model.predictor()?, epsilon, places, starts })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &'a Model {
+        self.model
+    }
+
+    /// What predicts.
+    pub fn predictor(&self) -> &Predictor {
+        &self.predictor
+    }
+
+    /// ε of the sets.
+    pub fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+
+    /// What is looked for in a file of new rows.
+    pub fn wanted(&self, id: Option<&'a str>, may_be_absent: bool) -> Wanted<'a> {
+        Wanted {
+            variables: &self.model.variables,
+            target: &self.model.target,
+            id: id.or(self.model.id_column.as_deref()),
+            told: id.is_some(),
+            may_be_absent,
+        }
+    }
+
+    /// Predicts some rows; `before` is how many rows came before them.
+    pub fn score(&self, rows: &RowBatch, before: usize) -> Result<Vec<ScoredRow>> {
+        let count = rows.ids.len();
+        if !self.predictor.preparation.fills_gaps() {
+            self.refuse_gaps(rows)?;
+        }
+        let x = Array2::from_shape_fn((self.places.len(), count), |(j, i)| rows.x[[self.places[j], i]]);
+        let classes = self.model.classes.len();
+        let of_row = |i: usize| tau(self.model.conformal.seed, u64::MAX, before + i, classes);
+        let tau = self.model.conformal.smoothed.then_some(&of_row as &dyn Fn(usize) -> Vec<f64>);
+        let predictions = self.predictor.predict(x, tau);
+        Ok((0..count)
+            .map(|i| {
+                let p = predictions.p.row(i).to_vec();
+                let f = predictions.f.row(i).to_vec();
+                let (mut largest, mut second) = (0.0_f64, 0.0_f64);
+                for &value in &p {
+                    (largest, second) = (largest.max(value), second.max(largest.min(value)));
+                }
+                ScoredRow {
+                    id: rows.ids[i].clone(),
+                    class: rows.classes[i].clone(),
+                    predicted: predicted(&f),
+                    set: (0..p.len()).filter(|&class| p[class] > self.epsilon).collect(),
+                    confidence: 1.0 - second,
+                    credibility: largest,
+                    alpha: predictions.alpha.row(i).to_vec(),
+                    flags: self.flags(rows, i),
+                    f,
+                    p,
+                }
+            })
+            .collect())
+    }
+
+    fn flags(&self, rows: &RowBatch, row: usize) -> Flags {
+        let missing = self.starts.iter().filter(|&&start| rows.x[[start, row]].is_nan()).count();
+        let is_outside = |&column: &usize| {
+            let value = rows.x[[self.places[column], row]];
+            let outside = |(low, high): (f64, f64)| value < low || value > high;
+            self.model.columns[column].range.is_some_and(outside)
+        };
+        let numbers = (0..self.places.len())
+            .filter(|&column| !self.model.variables[self.model.columns[column].variable].is_category());
+        let outside = numbers.filter(is_outside).map(|column| self.model.columns[column].variable).collect();
+        let share = missing as f64 / self.starts.len() as f64;
+        Flags {
+            unseen: rows.unseen[row].clone(),
+            outside,
+            missing,
+            too_many: share > self.model.reading.max_missing,
+        }
+    }
+
+    fn refuse_gaps(&self, rows: &RowBatch) -> Result<()> {
+        for (i, &line) in rows.lines.iter().enumerate() {
+            for (variable, &start) in self.model.variables.iter().zip(&self.starts) {
+                if rows.x[[start, i]].is_nan() {
+                    return Err(Error::data(
+                        "the value is missing, or was never seen, and this model fills no gaps",
+                    )
+                    .line(line)
+                    .column(&variable.name)
+                    .remedy("complete the row, or fit the model with --impute knn:5"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The share of each feature in the score of a label: −[λ w_y − λ' Σ_{r≠y} w_r]·x, summed over the columns of a variable
+    /// (docs/method.md section 3). With the part of the biases they add up to α.
+    pub fn shares(&self, rows: &RowBatch, row: usize, label: usize) -> Vec<f64> {
+        let mut x = Array2::from_shape_fn((self.places.len(), 1), |(j, _)| rows.x[[self.places[j], row]]);
+        self.predictor.preparation.apply(&mut x);
+        let lambda = self.model.conformal.lambda;
+        let other = (1.0 - lambda) / (self.model.classes.len() - 1) as f64;
+        let mut shares = vec![0.0; self.model.variables.len()];
+        for (j, source) in self.predictor.preparation.sources().into_iter().enumerate() {
+            let column = &self.model.columns[source];
+            let total: f64 = self.model.weights.iter().map(|weights| weights[j]).sum();
+            let own = self.model.weights[label][j];
+            shares[column.variable] -= (lambda * own - other * (total - own)) * x[[j, 0]];
+        }
+        shares
+    }
+}

@@ -1,0 +1,709 @@
+//! From list to use: a model predicts new rows exactly as a split predicts its test rows, keeps its promise, says what is wrong with a file,
+//! and knows nothing of the rows that calibrate it but their scores.
+
+mod program;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crfe::analysis::{History, Trace};
+use crfe::data::seed::{Purpose, Rng};
+use crfe::data::{Dataset, NewRows, ReadOptions};
+use crfe::model::{Ingredients, Model, Reading, Scorer, Selection, fit_list};
+use crfe::run::{Engine, Gate, Permutations, Plan, RunOptions, fit_settings};
+use crfe::select::{Method, StopRule};
+use ndarray::Array2;
+use program::{Ran, finish, program, run_into};
+use tempfile::TempDir;
+
+fn desk() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// `crfe-tui COMMAND …`; the options are separated by blanks.
+fn call(words: &[&str], files: &[&Path], options: &str) -> Ran {
+    finish(program().args(words).args(files).args(options.split_whitespace()))
+}
+
+/// `crfe-tui fit DATA --model M.json …`, which must succeed; the model's file.
+fn fit(desk: &TempDir, data: &str, options: &str) -> PathBuf {
+    let model = desk.path().join("M.json");
+    let ran = call(&["fit", data, "--model"], &[&model], options);
+    assert_eq!(ran.code, 0, "{options}: {}{}", ran.stdout, ran.stderr);
+    model
+}
+
+/// The cells of a table by column.
+fn table(text: &str) -> BTreeMap<String, Vec<String>> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let mut columns: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for record in reader.records() {
+        for (name, cell) in header.iter().zip(&record.unwrap()) {
+            columns.entry(name.clone()).or_default().push(cell.to_owned());
+        }
+    }
+    columns
+}
+
+fn plan_of(data: &Path, change: impl FnOnce(&mut RunOptions)) -> Plan {
+    let mut options = RunOptions { methods: vec![Method::Crfe], ..RunOptions::default() };
+    (options.validate, options.permutations) = (None, Permutations::Count(0));
+    change(&mut options);
+    let spec = options.check().unwrap();
+    let data = Dataset::load(data, &spec.schema, |_, _| {}).unwrap();
+    Plan::new(spec, data).unwrap()
+}
+
+/// The model of some units, fitted on some rows and calibrated on others.
+fn model_of(plan: &Plan, rest: &[usize], reserve: &[usize], units: &[usize], index: u64) -> Model {
+    let spec = &plan.info.spec;
+    let settings = fit_settings(plan, spec.split.seed, index);
+    let fitted = fit_list(&plan.data, rest, reserve, units, &settings).unwrap();
+    let selection = Selection { method: None, rule: "given".into(), counts: Vec::new(), splits: 0 };
+    let made_of = Ingredients {
+        program: "a test",
+        data: &plan.data,
+        list: units,
+        selection,
+        settings: &settings,
+        guaranteed: true,
+        id_column: None,
+        reading: Reading { max_missing: 0.25, ..Reading::default() },
+        fingerprint: String::new(),
+        command: String::new(),
+        rest,
+        reserve,
+        validation: None,
+        cautions: Vec::new(),
+    };
+    Model::new(&fitted, made_of)
+}
+
+/// The rows of a split as those of a model: its p-values on the test rows are those of predictions.csv, as text.
+#[test]
+fn p_values_are_those_of_predictions_csv() {
+    for (data, size, options) in [
+        ("data/synthetic.csv", 6, ""),
+        ("data/dermatology.csv", 9, "--mondrian"),
+        // With gaps every feature, since a split fills gaps before it selects.
+        ("data/heart.csv", 13, "--scale minmax --class-weight balanced"),
+        ("data/heart.csv", 13, "--impute median --lambda 0.3"),
+    ] {
+        let desk = desk();
+        let out = desk.path().join("RUN");
+        run_into(&out, data, &format!("--splits 1 --method crfe --stop {size} {options}"));
+        let plan = plan_of(Path::new(data), |chosen| {
+            chosen.split.splits = 1;
+            chosen.stop = StopRule::Size(size);
+            for word in options.split("--").filter(|word| !word.is_empty()) {
+                let (name, value) = word.trim().split_once(' ').unwrap_or((word.trim(), "true"));
+                let option = crfe::run::options::OPTIONS.iter().find(|option| option.name == name).unwrap();
+                option.take(chosen, value).unwrap();
+            }
+        });
+        let selected = fs::read_to_string(out.join("selected.txt")).unwrap();
+        let unit = |name: &str| plan.info.units.iter().position(|unit| unit.name == name).unwrap();
+        let units: Vec<usize> = selected.lines().map(unit).collect();
+        assert_eq!(units.len(), size);
+        let split = plan.splits.split(&plan.data, 0).unwrap();
+        let file = desk.path().join("M.json");
+        model_of(&plan, &split.train, &split.conformal, &units, 0).save(&file, false).unwrap();
+        let ran = call(&["predict"], &[&file, Path::new(data)], "--quiet");
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let (predicted, expected) =
+            (table(&ran.stdout), table(&fs::read_to_string(out.join("predictions.csv")).unwrap()));
+        let mut compared = 0;
+        for (at, row) in expected["row"].iter().enumerate() {
+            let row: usize = row.parse().unwrap();
+            for (name, values) in expected.iter().filter(|(name, _)| name.starts_with("p_") || *name == "set")
+            {
+                assert_eq!(predicted[name][row], values[at], "{data} {options}: row {row}, {name}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 150, "{compared}");
+    }
+}
+
+/// A table of four classes in the manner of data/synthetic.csv: two informative columns and some of noise.
+fn synthetic(rows: usize, rng: &mut Rng) -> (Array2<f64>, Vec<&'static str>) {
+    let mut normal = || {
+        let radius = (-2.0 * (1.0 - rng.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * rng.uniform()).cos()
+    };
+    let labels: Vec<&str> =
+        (0..rows).map(|_| ["a", "b", "c", "d"][(normal().abs() * 1e6) as usize % 4]).collect();
+    let x = Array2::from_shape_fn((rows, 8), |(row, column)| {
+        let class = labels[row].as_bytes()[0] - b'a';
+        let side = if column == 0 { class & 1 } else { class >> 1 };
+        match column {
+            0 | 1 => normal() + 2.0 * f64::from(side),
+            _ => (10.0 * normal()).round(),
+        }
+    });
+    (x, labels)
+}
+
+fn history_of(plan: &Plan) -> History {
+    let (gate, mut history) = (Gate::default(), History::default());
+    let (send, receive) = crossbeam_channel::unbounded();
+    Engine::new(plan, &gate, send).run(&plan.tasks(), 1);
+    receive.iter().for_each(|event| history.apply(&event));
+    assert!(history.failed().is_empty());
+    history
+}
+
+/// The whole procedure on the rows that were not set aside, and its model.
+fn fitted(plan: &Plan) -> Model {
+    let history = history_of(plan);
+    let paths: Vec<&Trace> = history.of_method(Method::Crfe).map(|(_, trace)| trace).collect();
+    let procedure = plan.info.procedure();
+    let size = procedure.size(&paths).unwrap_or(2);
+    let list = plan.info.list(&procedure.by_frequency(&paths, size), size);
+    model_of(plan, &plan.splits.rest(&plan.data), plan.splits.reserve().unwrap(), &list, u64::MAX)
+}
+
+/// 200 samples of new rows, each with a model of its own table: coverage is as promised, within binomial error.
+#[test]
+fn fit_and_predict_cover_as_promised() {
+    const TABLES: usize = 200;
+    const NEW: usize = 50;
+    for (rows, mondrian) in [(150, false), (400, false), (150, true), (400, true)] {
+        let mut rng = Rng::new(17, rows as u64, Purpose::Bootstrap);
+        let (mut covered, mut variance, mut expected) = (0_usize, 0.0, 0.0);
+        for seed in 0..TABLES {
+            let (x, labels) = synthetic(rows, &mut rng);
+            let mut options = RunOptions { methods: vec![Method::Crfe], mondrian, ..RunOptions::default() };
+            (options.validate, options.permutations) = (None, Permutations::Count(0));
+            (options.split.splits, options.split.seed, options.split.reserve) = (3, seed as u64, Some(0.2));
+            let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
+            let plan = Plan::new(options.check().unwrap(), data).unwrap();
+            let model = fitted(&plan);
+            let (new, classes) = synthetic(NEW, &mut rng);
+            let scorer = Scorer::new(&model, None).unwrap();
+            let text: String =
+                std::iter::once((1..=8).map(|i| format!("c{i}")).collect::<Vec<_>>().join(","))
+                    .chain(
+                        new.rows()
+                            .into_iter()
+                            .map(|row| row.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
+                    )
+                    .map(|line| line + "\n")
+                    .collect();
+            let desk = desk();
+            let file = desk.path().join("new.csv");
+            fs::write(&file, text).unwrap();
+            let mut reader =
+                NewRows::open(&file, &ReadOptions::default(), &scorer.wanted(None, false)).unwrap();
+            let batch = reader.next(NEW).unwrap().unwrap();
+            for (row, class) in scorer.score(&batch, 0).unwrap().iter().zip(&classes) {
+                let y = model.classes.iter().position(|name| name == class).unwrap();
+                covered += usize::from(row.set.contains(&y));
+                let n = model.fitted.calibration.iter().sum::<usize>();
+                let n = if mondrian { model.fitted.calibration[y] } else { n };
+                // The exact coverage of one new row: 1 − ⌊ε(n+1)⌋/(n+1).
+                let exact = 1.0 - (0.1 * (n + 1) as f64 + 1e-9).floor() / (n + 1) as f64;
+                expected += exact / NEW as f64;
+                variance += exact * (1.0 - exact) * (1.0 / NEW as f64 + 1.0 / (n + 2) as f64) / NEW as f64;
+            }
+        }
+        let share = covered as f64 / (TABLES * NEW) as f64;
+        let (expected, error) = (expected / TABLES as f64, variance.sqrt() / TABLES as f64);
+        println!(
+            "{rows} rows, Mondrian {mondrian}: coverage {share:.4}, expected {expected:.4} ± {error:.4}"
+        );
+        assert!((share - expected).abs() < 3.5 * error, "{rows} {mondrian}: {share} {expected} {error}");
+        assert!(share > 0.9 - 3.5 * error);
+    }
+}
+
+/// What is set aside reaches neither the list nor the machines, whatever its values and labels are.
+#[test]
+fn rows_set_aside_reach_neither_list_nor_machines() {
+    let mut rng = Rng::new(23, 0, Purpose::Bootstrap);
+    let (mut x, labels) = synthetic(160, &mut rng);
+    x[[5, 3]] = f64::NAN;
+    let plan = |x: &Array2<f64>| {
+        let mut options = RunOptions { methods: vec![Method::Crfe], ..RunOptions::default() };
+        (options.validate, options.permutations) = (None, Permutations::Count(0));
+        (options.split.splits, options.split.reserve) = (5, Some(0.2));
+        Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap()).unwrap()
+    };
+    let before = plan(&x);
+    let reserve = before.splits.reserve().unwrap().to_vec();
+    let first = fitted(&before);
+    for &row in &reserve {
+        x.row_mut(row).iter_mut().for_each(|value| *value = 50.0 * rng.uniform());
+    }
+    let mut after = plan(&x);
+    assert_eq!(after.splits.reserve().unwrap(), reserve);
+    for &row in &reserve {
+        after.data.y[row] = (after.data.y[row] + 1) % 4;
+    }
+    let second = fitted(&after);
+    assert_eq!(first.features, second.features);
+    assert_eq!((&first.weights, &first.bias), (&second.weights, &second.bias), "to the bit");
+    assert_eq!((&first.preparation, &first.columns), (&second.preparation, &second.columns));
+    assert_ne!(first.conformal.calibration, second.conformal.calibration, "the rows were really changed");
+}
+
+#[test]
+fn a_model_round_trips_byte_for_byte() {
+    for (data, options) in [
+        ("data/heart.csv", "--splits 2 --method crfe --validate 2"),
+        ("data/heart.csv", "--splits 2 --method crfe --impute none --drop thal,major --scale none"),
+        ("data/dermatology.csv", "--splits 2 --method crfe --mondrian --impute median --size 4"),
+    ] {
+        let options = options.replace("thal,major", "thal --drop 12");
+        let desk = desk();
+        let file = fit(&desk, data, &options);
+        let bytes = fs::read(&file).unwrap();
+        let model = Model::from_bytes(&bytes).unwrap();
+        assert!(model.to_bytes().unwrap() == bytes, "{options}");
+        assert_eq!(model.format, "crfe-tui model");
+        assert_eq!(model.validation.is_some(), options.contains("--validate"));
+        // The same command gives the same bytes.
+        fs::remove_file(&file).unwrap();
+        fit(&desk, data, &options);
+        assert!(fs::read(&file).unwrap() == bytes);
+    }
+}
+
+#[test]
+fn a_run_that_set_rows_aside_gives_the_model_of_fit() {
+    let desk = desk();
+    let out = desk.path().join("RUN");
+    run_into(&out, "data/heart.csv", "--splits 3 --method crfe --reserve 0.2 --seed 4");
+    let direct = fs::read(fit(&desk, "data/heart.csv", "--splits 3 --method crfe --seed 4")).unwrap();
+    let of_run = fs::read(fit(&desk, out.to_str().unwrap(), "")).unwrap();
+    assert!(direct == of_run);
+
+    let other = desk.path().join("OTHER");
+    run_into(&other, "data/heart.csv", "--splits 2 --method crfe");
+    let ran = call(&["fit"], &[&other], "--model no.json");
+    assert_eq!(ran.code, 3);
+    assert!(ran.stderr.contains("the run set no rows aside"), "{}", ran.stderr);
+}
+
+/// `--test FILE`: the list of the other rows, tested once; the same numbers as a model of the same rows gives.
+#[test]
+fn another_file_is_tested_once_as_by_a_model() {
+    let desk = desk();
+    let text = fs::read_to_string("data/heart.csv").unwrap();
+    let (header, rows) = text.split_once('\n').unwrap();
+    let (mut own, mut other) = (format!("{header}\n"), format!("{header}\n"));
+    for (i, row) in rows.lines().enumerate() {
+        let to = if i % 3 == 0 { &mut other } else { &mut own };
+        *to += &format!("{row}\n");
+    }
+    other += &format!(
+        "{}\n",
+        rows.lines().next().unwrap().replace("healthy", "unknown").replace("diseased", "unknown")
+    );
+    let (train, test) = (desk.path().join("train.csv"), desk.path().join("test.csv"));
+    fs::write(&train, own).unwrap();
+    fs::write(&test, other).unwrap();
+    let out = desk.path().join("RUN");
+    let options = format!("--splits 3 --method crfe,rfe --test {}", test.display());
+    let ran = run_into(&out, train.to_str().unwrap(), &options);
+    assert!(ran.stdout.contains("Tested once on 101 rows of"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("rows of classes that the model does not know are left out"),
+        "{}",
+        ran.stdout
+    );
+    let summary: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out.join("summary.json")).unwrap()).unwrap();
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("Tested once on 101 rows of"));
+    // The same from journals alone.
+    let again = call(&["report"], &[&out], "--json --quiet");
+    let again: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(again["methods"], summary["methods"]);
+    // The model of the run, on the same file.
+    let model = fit(&desk, out.to_str().unwrap(), "");
+    let validated = call(&["validate"], &[&model, &test], "--json");
+    let validated: serde_json::Value = serde_json::from_str(&validated.stdout).unwrap();
+    let elsewhere = &summary["methods"][0]["elsewhere"];
+    assert_eq!(elsewhere["measured"], validated);
+    let features: Vec<&str> = summary["methods"][0]["features"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(Model::load(&model).unwrap().features, features, "the list that was tested is the answer");
+    // Shards and an interruption change nothing: the test is a task of its own.
+    let sharded = desk.path().join("SHARDS");
+    for shard in ["1/2", "2/2"] {
+        run_into(&sharded, train.to_str().unwrap(), &format!("{options} --shard {shard}"));
+    }
+    let merged = call(&["report"], &[&sharded], "--json --quiet");
+    let merged: serde_json::Value = serde_json::from_str(&merged.stdout).unwrap();
+    assert_eq!(merged["methods"][0]["elsewhere"], *elsewhere);
+    // A file without the class column, or without a column, is refused before anything is computed.
+    fs::write(&test, "age\n1\n").unwrap();
+    let ran = call(&["run"], &[&train], &options);
+    refused_with(&ran, "columns of the model are not in the file");
+}
+
+fn refused_with(ran: &Ran, sentence: &str) {
+    assert_eq!(ran.code, 3, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains(sentence), "'{sentence}' is not in: {}", ran.stderr);
+}
+
+#[test]
+fn a_given_list_is_fitted_and_tested_in_folds() {
+    let desk = desk();
+    let list = desk.path().join("list.txt");
+    fs::write(&list, "max HR\nchest pain\n\ngender\n").unwrap();
+    let options = format!("--features {} --validate 3", list.display());
+    let file = fit(&desk, "data/heart.csv", &options);
+    let model = Model::load(&file).unwrap();
+    assert_eq!(model.features, ["max HR", "chest pain", "gender"]);
+    assert_eq!(model.validation.as_ref().unwrap()["performance"]["rows"], 303);
+    assert!(model.cautions.iter().any(|caution| caution.contains("the list was given")));
+    fs::write(&list, "max HR\nheight\n").unwrap();
+    let ran = call(&["fit", "data/heart.csv", "--model"], &[&file], &options);
+    assert_eq!(ran.code, 3);
+    assert!(ran.stderr.contains("line 2: there is no feature 'height'"), "{}", ran.stderr);
+}
+
+/// Prints what it wants to say and exits with 3.
+fn refused(ran: &Ran, sentence: &str) {
+    assert_eq!(ran.code, 3, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains(sentence), "'{sentence}' is not in: {}", ran.stderr);
+    assert_eq!(ran.stderr.trim_end().lines().count(), 1, "one sentence: {}", ran.stderr);
+    assert!(!ran.stderr.trim_end().contains(|c: char| c.is_control()), "{:?}", ran.stderr);
+}
+
+#[test]
+fn hostile_models_are_refused_in_a_sentence() {
+    let desk = desk();
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 3");
+    let good = fs::read_to_string(&file).unwrap();
+    let bad = desk.path().join("bad.json");
+    let predict = || call(&["predict"], &[&bad, Path::new("data/heart.csv")], "");
+    let value: serde_json::Value = serde_json::from_str(&good).unwrap();
+    let with = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut value = value.clone();
+        change(&mut value);
+        fs::write(&bad, value.to_string()).unwrap();
+        predict()
+    };
+    fs::write(&bad, &good[..good.len() / 2]).unwrap();
+    refused(&predict(), "the model is cut off");
+    fs::write(&bad, "").unwrap();
+    refused(&predict(), "the model is cut off");
+    fs::write(&bad, "id,age\n1,2\n").unwrap();
+    refused(&predict(), "this is not a model of crfe-tui");
+    fs::write(&bad, "[".repeat(100_000)).unwrap();
+    refused(&predict(), "not a model");
+    fs::write(&bad, good.replace("\"bias\": [", "\"bias\": [NaN,")).unwrap();
+    refused(&predict(), "the model is damaged");
+    fs::write(&bad, good.replace("\"bias\": [", "\"bias\": [1e999,")).unwrap();
+    refused(&predict(), "the model is damaged");
+    refused(
+        &with(&|model| model["version"] = 2.into()),
+        "the model has version 2, and this program reads version 1",
+    );
+    refused(&with(&|model| model["format"] = "other".into()), "this is not a model of crfe-tui");
+    refused(&with(&|model| model["estimator"] = "forest".into()), "the model is damaged");
+    refused(
+        &with(&|model| drop(model["weights"][0].as_array_mut().unwrap().pop())),
+        "its weights are not those of",
+    );
+    refused(
+        &with(&|model| drop(model["bias"].as_array_mut().unwrap().pop())),
+        "its weights are not those of",
+    );
+    refused(&with(&|model| model["weights"][0][0] = serde_json::Value::Null), "the model is damaged");
+    refused(&with(&|model| model["classes"][0] = "a\u{1b}[31mb".into()), "holds a control character");
+    refused(&with(&|model| model["variables"][0]["name"] = "x\u{7}".into()), "holds a control character");
+    refused(&with(&|model| model["classes"][0] = model["classes"][1].clone()), "two classes or more");
+    refused(&with(&|model| model["columns"][0]["variable"] = 99.into()), "a column does not belong");
+    refused(&with(&|model| model["columns"][0]["place"] = 9.into()), "a column does not belong");
+    refused(&with(&|model| model["columns"] = serde_json::json!([])), "it has no features");
+    refused(&with(&|model| model["conformal"]["epsilon"] = 1.5.into()), "out of range");
+    refused(&with(&|model| model["conformal"]["lambda"] = (-1).into()), "out of range");
+    refused(&with(&|model| model["conformal"]["calibration"] = serde_json::json!([])), "calibration scores");
+    refused(&with(&|model| model["conformal"]["calibration"][0]["alpha"][0] = 1e300.into()), "not sorted");
+    refused(
+        &with(&|model| model["preparation"]["scaling"] = serde_json::json!(["zero"])),
+        "columns are scaled",
+    );
+    refused(
+        &with(&|model| {
+            model["preparation"]["scaling"][0] = serde_json::json!({"affine": {"centre": 0.0, "spread": 0.0}})
+        }),
+        "a column is scaled by what is not a number",
+    );
+    refused(
+        &with(&|model| {
+            drop(model["preparation"]["filling"]["nearest"]["donors"][0].as_array_mut().unwrap().pop())
+        }),
+        "the donors are not a table",
+    );
+    refused(&with(&|model| model["extra"] = 1.into()), "unknown field");
+    fs::File::create(&bad).unwrap().set_len(1 << 30).unwrap();
+    refused(&predict(), "the file is too large to be a model");
+    refused(&call(&["predict"], &[desk.path(), Path::new("data/heart.csv")], ""), "the model cannot be read");
+    refused(
+        &call(&["predict", "none.json", "data/heart.csv"], &[], ""),
+        "none.json: the model cannot be read",
+    );
+    // Wherever it is cut or changed, it is a model or a sentence.
+    let bytes = good.as_bytes();
+    for i in 0..400 {
+        let mut changed = bytes.to_vec();
+        let at = i * bytes.len() / 400;
+        changed[at] = b"0]x\"}-"[i % 6];
+        let outcome = Model::from_bytes(&changed).map(|model| Scorer::new(&model, None).map(drop));
+        drop(outcome);
+        assert!(Model::from_bytes(&bytes[..at]).is_err());
+    }
+}
+
+#[test]
+fn hostile_rows_are_refused_in_a_sentence() {
+    let desk = desk();
+    let list = desk.path().join("list.txt");
+    fs::write(&list, "max HR\nchest pain\n").unwrap();
+    let file = fit(&desk, "data/heart.csv", &format!("--features {}", list.display()));
+    let new = desk.path().join("new.csv");
+    let predict = |bytes: &[u8], options: &str| {
+        fs::write(&new, bytes).unwrap();
+        call(&["predict"], &[&file, &new], options)
+    };
+    refused(&predict(b"", ""), "the file is empty");
+    refused(&predict(b"max HR,chest pain\n", ""), "the file has a header but no rows");
+    refused(&predict(b"max HR,pain\n1,2\n", ""), "1 column of the model is not in the file: chest pain");
+    refused(&predict(b"max HR,chest pain\n1\n", ""), "line 2: the line has 1 field");
+    refused(
+        &predict(b"max HR,chest pain\nfast,typical ang\n", ""),
+        "line 2, column 'max HR': 'fast' is not a number",
+    );
+    refused(&predict(b"max HR,chest pain\ninf,typical ang\n", ""), "is not a number");
+    refused(&predict(b"max HR,chest pain,max HR\n1,a,2\n", ""), "are both called 'max HR'");
+    refused(&predict(b"max HR,chest pain\n\"1,a\n", ""), "a quote is opened but never closed");
+    refused(&predict(b"\x7fELF\x02\x01\x01\0\0\0\0", ""), "");
+    refused(&predict(b"max HR,chest pain\n1,\xff\xfe\xfd\n2,\xc3\xa9\n3,\x1b[31m,\n", ""), "");
+    // What is only odd is predicted and flagged.
+    let ran = predict(b"max HR,chest pain\n900,new\x1b[31m\n,typical ang\n150,typical ang\n", "");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let flags = &table(&ran.stdout)["flags"];
+    assert_eq!(flags[..], ["unseen:chest pain;range:max HR;filled:1;missing", "filled:1;missing", ""]);
+    assert!(ran.stderr.contains("categories that the model never saw, taken as missing: chest pain in 1"));
+    let ran = predict(b"max HR\n150\n", "--impute-missing");
+    assert_eq!((ran.code, table(&ran.stdout)["flags"][0].as_str()), (0, "filled:1;missing"));
+    let ran = predict(b"max HR,chest pain\n1,a\n", "--epsilon 0");
+    assert_eq!(ran.code, 2);
+    // An error leaves no file behind.
+    let out = desk.path().join("out.csv");
+    let ran = predict(b"max HR,chest pain\n150,typical ang\nx,a\n", &format!("--out {}", out.display()));
+    assert_eq!(ran.code, 3);
+    assert!(!out.exists());
+    let left = fs::read_dir(desk.path())
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"));
+    assert_eq!(left.count(), 0);
+}
+
+/// However the file is written, the predictions are the same.
+#[test]
+fn new_rows_are_read_as_a_run_reads_them() {
+    let desk = desk();
+    let list = desk.path().join("list.txt");
+    fs::write(&list, "max HR\nchest pain\nST by exercise\n").unwrap();
+    let file = fit(&desk, "data/heart.csv", &format!("--features {}", list.display()));
+    let text = "chest pain,max HR,ST by exercise\ntypical ang,150,1.5\nnon-anginal,120,0.2\n";
+    let usual = {
+        let new = desk.path().join("new.csv");
+        fs::write(&new, text).unwrap();
+        call(&["predict"], &[&file, &new], "--quiet").stdout
+    };
+    assert_eq!(usual.lines().count(), 3);
+    let utf16: Vec<u8> =
+        "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gz, text.as_bytes()).unwrap();
+    let european = "max HR;chest pain;ST by exercise\r\n150;typical ang;1,5\r\n120;non-anginal;0,2\r\n";
+    for bytes in
+        [utf16, gz.finish().unwrap(), european.as_bytes().to_vec(), text.replace('\n', "\r\n").into_bytes()]
+    {
+        let new = desk.path().join("other.csv");
+        fs::write(&new, &bytes).unwrap();
+        assert_eq!(call(&["predict"], &[&file, &new], "--quiet").stdout, usual);
+        // The same from standard input, and as JSON.
+        let mut child = program()
+            .args(["predict", "--quiet"])
+            .arg(&file)
+            .arg("-")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), &bytes).unwrap();
+        assert_eq!(String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap(), usual);
+    }
+    let new = desk.path().join("new.csv");
+    let json: serde_json::Value =
+        serde_json::from_str(&call(&["predict"], &[&file, &new], "--quiet --json").stdout).unwrap();
+    assert_eq!(json["summary"]["rows"], 2);
+    assert_eq!(json["rows"][0]["p"]["healthy"].to_string(), table(&usual)["p_healthy"][0]);
+    // Another ε changes the sets and nothing else.
+    let strict = table(&call(&["predict"], &[&file, &new], "--quiet --epsilon 0.999").stdout);
+    assert_eq!(strict["p_healthy"], table(&usual)["p_healthy"]);
+    assert!(strict["set"].iter().all(String::is_empty));
+}
+
+#[test]
+fn validate_and_predict_measure_alike() {
+    let desk = desk();
+    let file = fit(&desk, "data/dermatology.csv", "--splits 2 --method crfe --size 12 --mondrian");
+    let ran = call(&["validate"], &[&file, Path::new("data/dermatology.csv")], "--json");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let measured: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let ran = call(&["predict"], &[&file, Path::new("data/dermatology.csv")], "--json --quiet");
+    let predicted: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(predicted["summary"]["measured"], measured);
+    assert_eq!(measured["performance"]["rows"], 358);
+    assert!(measured["class_bands"].as_array().unwrap().iter().all(serde_json::Value::is_array));
+    // Rows that were shifted look unlike the calibration rows.
+    let text = fs::read_to_string("data/dermatology.csv").unwrap();
+    let shuffled: String = text
+        .lines()
+        .enumerate()
+        .map(|(line, text)| {
+            let mut cells: Vec<&str> = text.split(',').collect();
+            if line > 0 {
+                let last = cells.len() - 1;
+                cells[..last].rotate_left(5);
+            }
+            cells.join(",") + "\n"
+        })
+        .collect();
+    let new = desk.path().join("new.csv");
+    fs::write(&new, shuffled).unwrap();
+    let ran = call(&["validate"], &[&file, &new], "");
+    assert!(
+        ran.stdout.contains("Caution: these rows look unlike the rows that calibrate the model"),
+        "{}",
+        ran.stdout
+    );
+    let ran = call(&["validate"], &[&file, Path::new("data/heart.csv")], "");
+    assert_eq!(ran.code, 3);
+}
+
+/// Python with numpy, if there is one here.
+fn python() -> Option<&'static str> {
+    let works = |python: &&str| {
+        Command::new(python)
+            .args(["-c", "import numpy"])
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|s| s.success())
+    };
+    ["python3", "/usr/bin/python3"].into_iter().find(works)
+}
+
+fn r() -> Option<&'static str> {
+    Command::new("Rscript")
+        .arg("--version")
+        .output()
+        .is_ok_and(|ran| ran.status.success())
+        .then_some("Rscript")
+}
+
+/// A table with three classes, categories, gaps and patients with several rows.
+fn visits(path: &Path) {
+    let mut rng = Rng::new(3, 0, Purpose::Bootstrap);
+    let mut text = "patient,stage,crp,answer,height,class\n".to_owned();
+    for row in 0..180 {
+        let class = row / 3 % 3;
+        let mut gap = |cell: String| if rng.uniform() < 0.1 { String::new() } else { cell };
+        let stage = gap(["I", "II", "III", "IV"][(class + row % 2) % 4].to_owned());
+        let answer = gap(["yes", "No", "YES", "no"][(class + row % 3) % 4].to_owned());
+        let (crp, height) = (gap(format!("{}", class * 3 + row % 5)), gap(format!("{}", 150 + row * 7 % 40)));
+        text += &format!("p{},{stage},{crp},{answer},{height},{}\n", row / 3, ["a", "b", "c"][class]);
+    }
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn the_readers_give_the_same_p_values() {
+    let scripts = [(python(), "crfe_model.py", "Python with numpy"), (r(), "crfe_model.R", "R")];
+    for (program, _, name) in &scripts {
+        if program.is_none() {
+            println!("SKIPPED: there is no {name} here");
+        }
+    }
+    let desk = desk();
+    let grouped = desk.path().join("visits.csv");
+    visits(&grouped);
+    let grouped = grouped.to_str().unwrap();
+    for (data, options) in [
+        ("data/heart.csv", "--size 9"),
+        ("data/heart.csv", "--size 5 --mondrian --scale minmax --impute median"),
+        ("data/dermatology.csv", "--size 10 --score published"),
+        (grouped, "--group-col patient --size 4"),
+        (grouped, "--group-col patient --size 3 --mondrian"),
+    ] {
+        let file = fit(&desk, data, &format!("--splits 2 --method crfe --readers {options}"));
+        let expected = table(&call(&["predict"], &[&file, Path::new(data)], "--quiet").stdout);
+        for (program, script, name) in scripts {
+            let Some(program) = program else { continue };
+            let ran =
+                Command::new(program).arg(desk.path().join(script)).arg(&file).arg(data).output().unwrap();
+            let errors = String::from_utf8_lossy(&ran.stderr).into_owned();
+            assert!(ran.status.success() && errors.is_empty(), "{name} {options}: {errors}");
+            let found = table(&String::from_utf8(ran.stdout).unwrap());
+            let mut largest = 0.0_f64;
+            for (column, cells) in expected.iter().filter(|(column, _)| column.starts_with("p_")) {
+                assert_eq!(cells.len(), found[column].len());
+                for (own, other) in cells.iter().zip(&found[column]) {
+                    let difference = own.parse::<f64>().unwrap() - other.parse::<f64>().unwrap();
+                    largest = largest.max(difference.abs());
+                }
+            }
+            println!("{name}, {data} {options}: largest difference {largest:e}");
+            assert!(largest <= 1e-9, "{name} {data} {options}: {largest:e}");
+            assert_eq!((&found["set"], &found["predicted"]), (&expected["set"], &expected["predicted"]));
+        }
+    }
+}
+
+/// A large file of new rows takes no more memory than a small one.
+#[test]
+fn memory_does_not_grow_with_the_new_rows() {
+    let desk = desk();
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 5");
+    let text = fs::read_to_string("data/heart.csv").unwrap();
+    let (header, rows) = text.split_once('\n').unwrap();
+    let peak = |copies: usize| -> u64 {
+        let mut child = program()
+            .args(["predict", "--quiet"])
+            .arg(&file)
+            .arg("-")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut input, format!("{header}\n").as_bytes()).unwrap();
+        (0..copies).for_each(|_| std::io::Write::write_all(&mut input, rows.as_bytes()).unwrap());
+        // All but what fills the pipe has been read.
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        drop(input);
+        assert!(child.wait().unwrap().success());
+        let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    // 100,000 rows with a class are kept to be measured; from then on nothing grows.
+    let (some, many) = (peak(400), peak(1600));
+    println!("peak memory: {some} kB and {many} kB");
+    assert!(many < some + 12_000, "{some} kB for 121,200 rows, {many} kB for four times as many");
+}
