@@ -91,6 +91,7 @@ fn p_values_are_those_of_predictions_csv() {
         // With gaps every feature, since a split fills gaps before it selects.
         ("data/heart.csv", 13, "--scale minmax --class-weight balanced"),
         ("data/heart.csv", 13, "--impute median --lambda 0.3"),
+        ("data/synthetic.csv", 5, "--estimator rcs:4"),
     ] {
         let desk = desk();
         let out = desk.path().join("RUN");
@@ -649,6 +650,8 @@ fn the_readers_give_the_same_p_values() {
         ("data/heart.csv", "--size 9"),
         ("data/heart.csv", "--size 5 --mondrian --scale minmax --impute median"),
         ("data/dermatology.csv", "--size 10 --score published"),
+        ("data/synthetic.csv", "--size 6 --estimator rcs:4"),
+        ("data/heart.csv", "--size 8 --estimator rcs:3 --mondrian"),
         (grouped, "--group-col patient --size 4"),
         (grouped, "--group-col patient --size 3 --mondrian"),
     ] {

@@ -32,23 +32,23 @@ pub fn predict(args: &PredictArgs) -> Result<u8> {
     let mut counts = Counts::default();
     let mut board = Scoreboard::new(&scorer);
     let (id, options) = args.read.for_model(&model);
-    let notes = each_row(&scorer, &args.data, &options, id.as_deref(), args.impute_missing, |row| {
+    let facts = each_row(&scorer, &args.data, &options, id.as_deref(), args.impute_missing, |row| {
         counts.add(row);
         board.add(row);
         writer.row(row).map_err(|error| args.unwritable(&error))
     });
-    let notes = match notes {
+    let facts = match facts {
         Err(_) if writer.is_closed => return Ok(0),
         other => other?,
     };
-    let measured = board.measure(&model, scorer.epsilon());
-    let summary = counts.as_json(args, &scorer, measured.as_ref(), &notes);
+    let measured = facts.caution(board.measure(&model, scorer.epsilon()));
+    let summary = counts.as_json(args, &scorer, measured.as_ref(), &facts.notes);
     writer.end(&summary).map_err(|error| args.unwritable(&error))?;
     if let Some(directory) = &directory {
         directory.sync().map_err(|error| args.unwritable(&error))?;
     }
     if !args.quiet {
-        tell_notes(&notes);
+        tell_notes(&facts.notes);
         say(counts.words(&scorer).trim_end());
         if let Some(measured) = &measured {
             say(format_args!("\n{}", measured_text(measured, &model.classes, scorer.epsilon()).trim_end()));
@@ -90,6 +90,28 @@ pub(super) fn checked_epsilon(epsilon: Option<f64>) -> Result<Option<f64>> {
     }
 }
 
+/// What there is to say about a file of new rows.
+pub(super) struct FileFacts {
+    /// What was understood, in sentences.
+    pub(super) notes: Vec<String>,
+    /// Whether the model was made of it.
+    is_own: bool,
+}
+
+impl FileFacts {
+    /// Adds a caution if the rows are those that made the model.
+    pub(super) fn caution(&self, measured: Option<Measured>) -> Option<Measured> {
+        let mut measured = measured?;
+        if self.is_own {
+            measured.cautions.push(
+                "the model was made of this very file: what is measured on it is too good; the folds of fit say what to expect"
+                    .to_owned(),
+            );
+        }
+        Some(measured)
+    }
+}
+
 /// Reads a file of new rows, predicts each and hands it over; what there is to say about the file.
 pub(super) fn each_row(
     scorer: &Scorer<'_>,
@@ -98,7 +120,7 @@ pub(super) fn each_row(
     id: Option<&str>,
     may_be_absent: bool,
     mut take: impl FnMut(&ScoredRow) -> Result<()>,
-) -> Result<Vec<String>> {
+) -> Result<FileFacts> {
     let mut wanted = scorer.wanted(None, may_be_absent);
     if id.is_some() {
         (wanted.id, wanted.told) = (id, true);
@@ -110,7 +132,9 @@ pub(super) fn each_row(
         scored.iter().try_for_each(&mut take)?;
         before += scored.len();
     }
-    Ok(std::mem::take(&mut rows.notes))
+    let notes = std::mem::take(&mut rows.notes);
+    let is_own = rows.finish()? == scorer.model().fitted.input_sha256;
+    Ok(FileFacts { notes, is_own })
 }
 
 /// Says what was understood of a file.

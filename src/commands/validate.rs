@@ -13,11 +13,11 @@ pub fn validate(args: &ValidateArgs) -> Result<u8> {
     let scorer = Scorer::new(&model, checked_epsilon(args.epsilon)?)?;
     let mut board = Scoreboard::new(&scorer);
     let (id, options) = args.read.for_model(&model);
-    let notes = each_row(&scorer, &args.data, &options, id.as_deref(), args.impute_missing, |row| {
+    let facts = each_row(&scorer, &args.data, &options, id.as_deref(), args.impute_missing, |row| {
         board.add(row);
         Ok(())
     })?;
-    let Some(measured) = board.measure(&model, scorer.epsilon()) else {
+    let Some(measured) = facts.caution(board.measure(&model, scorer.epsilon())) else {
         return Err(Error::data("no row has a class that the model knows")
             .file(&args.data)
             .column(&model.target)
@@ -27,7 +27,7 @@ pub fn validate(args: &ValidateArgs) -> Result<u8> {
         let value = serde_json::to_string_pretty(&measured);
         value.map(|text| printable_json(text) + "\n").map_err(|error| Error::internal(error.to_string()))?
     } else {
-        tell_notes(&notes);
+        tell_notes(&facts.notes);
         format!(
             "{} on {}\n{}",
             printable(&args.model.to_string_lossy()),

@@ -93,7 +93,7 @@ crfe_json <- function(text) {
 crfe_model <- function(path) {
   model <- crfe_json(paste(readLines(path, encoding = "UTF-8", warn = FALSE), collapse = "\n"))
   stopifnot(model$format == "crfe-tui model", model$version == 1)
-  stopifnot(model$estimator == "linear", !model$conformal$smoothed)
+  stopifnot(identical(model$estimator, "linear") || !is.null(model$estimator$rcs), !model$conformal$smoothed)
   model$classes <- unlist(model$classes)
   model$weights <- do.call(rbind, model$weights)
   model$donors <- do.call(rbind, as.list(model$preparation$filling$nearest$donors))
@@ -157,7 +157,27 @@ crfe_matrix <- function(model, table) {
   })
   x <- matrix(x, nrow = nrow(table))
   for (i in seq_len(nrow(x))) x[i, ] <- crfe_fill(model, x[i, ])
-  x
+  splines <- model$preparation$splines
+  if (is.null(splines)) return(x)
+  terms <- lapply(seq_along(splines), function(j) {
+    spline <- splines[[j]]
+    sapply(seq_along(spline$scalers), function(t) crfe_scale(spline$scalers[[t]], crfe_term(spline$knots, t, x[, j])))
+  })
+  matrix(unlist(terms), nrow = nrow(x))
+}
+
+# Term 1 is x itself, the others are restricted cubics, one for each knot but the last two.
+crfe_term <- function(knots, term, x) {
+  if (term == 1) return(x)
+  k <- length(knots)
+  unit <- knots[k] - knots[1]
+  knot <- knots[term - 1]
+  gap <- (knots[k] - knots[k - 1]) / unit
+  end <- (knots[k] - knot) / unit
+  inner <- (knots[k - 1] - knot) / unit
+  inside <- pmax((x - knot) / unit, 0)^3 - pmax((x - knots[k - 1]) / unit, 0)^3 * end / gap
+  beyond <- end^3 - gap^2 * end + 3 * end * inner * ((x - knots[k]) / unit)
+  unit * ifelse(x <= knots[k], inside, beyond)
 }
 
 crfe_decisions <- function(model, table) {

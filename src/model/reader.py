@@ -26,14 +26,26 @@ def whole(values):
     return np.where(np.abs(values - np.trunc(values)) == 0.5, np.trunc(values) + np.sign(values), near)
 
 
+def spline_term(knots, term, x):
+    """Term 0 is x itself, term j the restricted cubic of knot j."""
+    if term == 0:
+        return x
+    first, before, last, knot = knots[0], knots[-2], knots[-1], knots[term - 1]
+    unit = last - first
+    gap, end, inner = (last - before) / unit, (last - knot) / unit, (before - knot) / unit
+    inside = np.maximum((x - knot) / unit, 0) ** 3 - np.maximum((x - before) / unit, 0) ** 3 * end / gap
+    beyond = end**3 - gap**2 * end + 3 * end * inner * ((x - last) / unit)
+    return unit * np.where(x <= last, inside, beyond)
+
+
 class Model:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
             self.json = model = json.load(file)
         if model["format"] != "crfe-tui model" or model["version"] != 1:
             raise ValueError("not a crfe-tui model of version 1")
-        if model["estimator"] != "linear" or model["conformal"]["smoothed"]:
-            raise ValueError("this reader knows linear machines without randomised p-values")
+        if (model["estimator"] != "linear" and "rcs" not in model["estimator"]) or model["conformal"]["smoothed"]:
+            raise ValueError("this reader knows linear machines and splines without randomised p-values")
         self.classes = model["classes"]
         self.weights = np.array(model["weights"])
         self.bias = np.array(model["bias"])
@@ -104,7 +116,12 @@ class Model:
         x = np.array(cells, dtype=float).reshape(len(rows), len(columns))
         for j, scaler in enumerate(self.json["preparation"]["scaling"]):
             x[:, j] = self._scale(scaler, x[:, j])
-        return np.array([self._fill(row) for row in x]).reshape(x.shape)
+        x = np.array([self._fill(row) for row in x]).reshape(x.shape)
+        splines = self.json["preparation"].get("splines")
+        if splines is None:
+            return x
+        terms = [(j, s["knots"], t, scaler) for j, s in enumerate(splines) for t, scaler in enumerate(s["scalers"])]
+        return np.column_stack([self._scale(scaler, spline_term(knots, t, x[:, j])) for j, knots, t, scaler in terms])
 
     def decisions(self, rows):
         return self.matrix(rows) @ self.weights.T + self.bias
