@@ -35,6 +35,7 @@ fn info() -> RunInfo {
         splits_sha256: None,
         directory: None,
         folds: 0,
+        external: None,
         permutation_cost: None,
         permutations: 0,
         splits: SPLITS,

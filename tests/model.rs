@@ -431,7 +431,7 @@ fn hostile_models_are_refused_in_a_sentence() {
     refused(&with(&|model| model["conformal"]["epsilon"] = 1.5.into()), "out of range");
     refused(&with(&|model| model["conformal"]["lambda"] = (-1).into()), "out of range");
     refused(&with(&|model| model["conformal"]["calibration"] = serde_json::json!([])), "calibration scores");
-    refused(&with(&|model| model["conformal"]["calibration"][0]["alpha"][0] = 1e300.into()), "not sorted");
+    refused(&with(&|model| model["conformal"]["calibration"][0]["alpha"][0] = 1e100.into()), "not sorted");
     refused(
         &with(&|model| model["preparation"]["scaling"] = serde_json::json!(["zero"])),
         "columns are scaled",

@@ -74,6 +74,7 @@ fn paragraph(option: Option<&RunOption>, stop: &str) -> String {
         ("t.csv", table.as_str()),
         ("groups.csv", "feature,group\nage,a\nsex,a\n"),
         ("splits.json", &splits_given),
+        ("other.csv", table.as_str()),
     ] {
         std::fs::write(desk.path().join(name), text).unwrap();
     }

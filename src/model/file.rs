@@ -282,7 +282,7 @@ impl Model {
             return Err("a weight is not a number".to_owned());
         }
         let Conformal { lambda, epsilon, .. } = self.conformal;
-        if !(0.0..=1.0).contains(&lambda) || !(epsilon > 0.0 && epsilon < 1.0) {
+        if !((0.0..=1.0).contains(&lambda) && epsilon > 0.0 && epsilon < 1.0) {
             return Err(format!("λ = {lambda} or ε = {epsilon} is out of range"));
         }
         if !(0.0..=1.0).contains(&self.reading.max_missing) {

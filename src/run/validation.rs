@@ -180,8 +180,7 @@ fn test_list(
         .map(|((&row, f), p)| TestedRow { row, y: plan.data.y[row], f: f.to_vec(), p: p.to_vec() })
         .collect();
     let groups = plan.data.groups.as_ref();
-    let groups =
-        groups.map_or_else(Vec::new, |of_row| rows.test.iter().map(|&row| of_row[row]).collect());
+    let groups = groups.map_or_else(Vec::new, |of_row| rows.test.iter().map(|&row| of_row[row]).collect());
     Ok(FoldTest { size, units, conformal, rows: tested, groups })
 }
 

@@ -101,11 +101,12 @@ def fold(table, split, method, splits, seed):
     size, order = answer(paths)
     units = [unit for unit, _ in order[:size]] if size else []
     columns = sorted(j for unit in units for j in table.units[unit])
-    (x_rest, x_reserve, x_test), _ = prepare(table.x, rest, [reserve, test])
+    # With the columns of the list alone: a model for new rows knows no others.
+    (x_rest, x_reserve, x_test), _ = prepare(table.x[:, columns], rest, [reserve, test])
     y = np.array(table.y)
-    w, b = machines(x_rest[:, columns], y[rest], table.classes)
-    f = x_test[:, columns] @ w.T + b
-    return size, units, f, p_values(x_reserve[:, columns] @ w.T + b, y[reserve], f)
+    w, b = machines(x_rest, y[rest], table.classes)
+    f = x_test @ w.T + b
+    return size, units, f, p_values(x_reserve @ w.T + b, y[reserve], f)
 
 
 def wilson(count, n):
