@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 
 use ndarray::Array2;
 
-use super::cells::{Cells, short};
+use super::cells::Cells;
 use super::guess::is_index_name;
 use super::header::{self, Header};
 use super::memory;
 use super::names::listed;
+use super::names::short;
 use super::records::Records;
 use super::source::{STANDARD, Source, name};
 use super::table::{Column, Table, has_row_names, ragged, sign_of};
 use super::{Encoding, ReadOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, RowKind};
 
 /// What is looked for in the file.
 #[derive(Debug, Clone, Copy)]
@@ -244,7 +245,7 @@ impl Text {
     fn open(path: &Path, options: &ReadOptions) -> Result<Option<(Self, Header, Vec<String>)>> {
         let told = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
         let source = Source::open(path, false, (|_, _| {}) as fn(u64, u64))?;
-        if source.is_series_matrix() {
+        if source.dialect().is_some() {
             return Ok(None);
         }
         let delimiter = match options.delimiter {
@@ -262,7 +263,7 @@ impl Text {
         if more && !options.no_header && has_row_names(&first, &records.record) {
             first = first.behind_an_empty_cell();
         }
-        let (header, notes) = header::read(&first, options)?;
+        let (header, notes) = header::read(&first, options, RowKind::Line)?;
         let width = header.len();
         Ok(Some((Self { records, cells, width, more }, header, notes)))
     }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::measured::measured_lines;
 use crate::analysis::{
-    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, StabilityBand, Tested, Twin, Verdict, count_features,
-    two_decimals,
+    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, StabilityBand, Tested, Twin, Verdict,
+    count_features, two_decimals,
 };
 use crate::error::printable;
 use crate::evaluate::{Interval, Performance};

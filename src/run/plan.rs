@@ -71,13 +71,8 @@ impl Plan {
         let (permutations, permutation_cost) = plan_permutations(&spec, &mut data);
         let external = spec.test.as_deref().map(|path| External::load(path, &spec, &data)).transpose()?;
         let about = external.as_ref().map(|external| external.info.clone());
-        let info = RunInfo {
-            folds,
-            permutations,
-            permutation_cost,
-            external: about,
-            ..info(spec, &data, &splits)
-        };
+        let info =
+            RunInfo { folds, permutations, permutation_cost, external: about, ..info(spec, &data, &splits) };
         Ok(Self { info: Arc::new(info), data, splits, made: Mutex::new(made), external })
     }
 
