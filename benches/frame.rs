@@ -129,7 +129,7 @@ fn stale(bencher: Bencher<'_, '_>, view: &str) {
 /// k, or ψ, of the β rule is slid.
 #[divan::bench(args = [false, true], sample_count = 10)]
 fn slide(bencher: Bencher<'_, '_>, window: bool) {
-    let mut app = shown(View::Stopping.name());
+    let mut app = shown(View::Stability.name());
     let (down, up) =
         if window { (Action::WindowDown, Action::WindowUp) } else { (Action::SigmaDown, Action::SigmaUp) };
     let mut turn = 0;

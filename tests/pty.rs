@@ -43,11 +43,11 @@ fn every_view_in_a_small_and_a_large_terminal() {
     for (columns, rows) in [(80, 24), (200, 60)] {
         let mut terminal = heart(columns, rows);
         let landmarks = [
-            ("2", "inefficiency"),
-            ("3", "Agreement at"),
-            ("4", "Where each rule stops"),
+            ("3", "mean set size"),
+            ("4", "Stability at"),
             ("5", "Notes, warnings"),
-            ("1", "Ranking at"),
+            ("1", "How sure"),
+            ("2", "left, by step"),
             ("?", "pause or resume playing"),
         ];
         for (key, landmark) in landmarks {
@@ -57,10 +57,12 @@ fn every_view_in_a_small_and_a_large_terminal() {
         terminal.press("\x1b");
         terminal.until("help is gone", |screen| !screen.contents().contains("pause or resume playing"));
         terminal.press("\t");
-        terminal.until_text("inefficiency");
+        terminal.until_text("mean set size");
         terminal.press("q");
         assert_eq!(terminal.ended(), 0);
         terminal.until_text("Nothing was written");
+        // The answer stays in the shell.
+        terminal.until_text("stability");
     }
 }
 
@@ -69,7 +71,7 @@ fn the_engine_waits_steps_and_goes_on() {
     let mut terminal = Terminal::start(100, 30, &[&HEART[..], &["--paused", "--threads", "1"]].concat());
     terminal.until_text("PAUSED 0/6");
     for left in ["step 1/13, 13 left", "step 2/13, 12 left", "step 3/13, 11 left"] {
-        terminal.press("n");
+        terminal.press(".");
         terminal.until_text(left);
     }
     terminal.press("h");
@@ -104,25 +106,25 @@ fn what_if_find_zoom_and_a_feature() {
     terminal.press("/chol\rd");
     terminal.until_text("cholesterol is removed at 13 features instead");
     terminal.press("\x1b");
-    terminal.until_text("Which splits keep it");
+    terminal.until_text("Which splits keep each");
     terminal.press("p");
     terminal.until_text("cholesterol is kept from 13 features on");
     terminal.press("\x1b");
-    terminal.until_text("Which splits keep it");
+    terminal.until_text("Which splits keep each");
     terminal.press("\x1bd");
     terminal.until_text("this feature is removed here anyway");
     terminal.press("\x1b\r");
     terminal.until_text("correlated features");
     terminal.until_text("rank in each finished split");
     terminal.press("\x1b");
-    terminal.until_text("Ranking at");
+    terminal.until_text("left, by step");
     terminal.press("zz");
     terminal.until("only the curves", |screen| {
         let text = screen.contents();
-        text.contains("Mean β") && !text.contains("Ranking at")
+        text.contains("Mean β") && !text.contains("left, by step")
     });
     terminal.press("\x1b");
-    terminal.until_text("Ranking at");
+    terminal.until_text("left, by step");
 }
 
 #[test]
@@ -138,11 +140,21 @@ fn keys_and_the_table_cannot_both_come_from_standard_input() {
 fn settings_are_checked_and_run_again() {
     let mut terminal = heart(100, 30);
     terminal.press("o");
-    terminal.until_text("enter run, esc");
+    terminal.until_text("enter run");
+    // What is typed replaces what was there; ctrl-u clears it.
     terminal.press("x\r");
-    terminal.until_text("lambda: '0.5x' is not valid");
-    // One up from the top is the last line; splits is the seventh.
-    terminal.press("\x7f\t\t\t\t\t\t\x7f2\r");
+    terminal.until_text("lambda: 'x' is not valid");
+    terminal.press("\x150.25");
+    terminal.until_text("would take");
+    // Splits is the seventh line.
+    terminal.press("\t\t\t\t\t\t2\r");
+    terminal.until_text("DONE 4/4");
+    // A long run is asked about first.
+    terminal.press("o");
+    terminal.until_text("enter run");
+    terminal.press("\t\t\t\t\t\t2000000\r");
+    terminal.until_text("enter again starts it");
+    terminal.press("\x1b");
     terminal.until_text("DONE 4/4");
 }
 
@@ -159,10 +171,10 @@ fn tables_and_views_are_written_where_it_says() {
     // A link in its place is replaced, not followed.
     let foreign = directory.path().join("foreign.txt");
     std::fs::write(&foreign, "somebody's own").unwrap();
-    std::os::unix::fs::symlink(&foreign, out.join("metrics.txt")).unwrap();
-    terminal.press("2xjj\r");
+    std::os::unix::fs::symlink(&foreign, out.join("size.txt")).unwrap();
+    terminal.press("3xjj\r");
     terminal.until_text("this view was saved as");
-    assert!(std::fs::read_to_string(out.join("metrics.txt")).unwrap().contains("coverage, target 0.9"));
+    assert!(std::fs::read_to_string(out.join("size.txt")).unwrap().contains("mean set size"));
     assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "somebody's own");
 }
 
@@ -237,8 +249,8 @@ fn a_closed_terminal_ends_it() {
     assert_eq!(heart(80, 24).hang_up(), 129);
     // Also when the last key came with a resize.
     let mut terminal = heart(80, 24);
-    terminal.press("2");
-    terminal.until_text("inefficiency");
+    terminal.press("3");
+    terminal.until_text("mean set size");
     terminal.resize(100, 30);
     assert_eq!(terminal.hang_up(), 129);
 }
@@ -262,7 +274,7 @@ fn signals_end_it_while_nobody_reads_the_terminal() {
 fn the_key_after_a_resize_is_a_key() {
     let mut terminal = heart(80, 24);
     let landmarks =
-        [("2", "inefficiency"), ("3", "Agreement at"), ("5", "Notes, warnings"), ("1", "Ranking at")];
+        [("2", "left, by step"), ("3", "mean set size"), ("5", "Notes, warnings"), ("1", "How sure")];
     for round in 0..3 {
         for (key, landmark) in landmarks {
             terminal.press(key);
@@ -296,8 +308,8 @@ fn a_panic_behind_the_screen_is_words() {
     terminal.until_text("DONE 6/6");
     terminal.press("\x1b[Hjd");
     terminal.until_text("internal fault: a fault on purpose");
-    terminal.press("2");
-    terminal.until_text("inefficiency");
+    terminal.press("3");
+    terminal.until_text("mean set size");
     let mut terminal =
         Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "crfe-run")]);
     terminal.until_text("internal fault: a fault on purpose");
@@ -346,8 +358,8 @@ fn a_run_that_is_refused_leaves_no_screen() {
     let mut again = wide(&[&HEART[..3], &["--out", out]].concat());
     again.until_text("DONE 6/6");
     again.press("o");
-    again.until_text("enter run, esc");
-    again.press("\x7f\x7f\x7f0.3\r");
+    again.until_text("enter run");
+    again.press("0.3\r");
     again.until_text("FAILED");
     again.press("q");
     assert_eq!(again.ended(), 5);
@@ -361,15 +373,15 @@ fn a_run_that_is_refused_leaves_no_screen() {
 fn one_path_to_its_end_and_the_others_wait() {
     let mut terminal = Terminal::start(100, 30, &[&HEART[..], &["--paused", "--threads", "2"]].concat());
     terminal.until_text("PAUSED 0/6");
-    terminal.press("n");
+    terminal.press(".");
     terminal.until_text("step 1/13, 13 left");
-    terminal.press("N");
+    terminal.press("e");
     terminal.until_text("step 13/13, 1 left");
     terminal.until_text("PAUSED 1/6");
     terminal.settle();
     terminal.until_text("PAUSED 1/6");
     // Also one that nobody has begun.
-    terminal.press("]]N");
+    terminal.press("]]e");
     terminal.until_text("PAUSED 2/6");
     terminal.press("P");
     terminal.until_text("DONE 6/6");
@@ -410,9 +422,9 @@ fn exports_are_as_shown_and_never_mixed() {
     terminal.until_text("report.html are in crfe-export-heart");
     assert!(read("crfe-export-heart/manifest.json").contains("\"sigma\": 3.0"));
     assert_ne!(read("crfe-export-heart/report.html"), page);
-    terminal.press("3xjj\r");
-    terminal.until_text("this view was saved as crfe-export-heart/consistency.txt");
-    let text = read("crfe-export-heart/consistency.txt");
+    terminal.press("4xjj\r");
+    terminal.until_text("this view was saved as crfe-export-heart/stability.txt");
+    let text = read("crfe-export-heart/stability.txt");
     assert!(text.contains('░') || text.contains('▒') || text.contains('▓'), "{text}");
     // Another run goes to the same directory: what is of the first one goes.
     let mut terminal = start("dermatology.csv", &["--out", "crfe-export-heart"]);
@@ -421,7 +433,7 @@ fn exports_are_as_shown_and_never_mixed() {
     terminal
         .until_text("all tables are in crfe-export-heart; files of an earlier export there were replaced");
     assert!(read("crfe-export-heart/manifest.json").contains("dermatology"));
-    for gone in ["report.html", "consistency.txt", "figures"] {
+    for gone in ["report.html", "stability.txt", "figures"] {
         assert!(!directory.path().join("crfe-export-heart").join(gone).exists(), "{gone}");
     }
 }
@@ -441,8 +453,8 @@ fn idle_means_idle() {
     let before = (terminal.wake_ups(), terminal.traffic().bytes);
     terminal.silence(Duration::from_secs(5));
     assert_eq!((terminal.wake_ups(), terminal.traffic().bytes), before, "wake-ups and bytes");
-    terminal.press("2");
-    terminal.until_text("inefficiency");
+    terminal.press("3");
+    terminal.until_text("mean set size");
 }
 
 #[test]
@@ -522,7 +534,7 @@ fn colours_mouse_and_glyphs_as_asked() {
 fn speed_and_keys_as_configured() {
     let directory = tempfile::tempdir().unwrap();
     let config = directory.path().join("config.toml");
-    std::fs::write(&config, "speed = 9\n[keys]\nquit = 'Q'\nstep = 'N'\nfinish = 'n'\n").unwrap();
+    std::fs::write(&config, "speed = 9\n[keys]\nquit = 'Q'\nstep = 'e'\nfinish = '.'\n").unwrap();
     let path = config.to_str().unwrap();
     let mut terminal = Terminal::start_with(
         140,
@@ -534,13 +546,13 @@ fn speed_and_keys_as_configured() {
     terminal.until_text("DONE 6/6");
     terminal.until_text("Q quit");
     terminal.press("\x1b[H ");
-    terminal.until_text("play 9/s");
-    terminal.press("qn");
+    terminal.until_text("playing ×9");
+    terminal.press("q.");
     terminal.until_text("step 13/13");
     terminal.press("Q");
     assert_eq!(terminal.ended(), 0);
 
-    std::fs::write(&config, "[keys]\nquit = 'n'\n").unwrap();
+    std::fs::write(&config, "[keys]\nquit = '.'\n").unwrap();
     let mut terminal = Terminal::start_with(200, 30, terminal::PROGRAM, &HEART, &[("CRFE_CONFIG", path)]);
     assert_eq!(terminal.ended(), 2);
     terminal.until_text("'step' and 'quit' would share a key");

@@ -5,11 +5,12 @@
 
 mod stage;
 
+use crfe::run::Permutations;
 use crfe::run::{Betas, EventKind, Forced, RunEvent, RunOptions, TaskId, branch, inspect, portrait};
 use crfe::select::Method;
 use crfe::tui::{
-    Action, App, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap, LinePrompt, Message,
-    Overlay, Prompt, QuitQuestion, Theme, View, panels,
+    Action, App, Column, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap, LinePrompt,
+    Message, Overlay, Palette, Prompt, QuitQuestion, Theme, View, panels,
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
@@ -17,7 +18,7 @@ use ratatui::layout::Rect;
 use stage::{DARK, Run, dump, picture, row, splits};
 use unicode_width::UnicodeWidthStr;
 
-const SIZES: [(u16, u16); 3] = [(80, 24), (160, 48), (50, 16)];
+const SIZES: [(u16, u16); 4] = [(80, 24), (120, 36), (200, 50), (50, 16)];
 
 /// Carries out what can be carried out without a screen, at once.
 fn carry_out(app: &mut App, run: &Run, effects: Vec<Effect>) {
@@ -61,7 +62,7 @@ fn heart() -> (Run, App) {
 }
 
 #[test]
-fn every_view_at_three_sizes() {
+fn every_view_at_four_sizes() {
     let (_, mut app) = heart();
     for view in View::ALL {
         app.update(Action::Show(view));
@@ -85,7 +86,7 @@ fn every_palette_and_ascii() {
     ];
     for (name, theme) in palettes {
         app.set_theme(theme);
-        for view in [View::Explore, View::Consistency] {
+        for view in [View::Answer, View::Explore, View::Size, View::Stability] {
             app.update(Action::Show(view));
             let name = format!("palette_{name}_{}", view.name().to_lowercase());
             insta::assert_snapshot!(name, dump(&picture(&mut app, 80, 24).0));
@@ -102,13 +103,17 @@ fn what_stands_in_front() {
     insta::assert_snapshot!("what_if", dump(&picture(&mut app, 120, 30).0));
     insta::assert_snapshot!("what_if_narrow", dump(&picture(&mut app, 50, 20).0));
     act(&mut app, &run, &[Action::Back, Action::Help]);
-    insta::assert_snapshot!("help", dump(&picture(&mut app, 90, 66).0));
+    insta::assert_snapshot!("help", dump(&picture(&mut app, 90, 84).0));
     act(&mut app, &run, &[Action::Back, Action::Options]);
     insta::assert_snapshot!("options", dump(&picture(&mut app, 90, 24).0));
     app.set_overlay(Some(Overlay::Quit(QuitQuestion)));
     insta::assert_snapshot!("quit", dump(&picture(&mut app, 80, 24).0));
     app.set_overlay(None);
-    act(&mut app, &run, &[Action::Show(View::Metrics), Action::PerClass]);
+    act(&mut app, &run, &[Action::Palette]);
+    typed(&mut app, "chol");
+    insta::assert_snapshot!("palette", dump(&picture(&mut app, 90, 24).0));
+    app.set_overlay(None);
+    act(&mut app, &run, &[Action::Show(View::Size), Action::PerClass]);
     insta::assert_snapshot!("per_class", dump(&picture(&mut app, 100, 30).0));
 }
 
@@ -123,10 +128,18 @@ fn each_state(app: &mut App, mut look: impl FnMut(&mut App)) {
         }
         app.set_zoom(None);
     }
-    app.update(Action::Show(View::Metrics));
+    app.update(Action::Show(View::Size));
     app.update(Action::PerClass);
     look(app);
     app.update(Action::PerClass);
+    app.update(Action::Show(View::Stability));
+    app.update(Action::Indices);
+    app.update(Action::ToggleAxis);
+    app.update(Action::ZoomIn);
+    look(app);
+    app.update(Action::Indices);
+    app.update(Action::ToggleAxis);
+    app.update(Action::ZoomOut);
     app.update(Action::Show(View::Explore));
     app.update(Action::Options);
     let options = app.overlay().unwrap().clone();
@@ -138,6 +151,7 @@ fn each_state(app: &mut App, mut look: impl FnMut(&mut App)) {
         Overlay::Prompt(LinePrompt::new(Prompt::Find, "long ".repeat(40))),
         Overlay::Prompt(LinePrompt::new(Prompt::GoTo, "")),
         options,
+        Overlay::Palette(Palette::default()),
         Overlay::Export(ExportMenu::with(Export::View)),
         Overlay::Quit(QuitQuestion),
     ];
@@ -173,6 +187,8 @@ fn every_size_can_be_drawn() {
                 let known = |hit: &Hit| match *hit {
                     Hit::Tab(_) => true,
                     Hit::Unit(unit) => unit < app.info().unwrap().units.len(),
+                    Hit::Size(size) => (1..=app.info().unwrap().units.len()).contains(&size),
+                    Hit::Column(_) => app.view() == View::Explore,
                     Hit::Step(step) => step < steps,
                     Hit::Panel(panel) => panel < panels(app.view()).len(),
                 };
@@ -355,8 +371,8 @@ fn a_file_that_cannot_be_used_is_a_sentence() {
 fn alt_is_esc_and_the_key() {
     let (_, mut app) = heart();
     app.update(Action::Help);
-    app.key(KeyEvent::new(KeyCode::Char('2'), KeyModifiers::ALT));
-    assert_eq!((app.overlay().cloned(), app.view()), (None, View::Metrics));
+    app.key(KeyEvent::new(KeyCode::Char('3'), KeyModifiers::ALT));
+    assert_eq!((app.overlay().cloned(), app.view()), (None, View::Size));
     app.update(Action::Find);
     app.key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::ALT));
     assert_eq!((app.overlay(), app.zoom()), (None, Some(0)));
@@ -382,7 +398,7 @@ fn what_scrolls_ends_where_it_ends() {
         let low = picture(&mut app, 80, 24).0;
         (0..500).for_each(|_| drop(app.update(Action::Up)));
         let top = picture(&mut app, 80, 24).0;
-        assert!(matches!(view, View::Metrics) || low != top, "{view:?} scrolls");
+        assert!(matches!(view, View::Size) || low != top, "{view:?} scrolls");
     }
 }
 
@@ -400,15 +416,38 @@ fn clicks_go_where_they_point() {
         let kind = MouseEventKind::Down(MouseButton::Left);
         app.mouse(MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE }, &hits);
     };
-    click(&mut app, "3 Consistency");
-    assert_eq!(app.view(), View::Consistency);
-    click(&mut app, "1 Explore");
+    click(&mut app, "4 Stability");
+    assert_eq!(app.view(), View::Stability);
+    click(&mut app, "2 Explore");
     click(&mut app, "cholesterol");
     assert_eq!(app.info().unwrap().units[app.selected().unwrap()].name, "cholesterol");
-    click(&mut app, "Ranking at");
+    click(&mut app, "cholesterol");
+    assert!(matches!(app.overlay(), Some(Overlay::Feature(_))), "a second click opens it");
+    app.set_overlay(None);
+    click(&mut app, "rank│");
+    assert_eq!(app.table().column(), Column::MeanRank);
+    click(&mut app, "rank│");
+    assert!(app.table().is_reversed());
+    click(&mut app, "step  ");
+    assert_eq!(app.table().column(), Column::Step);
+    click(&mut app, " features left");
     assert_eq!(app.zoom(), Some(0));
     click(&mut app, "━");
     assert_eq!(app.cursor(), 0);
+    // The left end of a chart is one feature, and its right end all.
+    for (view, panel) in [(View::Size, 0), (View::Stability, 2)] {
+        app.update(Action::Show(view));
+        app.set_zoom(Some(panel));
+        let (_, hits) = picture(&mut app, 120, 40);
+        let mut columns = hits.iter().filter(|(_, hit)| matches!(hit, Hit::Size(_)));
+        let (first, last) = (columns.next().unwrap().0, columns.next_back().unwrap().0);
+        for (place, size) in [(first, 1), (last, 13)] {
+            let kind = MouseEventKind::Down(MouseButton::Left);
+            let modifiers = KeyModifiers::NONE;
+            app.mouse(MouseEvent { kind, column: place.x, row: place.y + 1, modifiers }, &hits);
+            assert_eq!(app.chart_size(), size, "{view:?}");
+        }
+    }
     app.update(Action::Help);
     click(&mut app, "Keys");
     assert_eq!(app.overlay(), None);
@@ -506,28 +545,19 @@ fn the_answer_follows_the_rule_and_can_be_copied() {
     let options = RunOptions { stop: "beta".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
     let run = Run::of_file("dermatology.csv", options);
     let mut app = run.watched(DARK);
-    app.update(Action::Show(View::Stopping));
-    let copied = |app: &mut App| match app.update(Action::Copy).as_slice() {
-        [Effect::Copy(text)] => text.lines().map(str::to_owned).collect::<Vec<_>>(),
-        other => panic!("{other:?}"),
-    };
+    app.update(Action::Show(View::Answer));
     let mut lengths = Vec::new();
     for _ in 0..9 {
         app.update(Action::SigmaDown);
         picture(&mut app, 160, 48);
-        let Some(size) = app.derived().facts.answer.as_ref().unwrap().chosen.size else { continue };
+        let Some(size) = app.chosen_size() else { continue };
         let names = copied(&mut app);
         assert_eq!(names.len(), size);
         lengths.push(size);
-        let status = app.status().unwrap().to_owned();
-        assert!(status.starts_with(&format!("sent {size} feature")), "{status}");
         let text = dump(&picture(&mut app, 160, 48).0);
-        assert!(
-            text.contains(&format!("Answer by β rule, {size} feature")) && text.contains(&names[0]),
-            "{text}"
-        );
+        assert!(text.contains(&format!("CRFE: {size} feature")) && text.contains(&names[0]), "{text}");
         // What is written is the same answer.
-        let history = app.history().under(app.rule()).unwrap();
+        let history = app.history().under(app.rule(), app.taken()).unwrap();
         let answer = crfe::analysis::Answer::new(&history).unwrap();
         assert_eq!(answer.selected().iter().map(|feature| feature.name.clone()).collect::<Vec<_>>(), names);
         // And the trace is as if the run had been told so from the start.
@@ -537,6 +567,246 @@ fn the_answer_follows_the_rule_and_can_be_copied() {
     }
     lengths.dedup();
     assert!(lengths.len() > 1, "the answer follows k: {lengths:?}");
+}
+
+/// The names that are copied now.
+fn copied(app: &mut App) -> Vec<String> {
+    match app.update(Action::Copy).as_slice() {
+        [Effect::Copy(list)] => list.text.lines().map(str::to_owned).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn another_size_can_be_taken_and_everything_follows() {
+    let (_, mut app) = heart();
+    app.update(Action::Show(View::Answer));
+    picture(&mut app, 120, 36);
+    let own = app.chosen_size().unwrap();
+    for (action, size) in [(Action::Larger, own + 1), (Action::Larger, own + 2), (Action::Smaller, own + 1)] {
+        app.update(action);
+        let text = dump(&picture(&mut app, 120, 36).0);
+        assert_eq!((app.chosen_size(), app.taken()), (Some(size), Some(size)));
+        assert!(text.contains(&format!("CRFE: {size} features, taken by hand")), "{text}");
+        let names = copied(&mut app);
+        assert_eq!(names.len(), size);
+        let history = app.history().under(app.rule(), app.taken()).unwrap();
+        let written = crfe::analysis::Answer::new(&history).unwrap();
+        assert_eq!(
+            written.selected().iter().map(|feature| &feature.name).collect::<Vec<_>>(),
+            names.iter().collect::<Vec<_>>()
+        );
+    }
+    // In the charts the size under the cursor can be taken.
+    app.update(Action::Show(View::Size));
+    app.update(Action::CursorLeft);
+    picture(&mut app, 120, 36);
+    assert_eq!(app.chart_size(), own);
+    app.update(Action::TakeSize);
+    picture(&mut app, 120, 36);
+    assert_eq!(app.taken(), Some(own));
+    app.update(Action::OwnSize);
+    picture(&mut app, 120, 36);
+    assert_eq!((app.taken(), app.chosen_size()), (None, Some(own)));
+    // Never beyond the ends.
+    (0..30).for_each(|_| drop(app.update(Action::Larger)));
+    picture(&mut app, 120, 36);
+    assert_eq!(app.chosen_size(), Some(13));
+    (0..30).for_each(|_| drop(app.update(Action::Smaller)));
+    picture(&mut app, 120, 36);
+    assert_eq!(app.chosen_size(), Some(1));
+}
+
+#[test]
+fn the_list_of_the_answer_is_by_frequency_and_nothing_is_cut_silently() {
+    let (_, mut app) = heart();
+    app.update(Action::Show(View::Answer));
+    for (width, height) in SIZES {
+        picture(&mut app, width, height);
+        let rows = app.derived().answer_rows.clone();
+        assert_eq!(rows.len(), 13);
+        let size = app.chosen_size().unwrap();
+        let answer: Vec<String> =
+            app.answer().unwrap().features.iter().map(|feature| feature.name.clone()).collect();
+        let name = |unit: &usize| app.info().unwrap().units[*unit].name.clone();
+        assert_eq!(rows.iter().take(size).map(name).collect::<Vec<_>>(), answer);
+        // Every feature can be reached, and is seen when it is selected.
+        for _ in 0..rows.len() {
+            let unit = app.selection().unwrap();
+            let (buffer, hits) = picture(&mut app, width, height);
+            assert!(hits.iter().any(|(_, hit)| *hit == Hit::Unit(unit)), "{}", dump(&buffer));
+            app.update(Action::Down);
+        }
+        app.update(Action::Top);
+        assert_eq!(app.selection(), Some(rows[0]));
+        app.update(Action::Back);
+    }
+    // What does not fit is counted, and can be read in an enlarged panel.
+    let narrow = dump(&picture(&mut app, 72, 16).0);
+    assert!(narrow.contains("more: zz"), "{narrow}");
+    app.set_zoom(Some(1));
+    let mut seen = String::new();
+    for _ in 0..12 {
+        seen += &dump(&picture(&mut app, 72, 16).0);
+        app.update(Action::Down);
+    }
+    for word in ["size", "stability", "accuracy", "coverage", "tested", "by chance", "CRFE − RFE"] {
+        assert!(seen.contains(word), "{word}: {seen}");
+    }
+}
+
+#[test]
+fn cautions_and_tests_are_on_the_screen_as_they_come() {
+    let options = RunOptions {
+        validate: Some(2),
+        permutations: Permutations::Count(2),
+        methods: vec![Method::Crfe],
+        ..splits(2)
+    };
+    let run = Run::of_file("heart.csv", options);
+    let mut app = run.ready(DARK);
+    app.update(Action::Show(View::Answer));
+    let mut states = Vec::new();
+    for event in &run.events {
+        app.tell(Message::Event(event.clone()));
+        let text = dump(&picture(&mut app, 120, 36).0);
+        let head = text.lines().next().unwrap().to_owned();
+        for (sign, words) in [
+            ("none", "No split has finished yet"),
+            ("fold 1", "testing: fold 1 of 2"),
+            ("fold 2", "testing: fold 2 of 2"),
+            ("tested", "rows it never saw, 2 folds"),
+            ("chance", "(2 permutations)"),
+        ] {
+            if text.contains(words) && !states.contains(&sign) {
+                states.push(sign);
+            }
+        }
+        if matches!(event.kind, EventKind::Followed(..)) {
+            assert!(head.contains("testing") || head.contains("permuting") || head.contains("2/2"), "{head}");
+        }
+    }
+    assert_eq!(states, ["none", "fold 1", "fold 2", "tested", "chance"]);
+    // Every caution that the summary prints is there, word for word.
+    let answer = crfe::analysis::Answer::new(app.history()).unwrap();
+    let cautions: Vec<&String> = answer.methods[0].cautions.iter().chain(&answer.cautions).collect();
+    assert!(!cautions.is_empty());
+    app.set_zoom(Some(2));
+    let text: String = picture(&mut app, 200, 50).0.content.iter().map(|cell| cell.symbol()).collect();
+    let words = |text: &str| text.replace(['│', ' ', '!'], "");
+    for caution in cautions {
+        assert!(words(&text).contains(&words(caution)), "{caution}\n{text}");
+    }
+    // The strip tells the same in the other views.
+    app.update(Action::Show(View::Size));
+    let strip = row(&picture(&mut app, 120, 36).0, 2);
+    assert!(
+        strip.contains("stability") && strip.contains("tested 0.") && strip.contains("caution"),
+        "{strip}"
+    );
+}
+
+#[test]
+fn the_ranking_sorts_filters_and_finds() {
+    let (_, mut app) = heart();
+    app.update(Action::Show(View::Explore));
+    let names = |app: &mut App| -> Vec<String> {
+        picture(app, 120, 36);
+        app.derived().rows.iter().map(|&unit| app.info().unwrap().units[unit].name.clone()).collect()
+    };
+    app.sort_by(Column::Feature);
+    let sorted = names(&mut app);
+    assert!(sorted.is_sorted(), "{sorted:?}");
+    app.update(Action::Reverse);
+    assert!(names(&mut app).is_sorted_by(|a, b| a >= b));
+    app.sort_by(Column::InSplits);
+    names(&mut app);
+    let (info, size) = (app.info().unwrap(), app.size());
+    let ranks =
+        crfe::analysis::RankTable::new(&crfe::analysis::Paths::new(app.history(), info, Method::Crfe));
+    let counts: Vec<usize> = app.derived().rows.iter().map(|&unit| ranks.count(unit, size)).collect();
+    assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
+    app.submit(Prompt::Filter, "^c");
+    let filtered = names(&mut app);
+    assert!(
+        filtered.len() > 1 && filtered.iter().all(|name| name.to_lowercase().starts_with('c')),
+        "{filtered:?}"
+    );
+    assert!(row(&picture(&mut app, 120, 36).0, 3).contains("shown"), "the title says that rows are hidden");
+    app.submit(Prompt::Filter, "xyzzy");
+    assert_eq!(app.status(), Some("no feature name matches 'xyzzy'"));
+    assert_eq!(names(&mut app).len(), 13, "a filter without matches is taken back");
+    app.submit(Prompt::Filter, "a(");
+    assert_eq!(app.status(), Some("'a(' is not a regular expression"));
+    app.submit(Prompt::Find, "^c");
+    let first = app.selected();
+    app.update(Action::FindNext);
+    assert_ne!(app.selected(), first);
+    app.update(Action::FindPrevious);
+    assert_eq!(app.selected(), first);
+    // gg and G.
+    for key in ['g', 'g'] {
+        app.key(KeyEvent::from(KeyCode::Char(key)));
+    }
+    assert_eq!(app.selected(), app.derived().rows.first().copied());
+    app.key(KeyEvent::from(KeyCode::Char('G')));
+    assert_eq!(app.selected(), app.derived().rows.last().copied());
+}
+
+#[test]
+fn marked_features_are_my_list() {
+    let (_, mut app) = heart();
+    app.update(Action::Show(View::Answer));
+    picture(&mut app, 120, 36);
+    let first = app.selection().unwrap();
+    app.update(Action::Mark);
+    app.update(Action::Down);
+    app.update(Action::Mark);
+    assert_eq!(app.table().marks().len(), 2);
+    let text = dump(&picture(&mut app, 120, 36).0);
+    assert_eq!(text.matches('✓').count(), 2, "{text}");
+    let name = app.info().unwrap().units[first].name.clone();
+    assert!(copied(&mut app).contains(&name));
+    app.update(Action::Mark);
+    assert_eq!(copied(&mut app), [name]);
+}
+
+#[test]
+fn wide_data_play_to_the_end_in_seconds() {
+    let names: Vec<String> = (0..2000).map(|i| format!("f{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let run = Run::of_names(&names, &["x", "y"], 24, RunOptions { methods: vec![Method::Rfe], ..splits(1) });
+    let mut app = run.watched(DARK);
+    let mut sizes = vec![app.size()];
+    while app.can_play() {
+        app.tick();
+        sizes.push(app.size());
+    }
+    assert!((25..80).contains(&sizes.len()), "{} ticks", sizes.len());
+    assert_eq!((sizes[0], *sizes.last().unwrap()), (2000, 1));
+    // Only Explore plays: elsewhere nothing moves by itself.
+    app.scrub(0);
+    app.update(Action::TogglePlay);
+    assert!(app.can_play());
+    app.update(Action::Show(View::Size));
+    assert!(!app.can_play());
+}
+
+#[test]
+fn where_a_run_starts() {
+    let run = small_run();
+    let new = run.ready(DARK);
+    assert_eq!(new.view(), View::Explore);
+    let mut opened = run.ready(DARK);
+    opened.set_replay();
+    assert_eq!(opened.view(), View::Answer);
+    let mut again = run.ready(DARK);
+    again.tell(Message::Reopened);
+    assert_eq!(again.view(), View::Answer);
+    let mut asked = run.ready(DARK);
+    asked.choose_view(View::Data);
+    asked.tell(Message::Reopened);
+    assert_eq!(asked.view(), View::Data);
 }
 
 /// Slid to another k and ψ, the panel of mean β is that of a run told so from the start: the threshold, and where the rule fires.
@@ -581,17 +851,17 @@ fn unknown_betas_say_why() {
     let run = Run::of_names(&names, &["x", "y"], 40, options);
     let mut app = run.watched(DARK);
     app.tick();
-    let title = |app: &mut App| row(&picture(app, 80, 24).0, 2);
+    let title = |app: &mut App| row(&picture(app, 120, 24).0, 3);
     assert!(title(&mut app).contains("(pause for all β)"), "{}", title(&mut app));
     app.update(Action::TogglePlay);
     assert!(title(&mut app).contains("(computing …)"), "{}", title(&mut app));
     let wanted = app.wanted();
     carry_out(&mut app, &run, wanted.into_iter().collect());
-    assert!(title(&mut app).contains("Ranking at 700 features, by β"), "{}", title(&mut app));
+    assert!(title(&mut app).contains("700 features left, by step ▼ ─"), "{}", title(&mut app));
     let mut app = run.unread("data/table.csv", DARK);
     run.tell_all(&mut app);
     app.scrub(2);
-    assert!(title(&mut app).contains("(others not recorded)"), "{}", title(&mut app));
+    assert!(title(&mut app).contains("(other β not recorded)"), "{}", title(&mut app));
 }
 
 #[test]
@@ -608,19 +878,19 @@ fn every_split_is_shown_or_counted() {
 }
 
 #[test]
-fn curves_differ_without_colours_as_the_legend_says() {
+fn curves_differ_without_colours() {
     let (_, mut app) = heart();
-    app.update(Action::Show(View::Consistency));
-    for (ascii, sample) in [(false, ["─j─", "─w─", "─n─"]), (true, ["jjj", "www", "nnn"])] {
+    app.update(Action::Show(View::Stability));
+    app.update(Action::Indices);
+    app.set_zoom(Some(2));
+    for ascii in [false, true] {
         app.set_theme(Theme { depth: Depth::None, light: false, ascii });
-        app.set_zoom(Some(2));
-        let text = dump(&picture(&mut app, 100, 30).0);
-        let picture = text.lines().take(30).collect::<Vec<_>>().join("\n");
-        let (plot, legend) = picture.split_once("features").unwrap();
-        for sample in sample {
-            let mark = sample.chars().nth(1).unwrap();
-            assert!(legend.contains(sample), "{picture}");
-            assert!(plot.lines().skip(3).any(|line| line.contains(mark)), "{mark}\n{picture}");
+        let (buffer, _) = picture(&mut app, 100, 30);
+        let text: String = (4..28).map(|y| row(&buffer, y) + "\n").collect();
+        for (mark, label) in [("j", "I_J in all"), ("w", "I_W in most"), ("n", "Nogueira")] {
+            assert!(text.contains(label), "{text}");
+            let plot: String = text.lines().map(|line| line.chars().take(84).collect::<String>()).collect();
+            assert!(plot.contains(mark), "{mark}\n{text}");
         }
     }
     app.set_zoom(None);
@@ -631,7 +901,7 @@ fn curves_differ_without_colours_as_the_legend_says() {
         (Theme { depth: Depth::Sixteen, ascii: true, ..DARK }, "(#: best)"),
     ] {
         app.set_theme(theme);
-        assert!(row(&picture(&mut app, 100, 30).0, 2).contains(full), "{full}");
+        assert!(row(&picture(&mut app, 100, 30).0, 3).contains(full), "{full}");
     }
 }
 
@@ -652,14 +922,15 @@ fn words_follow_the_keymap() {
 #[test]
 fn the_key_table_is_the_keymap() {
     let keymap = Keymap::default();
-    let mut chapter = "";
-    let mut table = String::from("| | key | what it does |\n| --- | --- | --- |\n");
-    for binding in keymap.bindings() {
-        let title =
-            if binding.chapter == chapter { String::new() } else { format!("**{}**", binding.chapter) };
-        chapter = binding.chapter;
-        let keys: Vec<String> = binding.keys.iter().map(|key| format!("`{}`", key.name())).collect();
-        table += &format!("| {title} | {} | {} |\n", keys.join(" "), binding.words);
+    let mut table = String::from("| | key | what it does | where |\n| --- | --- | --- | --- |\n");
+    for (chapter, bindings) in keymap.chapters() {
+        for (i, binding) in bindings.into_iter().enumerate() {
+            let title = if i == 0 { format!("**{chapter}**") } else { String::new() };
+            let keys: Vec<String> = binding.key_names().iter().map(|key| format!("`{key}`")).collect();
+            let views: Vec<&str> = binding.views.iter().map(|view| view.name()).collect();
+            let views = if binding.is_everywhere() { String::new() } else { views.join(", ") };
+            table += &format!("| {title} | {} | {} | {views} |\n", keys.join(" "), binding.words);
+        }
     }
     let guide = std::fs::read_to_string("docs/guide.md").unwrap();
     assert!(guide.contains(&format!("\n\n{table}\n")), "write this into docs/guide.md:\n{table}");
@@ -685,6 +956,14 @@ fn a_closer_look_agrees_with_the_path() {
             // What decides is recorded in full.
             let close = |a: f64, b: f64| (a - b).abs() < 1e-8 * a.abs().max(1.0);
             assert!(close(found.beta.iter().sum::<f64>() / found.beta.len() as f64, step.beta_mean));
+            if let (Method::Rfe, [unit], Some(criterion)) =
+                (task.method, step.removed.as_slice(), step.criterion)
+            {
+                let weights = &found.squared_weight;
+                let own = weights[present.binary_search(unit).unwrap()];
+                assert!(close(own, criterion), "{own} {criterion}");
+                assert!(weights.iter().all(|&other| other >= own - 1e-8), "it has the smallest Σw²");
+            }
             if let (Method::Crfe, [unit], Some(criterion)) =
                 (task.method, step.removed.as_slice(), step.criterion)
             {
@@ -726,7 +1005,7 @@ fn what_happens_anyway_is_no_other_path() {
 fn typing_finds_and_goes() {
     let (_, mut app) = heart();
     app.key(KeyEvent::from(KeyCode::Char('/')));
-    typed(&mut app, "CHOLX");
+    typed(&mut app, "cholx");
     app.key(KeyEvent::from(KeyCode::Backspace));
     app.key(KeyEvent::from(KeyCode::Enter));
     assert_eq!(app.info().unwrap().units[app.selected().unwrap()].name, "cholesterol");
@@ -760,13 +1039,28 @@ fn holds_together(app: &App) {
     assert!(info.spec.methods.contains(&app.focus().method), "{:?}", app.focus());
     assert!(app.selection().is_none_or(|unit| unit < units), "{:?}", app.selection());
     assert_eq!(app.present().len(), app.size(), "what is present is as much as the size says");
-    let mut rows = app.derived().rows.clone();
+    let mut rows = app.list_rows().to_vec();
     rows.sort_unstable();
-    assert_eq!(rows, (0..units).collect::<Vec<_>>(), "the ranking holds every feature once");
+    if app.table().filter().is_none() && (app.view() == View::Explore || app.answer().is_some()) {
+        let once = app.view() == View::Explore || app.view() == View::Answer;
+        assert!(
+            !once || rows == (0..units).collect::<Vec<_>>(),
+            "the list holds every feature once: {rows:?}"
+        );
+    } else {
+        assert!(rows.windows(2).all(|pair| pair[0] < pair[1]), "no feature twice: {rows:?}");
+    }
+    assert!(app.table().marks().iter().all(|&unit| unit < units));
+    assert!(app.chosen_size().is_none_or(|size| (1..=units).contains(&size)), "{:?}", app.chosen_size());
+    assert!((1..=units).contains(&app.chart_size()), "{}", app.chart_size());
+    if let (Some(taken), Some(chosen)) = (app.taken(), app.chosen_size()) {
+        assert_eq!(taken, chosen, "the answer has the size that was taken");
+    }
     if app.is_live() {
         assert_eq!(cursor, steps.saturating_sub(1), "it follows the newest step");
     }
-    if app.selected().is_none()
+    if app.view() == View::Explore
+        && app.selected().is_none()
         && let Some(unit) = app.selection()
     {
         assert!(app.present().contains(&unit), "what goes now is present");

@@ -2,8 +2,9 @@
 
 use std::ops::Deref;
 
-use super::{History, MeanRanks, MethodAnswer, Pair, Paths, RankTable, RuleSize};
-use crate::evaluate::{Agreement, Similarity};
+use super::{History, MeanRanks, MethodAnswer, Pair, Paths, RankTable, RuleSize, SizeDifferences, cautions};
+use crate::evaluate::{Agreement, Kept, Similarity};
+use crate::run::RunInfo;
 use crate::select::{BetaRule, Chooses, Method, RULES, Rule, StopRule};
 
 /// A fact, and what it was computed for.
@@ -48,8 +49,14 @@ pub struct Facts {
     pub stops: Cached<(Finished, BetaRule), Stops>,
     /// The size of each rule that reads curves over all splits.
     pub of_curves: Cached<Finished, Vec<(&'static Rule, Option<usize>)>>,
-    /// The answer, with k and ψ as they are slid.
-    pub answer: Cached<(Finished, Option<BetaRule>), Option<MethodAnswer>>,
+    /// The answer, with k and ψ as they are slid, or at a size that was taken by hand.
+    pub answer: Cached<(Finished, Option<BetaRule>, Option<usize>), Option<MethodAnswer>>,
+    /// What concerns the whole run.
+    pub run_cautions: Cached<(u64, usize), Vec<String>>,
+    /// All removable units by how many splits keep them at the size of the answer.
+    pub frequency: Cached<(Finished, usize), Vec<Kept>>,
+    /// The first two methods compared at a size.
+    pub comparison: Cached<(u64, usize), Option<SizeDifferences>>,
     /// Agreement of the splits, by falling size.
     pub agreement: Cached<Finished, Vec<(usize, Agreement)>>,
     /// Similarity of the first two methods, by falling size.
@@ -65,8 +72,6 @@ pub struct Stops {
     pub splits: Vec<SplitSizes>,
     /// Their sizes over the splits, rule by rule.
     pub sizes: Vec<RuleSize>,
-    /// The units that some rule chose on some split, the most frequent first.
-    pub chosen: Vec<ChosenUnit>,
 }
 
 /// Where the rules stop on one split.
@@ -76,15 +81,6 @@ pub struct SplitSizes {
     pub split: usize,
     /// Rule by rule; none where it never fires.
     pub sizes: Vec<Option<usize>>,
-}
-
-/// A unit, and in how many splits' own subsets it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChosenUnit {
-    /// The unit.
-    pub unit: usize,
-    /// Rule by rule.
-    pub counts: Vec<usize>,
 }
 
 impl Stops {
@@ -99,8 +95,7 @@ impl Stops {
             |(i, (split, _))| SplitSizes { split, sizes: by_rule.iter().map(|sizes| sizes[i]).collect() };
         let sizes = sizes.collect();
         let splits: Vec<SplitSizes> = paths.splits().enumerate().map(split).collect();
-        let chosen = chosen(&RankTable::new(paths), &splits, rules.len(), paths.info.units.len());
-        Self { rules, splits, sizes, chosen }
+        Self { rules, splits, sizes }
     }
 
     /// Where the rules stop on a split, each with its entry in the list.
@@ -111,22 +106,12 @@ impl Stops {
     }
 }
 
-fn chosen(ranks: &RankTable<'_>, splits: &[SplitSizes], rules: usize, units: usize) -> Vec<ChosenUnit> {
-    let count = |unit: usize, rule: usize| {
-        let holds = |(split, own): &(usize, &SplitSizes)| {
-            own.sizes[rule].is_some_and(|size| ranks.survives(*split, unit, size))
-        };
-        splits.iter().enumerate().filter(holds).count()
-    };
-    let mut chosen: Vec<ChosenUnit> = (0..units)
-        .map(|unit| ChosenUnit { unit, counts: (0..rules).map(|rule| count(unit, rule)).collect() })
-        .filter(|chosen| chosen.counts.iter().any(|&count| count > 0))
-        .collect();
-    chosen.sort_by(|a, b| b.counts.cmp(&a.counts).then(a.unit.cmp(&b.unit)));
-    chosen
-}
-
 impl Facts {
+    /// Every caution: those of the method's answer, then those of the run.
+    pub fn cautions(&self) -> impl Iterator<Item = &String> {
+        self.answer.iter().flat_map(|answer| &answer.cautions).chain(self.run_cautions.iter())
+    }
+
     /// Mean ranks of these paths; `finished` counts the tasks that have ended.
     pub fn refresh_ranks(&mut self, paths: &Paths<'_>, finished: u64) {
         self.ranks.refresh((paths.method, finished), || RankTable::new(paths).means());
@@ -143,21 +128,38 @@ impl Facts {
         });
     }
 
-    /// The answer; k and ψ change it only under the β rule.
+    /// The answer; k and ψ change it only under the β rule. `taken` is a size that was taken by hand.
     pub fn refresh_answer(
         &mut self,
         history: &History,
         paths: &Paths<'_>,
         finished: u64,
         beta_rule: BetaRule,
+        taken: Option<usize>,
     ) {
         let slid = (paths.info.spec.stop == StopRule::Beta).then_some(beta_rule);
-        let compute = || (!paths.is_empty()).then(|| MethodAnswer::new(history, paths, &beta_rule));
+        let answer = || match taken {
+            Some(size) => MethodAnswer::at_size(history, paths, size, &beta_rule),
+            None => MethodAnswer::new(history, paths, &beta_rule),
+        };
+        let compute = || (!paths.is_empty()).then(answer);
         // Permutations are many: the answer follows every twentieth, and the last.
         let (folds, permutations) = history.followups_by_kind();
         let is_over = permutations == paths.info.permutations * paths.info.spec.methods.len();
         let followed = folds + permutations / 20 + usize::from(is_over);
-        self.answer.refresh(((paths.method, finished + followed as u64), slid), compute);
+        self.answer.refresh(((paths.method, finished + followed as u64), slid, taken), compute);
+        let state = (finished, history.failed().len() + folds + permutations);
+        self.run_cautions.refresh(state, || cautions::of_run(history, paths.info));
+        // Without a size the order is that of the best few.
+        let size = self.answer.as_ref().and_then(|answer| answer.chosen.size).unwrap_or(1);
+        self.frequency.refresh(((paths.method, finished), size), || paths.by_frequency(size));
+    }
+
+    /// The first two methods at a size, on the splits that both have finished.
+    pub fn refresh_comparison(&mut self, history: &History, info: &RunInfo, finished: u64, size: usize) {
+        self.comparison.refresh((finished, size), || {
+            Pair::all(history, info).first().and_then(|pair| pair.comparison(size))
+        });
     }
 
     /// Agreement of the splits, and of the first two methods.

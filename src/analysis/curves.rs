@@ -31,6 +31,8 @@ pub fn class_mean(
 #[derive(Debug, Clone, Default)]
 pub struct Curve {
     sizes: Vec<Sums>,
+    /// The sizes that some split has come to, falling: paths come from above.
+    visited: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -64,6 +66,10 @@ impl Curve {
         }
         let sums = &mut self.sizes[step.size];
         sums.splits += 1;
+        if sums.splits == 1 {
+            let at = self.visited.partition_point(|&size| size > step.size);
+            self.visited.insert(at, step.size);
+        }
         for metric in Metric::panels() {
             let (value, sum) = (metric.value(&step.tally), &mut sums.metrics[metric as usize]);
             sum.values += value;
@@ -77,6 +83,11 @@ impl Curve {
             sums.set_sizes += step.tally.set_sizes[class];
             sums.right += step.tally.confusion[class * classes + class];
         }
+    }
+
+    /// The sizes that some split has come to, falling.
+    pub fn sizes(&self) -> &[usize] {
+        &self.visited
     }
 
     /// How many splits have come to a size.

@@ -25,13 +25,13 @@ pub use crate::evaluate::{Column, Metric};
 pub use crate::run::Trace;
 pub use achieved::{Achieved, ClassAnswer, ClassMeans};
 pub use answer::{Answer, MethodAnswer};
-pub use cache::{Cached, ChosenUnit, Facts, SplitSizes, Stops};
+pub use cache::{Cached, Facts, SplitSizes, Stops};
 pub use comparison::{ComparedMetric, Comparison};
 pub use coverage::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};
 pub use elsewhere::TestedElsewhere;
 pub use features::{ChosenFeature, Twin};
-pub use pairs::Pair;
+pub use pairs::{Pair, SizeDifferences};
 pub use paths::Paths;
 pub use ranks::{MeanRanks, RankTable};
 pub use rules::{RuleSize, known_rules};
@@ -100,15 +100,21 @@ impl History {
         }
     }
 
-    /// The same run as another β rule would have told it. A path that the rule itself ended (`--early`) has only its own.
-    pub fn under(&self, rule: BetaRule) -> Result<Self> {
+    /// The same run as another β rule would have told it, and with a size that was taken by hand. A path that the rule itself ended
+    /// (`--early`) has only its own.
+    pub fn under(&self, rule: BetaRule, taken: Option<usize>) -> Result<Self> {
         let mut other = self.clone();
-        let Some(info) = self.info.as_deref().filter(|info| info.spec.beta_rule != rule && !info.spec.early)
+        let stop = taken.map(StopRule::Size);
+        if let (Some(stop), Some(info)) = (stop, self.info.as_deref()) {
+            let options = RunOptions { stop, ..info.spec.clone().into() };
+            other.info = Some(Arc::new(RunInfo { spec: options.check()?, ..info.clone() }));
+        }
+        let Some(info) = other.info.clone().filter(|info| info.spec.beta_rule != rule && !info.spec.early)
         else {
             return Ok(other);
         };
         let options = RunOptions { beta_rule: rule, ..info.spec.clone().into() };
-        other.info = Some(Arc::new(RunInfo { spec: options.check()?, ..info.clone() }));
+        other.info = Some(Arc::new(RunInfo { spec: options.check()?, ..(*info).clone() }));
         other.tasks.values_mut().for_each(|trace| trace.test_again(&rule, info.units.len()));
         Ok(other)
     }

@@ -1,7 +1,7 @@
 //! Two methods side by side on the splits that both have finished.
 
 use super::{History, Metric, Trace};
-use crate::evaluate::common_sizes;
+use crate::evaluate::{Bootstrap, PairedDifference, common_sizes};
 use crate::run::RunInfo;
 use crate::select::Method;
 
@@ -15,6 +15,26 @@ pub struct Pair<'a> {
     pub b: Method,
     /// Their traces, split by split.
     pub both: Vec<(&'a Trace, &'a Trace)>,
+}
+
+/// How two methods differ at a size: for each metric a − b, paired over splits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SizeDifferences {
+    /// The first.
+    pub a: Method,
+    /// The second.
+    pub b: Method,
+    /// The size.
+    pub size: usize,
+    /// Metric by metric, with interval and corrected p.
+    pub differences: Vec<(Metric, PairedDifference)>,
+}
+
+impl SizeDifferences {
+    /// The difference of one metric.
+    pub fn of(&self, metric: Metric) -> Option<&PairedDifference> {
+        self.differences.iter().find(|(other, _)| *other == metric).map(|(_, difference)| difference)
+    }
 }
 
 impl<'a> Pair<'a> {
@@ -52,6 +72,16 @@ impl<'a> Pair<'a> {
             (metric, tallies.iter().map(|(a, b)| metric.value(a) - metric.value(b)).collect())
         };
         Metric::ALL.iter().map(of).collect()
+    }
+
+    /// Every difference at a size, judged; `None` if no split has come to it.
+    pub fn comparison(&self, size: usize) -> Option<SizeDifferences> {
+        let share = self.test_share()?;
+        let mut bootstrap = Bootstrap::new(self.info.spec.split.seed);
+        let judged = |(metric, values): (Metric, Vec<f64>)| Some((metric, bootstrap.paired(&values, share)?));
+        let differences: Vec<_> = self.differences(size).into_iter().filter_map(judged).collect();
+        let has_any = !differences.is_empty();
+        has_any.then_some(SizeDifferences { a: self.a, b: self.b, size, differences })
     }
 
     /// n_test/(n − n_test), as the corrected t wants it.

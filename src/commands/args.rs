@@ -11,6 +11,7 @@ use crate::record::Shard;
 use crate::report::{FigureOptions, Format};
 use crate::run::options::{Chapter, OPTIONS, RunOption, Takes};
 use crate::run::{RunOptions, RunSpec};
+use crate::tui::View;
 
 /// Conformal recursive feature elimination: exact, fast, with guaranteed coverage.
 #[derive(Debug, Parser)]
@@ -162,7 +163,7 @@ Example:
 const EXPLORE_EXAMPLES: &str = "\
 Examples:
   crfe-tui data.csv                          watch CRFE and RFE on 20 splits; ? shows the keys
-  crfe-tui data.csv --paused                 wait before the first elimination; n is one step
+  crfe-tui data.csv --paused                 wait before the first elimination; . is one step
   crfe-tui data.csv --colors 16 --ascii      for a terminal that can do little";
 
 /// `crfe-tui DATA.CSV`.
@@ -206,10 +207,13 @@ pub struct ScreenArgs {
     /// Directory for the run and for what is exported [default: the user's state directory, and crfe-export]
     #[arg(long, value_name = "RUN", env = "CRFE_OUT")]
     pub out: Option<PathBuf>,
-    /// Steps of the play a second
+    /// View to start in: answer, explore, size, stability or data [default: explore for a new run, else answer]
+    #[arg(long, value_name = "VIEW", env = "CRFE_VIEW")]
+    pub view: Option<View>,
+    /// Steps played per second
     #[arg(long, value_name = "STEPS", env = "CRFE_SPEED", default_value = "4", value_parser = rate)]
     pub speed: f64,
-    /// Frames a second, at most [default: 10, over SSH 4]
+    /// Frames per second, at most [default: 10, over SSH 4]
     #[arg(long, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
     pub fps: Option<f64>,
     /// Leave the mouse to the terminal

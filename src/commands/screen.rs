@@ -39,5 +39,13 @@ pub(super) fn settings(args: &ScreenArgs, keys: &Keys) -> Result<Settings> {
     keymap.rebind(&keys.bindings).map_err(|error| error.file(&keys.file))?;
     let remote = variable("SSH_CONNECTION").is_some();
     let fps = args.fps.unwrap_or(if remote { 4.0 } else { 10.0 });
-    Ok(Settings { fps, speed: args.speed, mouse: !args.no_mouse, theme, keymap, out: args.out.clone() })
+    Ok(Settings {
+        fps,
+        speed: args.speed,
+        mouse: !args.no_mouse,
+        theme,
+        keymap,
+        out: args.out.clone(),
+        view: args.view,
+    })
 }

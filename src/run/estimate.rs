@@ -1,7 +1,8 @@
 //! Estimates the time and memory of a run before it starts.
 
-use super::Plan;
-use super::cost::PathCost;
+use super::cost::{PathCost, default_permutations};
+use super::{Permutations, Plan, RunSpec};
+use crate::data::Dataset;
 use crate::error::plural;
 use crate::svm::SolverKind;
 
@@ -20,6 +21,13 @@ pub struct Estimate {
     pub bytes: f64,
 }
 
+/// How much there is to do.
+struct Counts {
+    tasks: usize,
+    followups: usize,
+    splits: usize,
+}
+
 const PER_CELL: f64 = 6e-8;
 const PER_STEP_OF_TABLES: f64 = 4e-5;
 const PER_STEP_BYTES: f64 = 750.0;
@@ -29,19 +37,36 @@ const PROGRAM_BYTES: f64 = 1.2e7;
 impl Estimate {
     /// The estimate for a whole run on this many threads.
     pub fn new(plan: &Plan, threads: usize) -> Self {
-        let (info, spec) = (&plan.info, &plan.info.spec);
-        let tasks = plan.tasks().len();
-        let (cells, units) = (info.rows as f64 * info.columns.len() as f64, info.units.len() as f64);
+        let info = &plan.info;
+        let counts =
+            Counts { tasks: plan.tasks().len(), followups: info.followups().len(), splits: info.splits };
+        Self::of(&info.spec, &plan.data, counts, threads)
+    }
+
+    /// Of other settings on a table that has been read.
+    pub fn of_settings(spec: &RunSpec, data: &Dataset, threads: usize) -> Self {
+        let (splits, methods) = (spec.split.splits, spec.methods.len());
+        let permutations = match spec.permutations {
+            Permutations::Count(count) => count,
+            Permutations::Auto => default_permutations(&PathCost::new(spec, data), spec),
+        };
+        let followups = methods * (spec.validate.unwrap_or(0) + permutations);
+        Self::of(spec, data, Counts { tasks: splits * methods, followups, splits }, threads)
+    }
+
+    fn of(spec: &RunSpec, data: &Dataset, counts: Counts, threads: usize) -> Self {
+        let Counts { tasks, followups, splits } = counts;
+        let (cells, units) = (data.y.len() as f64 * data.columns.len() as f64, data.units.len() as f64);
         let terms = spec.estimator.knots().map_or(1.0, |knots| knots.terms() as f64);
-        let cost = PathCost::new(spec, &plan.data);
+        let cost = PathCost::new(spec, data);
         let once = PER_CELL * cells + PER_STEP_OF_TABLES * cost.models * tasks as f64;
         let workers = tasks.min(threads).max(1) as f64;
-        let after = (info.followups().len() * info.splits) as f64 * (cost.path + cost.gaps);
+        let after = (followups as f64 * splits as f64) * (cost.path + cost.gaps);
         let of_task = PER_STEP_BYTES * cost.models + PER_RANK_BYTES * units;
         Self {
             tasks,
             threads,
-            seconds: once + (tasks as f64 * cost.path + info.splits as f64 * cost.gaps + after) / workers,
+            seconds: once + (tasks as f64 * cost.path + splits as f64 * cost.gaps + after) / workers,
             at_most: spec.solver == SolverKind::Linfa,
             bytes: PROGRAM_BYTES + 8.0 * cells * (1.0 + 3.0 * terms * workers) + of_task * tasks as f64,
         }
@@ -86,6 +111,18 @@ mod tests {
         let spec = options.check().unwrap();
         let data = Dataset::load(Path::new("data/dermatology.csv"), &spec.schema, |_, _| {}).unwrap();
         Estimate::new(&Plan::new(spec, data).unwrap(), 1)
+    }
+
+    #[test]
+    fn settings_are_estimated_as_their_plan() {
+        for splits in [1, 7] {
+            let mut options = RunOptions { permutations: Permutations::Count(3), ..RunOptions::default() };
+            options.split.splits = splits;
+            let spec = options.check().unwrap();
+            let data = Dataset::load(Path::new("data/heart.csv"), &spec.schema, |_, _| {}).unwrap();
+            let plan = Plan::new(spec, data).unwrap();
+            assert_eq!(Estimate::of_settings(&plan.info.spec, &plan.data, 2), Estimate::new(&plan, 2));
+        }
     }
 
     #[test]

@@ -20,11 +20,13 @@ pub struct Inspection {
     pub units: Vec<usize>,
     /// β of each.
     pub beta: Vec<f64>,
+    /// Σ w² of each over its columns and all classes: what RFE goes by.
+    pub squared_weight: Vec<f64>,
     /// For each unit, β by the machine (class) it comes from; they sum to β.
     pub by_class: Vec<Vec<f64>>,
 }
 
-/// Recomputes β of a model of these units on a split.
+/// Recomputes β and Σ w² of a model of these units on a split.
 pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection> {
     let work = SplitWork::new(plan, split)?;
     let classes = plan.data.classes.len();
@@ -33,21 +35,25 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
         let sums = ClassSums::new(selection.x.select(Axis(0), columns).view(), &selection.y, classes);
         let beta_coefficients = measure(plan).beta_coefficients(&sums);
         let weights: Vec<Vec<f64>> = (0..classes).map(|class| class_weights(model, class)).collect();
-        let parts = |unit: usize| -> Vec<f64> {
-            let mut parts = vec![0.0; classes];
+        let parts = |unit: usize| -> (Vec<f64>, f64) {
+            let (mut parts, mut squared_weight) = (vec![0.0; classes], 0.0);
             for j in work.prepared.units[unit]
                 .columns
                 .iter()
                 .filter_map(|column| columns.binary_search(column).ok())
             {
-                (0..classes)
-                    .for_each(|class| parts[class] -= weights[class][j] * beta_coefficients[[class, j]]);
+                for (class, part) in parts.iter_mut().enumerate() {
+                    let weight = weights[class][j];
+                    *part -= weight * beta_coefficients[[class, j]];
+                    squared_weight += weight * weight;
+                }
             }
-            parts
+            (parts, squared_weight)
         };
-        let by_class: Vec<Vec<f64>> = units.iter().map(|&unit| parts(unit)).collect();
+        let (by_class, squared_weight): (Vec<Vec<f64>>, Vec<f64>) =
+            units.iter().map(|&unit| parts(unit)).unzip();
         let beta = by_class.iter().map(|parts| parts.iter().sum()).collect();
-        Inspection { units: units.to_vec(), beta, by_class }
+        Inspection { units: units.to_vec(), beta, squared_weight, by_class }
     })
 }
 

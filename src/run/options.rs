@@ -24,6 +24,8 @@ pub struct RunOption {
     pub details: Option<&'static str>,
     /// A value other than the default, for the documentation and for tests.
     pub example: &'static str,
+    /// The values that are usually wanted, to choose from; others may be typed.
+    pub choices: &'static [&'static str],
     /// Its line in the settings form, if it has one.
     pub form: Option<FormLine>,
     /// How the methods paragraph tells it.
@@ -166,6 +168,7 @@ const BLANK: RunOption = RunOption {
     help: "",
     details: None,
     example: "",
+    choices: &[],
     form: None,
     prose: Prose::Silent,
     get: |_| Vec::new(),
@@ -178,6 +181,7 @@ macro_rules! flag {
         RunOption {
             takes: Takes::Nothing,
             example: "true",
+            choices: &["false", "true"],
             get: |options| if options.$($field).+ { vec!["true".to_owned()] } else { Vec::new() },
             set: |options, words| {
                 options.$($field).+ = only(words)?.parse().map_err(|_| "write true or false")?;
@@ -344,6 +348,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("HOW"),
         help: "How gaps are filled, per split, from training rows: knn:K, median or none",
         example: "median",
+        choices: &["knn:5", "median", "none"],
         prose: Prose::Within,
         ..value!(impute)
     },
@@ -352,6 +357,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("HOW"),
         help: "How columns are scaled, per split, by training rows: standard, minmax or none",
         example: "minmax",
+        choices: &["standard", "minmax", "none"],
         prose: Prose::Within,
         ..value!(scale)
     },
@@ -378,6 +384,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("CHAR"),
         help: "Decimal sign, . or , [default: the comma if numbers have one and it does not separate fields, else the point]",
         example: ",",
+        choices: &[".", ","],
         get: |options| options.schema.read.decimal.iter().map(ToString::to_string).collect(),
         set: |options, words| {
             let sign = one_ascii(only(words)?).filter(|sign| matches!(sign, '.' | ','));
@@ -413,6 +420,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("HOW"),
         help: "Values such as <0.5 in a column of numbers: bound (0.5) or na (missing) [default: refused]",
         example: "bound",
+        choices: &["bound", "na"],
         prose: Prose::Sentence(|options| {
             Some(match options.schema.read.censored? {
                 Censored::Bound => "Censored values were replaced by their bounds.".to_owned(),
@@ -456,6 +464,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Words("METHODS"),
         help: "Methods: crfe, rfe, smfs, acm",
         example: "smfs",
+        choices: &["crfe,rfe", "crfe", "rfe", "smfs", "crfe,rfe,smfs"],
         form: Some(FormLine { place: 4, hint: "crfe, rfe, smfs" }),
         prose: Prose::Within,
         get: |options| options.methods.iter().map(|method| method.name().to_owned()).collect(),
@@ -471,6 +480,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Number("λ"),
         help: "λ: how much the candidate's own machine counts in the non-conformity, 0 to 1",
         example: "0.25",
+        choices: &["0", "0.25", "0.5", "0.75", "1"],
         form: Some(FormLine { place: 1, hint: "λ, 0 to 1" }),
         prose: Prose::Within,
         ..value!(lambda)
@@ -481,6 +491,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Number("C"),
         help: "C of the support vector machines",
         example: "0.01",
+        choices: &["0.01", "0.1", "1", "10"],
         form: Some(FormLine { place: 2, hint: "C, above 0" }),
         prose: Prose::Within,
         ..value!(cost)
@@ -491,6 +502,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("HOW"),
         help: "\"balanced\": errors on rare classes cost more",
         example: "balanced",
+        choices: &["none", "balanced"],
         prose: Prose::Within,
         get: |options| match options.class_weight {
             ClassWeight::Balanced => vec!["balanced".to_owned()],
@@ -512,6 +524,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("SOLVER"),
         help: "newton (squared hinge, exact) or linfa (plain hinge, at most 2000 training rows)",
         example: "linfa",
+        choices: &["newton", "linfa"],
         form: Some(FormLine { place: 5, hint: "newton or linfa" }),
         prose: Prose::Within,
         get: |options| {
@@ -544,6 +557,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("STEP"),
         help: "Features removed at once: a count, a fraction of those left, or half",
         example: "half",
+        choices: &["1", "2", "5", "0.1", "half"],
         form: Some(FormLine { place: 9, hint: "a count, a fraction or half" }),
         prose: Prose::Within,
         ..value!(step)
@@ -555,6 +569,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "How the size of the answer is chosen: 1se, knee, beta, cv, proximity, none or a number",
         details: Some(STOP_HELP),
         example: "beta",
+        choices: &["1se", "knee", "beta", "cv", "none"],
         form: Some(FormLine { place: 10, hint: "1se, knee, beta, cv, none or a number" }),
         prose: Prose::Within,
         get: |options| vec![options.stop.name()],
@@ -569,6 +584,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Words("CURVES"),
         help: "What --stop 1se compares sizes by: inefficiency, accuracy, s_score, recall_macro, f1_macro, auc",
         example: "auc",
+        choices: &["inefficiency,accuracy", "inefficiency", "accuracy", "auc", "f1_macro"],
         form: Some(FormLine { place: 11, hint: "inefficiency, accuracy, auc, f1_macro …" }),
         prose: Prose::Sentence(|options| {
             let curves: Vec<&str> = options.by.iter().map(|curve| curve.words()).collect();
@@ -615,6 +631,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Number("N"),
         help: "How many random splits",
         example: "3",
+        choices: &["5", "10", "20", "50", "100", "200"],
         form: Some(FormLine { place: 7, hint: "at least 1" }),
         prose: Prose::Within,
         ..value!(split.splits)
@@ -676,6 +693,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("MODE"),
         help: "strict (coverage guaranteed) or shared (the paper's; guarantee void)",
         example: "shared",
+        choices: &["strict", "shared"],
         form: Some(FormLine { place: 6, hint: "strict or shared" }),
         prose: Prose::Within,
         ..value!(split.calibration)
@@ -686,6 +704,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Number("ε"),
         help: "ε: prediction sets hold the true class with probability at least 1 − ε",
         example: "0.05",
+        choices: &["0.01", "0.03", "0.05", "0.1", "0.2"],
         form: Some(FormLine { place: 3, hint: "ε, between 0 and 1" }),
         prose: Prose::Within,
         ..value!(epsilon)
@@ -710,6 +729,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("SCORE"),
         help: "weighted, or published: the score behind the paper's published curves (guarantee void)",
         example: "published",
+        choices: &["weighted", "published"],
         prose: Prose::Within,
         get: |options| {
             vec![
@@ -732,6 +752,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("FOLDS"),
         help: "Folds of the nested validation, which tests the list on rows it never saw, or none",
         example: "3",
+        choices: &["none", "5", "10"],
         form: Some(FormLine { place: 12, hint: "2 to 100 folds, or none" }),
         prose: Prose::Sentence(|options| {
             let folds = options.validate?;
@@ -766,6 +787,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("N"),
         help: "How often labels are permuted to see what chance selects: auto (99, 19 or none by cost), none or a number",
         example: "19",
+        choices: &["auto", "none", "19", "99"],
         form: Some(FormLine { place: 13, hint: "auto, none or a number" }),
         prose: Prose::Sentence(|options| {
             let times = match options.permutations {

@@ -5,23 +5,29 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::KeyEvent;
 
 use super::action::{Action, View};
+use super::chart::{AxisScale, SizeAxis};
 use super::derived::Derived;
 use super::keymap::Keymap;
 use super::overlay::{
-    Export, ExportMenu, FeaturePage, HelpPage, LinePrompt, OptionsEditor, Overlay, Prompt, QuitQuestion,
-    Reaction,
+    Export, ExportMenu, FeaturePage, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt,
+    QuitQuestion, Reaction,
 };
 use super::session::Message;
+use super::table::{Column, Filter, Table};
 use super::theme::Theme;
-use crate::analysis::{History, Trace};
-use crate::error::Error;
+use super::time_left::TimeLeft;
+use crate::analysis::{History, MethodAnswer, Trace};
+use crate::error::{Error, Kind};
 use crate::record::ShardStatus;
 use crate::run::{
     Branch, EventKind, Forced, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, Step, TaskId,
 };
-use crate::select::BetaRule;
+use crate::select::{BetaRule, Method};
 
 /// How far the run has come.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,40 +58,6 @@ pub enum Pause {
     Yes,
 }
 
-/// What the ranking is sorted by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
-    /// What goes first on top, then what has gone, latest first.
-    Turn,
-    /// Mean rank over the finished splits.
-    MeanRank,
-    /// By name.
-    Name,
-    /// In the order of the file.
-    File,
-}
-
-impl Sort {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Turn => "β",
-            Self::MeanRank => "mean rank",
-            Self::Name => "name",
-            Self::File => "file order",
-        }
-    }
-
-    fn next(self) -> Self {
-        match self {
-            Self::Turn => Self::MeanRank,
-            Self::MeanRank => Self::Name,
-            Self::Name => Self::File,
-            Self::File => Self::Turn,
-        }
-    }
-}
-
 /// What must be done outside.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
@@ -93,9 +65,9 @@ pub enum Effect {
     Quit,
     /// Stop the process for a while.
     Suspend,
-    /// Halt the engine.
+    /// Pause computing.
     PauseEngine,
-    /// Let the engine go on.
+    /// Resume computing.
     ResumeEngine,
     /// One elimination of a paused task.
     StepEngine(TaskId),
@@ -111,9 +83,38 @@ pub enum Effect {
     Branch(TaskId, Vec<usize>, Forced),
     /// Write something into files.
     Export(Export),
-    /// Put text on the clipboard.
-    Copy(String),
+    /// Put a list on the clipboard, and into a file beside the exports.
+    Copy(CopiedList),
 }
+
+/// A list of features for the clipboard and for a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopiedList {
+    /// One name per line.
+    pub text: String,
+    /// The file, beside the exports.
+    pub file: &'static str,
+    /// What it is, in words.
+    pub words: String,
+}
+
+impl CopiedList {
+    /// The answer.
+    pub const SELECTED: &'static str = "selected.txt";
+    /// My list.
+    pub const MY_LIST: &'static str = "my_list.txt";
+    /// What is left at a step.
+    pub const STEP: &'static str = "step.txt";
+}
+
+/// With at most this many features every elimination is played.
+const PLAYED_SINGLY: usize = 150;
+/// Ticks of a play from all features to one, where not every elimination is played.
+const PLAY_TICKS: f64 = 40.0;
+/// Steps of the cursor from one end of a chart to the other.
+const CURSOR_STEPS: u16 = 100;
+/// A range of sizes is at most this many times halved.
+const MOST_ZOOM: u32 = 12;
 
 /// The window of a rule in steps of 0.05.
 fn twentieths(rule: &BetaRule) -> f64 {
@@ -147,6 +148,7 @@ struct RunState {
     shards: Vec<ShardStatus>,
     /// Counts finished tasks, so that [`Derived`] knows when it is stale.
     finished: u64,
+    time_left: TimeLeft,
 }
 
 /// Which step of which path is looked at, and whether that moves by itself.
@@ -162,13 +164,15 @@ struct Playback {
 
 /// What is looked at more closely.
 struct Selection {
-    sort: Sort,
-    /// The selected feature; none means the one that goes.
+    table: Table,
+    /// The selected feature; none means the one that is removed, or the first of the answer.
     selected: Option<usize>,
-    /// What was last searched for.
-    find: String,
     /// k and ψ, once they have been slid.
     slid: Option<BetaRule>,
+    /// The size that was taken as the answer by hand.
+    taken: Option<usize>,
+    /// The cursor of the charts; none means the size of the answer.
+    size: Option<usize>,
     branch: Option<Branch>,
     /// The feature that was looked at last.
     portrait: Option<Portrait>,
@@ -186,8 +190,18 @@ struct Layout {
     overlay: Option<Overlay>,
     /// The first line of each view that scrolls.
     scroll: BTreeMap<View, usize>,
-    /// Metrics by class.
+    /// The table of classes in place of the charts.
     per_class: bool,
+    /// All indices of agreement.
+    indices: bool,
+    /// Which pair of metrics is charted.
+    metrics: usize,
+    /// The axis that was asked for; none means what suits the number of features.
+    scale: Option<AxisScale>,
+    /// Doublings by which the range of sizes is narrower than all.
+    range_zoom: u32,
+    /// The view was chosen by the user, or by an option.
+    is_view_chosen: bool,
     /// Rows of the screen, for pages and the end of what scrolls.
     height: usize,
     /// Words for the status line.
@@ -223,12 +237,14 @@ impl App {
             replay: false,
             shards: Vec::new(),
             finished: 0,
+            time_left: TimeLeft::default(),
         };
         let selection = Selection {
-            sort: Sort::Turn,
+            table: Table::default(),
             selected: None,
-            find: String::new(),
             slid: None,
+            taken: None,
+            size: None,
             branch: None,
             portrait: None,
             inspected: None,
@@ -240,6 +256,11 @@ impl App {
             overlay: None,
             scroll: BTreeMap::new(),
             per_class: false,
+            indices: false,
+            metrics: 0,
+            scale: None,
+            range_zoom: 0,
+            is_view_chosen: false,
             height: 24,
             status: None,
         };
@@ -260,6 +281,41 @@ impl App {
     /// The run is replayed or followed: there is no engine here.
     pub fn set_replay(&mut self) {
         self.run.replay = true;
+        self.start_in(View::Answer);
+    }
+
+    /// Starts in this view, unless another was chosen.
+    fn start_in(&mut self, view: View) {
+        if !self.layout.is_view_chosen {
+            self.show(view);
+        }
+    }
+
+    /// Starts in this view, whatever the run.
+    pub fn choose_view(&mut self, view: View) {
+        self.show(view);
+        self.layout.is_view_chosen = true;
+    }
+
+    /// This long after the start.
+    pub fn set_clock(&mut self, elapsed: Duration) {
+        let work = self.work();
+        self.run.time_left.note(elapsed, work);
+    }
+
+    /// What is left to compute, in words; none while that is not known.
+    pub fn time_left(&self) -> Option<String> {
+        let runs = self.run.phase == Phase::Running && self.run.pause == Pause::No;
+        self.run.time_left.words(self.work()).filter(|_| runs && !self.run.replay)
+    }
+
+    /// Paths that have ended, and paths in all; a fold or a permutation has one per split.
+    fn work(&self) -> (usize, usize) {
+        let Some(info) = self.info() else { return (0, 0) };
+        let (folds, permutations) = self.history().followups_by_kind();
+        let failed = self.history().failed().len() + self.history().failed_followups().len() * info.splits;
+        let done = self.run.finished as usize + (folds + permutations) * info.splits + failed;
+        (done, info.splits * (info.spec.methods.len() + info.followups().len()))
     }
 
     /// The engine was asked to wait, or does.
@@ -412,6 +468,11 @@ impl App {
         self.layout.overlay.take_if(|overlay| overlay.takes_text())
     }
 
+    /// Whether what is in front of the view takes a key before the keymap does.
+    pub(super) fn overlay_takes(&mut self, key: KeyEvent) -> bool {
+        self.layout.overlay.as_mut().is_some_and(|overlay| overlay.takes_key(key))
+    }
+
     /// The first line that the view shows.
     pub fn scroll(&self) -> usize {
         self.layout.scroll.get(&self.layout.view).copied().unwrap_or(0)
@@ -427,9 +488,60 @@ impl App {
         self.layout.status.as_deref()
     }
 
-    /// What the ranking is sorted by.
-    pub fn sort(&self) -> Sort {
-        self.selection.sort
+    /// How the ranking is sorted and filtered, and my list.
+    pub fn table(&self) -> &Table {
+        &self.selection.table
+    }
+
+    /// The size that was taken as the answer by hand.
+    pub fn taken(&self) -> Option<usize> {
+        self.selection.taken
+    }
+
+    /// The answer of the focused method, once a split has finished.
+    pub fn answer(&self) -> Option<&MethodAnswer> {
+        self.derived.facts.answer.as_ref()
+    }
+
+    /// The size of the answer.
+    pub fn chosen_size(&self) -> Option<usize> {
+        self.answer().and_then(|answer| answer.chosen.size)
+    }
+
+    /// Where the cursor of the charts was put.
+    pub fn cursor_size(&self) -> Option<usize> {
+        self.selection.size
+    }
+
+    /// The size under the cursor of the charts.
+    pub fn chart_size(&self) -> usize {
+        let own = || self.selection.size.or_else(|| self.chosen_size());
+        match self.layout.view {
+            View::Explore => self.size(),
+            _ => own().unwrap_or_else(|| self.size()),
+        }
+    }
+
+    /// The axis of sizes, as wide as it was zoomed.
+    pub fn axis(&self) -> SizeAxis {
+        let (smallest, largest) = self.info().map_or((1, 1), |info| (info.kept().max(1), info.units.len()));
+        SizeAxis::new(smallest..=largest, self.scale()).zoomed(self.chart_size(), self.layout.range_zoom)
+    }
+
+    /// How sizes are laid out.
+    pub fn scale(&self) -> AxisScale {
+        let units = self.info().map_or(1, |info| info.units.len());
+        self.layout.scale.unwrap_or_else(|| AxisScale::for_features(units))
+    }
+
+    /// Whether all indices of agreement are shown.
+    pub fn shows_indices(&self) -> bool {
+        self.layout.indices
+    }
+
+    /// Which pair of metrics is charted.
+    pub fn metrics(&self) -> usize {
+        self.layout.metrics
     }
 
     /// The feature that was selected by hand.
@@ -492,9 +604,21 @@ impl App {
         self.trace().map_or(0, |trace| trace.steps().len())
     }
 
-    /// The selected feature, or the one that goes now.
+    /// The selected feature; else the one that is removed now, or in Answer the first.
     pub fn selection(&self) -> Option<usize> {
-        self.selection.selected.or_else(|| self.step().and_then(|step| step.removed.first().copied()))
+        let first = || match self.layout.view {
+            View::Answer => self.derived.answer_rows.first().copied(),
+            _ => self.step().and_then(|step| step.removed.first().copied()),
+        };
+        self.selection.selected.or_else(first)
+    }
+
+    /// The rows of the list that is on the screen.
+    pub fn list_rows(&self) -> &[usize] {
+        match self.layout.view {
+            View::Answer => &self.derived.answer_rows,
+            _ => &self.derived.rows,
+        }
     }
 
     /// The units present under the cursor, ascending: all of them before the path begins.
@@ -535,7 +659,21 @@ impl App {
 
     /// Whether a tick of the play would move the cursor.
     pub fn can_play(&self) -> bool {
-        self.playback.playing && self.playback.cursor + 1 < self.steps()
+        self.playback.playing && self.layout.view == View::Explore && self.playback.cursor + 1 < self.steps()
+    }
+
+    /// Steps that one tick of the play takes: on wide data equal steps on a logarithmic axis, so that it ends.
+    fn stride(&self) -> usize {
+        let units = self.info().map_or(1, |info| info.units.len());
+        if units <= PLAYED_SINGLY {
+            return 1;
+        }
+        // From all features to one in so many ticks.
+        let ratio = (units as f64).powf(1.0 / PLAY_TICKS);
+        let wanted = (self.size() as f64 / ratio).floor() as usize;
+        let steps = self.trace().map_or(&[][..], |trace| trace.steps());
+        let after = steps[self.playback.cursor.min(steps.len())..].iter();
+        after.take_while(|step| step.size > wanted).count().max(1)
     }
 
     /// Puts the cursor on a step. A selected feature that is not there any more is let go of: the ranking shows again what
@@ -552,7 +690,7 @@ impl App {
     /// The play moves on by one step.
     pub fn tick(&mut self) {
         if self.can_play() {
-            self.go(self.playback.cursor + 1);
+            self.go((self.playback.cursor + self.stride()).min(self.steps() - 1));
         }
         let at_end = self.playback.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished);
         if at_end {
@@ -567,6 +705,14 @@ impl App {
             Message::Ready(plan) => self.run.plan = Some(plan),
             Message::Failed(error) => {
                 self.run.phase = Phase::Failed(error.to_string());
+                // A table that was refused may be read with another setting.
+                if self.info().is_none()
+                    && !self.run.replay
+                    && matches!(error.kind(), Kind::Data | Kind::Usage)
+                {
+                    let editor = OptionsEditor::for_remedy(&self.run.asked_spec, &error.to_string());
+                    self.layout.overlay = editor.map(|editor| Overlay::Options(Box::new(editor)));
+                }
                 self.run.failure = Some(error);
             }
             Message::Inspected(task, size, inspection) => {
@@ -579,6 +725,7 @@ impl App {
                 self.selection.branch = Some(branch);
             }
             Message::Recorded(directory) => self.run.directory = Some(directory),
+            Message::Reopened => self.start_in(View::Answer),
             Message::Shards(shards) => self.run.shards = shards,
             Message::Said(words) => self.layout.status = Some(words),
         }
@@ -596,6 +743,7 @@ impl App {
                 if self.run.replay && first {
                     self.playback.focus.method = info.spec.methods[0];
                 }
+                self.selection.table.fit_to(info);
             }
             EventKind::RunFinished => {
                 self.run.phase = Phase::Done;
@@ -664,16 +812,17 @@ impl App {
                 }
             }
             Action::Help => self.layout.overlay = Some(Overlay::Help(HelpPage::default())),
-            Action::Back => {
-                if self.layout.zoom.take().is_none() && self.selection.branch.take().is_none() {
-                    self.selection.selected = None;
-                }
-            }
+            Action::Palette => self.layout.overlay = Some(Overlay::Palette(Palette::default())),
+            Action::Back => self.back(),
+            Action::Open if self.layout.view == View::Size => return self.on_view(Action::TakeSize),
             Action::Open => return self.open_feature(),
-            Action::Show(view) => self.show(view),
-            Action::NextView => self.show(View::ALL[(self.layout.view as usize + 1) % View::ALL.len()]),
+            Action::Show(view) => self.choose_view(view),
+            Action::NextView => {
+                self.choose_view(View::ALL[(self.layout.view as usize + 1) % View::ALL.len()])
+            }
             Action::PreviousView => {
-                self.show(View::ALL[(self.layout.view as usize + View::ALL.len() - 1) % View::ALL.len()])
+                let before = self.layout.view as usize + View::ALL.len() - 1;
+                self.choose_view(View::ALL[before % View::ALL.len()]);
             }
             Action::TogglePlay => self.toggle_play(),
             Action::ToggleEngine => return self.toggle_engine(),
@@ -689,6 +838,10 @@ impl App {
             }
             Action::Earlier => self.scrub(self.playback.cursor.saturating_sub(1)),
             Action::Later => self.scrub(self.playback.cursor + 1),
+            Action::CursorLeft => self.move_chart_cursor(false),
+            Action::CursorRight => self.move_chart_cursor(true),
+            Action::First if self.layout.view != View::Explore => self.point_at(usize::MAX),
+            Action::Live if self.layout.view != View::Explore => self.point_at(0),
             Action::First => self.scrub(0),
             Action::Live => {
                 self.scrub(usize::MAX);
@@ -696,11 +849,18 @@ impl App {
             }
             Action::GoTo => self.ask(Prompt::GoTo),
             Action::Find => self.ask(Prompt::Find),
-            Action::FindNext => self.find_next(),
+            Action::Filter => {
+                let text = self.selection.table.filter().map_or("", Filter::text).to_owned();
+                self.layout.overlay = Some(Overlay::Prompt(LinePrompt::new(Prompt::Filter, text)));
+            }
+            Action::FindNext => self.find_next(true),
+            Action::FindPrevious => self.find_next(false),
             Action::Up => self.up_or_down(false, 1),
             Action::Down => self.up_or_down(true, 1),
             Action::PageUp => self.up_or_down(false, self.page()),
             Action::PageDown => self.up_or_down(true, self.page()),
+            Action::Top => self.up_or_down(false, usize::MAX),
+            Action::Bottom => self.up_or_down(true, usize::MAX),
             Action::PreviousSplit => self.focus_split(false),
             Action::NextSplit => self.focus_split(true),
             Action::NextMethod => self.next_method(),
@@ -714,8 +874,21 @@ impl App {
                     Some(_) => None,
                 };
             }
-            Action::Sort => self.selection.sort = self.selection.sort.next(),
+            Action::Sort => self.selection.table.sort_by_next(),
+            Action::Reverse => self.selection.table.reverse(),
+            Action::Larger => self.take_another_size(true),
+            Action::Smaller => self.take_another_size(false),
+            Action::TakeSize => self.take(Some(self.chart_size())),
+            Action::OwnSize => self.take(None),
+            Action::Mark => self.mark(),
+            Action::ToggleAxis => self.layout.scale = Some(self.scale().toggled()),
+            Action::ZoomIn => self.layout.range_zoom = (self.layout.range_zoom + 1).min(MOST_ZOOM),
+            Action::ZoomOut => self.layout.range_zoom = self.layout.range_zoom.saturating_sub(1),
+            Action::NextMetrics => {
+                self.layout.metrics = (self.layout.metrics + 1) % super::view::METRIC_PAIRS
+            }
             Action::PerClass => self.layout.per_class = !self.layout.per_class,
+            Action::Indices => self.layout.indices = !self.layout.indices,
             Action::SigmaUp => self.slide(|rule| rule.sigma = (rule.sigma + 0.5).min(20.0)),
             Action::SigmaDown => self.slide(|rule| rule.sigma = (rule.sigma - 0.5).max(0.5)),
             Action::WindowUp => self.slide(|rule| rule.window = (twentieths(rule) + 1.0).min(20.0) / 20.0),
@@ -738,6 +911,98 @@ impl App {
         Vec::new()
     }
 
+    /// Undoes one thing: an enlarged panel, a branch, a filter, a selection.
+    fn back(&mut self) {
+        if self.layout.zoom.take().is_some() || self.selection.branch.take().is_some() {
+            return;
+        }
+        if self.layout.view == View::Size && std::mem::take(&mut self.layout.per_class) {
+            return;
+        }
+        if self.selection.table.filter().is_some() {
+            self.selection.table.set_filter(None);
+        } else {
+            self.selection.selected = None;
+            self.selection.table.set_search(None);
+        }
+    }
+
+    /// Sizes that the focused method has visited on some split, rising.
+    fn visited(&self) -> Vec<usize> {
+        let curve = self.run.history.curve(self.playback.focus.method);
+        curve.map_or_else(Vec::new, |curve| curve.sizes().iter().rev().copied().collect())
+    }
+
+    /// Puts the cursor of the charts on the visited size nearest to this one.
+    pub fn point_at(&mut self, size: usize) {
+        let nearest = self.visited().into_iter().min_by_key(|other| other.abs_diff(size));
+        self.selection.size = nearest;
+    }
+
+    /// The cursor of the charts goes one cell of the axis on, at least to the next visited size.
+    fn move_chart_cursor(&mut self, right: bool) {
+        let (axis, from, visited) = (self.axis(), self.chart_size(), self.visited());
+        let cell =
+            |size: usize| axis.place(size).map(|place| (place * f64::from(CURSOR_STEPS)).round() as i64);
+        let here = cell(from);
+        let moved = |&size: &usize| here.is_none() || cell(size) != here;
+        let (below, above): (Vec<usize>, Vec<usize>) =
+            visited.iter().filter(|&&size| size != from).partition(|&&size| size < from);
+        let to = if right {
+            above.iter().copied().find(moved).or(above.last().copied())
+        } else {
+            below.iter().rev().copied().find(moved).or(below.first().copied())
+        };
+        if let Some(to) = to {
+            self.selection.size = Some(to);
+        }
+    }
+
+    /// Takes the next larger or smaller visited size as the answer.
+    fn take_another_size(&mut self, larger: bool) {
+        self.refresh();
+        let from = self.chosen_size().unwrap_or_else(|| self.chart_size());
+        let visited = self.visited();
+        let to = if larger {
+            visited.iter().find(|&&size| size > from)
+        } else {
+            visited.iter().rev().find(|&&size| size < from)
+        };
+        if let Some(&to) = to {
+            self.take(Some(to));
+        }
+    }
+
+    /// Takes a size as the answer, or the rule's own.
+    fn take(&mut self, size: Option<usize>) {
+        if size.is_some() && self.answer().is_none() {
+            self.layout.status = Some("no split has finished yet, so there is no answer to change".into());
+            return;
+        }
+        self.selection.taken = size;
+        self.selection.size = None;
+        let key = self.keymap.key_of(Action::OwnSize);
+        self.layout.status = Some(match size {
+            Some(size) => {
+                format!("the answer now has {}; {key} goes back to the rule's size", plural(size, "feature"))
+            }
+            None => "the answer has the size that the rule chose".into(),
+        });
+    }
+
+    /// Adds the selected feature to my list, or removes it.
+    fn mark(&mut self) {
+        self.refresh();
+        let (Some(unit), Some(info)) = (self.selection(), self.run.history.info().cloned()) else {
+            self.layout.status = Some(self.nothing_selected());
+            return;
+        };
+        let is_marked = self.selection.table.toggle_mark(unit);
+        let (name, count) = (&info.units[unit].name, self.selection.table.marks().len());
+        let done = if is_marked { "added to" } else { "removed from" };
+        self.layout.status = Some(format!("{name} {done} my list ({})", plural(count, "feature")));
+    }
+
     fn slide(&mut self, change: impl FnOnce(&mut BetaRule)) {
         let mut rule = self.rule();
         change(&mut rule);
@@ -751,6 +1016,11 @@ impl App {
     /// Selects a feature.
     pub fn select(&mut self, unit: usize) {
         self.selection.selected = Some(unit);
+    }
+
+    /// Sorts the ranking by a column; a second time reverses it.
+    pub fn sort_by(&mut self, column: Column) {
+        self.selection.table.sort_by(column);
     }
 
     fn show(&mut self, view: View) {
@@ -865,12 +1135,17 @@ impl App {
     }
 
     fn up_or_down(&mut self, down: bool, by: usize) {
-        if self.layout.view == View::Explore {
+        let is_list = match self.layout.view {
+            View::Answer => self.layout.zoom.is_none_or(|panel| panel == 0),
+            View::Explore => true,
+            _ => false,
+        };
+        if is_list {
             self.move_selection(down, by);
         } else {
             let last = self.last_line();
             let scroll = self.layout.scroll.entry(self.layout.view).or_default();
-            *scroll = if down { (*scroll + by).min(last) } else { scroll.saturating_sub(by) };
+            *scroll = if down { scroll.saturating_add(by).min(last) } else { scroll.saturating_sub(by) };
         }
     }
 
@@ -879,10 +1154,10 @@ impl App {
         let Some(info) = self.info() else { return 0 };
         let lines = match self.layout.view {
             View::Explore => 0,
-            View::Metrics if self.layout.per_class => (info.classes.len() + 1).saturating_sub(Theme::CLASSES),
-            View::Metrics => 0,
-            View::Consistency => info.units.len(),
-            View::Stopping => self.run.history.of_method(self.playback.focus.method).count(),
+            View::Answer => super::view::answer_length(self),
+            View::Size if self.layout.per_class => info.classes.len(),
+            View::Size => 0,
+            View::Stability => info.units.len(),
             View::Data => super::view::data_length(self, info),
         };
         lines.saturating_sub(1)
@@ -891,12 +1166,12 @@ impl App {
     /// Selects another row of the ranking.
     pub(super) fn move_selection(&mut self, down: bool, by: usize) {
         self.refresh();
-        let rows = &self.derived.rows;
+        let rows = self.list_rows();
         if rows.is_empty() {
             return;
         }
         let at = self.selection().and_then(|unit| rows.iter().position(|&row| row == unit)).unwrap_or(0);
-        let to = if down { (at + by).min(rows.len() - 1) } else { at.saturating_sub(by) };
+        let to = if down { at.saturating_add(by).min(rows.len() - 1) } else { at.saturating_sub(by) };
         self.selection.selected = Some(rows[to]);
     }
 
@@ -937,7 +1212,9 @@ impl App {
         let step = self.step()?;
         let whole = matches!(step.beta, Some(crate::run::Betas::Whole(_)));
         let looking = matches!(self.layout.overlay, Some(Overlay::Feature(_)));
-        let resting = self.layout.view == View::Explore && !whole && !self.playback.playing;
+        // The journal holds β, not the weights that RFE goes by.
+        let is_rfe = self.playback.focus.method == Method::Rfe;
+        let resting = self.layout.view == View::Explore && (!whole || is_rfe) && !self.playback.playing;
         let here = (self.playback.focus, step.size);
         if self.run.plan.is_none()
             || !(looking || resting)
@@ -977,67 +1254,105 @@ impl App {
         vec![Effect::Branch(self.playback.focus, present, forced)]
     }
 
-    /// In the Stopping view the answer, elsewhere what is present under the cursor.
+    /// My list if there is one, in Explore what is left under the cursor, elsewhere the answer.
     fn copy(&mut self) -> Vec<Effect> {
         self.refresh();
-        let (Some(info), Some(_)) = (self.info(), self.trace()) else {
+        let Some(info) = self.info() else {
             self.layout.status = Some("there is nothing to copy yet".into());
             return Vec::new();
         };
-        let (names, which): (Vec<&str>, String) = match &*self.derived.facts.answer {
-            Some(answer) if self.layout.view == View::Stopping => (
-                answer.features.iter().map(|feature| feature.name.as_str()).collect(),
-                format!("of the answer of {} ({})", answer.method, answer.chosen.rule),
+        let named = |units: &[usize]| units.iter().map(|&unit| info.units[unit].name.clone()).collect();
+        let marks: Vec<usize> = self.selection.table.marks().iter().copied().collect();
+        let (names, which, file): (Vec<String>, String, &'static str) = match self.answer() {
+            _ if !marks.is_empty() => (named(&marks), "of my list".into(), CopiedList::MY_LIST),
+            _ if self.layout.view == View::Explore => {
+                let TaskId { method, split } = self.playback.focus;
+                (
+                    named(&self.present()),
+                    format!("at this step of {method}, split {}", split + 1),
+                    CopiedList::STEP,
+                )
+            }
+            Some(answer) => (
+                answer.features.iter().map(|feature| feature.name.clone()).collect(),
+                format!("of the answer of {}", answer.method),
+                CopiedList::SELECTED,
             ),
-            _ => (
-                self.present().into_iter().map(|unit| info.units[unit].name.as_str()).collect(),
-                format!(
-                    "at this step of {}, split {}",
-                    self.playback.focus.method,
-                    self.playback.focus.split + 1
-                ),
-            ),
+            None => (Vec::new(), String::new(), CopiedList::SELECTED),
         };
         if names.is_empty() {
-            self.layout.status = Some("the rule chooses no size, so there is no list to copy".into());
+            let none = match self.answer() {
+                Some(_) => "the rule chooses no size, so there is no list to copy",
+                None => "no split has finished yet, so there is no list to copy",
+            };
+            self.layout.status = Some(none.into());
             return Vec::new();
         }
-        let (text, count) = (names.join("\n"), plural(names.len(), "feature"));
-        self.layout.status =
-            Some(format!("sent {count} {which} to the clipboard (OSC 52; the terminal must allow it)"));
-        vec![Effect::Copy(text)]
+        let words = format!("{} {which}", plural(names.len(), "name"));
+        vec![Effect::Copy(CopiedList { text: names.join("\n"), file, words })]
     }
 
     /// A typed line is complete.
     pub fn submit(&mut self, prompt: Prompt, text: &str) {
         match prompt {
-            Prompt::GoTo => match text.trim().parse() {
-                Ok(size) => self.go_to_size(size),
-                Err(_) => self.layout.status = Some(format!("'{text}' is not a number of features")),
+            Prompt::GoTo => match (text.trim().parse(), self.layout.view) {
+                (Ok(size), View::Explore) => self.go_to_size(size),
+                (Ok(size), _) => self.point_at(size),
+                (Err(_), _) => self.layout.status = Some(format!("'{text}' is not a number of features")),
             },
-            Prompt::Find => {
-                self.selection.find = text.to_owned();
-                self.find_next();
-            }
+            Prompt::Find | Prompt::Filter if text.is_empty() => match prompt {
+                Prompt::Find => self.find_next(true),
+                _ => self.selection.table.set_filter(None),
+            },
+            Prompt::Find | Prompt::Filter => match Filter::new(text) {
+                Err(why) => self.layout.status = Some(why),
+                Ok(filter) if prompt == Prompt::Find => {
+                    self.selection.table.set_search(Some(filter));
+                    self.find_next(true);
+                }
+                Ok(filter) => {
+                    self.selection.table.set_filter(Some(filter));
+                    self.after_filter(text);
+                }
+            },
         }
     }
 
-    fn find_next(&mut self) {
-        if self.selection.find.is_empty() {
+    /// A filter that hides everything is taken back.
+    fn after_filter(&mut self, text: &str) {
+        self.refresh();
+        if self.list_rows().is_empty() {
+            self.selection.table.set_filter(None);
+            self.layout.status = Some(format!("no feature name matches '{text}'"));
             return;
         }
+        let rows = self.list_rows();
+        if self.selection().is_none_or(|unit| !rows.contains(&unit)) {
+            self.selection.selected = rows.first().copied();
+        }
+    }
+
+    fn find_next(&mut self, forward: bool) {
         self.refresh();
-        let Some(info) = self.info() else { return };
-        let wanted = self.selection.find.to_lowercase();
-        let rows = &self.derived.rows;
-        let start =
-            self.selection().and_then(|unit| rows.iter().position(|&row| row == unit)).map_or(0, |at| at + 1);
-        let found = (0..rows.len())
-            .map(|i| rows[(start + i) % rows.len()])
-            .find(|&unit| info.units[unit].name.to_lowercase().contains(&wanted));
-        match found {
-            Some(unit) => self.selection.selected = Some(unit),
-            None => self.layout.status = Some(format!("no feature name contains '{}'", self.selection.find)),
+        let Some(info) = self.run.history.info().cloned() else { return };
+        let Some(search) = self.selection.table.search() else {
+            let key = self.keymap.key_of(Action::Find);
+            self.layout.status = Some(format!("nothing was searched for; {key} searches"));
+            return;
+        };
+        let (rows, text) = (self.list_rows(), search.text().to_owned());
+        let from = self.selection().and_then(|unit| rows.iter().position(|&row| row == unit));
+        let table = &self.selection.table;
+        let found = table.find(rows, &info.units, from, forward);
+        let count = table.matches(rows, &info.units);
+        self.layout.status = Some(match found {
+            Some(_) => {
+                format!("{count} {} '{text}'", if count == 1 { "name matches" } else { "names match" })
+            }
+            None => format!("no feature name matches '{text}'"),
+        });
+        if found.is_some() {
+            self.selection.selected = found;
         }
     }
 
@@ -1051,10 +1366,14 @@ impl App {
     /// Other settings: everything begins anew, the screen stays as it is.
     pub fn restart(&mut self, spec: RunSpec) {
         let mut fresh = Self::new(self.run.data.clone(), spec, self.theme, self.keymap.clone());
-        fresh.layout.view = self.layout.view;
-        fresh.layout.per_class = self.layout.per_class;
-        fresh.layout.height = self.layout.height;
-        fresh.selection.sort = self.selection.sort;
+        fresh.layout = Layout {
+            overlay: None,
+            status: None,
+            zoom: None,
+            ..std::mem::replace(&mut self.layout, fresh.layout)
+        };
+        fresh.layout.scroll.clear();
+        fresh.selection.table = std::mem::take(&mut self.selection.table);
         fresh.playback.speed = self.playback.speed;
         fresh.run.out = self.run.out.take();
         *self = fresh;

@@ -147,6 +147,51 @@ impl SizeAxis {
         }
         ticks
     }
+
+    /// Draws it below an area: a line with ticks, and labels as far as there is room. Chosen size and cursor come first.
+    pub fn draw(
+        &self,
+        theme: &Theme,
+        inside: Rect,
+        cursor: Option<usize>,
+        chosen: Option<usize>,
+        buffer: &mut Buffer,
+    ) {
+        let dim = theme.style(Role::Dim);
+        let (line, labels) = (inside.bottom(), inside.bottom() + 1);
+        let rule = theme.glyph("─", "-").repeat(usize::from(inside.width));
+        buffer.set_string(inside.x - 1, line, format!("{}{rule}", theme.glyph("└", "+")), dim);
+        let (start, end) = (usize::from(inside.x) - 1, usize::from(inside.right()) + 1);
+        let mut taken = vec![false; end + GAP];
+        let special = [
+            (chosen, theme.glyph("◆", "#"), theme.style(Role::Good).add_modifier(Modifier::BOLD)),
+            (cursor, theme.glyph("▲", "^"), theme.style(Role::Cursor).add_modifier(Modifier::BOLD)),
+        ];
+        let special = special.into_iter().filter_map(|(size, mark, style)| Some((size?, mark, style)));
+        let ticks = self.ticks(inside.width).into_iter().map(|size| (size, theme.glyph("┴", "+"), dim));
+        let mut marked = Vec::new();
+        for (size, mark, style) in special.chain(ticks) {
+            let Some(cell) = self.cell(size, inside.width) else { continue };
+            let label = size.to_string();
+            let middle = usize::from(inside.x + cell);
+            let from = middle
+                .saturating_sub((label.len() - 1) / 2)
+                .clamp(start, end.saturating_sub(label.len()).max(start));
+            let until = from + label.len();
+            if until > end || marked.contains(&cell) || taken[from..until].contains(&true) {
+                continue;
+            }
+            taken[from.saturating_sub(GAP)..until + GAP].fill(true);
+            marked.push(cell);
+            buffer.set_string(inside.x + cell, line, mark, style);
+            buffer.set_string(from as u16, labels, label, style);
+        }
+        // Where a label had no room, at least the mark stays.
+        if let Some(cell) = cursor.filter(|_| cursor != chosen).and_then(|size| self.cell(size, inside.width))
+        {
+            buffer.set_string(inside.x + cell, line, theme.glyph("▲", "^"), theme.style(Role::Cursor));
+        }
+    }
 }
 
 /// One curve.
@@ -276,7 +321,7 @@ impl Chart {
         self.draw_values(theme, &values, inside, left, buffer);
         self.draw_bands(theme, &values, inside, buffer);
         self.draw_dots(theme, &values, inside, buffer);
-        self.draw_sizes(theme, inside, buffer);
+        self.axis.draw(theme, inside, self.cursor, self.chosen, buffer);
         if right > 0 {
             self.draw_ends(&values, inside, right, buffer);
         }
@@ -407,43 +452,6 @@ impl Chart {
                     cell.set_symbol(curve.mark).set_style(curve.style);
                 }
             }
-        }
-    }
-
-    /// The axis of sizes: a line with ticks, and labels as far as there is room. Chosen size and cursor come first.
-    fn draw_sizes(&self, theme: &Theme, inside: Rect, buffer: &mut Buffer) {
-        let dim = theme.style(Role::Dim);
-        let (line, labels) = (inside.bottom(), inside.bottom() + 1);
-        let rule = theme.glyph("─", "-").repeat(usize::from(inside.width));
-        buffer.set_string(inside.x - 1, line, format!("{}{rule}", theme.glyph("└", "+")), dim);
-        let (start, end) = (usize::from(inside.x) - 1, usize::from(inside.right()) + 1);
-        let mut taken = vec![false; end + GAP];
-        let special = [
-            (self.chosen, theme.glyph("◆", "#"), theme.style(Role::Good).add_modifier(Modifier::BOLD)),
-            (self.cursor, theme.glyph("▲", "^"), theme.style(Role::Cursor).add_modifier(Modifier::BOLD)),
-        ];
-        let special = special.into_iter().filter_map(|(size, mark, style)| Some((size?, mark, style)));
-        let ticks = self.axis.ticks(inside.width).into_iter().map(|size| (size, theme.glyph("┴", "+"), dim));
-        let mut marked = Vec::new();
-        for (size, mark, style) in special.chain(ticks) {
-            let Some(cell) = self.axis.cell(size, inside.width) else { continue };
-            let label = size.to_string();
-            let middle = usize::from(inside.x + cell);
-            let from = middle
-                .saturating_sub((label.len() - 1) / 2)
-                .clamp(start, end.saturating_sub(label.len()).max(start));
-            let until = from + label.len();
-            if until > end || marked.contains(&cell) || taken[from..until].contains(&true) {
-                continue;
-            }
-            taken[from.saturating_sub(GAP)..until + GAP].fill(true);
-            marked.push(cell);
-            buffer.set_string(inside.x + cell, line, mark, style);
-            buffer.set_string(from as u16, labels, label, style);
-        }
-        // Where the cursor is on a chosen size, or a label had no room, at least the mark stays.
-        if let Some(cell) = self.cursor.and_then(|size| self.axis.cell(size, inside.width)) {
-            buffer.set_string(inside.x + cell, line, theme.glyph("▲", "^"), theme.style(Role::Cursor));
         }
     }
 

@@ -1,27 +1,34 @@
-//! What a frame needs and does not change with every frame: sorted rows, β by unit, and the facts of the focused method.
+//! What a frame needs and does not change with every frame: sorted rows, scores by unit, and the facts of the focused method.
 //!
 //! Computed before drawing, only what the view shows and only when it is stale; `draw` itself stays O(visible).
 
 use super::action::View;
-use super::app::{App, Sort};
-use crate::analysis::{Facts, Paths};
+use super::app::App;
+use super::table::{Column, Order};
+use crate::analysis::{Facts, Paths, RankTable};
 use crate::run::{Betas, RunInfo, TaskId};
+use crate::select::Method;
 
 /// What was computed, and for what.
 #[derive(Debug, Default)]
 pub struct Derived {
     /// The ranking, top first.
     pub rows: Vec<usize>,
-    /// β under the cursor by unit, as far as known.
-    pub beta: Vec<Option<f32>>,
-    /// The largest |β|.
-    pub beta_scale: f32,
+    /// The features by how many splits keep them at the size of the answer; kept ones first.
+    pub answer_rows: Vec<usize>,
+    /// How many of them are in the answer.
+    pub answer_length: usize,
+    /// The score that decides, by unit, as far as known: β, or Σw² for RFE.
+    pub score: Vec<Option<f32>>,
+    /// The largest |score|.
+    pub score_scale: f32,
     /// Units by mean rank over the finished splits of the focused method, kept ones first.
     pub by_mean_rank: Vec<usize>,
     /// What is known of the focused method.
     pub facts: Facts,
-    ranking_for: Option<(TaskId, Option<usize>, u64, Sort, bool)>,
+    ranking_for: Option<(TaskId, Option<usize>, u64, Order, bool)>,
     order_for: Option<(TaskId, u64)>,
+    answer_for: Option<(TaskId, u64, Option<usize>, u64)>,
 }
 
 impl Derived {
@@ -36,73 +43,137 @@ impl Derived {
             self.by_mean_rank =
                 if paths.is_empty() { (0..info.units.len()).collect() } else { self.facts.ranks.all() };
         }
-        self.refresh_ranking(app, info);
-        if matches!(app.view(), View::Stopping | View::Explore) {
-            self.facts.refresh_stops(&paths, app.finished(), app.rule());
-        }
-        if app.view() == View::Stopping {
-            self.facts.refresh_answer(app.history(), &paths, app.finished(), app.rule());
-        }
-        if app.view() == View::Consistency {
-            self.facts.refresh_agreement(app.history(), &paths, app.finished());
+        // A line of every view tells the answer.
+        self.facts.refresh_answer(app.history(), &paths, app.finished(), app.rule(), app.taken());
+        let size = self.facts.answer.as_ref().and_then(|answer| answer.chosen.size);
+        match app.view() {
+            View::Answer => {
+                self.refresh_answer_rows(app, info, size);
+                if let Some(size) = size {
+                    self.facts.refresh_comparison(app.history(), info, app.finished(), size);
+                }
+            }
+            View::Explore => {
+                self.refresh_ranking(app, info, &paths);
+                self.facts.refresh_stops(&paths, app.finished(), app.rule());
+            }
+            View::Size => {
+                let at = app.cursor_size().or(size).unwrap_or_else(|| app.size());
+                self.facts.refresh_comparison(app.history(), info, app.finished(), at);
+            }
+            View::Stability => {
+                self.facts.refresh_stops(&paths, app.finished(), app.rule());
+                self.facts.refresh_agreement(app.history(), &paths, app.finished());
+            }
+            View::Data => {}
         }
     }
 
-    fn refresh_ranking(&mut self, app: &App, info: &RunInfo) {
+    /// The list of the answer, and behind it the features that were not chosen.
+    fn refresh_answer_rows(&mut self, app: &App, info: &RunInfo, size: Option<usize>) {
+        let key = (TaskId { split: 0, ..app.focus() }, app.finished(), size, app.table().order().2);
+        if self.answer_for == Some(key) {
+            return;
+        }
+        self.answer_for = Some(key);
+        let kept = (0..info.units.len()).filter(|&unit| info.units[unit].kept);
+        let by_frequency = self.facts.frequency.iter().map(|kept| kept.unit);
+        let shown = |unit: &usize| app.table().shows(&info.units[*unit]);
+        let chosen = size.unwrap_or(0).saturating_sub(info.kept());
+        let list: Vec<usize> = kept.chain(by_frequency.clone().take(chosen)).filter(shown).collect();
+        self.answer_length = list.len();
+        self.answer_rows = list;
+        self.answer_rows.extend(by_frequency.skip(chosen).filter(shown));
+    }
+
+    fn refresh_ranking(&mut self, app: &App, info: &RunInfo, paths: &Paths<'_>) {
         let inspected = app.inspected_here();
-        let data = if app.sort() == Sort::MeanRank { app.finished() } else { 0 };
-        let key = (app.focus(), app.step().map(|_| app.cursor()), data, app.sort(), inspected);
+        let of_splits = matches!(app.table().column(), Column::MeanRank | Column::InSplits);
+        let data = if of_splits { app.finished() } else { 0 };
+        let key = (app.focus(), app.step().map(|_| app.cursor()), data, app.table().order(), inspected);
         if self.ranking_for == Some(key) {
             return;
         }
         self.ranking_for = Some(key);
-        let units = info.units.len();
-        self.beta = vec![None; units];
-        if let Some((_, _, inspection)) = app.inspected().filter(|_| inspected) {
-            inspection
-                .units
-                .iter()
-                .zip(&inspection.beta)
-                .for_each(|(&unit, &beta)| self.beta[unit] = Some(beta as f32));
-        }
         let present = app.present();
-        match app.step().and_then(|step| step.beta.as_ref()) {
-            Some(Betas::Whole(values)) => {
-                present.iter().zip(values).for_each(|(&unit, &beta)| self.beta[unit] = Some(beta));
-            }
-            Some(Betas::Top(top)) if !inspected => {
-                top.iter()
-                    .filter(|(unit, _)| (*unit as usize) < units)
-                    .for_each(|&(unit, beta)| self.beta[unit as usize] = Some(beta));
-            }
-            _ => {}
+        self.score = scores(app, info, &present);
+        self.score_scale = self.score.iter().flatten().fold(0.0, |scale, score| scale.max(score.abs()));
+        self.sort(app, info, paths, &present);
+        self.rows.retain(|&unit| app.table().shows(&info.units[unit]));
+        if app.table().is_reversed() {
+            self.rows.reverse();
         }
-        self.beta_scale = self.beta.iter().flatten().fold(0.0, |scale, beta| scale.max(beta.abs()));
-        self.sort(app, info, &present);
     }
 
-    fn sort(&mut self, app: &App, info: &RunInfo, present: &[usize]) {
+    fn sort(&mut self, app: &App, info: &RunInfo, paths: &Paths<'_>, present: &[usize]) {
         self.rows = (0..info.units.len()).collect();
-        match app.sort() {
-            Sort::File => {}
-            Sort::Name => self.rows.sort_by(|&a, &b| info.units[a].name.cmp(&info.units[b].name)),
-            Sort::MeanRank => self.rows.clone_from(&self.by_mean_rank),
-            Sort::Turn => {
-                let going: Vec<usize> = app.step().map_or_else(Vec::new, |step| step.removed.clone());
-                let mut turns = vec![usize::MAX; info.units.len()];
-                going.iter().enumerate().for_each(|(turn, &unit)| turns[unit] = turn);
-                let turn = |unit: usize| turns[unit];
-                let mut here = present.to_vec();
-                let beta = |unit: usize| self.beta[unit].unwrap_or(f32::NEG_INFINITY);
-                here.sort_by(|&a, &b| {
-                    turn(a).cmp(&turn(b)).then(beta(b).total_cmp(&beta(a))).then(a.cmp(&b))
-                });
-                // The path itself is the order in which they went.
-                let steps = app.trace().map_or(&[][..], |trace| trace.steps());
-                let gone = steps[..app.cursor().min(steps.len())].iter().rev();
-                here.extend(gone.flat_map(|step| step.removed.iter().rev().copied()));
-                self.rows = here;
+        // Where nothing else decides, the better mean rank comes first.
+        let mut places = vec![0_u32; info.units.len()];
+        self.by_mean_rank.iter().enumerate().for_each(|(place, &unit)| places[unit] = place as u32);
+        match app.table().column() {
+            Column::File => {}
+            Column::Feature => self.rows.sort_by(|&a, &b| info.units[a].name.cmp(&info.units[b].name)),
+            Column::MeanRank => self.rows.clone_from(&self.by_mean_rank),
+            Column::Mark => self.rows.sort_by_key(|&unit| (!app.table().is_marked(unit), places[unit])),
+            // The columns that several features share.
+            Column::Twins => self.rows.sort_by_key(|&unit| places[unit]),
+            Column::InSplits => {
+                let (ranks, size) = (RankTable::new(paths), app.size());
+                let counts: Vec<usize> = (0..info.units.len()).map(|unit| ranks.count(unit, size)).collect();
+                self.rows.sort_by_key(|&unit| (usize::MAX - counts[unit], places[unit]));
             }
+            Column::Score => {
+                let score = |unit: usize| self.score[unit].unwrap_or(f32::NEG_INFINITY);
+                self.rows.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then(places[a].cmp(&places[b])));
+            }
+            Column::Step => self.rows = self.by_step(app, info, present),
         }
     }
+
+    /// What is removed now, what is left by its score, and what was removed, latest first.
+    fn by_step(&self, app: &App, info: &RunInfo, present: &[usize]) -> Vec<usize> {
+        let going: Vec<usize> = app.step().map_or_else(Vec::new, |step| step.removed.clone());
+        let mut turns = vec![usize::MAX; info.units.len()];
+        going.iter().enumerate().for_each(|(turn, &unit)| turns[unit] = turn);
+        let mut here = present.to_vec();
+        // The next to be removed has the highest β, or the lowest Σw².
+        let sign = if app.focus().method == Method::Rfe { -1.0 } else { 1.0 };
+        let score = |unit: usize| self.score[unit].map_or(f32::NEG_INFINITY, |score| sign * score);
+        here.sort_by(|&a, &b| turns[a].cmp(&turns[b]).then(score(b).total_cmp(&score(a))).then(a.cmp(&b)));
+        // The path itself is the order in which they were removed.
+        let steps = app.trace().map_or(&[][..], |trace| trace.steps());
+        let gone = steps[..app.cursor().min(steps.len())].iter().rev();
+        here.extend(gone.flat_map(|step| step.removed.iter().rev().copied()));
+        here
+    }
+}
+
+/// The score that decides, of every unit of which it is known under the cursor.
+fn scores(app: &App, info: &RunInfo, present: &[usize]) -> Vec<Option<f32>> {
+    let units = info.units.len();
+    let mut scores = vec![None; units];
+    let is_rfe = app.focus().method == Method::Rfe;
+    let inspection = app.inspected().filter(|_| app.inspected_here()).map(|(_, _, inspection)| inspection);
+    if let Some(inspection) = inspection {
+        let values = if is_rfe { &inspection.squared_weight } else { &inspection.beta };
+        inspection.units.iter().zip(values).for_each(|(&unit, &value)| scores[unit] = Some(value as f32));
+    }
+    let Some(step) = app.step() else { return scores };
+    match &step.beta {
+        // What is recorded is β.
+        _ if is_rfe => {
+            if let (None, Some(&unit), Some(value)) = (inspection, step.removed.first(), step.criterion) {
+                scores[unit] = Some(value as f32);
+            }
+        }
+        Some(Betas::Whole(values)) => {
+            present.iter().zip(values).for_each(|(&unit, &beta)| scores[unit] = Some(beta));
+        }
+        Some(Betas::Top(top)) if inspection.is_none() => {
+            let known = top.iter().filter(|(unit, _)| (*unit as usize) < units);
+            known.for_each(|&(unit, beta)| scores[unit as usize] = Some(beta));
+        }
+        _ => {}
+    }
+    scores
 }

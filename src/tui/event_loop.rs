@@ -1,7 +1,7 @@
 //! The loop: waits for whatever comes first, lets the state change, and draws when there is something new. Draws on any
 //! ratatui backend.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use crossterm::event::{Event, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::layout::{Rect, Size};
 
+use super::action::View;
 use super::app::{App, Effect, Pause};
 use super::exporter::ExportJob;
 use super::keymap::Keymap;
@@ -19,8 +20,10 @@ use super::session::{FromBehind, Message, Order, Session};
 use super::terminal::{Console, TerminalGuard, interrupting_signal};
 use super::theme::Theme;
 use super::view::{Hits, draw};
+use crate::analysis::Answer;
 use crate::error::{Error, Kind, Result, printable};
 use crate::fault;
+use crate::report::summary;
 use crate::run::{EventKind, RunEvent, RunOptions, RunSpec};
 use crate::say::say;
 
@@ -42,6 +45,8 @@ pub struct Settings {
     pub keymap: Keymap,
     /// Where exports go.
     pub out: Option<PathBuf>,
+    /// The view to start in; none means what suits the run.
+    pub view: Option<View>,
 }
 
 /// Shows a run until the user leaves; the exit code.
@@ -85,6 +90,9 @@ fn first_state(order: &Order, settings: &Settings) -> Result<App> {
         Order::Compute(_) => {}
         Order::Open(..) => app.set_replay(),
     }
+    if let Some(view) = settings.view {
+        app.choose_view(view);
+    }
     Ok(app)
 }
 
@@ -99,6 +107,8 @@ struct Dashboard {
     frame_time: Duration,
     next_frame: Instant,
     next_tick: Option<Instant>,
+    /// When the run was started.
+    started: Instant,
     /// Other settings were tried since the start.
     again: bool,
 }
@@ -123,6 +133,7 @@ impl Dashboard {
             frame_time: Duration::from_secs_f64(1.0 / settings.fps),
             next_frame: Instant::now(),
             next_tick: None,
+            started: Instant::now(),
             again: false,
         })
     }
@@ -215,6 +226,7 @@ impl Dashboard {
             }
             self.tell(Message::Event(event));
         }
+        self.app.set_clock(self.started.elapsed());
     }
 
     /// When to wake up though nothing has happened: for the next frame, the next step of the play.
@@ -286,7 +298,12 @@ impl Dashboard {
                 (Effect::StepEngine(task), _) => self.session.gate().step(task),
                 (Effect::FinishTask(task), _) => self.session.gate().finish(task),
                 (Effect::Rerun(spec), _) => self.rerun(*spec),
-                (Effect::Copy(text), _) => terminal.backend_mut().copy(&text)?,
+                (Effect::Copy(list), _) => {
+                    terminal.backend_mut().copy(&list.text)?;
+                    if let Some(job) = ExportJob::of_list(&self.app, list) {
+                        self.session.say(move || job.write());
+                    }
+                }
                 (Effect::Export(export), _) => self.export(export),
                 (Effect::Inspect(task, units), Some(plan)) => self.session.inspect(plan, task, units),
                 (Effect::Portrait(unit), Some(plan)) => self.session.portrait(plan, unit),
@@ -311,6 +328,7 @@ impl Dashboard {
         self.session.gate().cancel();
         let _ = self.session.finish();
         self.session = Session::start(self.order.clone());
+        self.started = Instant::now();
         if paused {
             self.app.set_pause(Pause::Asked);
         }
@@ -329,8 +347,15 @@ impl Dashboard {
         self.app.say(words);
     }
 
-    /// After the screen is gone: what failed and where the results are; the exit code.
+    /// After the screen is gone: the answer with its cautions, what failed and where the results are; the exit code.
     fn say_goodbye(&self) -> u8 {
+        let shown = self.app.history().under(self.app.rule(), self.app.taken());
+        if let Some(answer) = shown.ok().and_then(|history| Answer::new(&history))
+            && !answer.methods.is_empty()
+        {
+            // Nobody may be reading any more, which is no error.
+            let _ = writeln!(io::stdout(), "{}", summary(&answer));
+        }
         let failed = self.app.history().failed();
         for (task, message) in failed.iter().filter(|_| !self.app.is_replay()) {
             // On the screen splits count from 1.
@@ -401,6 +426,7 @@ mod tests {
                 theme: Theme { depth: Depth::None, light: false, ascii: false },
                 keymap: Keymap::default(),
                 out: None,
+                view: None,
             };
             let dashboard = Dashboard::new(Order::Compute(Box::new(compute)), &settings).unwrap();
             let (send, inputs) = unbounded();

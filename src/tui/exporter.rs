@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use unicode_width::UnicodeWidthStr;
 
 use super::action::View;
-use super::app::App;
+use super::app::{App, CopiedList};
 use super::overlay::Export;
 use super::theme::{Depth, Theme};
 use super::view::draw;
@@ -28,9 +28,12 @@ pub struct ExportJob {
 }
 
 enum Content {
-    Text { file: String, text: String },
-    Run { whole: bool, history: Box<History>, rule: BetaRule, plan: Option<Arc<Plan>> },
+    Text { file: String, text: String, words: String },
+    Run { whole: bool, history: Box<History>, answer: Chosen, plan: Option<Arc<Plan>> },
 }
+
+/// k and ψ as they were slid, and the size that was taken by hand.
+type Chosen = (BetaRule, Option<usize>);
 
 impl ExportJob {
     /// What was asked for, as it is now; none before there is a run. A view is drawn again at its size.
@@ -38,15 +41,26 @@ impl ExportJob {
         let info = app.history().info().cloned()?;
         let directory = app.exports_to();
         let content = match export {
-            Export::View => Content::Text { file: text_file(app.view()), text: as_text(app, size) },
+            Export::View => {
+                let (file, text) = (text_file(app.view()), as_text(app, size));
+                Content::Text { file, text, words: "this view was saved".to_owned() }
+            }
             Export::Tables | Export::Report => Content::Run {
                 whole: export == Export::Report,
                 history: Box::new(app.history().clone()),
-                rule: app.rule(),
+                answer: (app.rule(), app.taken()),
                 plan: app.plan().cloned(),
             },
         };
         Some(Self { directory, info, content })
+    }
+
+    /// A list that was copied; none before there is a run.
+    pub fn of_list(app: &App, list: CopiedList) -> Option<Self> {
+        let info = app.history().info().cloned()?;
+        let words = format!("{} sent to the clipboard, and saved", list.words);
+        let content = Content::Text { file: list.file.to_owned(), text: list.text + "\n", words };
+        Some(Self { directory: app.exports_to(), info, content })
     }
 
     /// Writes it; what to say then.
@@ -54,17 +68,18 @@ impl ExportJob {
         let directory = &self.directory;
         std::fs::create_dir_all(directory)
             .map_err(|error| Error::output(format!("cannot be made: {error}")).file(directory))?;
-        let texts: Vec<String> = View::ALL.into_iter().map(text_file).collect();
+        let mut texts: Vec<String> = View::ALL.into_iter().map(text_file).collect();
+        texts.extend([CopiedList::MY_LIST, CopiedList::STEP].map(str::to_owned));
         let cleared = make_way(directory, &self.info, &texts)?;
         let words = match self.content {
-            Content::Text { file, text } => {
+            Content::Text { file, text, words } => {
                 write_whole(directory, &file, text.as_bytes())?;
-                format!("this view was saved as {}", directory.join(file).display())
+                format!("{words} as {}", directory.join(file).display())
             }
-            Content::Run { whole, history, rule, plan } => {
+            Content::Run { whole, history, answer: (rule, taken), plan } => {
                 // A page of an earlier export would not belong to the new tables.
                 let whole = whole || directory.join(PAGE).exists();
-                write_run(directory, whole, &history.under(rule)?, plan.as_deref())?
+                write_run(directory, whole, &history.under(rule, taken)?, plan.as_deref())?
             }
         };
         Ok(if cleared { words + "; files of an earlier export there were replaced" } else { words })

@@ -1,19 +1,60 @@
-//! The settings as lines that can be edited, and back to a checked spec. Which options have a line is in their table.
+//! The settings as lines that can be edited, and back to a checked spec. Every option has a line; the table of options says which
+//! come first and what there is to choose from.
 
+use crossterm::event::{KeyCode, KeyEvent};
+
+use super::overlay::edit;
 use crate::error::{Error, Result};
-use crate::run::options::{FormLine, OPTIONS, RunOption};
+use crate::run::options::{Chapter, OPTIONS, RunOption};
 use crate::run::{RunOptions, RunSpec};
 
-/// One line: what it is called, what is typed, what may be typed.
+/// One line: an option and what is typed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     option: &'static RunOption,
+    /// The heading above it, if it is the first of a section.
+    pub heading: Option<&'static str>,
     /// The option's name.
     pub name: &'static str,
     /// What is typed.
     pub value: String,
-    /// What may be typed.
-    pub hint: &'static str,
+    /// What the run has.
+    before: String,
+}
+
+impl Field {
+    /// What may be typed, or what it means.
+    pub fn hint(&self) -> &'static str {
+        self.option.form.map_or(self.option.help, |line| line.hint)
+    }
+
+    /// What it means.
+    pub fn help(&self) -> &'static str {
+        self.option.help
+    }
+
+    /// Whether it differs from what the run has.
+    pub fn is_changed(&self) -> bool {
+        self.value != self.before
+    }
+
+    /// Whether left and right change it.
+    pub fn has_choices(&self) -> bool {
+        !self.option.choices.is_empty()
+    }
+
+    /// The next choice, or the previous one; from a value that is none of them, the first or the last.
+    fn turn(&mut self, forward: bool) {
+        let choices = self.option.choices;
+        let at = choices.iter().position(|&choice| choice == self.value);
+        let next = match (at, forward) {
+            (Some(at), true) => (at + 1) % choices.len(),
+            (Some(at), false) => (at + choices.len() - 1) % choices.len(),
+            (None, true) => 0,
+            (None, false) => choices.len() - 1,
+        };
+        self.value = choices[next].to_owned();
+    }
 }
 
 /// The settings being edited.
@@ -25,74 +66,190 @@ pub struct Form {
     pub at: usize,
     /// Why the settings were refused.
     pub error: Option<String>,
-    base: RunOptions,
+    /// Nothing has been typed into this line: the first character replaces it.
+    is_fresh: bool,
 }
 
 impl Form {
-    /// The lines of a spec.
+    /// The lines of a spec: the settings that are changed most, then all others by chapter.
     pub fn new(spec: &RunSpec) -> Self {
         let options = RunOptions::from(spec.clone());
-        let mut lines: Vec<_> =
-            OPTIONS.iter().filter_map(|option| option.form.map(|line| (line, option))).collect();
-        lines.sort_by_key(|(line, _)| line.place);
-        let field = |(line, option): &(FormLine, &'static RunOption)| Field {
-            option,
-            name: option.name,
-            value: option.text(&options),
-            hint: line.hint,
+        let place = |option: &RunOption| option.form.map_or(u8::MAX, |line| line.place);
+        let mut sorted: Vec<&'static RunOption> = OPTIONS.iter().collect();
+        sorted.sort_by_key(|option| (place(option), option.chapter as u8));
+        let mut last = None;
+        let field = |option: &'static RunOption| {
+            let section = if option.form.is_some() { COMMON } else { section(option.chapter) };
+            let heading = (last != Some(section)).then_some(section);
+            last = Some(section);
+            let text = option.text(&options);
+            let value =
+                if text.is_empty() && option.choices.contains(&"false") { "false".to_owned() } else { text };
+            Field { option, heading, name: option.name, before: value.clone(), value }
         };
-        let fields = lines.iter().map(field).collect();
-        Self { fields, at: 0, error: None, base: options }
+        let fields = sorted.into_iter().map(field).collect();
+        Self { fields, at: 0, error: None, is_fresh: true }
     }
 
     /// One line up or down.
     pub fn go(&mut self, down: bool) {
         let count = self.fields.len();
         self.at = (self.at + if down { 1 } else { count - 1 }) % count;
+        self.is_fresh = true;
     }
 
-    /// A character is typed into the line.
-    pub fn insert(&mut self, c: char) {
-        self.fields[self.at].value.push(c);
+    /// To the line of an option, if it has one.
+    pub fn go_to(&mut self, option: &str) {
+        if let Some(at) = self.fields.iter().position(|field| field.name == option) {
+            (self.at, self.is_fresh) = (at, true);
+        }
+    }
+
+    /// To the option that a message names as `--option`, if it does.
+    pub fn go_to_remedy(&mut self, message: &str) -> bool {
+        let named = |field: &&Field| {
+            let flag = format!("--{}", field.name);
+            message.match_indices(&flag).any(|(at, _)| {
+                let after = message[at + flag.len()..].chars().next();
+                after.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '-')
+            })
+        };
+        // The one that is named first.
+        let found =
+            self.fields.iter().filter(named).min_by_key(|field| message.find(&format!("--{}", field.name)));
+        let name = found.map(|field| field.name);
+        name.into_iter().for_each(|name| self.go_to(name));
+        name.is_some()
+    }
+
+    /// A key is pressed on the line.
+    pub fn key(&mut self, key: KeyEvent) {
         self.error = None;
+        let field = &mut self.fields[self.at];
+        match key.code {
+            KeyCode::Left | KeyCode::Right if field.has_choices() => {
+                field.turn(key.code == KeyCode::Right);
+                self.is_fresh = true;
+                return;
+            }
+            KeyCode::Delete => field.value.clear(),
+            KeyCode::Char(_)
+                if self.is_fresh && !key.modifiers.contains(crossterm::event::KeyModifiers::CONTROL) =>
+            {
+                field.value.clear();
+                edit(&mut field.value, key);
+            }
+            KeyCode::Left | KeyCode::Right => return,
+            _ => edit(&mut field.value, key),
+        }
+        self.is_fresh = false;
     }
 
-    /// The last character of the line goes.
-    pub fn erase(&mut self) {
-        self.fields[self.at].value.pop();
-        self.error = None;
-    }
-
-    /// The checked settings, or why not.
+    /// The checked settings, or why not. A line that is empty by default may be empty.
     pub fn spec(&self) -> Result<RunSpec> {
-        let mut options = self.base.clone();
+        let mut options = RunOptions::default();
         for field in &self.fields {
             let text = field.value.trim();
+            if text.is_empty() && field.option.default_text().is_empty() {
+                continue;
+            }
             field.option.take(&mut options, text).map_err(|_| {
                 Error::usage(format!("{}: '{text}' is not valid", field.name))
-                    .remedy(format!("write {}", field.hint))
+                    .remedy(format!("write {}", field.hint()))
             })?;
         }
         options.check()
     }
 }
 
+/// The heading of the settings that are changed most.
+const COMMON: &str = "Changed most";
+
+fn section(chapter: Chapter) -> &'static str {
+    match chapter {
+        Chapter::Data => "Data",
+        Chapter::Method => "Method",
+        Chapter::Splits => "Splits and coverage",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossterm::event::KeyModifiers;
+
+    fn form() -> Form {
+        Form::new(&RunOptions::default().check().unwrap())
+    }
+
+    fn press(form: &mut Form, code: KeyCode) {
+        form.key(KeyEvent::from(code));
+    }
 
     #[test]
     fn an_untouched_form_gives_the_same_spec() {
         let spec = RunOptions::default().check().unwrap();
         assert_eq!(Form::new(&spec).spec().unwrap(), spec);
+        // Also where every option has another value than by default.
+        let mut options = RunOptions::default();
+        for option in OPTIONS {
+            let mut other = options.clone();
+            if option.take(&mut other, option.example).is_ok() && other.clone().check().is_ok() {
+                options = other;
+            }
+        }
+        let spec = options.check().unwrap();
+        assert_eq!(Form::new(&spec).spec().unwrap(), spec);
+    }
+
+    #[test]
+    fn every_option_has_a_line_and_every_choice_is_valid() {
+        let form = form();
+        assert_eq!(form.fields.len(), OPTIONS.len());
+        for option in OPTIONS {
+            for choice in option.choices {
+                let mut options = RunOptions::default();
+                assert!(option.take(&mut options, choice).is_ok(), "{} {choice}", option.name);
+            }
+        }
     }
 
     #[test]
     fn a_wrong_line_is_named() {
-        let mut form = Form::new(&RunOptions::default().check().unwrap());
+        let mut form = form();
         form.fields[0].value = "much".into();
         assert_eq!(form.spec().unwrap_err().to_string(), "lambda: 'much' is not valid; write λ, 0 to 1");
         form.fields[0].value = "2".into();
         assert!(form.spec().unwrap_err().to_string().contains("out of range"));
+    }
+
+    #[test]
+    fn typing_replaces_and_arrows_choose() {
+        let mut form = form();
+        form.go_to("splits");
+        press(&mut form, KeyCode::Char('5'));
+        press(&mut form, KeyCode::Char('0'));
+        assert_eq!(form.fields[form.at].value, "50");
+        press(&mut form, KeyCode::Right);
+        assert_eq!(form.fields[form.at].value, "100");
+        form.key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+        assert_eq!(form.fields[form.at].value, "");
+        form.go_to("mondrian");
+        press(&mut form, KeyCode::Right);
+        assert_eq!(form.fields[form.at].value, "true");
+        assert!(form.fields[form.at].is_changed());
+        form.go_to("target");
+        press(&mut form, KeyCode::Left);
+        press(&mut form, KeyCode::Char('y'));
+        assert_eq!(form.fields[form.at].value, "y");
+    }
+
+    #[test]
+    fn a_remedy_names_its_line() {
+        let mut form = form();
+        assert!(form.go_to_remedy("class 'x' has 1 row; use --min-class-size 4 or --merge-rare"));
+        assert_eq!(form.fields[form.at].name, "min-class-size");
+        assert!(!form.go_to_remedy("there is no such file; check the path"));
+        assert!(!form.go_to_remedy("use --step-by-step"));
     }
 }

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::action::Action;
+use super::action::{Action, View};
 use super::app::{App, Effect};
 use super::keymap::Key;
 use super::overlay::Overlay;
@@ -21,7 +21,10 @@ impl App {
         if let Some(overlay) = self.take_typing() {
             return self.typed(overlay, key);
         }
-        match self.keymap().action(Key::of(&key)) {
+        if self.overlay_takes(key) {
+            return Vec::new();
+        }
+        match self.keymap().action(Key::of(&key), self.view()) {
             Some(action) => self.update(action),
             None => Vec::new(),
         }
@@ -54,7 +57,14 @@ impl App {
                 // What was drawn last is on top.
                 match hits.iter().rev().find(|(area, _)| area.contains(at)).map(|&(_, hit)| hit) {
                     Some(Hit::Tab(view)) => return self.update(Action::Show(view)),
+                    // A second click opens it.
+                    Some(Hit::Unit(unit)) if self.selected() == Some(unit) => {
+                        return self.update(Action::Open);
+                    }
                     Some(Hit::Unit(unit)) => self.select(unit),
+                    Some(Hit::Column(column)) => self.sort_by(column),
+                    Some(Hit::Size(size)) if self.view() == View::Explore => self.go_to_size(size),
+                    Some(Hit::Size(size)) => self.point_at(size),
                     Some(Hit::Step(step)) => self.scrub(step),
                     Some(Hit::Panel(panel)) => {
                         self.set_zoom(Some(panel).filter(|_| self.zoom() != Some(panel)));

@@ -27,6 +27,25 @@ pub struct Binding {
     pub short: &'static str,
     /// The chapter of the help.
     pub chapter: &'static str,
+    /// The views in which it works.
+    pub views: &'static [View],
+}
+
+impl Binding {
+    /// Whether it works in every view.
+    pub fn is_everywhere(&self) -> bool {
+        self.views.len() == View::ALL.len()
+    }
+
+    /// Its keys, as they are written.
+    pub fn key_names(&self) -> Vec<String> {
+        self.keys.iter().map(|key| key.name()).collect()
+    }
+
+    /// Whether there is a view in which both work.
+    fn meets(&self, other: &Self) -> bool {
+        self.views.iter().any(|view| other.views.contains(view))
+    }
 }
 
 /// All bindings.
@@ -83,80 +102,142 @@ const NAMED: [(&str, KeyCode); 14] = [
     ("delete", KeyCode::Delete),
 ];
 
+const SIZE: &str = "Size of the answer";
 const TIME: &str = "Time";
 const MOVE: &str = "Navigation";
 const LOOK: &str = "Viewing";
 const RULE: &str = "Stopping rule";
 const DO: &str = "Actions";
 
-/// name, keys, action, words, short, chapter.
-type Line = (&'static str, &'static str, Action, &'static str, &'static str, &'static str);
+const CHAPTERS: [&str; 6] = [SIZE, TIME, LOOK, RULE, DO, MOVE];
 
-const LINES: [Line; 44] = [
-    ("play", "space", Action::TogglePlay, "pause or resume playing", "play", TIME),
-    ("engine", "P", Action::ToggleEngine, "pause or resume computing", "compute", TIME),
-    ("step", "n", Action::StepOnce, "one elimination", "step", TIME),
-    ("finish", "N", Action::ToEnd, "finish this path", "", TIME),
-    ("earlier", "left h", Action::Earlier, "previous step", "move", TIME),
-    ("later", "right l", Action::Later, "next step", "", TIME),
-    ("first", "home", Action::First, "jump to the first step", "", TIME),
-    ("live", "end", Action::Live, "jump to the newest step and follow it", "newest", TIME),
-    ("goto", "g", Action::GoTo, "go to a given number of features", "", TIME),
-    ("faster", "+ =", Action::Faster, "play faster", "", TIME),
-    ("slower", "-", Action::Slower, "play slower", "", TIME),
-    ("up", "up k", Action::Up, "one row up", "", MOVE),
-    ("down", "down j", Action::Down, "one row down", "", MOVE),
-    ("page_up", "pageup", Action::PageUp, "a page up", "", MOVE),
-    ("page_down", "pagedown", Action::PageDown, "a page down", "", MOVE),
-    ("previous_split", "[", Action::PreviousSplit, "previous split", "split", MOVE),
-    ("next_split", "]", Action::NextSplit, "next split", "", MOVE),
-    ("method", "m", Action::NextMethod, "next method", "method", MOVE),
-    ("explore", "1", Action::Show(View::Explore), "Explore: what is removed now, and why?", "", MOVE),
-    ("metrics", "2", Action::Show(View::Metrics), "Metrics: how small can I go?", "", MOVE),
+const ALL: &[View] = &View::ALL;
+const EXPLORE: &[View] = &[View::Explore];
+const SIZES: &[View] = &[View::Size];
+const STABILITY: &[View] = &[View::Stability];
+const LISTS: &[View] = &[View::Answer, View::Explore];
+const CHARTS: &[View] = &[View::Size, View::Stability];
+const CURVES: &[View] = &[View::Explore, View::Size, View::Stability];
+const RULES: &[View] = &[View::Explore, View::Stability];
+const PAGES: &[View] = &[View::Size, View::Stability, View::Data];
+const LISTED: &[View] = &[View::Answer, View::Data];
+const CHOSEN: &[View] = &[View::Answer, View::Size, View::Stability];
+
+/// name, keys, action, words, short, chapter, views.
+type Line = (&'static str, &'static str, Action, &'static str, &'static str, &'static str, &'static [View]);
+
+/// In the order of the footer; help takes them chapter by chapter.
+const LINES: &[Line] = &[
+    ("open", "enter", Action::Open, "details of the selected feature", "feature", LOOK, LISTS),
+    ("confirm", "enter", Action::Open, "confirm", "", LOOK, PAGES),
+    ("mark", "a", Action::Mark, "add the selected feature to my list, or remove it", "my list", DO, LISTS),
+    ("larger", "+", Action::Larger, "take a larger size as the answer", "size", SIZE, CHOSEN),
+    ("smaller", "-", Action::Smaller, "take a smaller size as the answer", "size", SIZE, CHOSEN),
     (
-        "consistency",
-        "3",
-        Action::Show(View::Consistency),
-        "Consistency: would another split agree?",
-        "",
-        MOVE,
+        "take_size",
+        "t",
+        Action::TakeSize,
+        "take the size under the cursor as the answer",
+        "take",
+        SIZE,
+        CHARTS,
     ),
-    ("stopping", "4", Action::Show(View::Stopping), "Stopping: where would each rule stop?", "", MOVE),
-    ("data", "5", Action::Show(View::Data), "Data: what was understood of my file?", "", MOVE),
-    ("next_view", "tab", Action::NextView, "next view", "view", MOVE),
-    ("previous_view", "backtab", Action::PreviousView, "previous view", "", MOVE),
-    ("open", "enter", Action::Open, "details of the selected feature", "feature", LOOK),
-    ("back", "esc", Action::Back, "back", "", LOOK),
-    ("zoom", "z", Action::Zoom, "enlarge a panel; press again for the next", "zoom", LOOK),
-    ("sort", "s", Action::Sort, "change the order of the ranking", "", LOOK),
-    ("find", "/", Action::Find, "find a feature by name", "find", LOOK),
-    ("find_next", "*", Action::FindNext, "next match", "", LOOK),
-    ("per_class", "c", Action::PerClass, "metrics per class, or overall", "", LOOK),
-    ("sigma_up", ">", Action::SigmaUp, "increase k of the β rule", "", RULE),
-    ("sigma_down", "<", Action::SigmaDown, "decrease k of the β rule", "", RULE),
-    ("window_up", "}", Action::WindowUp, "widen the window ψ of the β rule", "", RULE),
-    ("window_down", "{", Action::WindowDown, "narrow the window ψ of the β rule", "", RULE),
-    ("what_if_removed", "d", Action::WhatIfRemoved, "what if the selected feature were removed now?", "", DO),
-    ("what_if_kept", "p", Action::WhatIfKept, "what if the selected feature were kept to the end?", "", DO),
-    ("options", "o", Action::Options, "change the settings and run again", "options", DO),
-    ("export", "x", Action::Export, "export tables, or this view as text", "export", DO),
-    ("copy", "y", Action::Copy, "copy the features of this step (in Stopping: of the answer)", "", DO),
-    ("suspend", "ctrl-z", Action::Suspend, "suspend (fg resumes)", "", DO),
-    ("help", "?", Action::Help, "these keys", "help", DO),
-    ("quit", "q ctrl-c", Action::Quit, "quit", "quit", DO),
+    ("own_size", "=", Action::OwnSize, "back to the size that the rule chose", "", SIZE, CHOSEN),
+    ("play", "space", Action::TogglePlay, "pause or resume playing", "play", TIME, EXPLORE),
+    ("engine", "P", Action::ToggleEngine, "pause or resume computing", "compute", TIME, ALL),
+    ("step", ".", Action::StepOnce, "one elimination", "step", TIME, EXPLORE),
+    ("finish", "e", Action::ToEnd, "finish this path", "", TIME, EXPLORE),
+    ("earlier", "left h", Action::Earlier, "previous step", "move", TIME, EXPLORE),
+    ("later", "right l", Action::Later, "next step", "move", TIME, EXPLORE),
+    ("fewer", "left h", Action::CursorLeft, "cursor to fewer features", "move", TIME, CHARTS),
+    ("more", "right l", Action::CursorRight, "cursor to more features", "move", TIME, CHARTS),
+    ("first", "home", Action::First, "jump to the first step", "", TIME, CURVES),
+    ("live", "end", Action::Live, "jump to the newest step and follow it", "newest", TIME, CURVES),
+    ("goto", "g", Action::GoTo, "go to a given number of features (gg: the first row)", "", TIME, ALL),
+    ("faster", "+ =", Action::Faster, "play faster", "", TIME, EXPLORE),
+    ("slower", "-", Action::Slower, "play slower", "", TIME, EXPLORE),
+    ("previous_split", "[", Action::PreviousSplit, "previous split", "split", MOVE, ALL),
+    ("next_split", "]", Action::NextSplit, "next split", "split", MOVE, ALL),
+    ("method", "m", Action::NextMethod, "next method", "method", MOVE, ALL),
+    ("next_metrics", "v", Action::NextMetrics, "next pair of metrics", "metrics", LOOK, SIZES),
+    ("per_class", "c", Action::PerClass, "table of the classes, worst first", "classes", LOOK, SIZES),
+    ("indices", "i", Action::Indices, "Nogueira's stability, or all indices", "indices", LOOK, STABILITY),
+    ("sort", "s", Action::Sort, "sort by the next column", "sort", LOOK, EXPLORE),
+    ("reverse", "S", Action::Reverse, "reverse the order", "", LOOK, EXPLORE),
+    (
+        "filter",
+        "&",
+        Action::Filter,
+        "show only features that match a regular expression",
+        "filter",
+        LOOK,
+        LISTS,
+    ),
+    ("find", "/", Action::Find, "find a feature by name", "find", LOOK, LISTS),
+    ("find_next", "n *", Action::FindNext, "next match", "", LOOK, LISTS),
+    ("find_previous", "N", Action::FindPrevious, "previous match", "", LOOK, LISTS),
+    ("axis", "L", Action::ToggleAxis, "linear or logarithmic axis", "log", LOOK, CURVES),
+    ("zoom_in", ")", Action::ZoomIn, "narrower range of sizes, around the cursor", "range", LOOK, CURVES),
+    ("zoom_out", "(", Action::ZoomOut, "wider range of sizes", "range", LOOK, CURVES),
+    ("zoom", "z", Action::Zoom, "enlarge a panel; press again for the next", "zoom", LOOK, ALL),
+    ("sigma_down", "<", Action::SigmaDown, "decrease k of the β rule", "k", RULE, RULES),
+    ("sigma_up", ">", Action::SigmaUp, "increase k of the β rule", "k", RULE, RULES),
+    ("window_down", "{", Action::WindowDown, "narrow the window ψ of the β rule", "", RULE, RULES),
+    ("window_up", "}", Action::WindowUp, "widen the window ψ of the β rule", "", RULE, RULES),
+    (
+        "what_if_removed",
+        "d",
+        Action::WhatIfRemoved,
+        "what if the selected feature were removed now?",
+        "what if",
+        DO,
+        EXPLORE,
+    ),
+    (
+        "what_if_kept",
+        "p",
+        Action::WhatIfKept,
+        "what if the selected feature were kept to the end?",
+        "",
+        DO,
+        EXPLORE,
+    ),
+    ("up", "up k", Action::Up, "one row up", "", MOVE, ALL),
+    ("down", "down j", Action::Down, "one row down", "", MOVE, ALL),
+    ("page_up", "pageup ctrl-u", Action::PageUp, "a page up", "", MOVE, ALL),
+    ("page_down", "pagedown ctrl-d", Action::PageDown, "a page down", "", MOVE, ALL),
+    ("top", "home", Action::Top, "first row", "", MOVE, LISTED),
+    ("end", "end", Action::Bottom, "last row", "", MOVE, LISTED),
+    ("bottom", "G", Action::Bottom, "last row", "", MOVE, ALL),
+    ("answer", "1", Action::Show(View::Answer), "Answer: which features, and how sure?", "", MOVE, ALL),
+    ("explore", "2", Action::Show(View::Explore), "Explore: what is removed now, and why?", "", MOVE, ALL),
+    ("size", "3", Action::Show(View::Size), "Size: how small can I go?", "", MOVE, ALL),
+    ("stability", "4", Action::Show(View::Stability), "Stability: would another split agree?", "", MOVE, ALL),
+    ("data", "5", Action::Show(View::Data), "Data: what was understood of my file?", "", MOVE, ALL),
+    ("next_view", "tab", Action::NextView, "next view", "view", MOVE, ALL),
+    ("previous_view", "backtab", Action::PreviousView, "previous view", "", MOVE, ALL),
+    ("back", "esc", Action::Back, "back", "", LOOK, ALL),
+    ("options", "o", Action::Options, "change the settings and run again", "settings", DO, ALL),
+    ("export", "x", Action::Export, "export tables, figures, or this view as text", "export", DO, ALL),
+    ("copy", "y", Action::Copy, "copy a list of features and save it as selected.txt", "copy", DO, ALL),
+    ("palette", ":", Action::Palette, "search actions, settings and features", "palette", DO, ALL),
+    ("suspend", "ctrl-z", Action::Suspend, "suspend (fg resumes)", "", DO, ALL),
+    ("help", "?", Action::Help, "these keys", "help", DO, ALL),
+    ("quit", "q ctrl-c", Action::Quit, "quit", "quit", DO, ALL),
 ];
 
 impl Default for Keymap {
     fn default() -> Self {
         let bindings = LINES
             .iter()
-            .map(|&(name, keys, action, words, short, chapter)| Binding {
+            .map(|&(name, keys, action, words, short, chapter, views)| Binding {
                 name,
                 keys: keys.split(' ').filter_map(Key::parse).collect(),
                 action,
                 words,
                 short,
                 chapter,
+                views,
             })
             .collect();
         Self { bindings }
@@ -164,14 +245,25 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The action of a key.
-    pub fn action(&self, key: Key) -> Option<Action> {
-        self.bindings.iter().find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
+    /// The action of a key in a view.
+    pub fn action(&self, key: Key, view: View) -> Option<Action> {
+        self.in_view(view).find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
     }
 
-    /// All bindings, chapter by chapter.
+    /// All bindings.
     pub fn bindings(&self) -> &[Binding] {
         &self.bindings
+    }
+
+    /// The bindings of a view, those of every view included.
+    pub fn in_view(&self, view: View) -> impl Iterator<Item = &Binding> {
+        self.bindings.iter().filter(move |binding| binding.views.contains(&view))
+    }
+
+    /// All chapters, each with its bindings.
+    pub fn chapters(&self) -> impl Iterator<Item = (&'static str, Vec<&Binding>)> {
+        let own = |chapter: &str| self.bindings.iter().filter(|own| own.chapter == chapter).collect();
+        CHAPTERS.into_iter().map(move |chapter| (chapter, own(chapter)))
     }
 
     /// The first key of an action, as it is written.
@@ -187,7 +279,9 @@ impl Keymap {
             self.replace(name, keys)?;
         }
         for (i, binding) in self.bindings.iter().enumerate() {
-            let taken = |other: &&Binding| other.keys.iter().any(|key| binding.keys.contains(key));
+            let taken = |other: &&Binding| {
+                other.keys.iter().any(|key| binding.keys.contains(key)) && other.meets(binding)
+            };
             if let Some(other) = self.bindings[..i].iter().find(taken) {
                 return Err(Error::usage(format!(
                     "'{}' and '{}' would share a key",
@@ -224,34 +318,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_has_one_meaning() {
+    fn every_key_has_one_meaning_in_a_view() {
         let map = Keymap::default();
-        let mut seen = std::collections::HashMap::new();
-        for binding in map.bindings() {
-            assert!(!binding.keys.is_empty(), "{}", binding.name);
-            for key in &binding.keys {
-                assert_eq!(seen.insert(*key, binding.name), None, "{}", key.name());
-                assert_eq!(Key::parse(&key.name()), Some(*key));
+        for view in View::ALL {
+            let mut seen = std::collections::HashMap::new();
+            for binding in map.in_view(view) {
+                assert!(!binding.keys.is_empty(), "{}", binding.name);
+                for key in &binding.keys {
+                    assert_eq!(seen.insert(*key, binding.name), None, "{} in {view:?}", key.name());
+                    assert_eq!(Key::parse(&key.name()), Some(*key));
+                }
             }
         }
+        let in_chapters: usize = map.chapters().map(|(_, bindings)| bindings.len()).sum();
+        assert_eq!(in_chapters, map.bindings().len());
     }
 
     #[test]
     fn keys_can_be_changed_and_mistakes_are_named() {
         let mut map = Keymap::default();
         let change = |name: &str, key: &str| (name.to_owned(), vec![key.to_owned()]);
+        let action = |map: &Keymap, key: &str| map.action(Key::parse(key).unwrap(), View::Explore);
         map.rebind(&[change("quit", "Q")]).unwrap();
-        assert_eq!(map.action(Key::parse("Q").unwrap()), Some(Action::Quit));
-        assert_eq!(map.action(Key::parse("q").unwrap()), None);
+        assert_eq!((action(&map, "Q"), action(&map, "q")), (Some(Action::Quit), None));
         for (name, key, part) in [
             ("fly", "f", "no action 'fly'"),
-            ("quit", "n", "'step' and 'quit' would share a key"),
+            ("quit", ".", "'step' and 'quit' would share a key"),
             ("quit", "hyper-q", "is not a key"),
         ] {
             let error = Keymap::default().rebind(&[change(name, key)]).unwrap_err();
             assert!(error.to_string().contains(part), "{error}");
         }
-        map.rebind(&[change("step", "N"), change("finish", "n")]).unwrap();
-        assert_eq!(map.action(Key::parse("n").unwrap()), Some(Action::ToEnd));
+        map.rebind(&[change("step", "e"), change("finish", ".")]).unwrap();
+        assert_eq!(action(&map, "."), Some(Action::ToEnd));
+        // In different views one key may do different things.
+        assert_eq!(map.action(Key::parse("+").unwrap(), View::Answer), Some(Action::Larger));
+        assert_eq!(action(&map, "+"), Some(Action::Faster));
     }
 }

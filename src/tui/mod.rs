@@ -1,4 +1,4 @@
-//! The dashboard: the only room with a screen.
+//! The dashboard: the only layer with a screen.
 //!
 //! [`app::App`] is the state and how it changes, [`view`] draws it, [`session`] is what runs behind it, [`terminal`] and
 //! [`input`] are the edge. The loop here sleeps until something happens: input, a signal, a message, a tick of the play, or
@@ -16,18 +16,22 @@ mod keymap;
 mod listen;
 mod overlay;
 mod session;
+mod table;
 mod terminal;
 mod theme;
+mod time_left;
 mod view;
 
 pub use action::{Action, View};
-pub use app::{App, Effect, Pause, Phase, Sort};
+pub use app::{App, CopiedList, Effect, Pause, Phase};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
 pub use event_loop::{Settings, explore};
 pub use keymap::{Key, Keymap};
 pub use overlay::{
-    Export, ExportMenu, FeaturePage, HelpPage, LinePrompt, OptionsEditor, Overlay, Prompt, QuitQuestion,
+    Export, ExportMenu, FeaturePage, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt,
+    QuitQuestion,
 };
 pub use session::{Compute, Message, Order, Record};
+pub use table::{Column, Filter, Table};
 pub use theme::{Depth, Role, Theme};
 pub use view::{Hit, Hits, draw, panels};

@@ -39,6 +39,8 @@ pub enum Message {
     Branched(Branch),
     /// Where the run is recorded.
     Recorded(PathBuf),
+    /// The run was begun before, by the same command.
+    Reopened,
     /// How the shards of a followed run stand.
     Shards(Vec<ShardStatus>),
     /// Something in the background ended, with words for the status line.
@@ -277,6 +279,9 @@ fn compute_source(order: &Compute, gate: &Arc<Gate>, to: &Messenger) -> Result<O
     if let Some(directory) = &directory {
         to.send(Message::Recorded(directory.path().to_path_buf()));
         records = directory.resume(&plan, &outputs())?;
+        if records.is_some() {
+            to.send(Message::Reopened);
+        }
     }
     let tasks = plan.tasks();
     let followups = plan.info.followups();

@@ -15,7 +15,7 @@ use crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
     disable_raw_mode, enable_raw_mode,
 };
-use crossterm::{execute, queue};
+use crossterm::{Command, execute, queue};
 use ratatui::Terminal;
 use ratatui::backend::{Backend, CrosstermBackend, TestBackend};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -73,7 +73,13 @@ impl Console for CrosstermBackend<BufWriter<Output>> {
     }
 
     fn copy(&mut self, text: &str) -> io::Result<()> {
-        execute!(self, CopyToClipboard::to_clipboard_from(text))
+        execute!(self, CopyToClipboard::to_clipboard_from(text))?;
+        if std::env::var_os("TMUX").is_some() {
+            // By default tmux keeps what programs copy from the terminal, unless it is told to pass it through.
+            self.write_all(passed_through(text).as_bytes())?;
+            Write::flush(self)?;
+        }
+        Ok(())
     }
 
     /// Gives the terminal back, stops the process, and takes the terminal again when it goes on.
@@ -83,6 +89,14 @@ impl Console for CrosstermBackend<BufWriter<Output>> {
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
         take(mouse)
     }
+}
+
+/// The sequence that copies a text, wrapped so that tmux hands it on to its terminal.
+fn passed_through(text: &str) -> String {
+    let mut copy = String::new();
+    // Writing to a String cannot fail.
+    let _ = CopyToClipboard::to_clipboard_from(text).write_ansi(&mut copy);
+    format!("\x1bPtmux;{}\x1b\\", copy.replace('\x1b', "\x1b\x1b"))
 }
 
 /// Holds the terminal while the dashboard is on it; dropping it gives the terminal back.

@@ -54,7 +54,8 @@ impl Run {
     pub fn try_of(data: Dataset, spec: RunSpec) -> crfe::Result<Self> {
         let plan = Arc::new(Plan::new(spec, data)?);
         let (send, receive) = crossbeam_channel::unbounded();
-        Engine::new(&plan, &Gate::default(), send).run(&plan.tasks(), 1);
+        let followups = plan.info.followups();
+        Engine::new(&plan, &Gate::default(), send).then(followups).run(&plan.tasks(), 1);
         Ok(Self { plan, events: receive.iter().collect() })
     }
 

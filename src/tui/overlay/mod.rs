@@ -5,6 +5,7 @@ mod export;
 mod feature;
 mod help;
 mod options;
+mod palette;
 mod prompt;
 mod quit;
 
@@ -12,7 +13,8 @@ pub use export::{Export, ExportMenu};
 pub use feature::FeaturePage;
 pub use help::HelpPage;
 pub use options::OptionsEditor;
-pub use prompt::{LinePrompt, Prompt};
+pub use palette::Palette;
+pub use prompt::{LinePrompt, Prompt, edit};
 pub use quit::QuitQuestion;
 
 use crossterm::event::KeyEvent;
@@ -36,6 +38,8 @@ pub enum Overlay {
     Prompt(LinePrompt),
     /// The settings are being edited.
     Options(Box<OptionsEditor>),
+    /// Actions, settings and features to choose from.
+    Palette(Palette),
     /// What to write.
     Export(ExportMenu),
     /// Really quit?
@@ -61,6 +65,11 @@ trait Component {
     /// What an action does; none if it has no use for it.
     fn act(&mut self, app: &mut App, action: Action) -> Option<Reaction>;
 
+    /// Whether it takes a key before the keymap does.
+    fn key(&mut self, _key: KeyEvent) -> bool {
+        false
+    }
+
     /// What a typed key does; none if keys are to become actions by the keymap.
     fn typed(&mut self, _app: &mut App, _key: KeyEvent) -> Option<Reaction> {
         None
@@ -82,6 +91,7 @@ impl Overlay {
             Self::Feature(page) => page,
             Self::Prompt(prompt) => prompt,
             Self::Options(editor) => &**editor,
+            Self::Palette(palette) => palette,
             Self::Export(menu) => menu,
             Self::Quit(question) => question,
         }
@@ -93,6 +103,7 @@ impl Overlay {
             Self::Feature(page) => page,
             Self::Prompt(prompt) => prompt,
             Self::Options(editor) => &mut **editor,
+            Self::Palette(palette) => palette,
             Self::Export(menu) => menu,
             Self::Quit(question) => question,
         }
@@ -100,7 +111,16 @@ impl Overlay {
 
     /// Whether keys are text, not actions.
     pub fn takes_text(&self) -> bool {
-        matches!(self, Self::Prompt(_) | Self::Options(_))
+        match self {
+            Self::Prompt(_) | Self::Options(_) | Self::Palette(_) => true,
+            Self::Help(page) => page.takes_text(),
+            Self::Feature(_) | Self::Export(_) | Self::Quit(_) => false,
+        }
+    }
+
+    /// Whether it takes a key before the keymap does.
+    pub fn takes_key(&mut self, key: KeyEvent) -> bool {
+        self.component_mut().key(key)
     }
 
     /// What an action does to it.

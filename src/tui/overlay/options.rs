@@ -1,33 +1,125 @@
-//! The settings, edited line by line; enter runs again with them.
+//! The settings, edited line by line; enter runs again with them, and asks first where that takes long.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::{Component, Popup, Reaction};
-use crate::run::RunSpec;
+use crate::run::{Estimate, RunSpec, default_threads};
 use crate::tui::action::Action;
-use crate::tui::app::{App, Effect};
-use crate::tui::form::Form;
+use crate::tui::app::{App, Effect, plural};
+use crate::tui::form::{Field, Form};
 use crate::tui::theme::Role;
-use crate::tui::view::text::{clean, fit, tail};
+use crate::tui::view::text::{clean, fit, head, tail, wrap};
 
 /// The width from which every setting has its hint beside it.
-const HINTS_FROM: u16 = 78;
+const HINTS_FROM: u16 = 70;
+
+/// A run that takes longer than this many seconds is asked about first.
+const ASK_FROM: f64 = 60.0;
 
 /// The settings being edited.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OptionsEditor {
     form: Form,
+    /// The question whether to start a long run.
+    question: Option<String>,
 }
 
 impl OptionsEditor {
     /// The settings of a run.
     pub fn new(spec: &RunSpec) -> Self {
-        Self { form: Form::new(spec) }
+        Self { form: Form::new(spec), question: None }
     }
+
+    /// The settings of a run that was refused, the cursor on the option that would help; none if the message names no option.
+    pub fn for_remedy(spec: &RunSpec, message: &str) -> Option<Self> {
+        let mut form = Form::new(spec);
+        let is_named = form.go_to_remedy(message);
+        form.error = Some(message.to_owned());
+        is_named.then_some(Self { form, question: None })
+    }
+
+    /// Puts the cursor on the line of an option, if it has one.
+    pub fn go_to(&mut self, option: &str) {
+        self.form.go_to(option);
+    }
+
+    /// Runs with these settings, or asks, or says why not.
+    fn submit(&mut self, app: &App) -> Option<Reaction> {
+        let spec = match self.form.spec() {
+            Ok(spec) => spec,
+            Err(error) => {
+                self.form.error = Some(error.to_string());
+                return Some(Reaction::STAY);
+            }
+        };
+        let estimate = app.plan().map(|plan| Estimate::of_settings(&spec, &plan.data, default_threads()));
+        match estimate.filter(|estimate| estimate.seconds > ASK_FROM && self.question.is_none()) {
+            Some(estimate) => {
+                let question = format!("this takes {}; enter again starts it", words(&estimate));
+                self.question = Some(question);
+                Some(Reaction::STAY)
+            }
+            None => Some(Reaction::Stay(vec![Effect::Rerun(Box::new(spec))])),
+        }
+    }
+
+    /// What the line means, and what the run would take; or what is wrong.
+    fn below(&self, app: &App, width: usize) -> Vec<Line<'static>> {
+        let style = |role| app.theme().style(role);
+        let field = &self.form.fields[self.form.at];
+        let mut lines = vec![Line::from("")];
+        let help = wrap(field.help(), width).into_iter().take(2);
+        lines.extend(help.map(|text| Line::styled(text, style(Role::Dim))));
+        let (text, role) = match (&self.form.error, &self.question) {
+            (Some(error), _) => (clean(error), Role::Bad),
+            (None, Some(question)) => (question.clone(), Role::Warn),
+            (None, None) => (self.estimate(app).unwrap_or_default(), Role::Text),
+        };
+        lines.extend(wrap(&text, width).into_iter().take(4).map(|text| Line::styled(text, style(role))));
+        lines
+    }
+
+    fn estimate(&self, app: &App) -> Option<String> {
+        let (plan, spec) = (app.plan()?, self.form.spec().ok()?);
+        let estimate = Estimate::of_settings(&spec, &plan.data, default_threads());
+        Some(format!("would take {}", words(&estimate)))
+    }
+
+    fn line(&self, app: &App, i: usize, width: usize) -> Line<'static> {
+        let field: &Field = &self.form.fields[i];
+        let here = i == self.form.at;
+        let theme = app.theme();
+        let style = if here {
+            theme.style(Role::Accent).add_modifier(Modifier::BOLD)
+        } else if field.is_changed() {
+            theme.style(Role::Warn)
+        } else {
+            theme.style(Role::Text)
+        };
+        let value = clean(&field.value);
+        let value = match (here, field.has_choices()) {
+            (true, true) => format!("{} {value} {}", theme.glyph("◂", "<"), theme.glyph("▸", ">")),
+            (true, false) => format!("{value}{}", theme.glyph("▏", "_")),
+            _ => value,
+        };
+        let hint = if width < usize::from(HINTS_FROM) { "" } else { field.hint() };
+        Line::from(vec![
+            Span::styled(if here { theme.glyph("▶ ", "> ") } else { "  " }, theme.style(Role::Accent)),
+            Span::styled(fit(field.name, 15), style),
+            Span::styled(fit(&tail(&value, 22), 23), style),
+            Span::styled(head(hint, width.saturating_sub(41)), theme.style(Role::Dim)),
+        ])
+    }
+}
+
+/// Paths, time and memory.
+fn words(estimate: &Estimate) -> String {
+    let paths = plural(estimate.tasks, "path");
+    format!("{} ({paths} and what tests them), {}", estimate.duration(), estimate.memory())
 }
 
 impl Component for OptionsEditor {
@@ -40,64 +132,49 @@ impl Component for OptionsEditor {
         Some(Reaction::STAY)
     }
 
-    fn typed(&mut self, _app: &mut App, key: KeyEvent) -> Option<Reaction> {
+    fn typed(&mut self, app: &mut App, key: KeyEvent) -> Option<Reaction> {
+        if key.code == KeyCode::Enter {
+            return self.submit(app);
+        }
+        self.question = None;
         match key.code {
-            KeyCode::Enter => match self.form.spec() {
-                Ok(spec) => return Some(Reaction::Stay(vec![Effect::Rerun(Box::new(spec))])),
-                Err(error) => self.form.error = Some(error.to_string()),
-            },
             KeyCode::Up | KeyCode::BackTab => self.form.go(false),
             KeyCode::Down | KeyCode::Tab => self.form.go(true),
-            KeyCode::Backspace => self.form.erase(),
-            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => self.form.insert(c),
-            _ => {}
+            KeyCode::PageUp => (0..10).for_each(|_| self.form.go(false)),
+            KeyCode::PageDown => (0..10).for_each(|_| self.form.go(true)),
+            _ => self.form.key(key),
         }
         Some(Reaction::STAY)
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, app: &App, area: Rect) {
-        let lines = lines(app, &self.form, area.width < HINTS_FROM);
-        // The line that is edited and what follows the fields stay in sight; a refusal may need a second line.
-        let room = usize::from(area.height.saturating_sub(2));
-        let scroll = (self.form.at + 4).saturating_sub(room);
-        let wrapped = Some(lines.len() + 1);
-        Popup { title: "Settings", lines, scroll, wrapped }.draw(frame, app, area);
+    fn footer(&self, app: &App, width: usize) -> Option<Line<'static>> {
+        let words = if app.theme().ascii {
+            "up/down field, left/right change, enter run, esc cancel"
+        } else {
+            "↑↓ field · ←→ change · enter run · esc cancel"
+        };
+        Some(Line::styled(head(words, width), app.theme().style(Role::Accent)))
     }
-}
 
-fn lines(app: &App, form: &Form, is_narrow: bool) -> Vec<Line<'static>> {
-    let mut lines: Vec<Line<'static>> = form
-        .fields
-        .iter()
-        .enumerate()
-        .map(|(i, field)| {
-            let here = i == form.at;
-            let mark = if here { app.theme().glyph("▏", "_") } else { "" };
-            let value = format!("{}{mark}", clean(&field.value));
-            let style = if here {
-                app.theme().style(Role::Accent).add_modifier(Modifier::BOLD)
-            } else {
-                app.theme().style(Role::Text)
-            };
-            Line::from(vec![
-                Span::styled(
-                    if here { app.theme().glyph("▶ ", "> ") } else { "  " },
-                    app.theme().style(Role::Accent),
-                ),
-                Span::styled(fit(field.name, 13), style),
-                Span::styled(fit(&tail(&value, 22), 22), style),
-                Span::styled(if is_narrow { "" } else { field.hint }, app.theme().style(Role::Dim)),
-            ])
-        })
-        .collect();
-    let hint = form.fields.get(form.at).filter(|_| is_narrow).map_or("", |field| field.hint);
-    lines.push(Line::styled(hint, app.theme().style(Role::Dim)));
-    match &form.error {
-        Some(error) => lines.push(Line::styled(clean(error), app.theme().style(Role::Bad))),
-        None => lines.push(Line::styled(
-            "↑↓ field, type to change, enter run, esc cancel",
-            app.theme().style(Role::Dim),
-        )),
+    fn draw(&self, frame: &mut Frame<'_>, app: &App, area: Rect) {
+        let width = usize::from(area.width.min(Popup::WIDTH)).saturating_sub(2);
+        let below = self.below(app, width);
+        let mut lines = Vec::new();
+        let mut at = 0;
+        for (i, field) in self.form.fields.iter().enumerate() {
+            if let Some(heading) = field.heading {
+                lines.push(Line::styled(heading, app.theme().style(Role::Accent)));
+            }
+            if i == self.form.at {
+                at = lines.len();
+            }
+            lines.push(self.line(app, i, width));
+        }
+        // What is below the lines stays in sight, and so does the line that is edited.
+        let room = usize::from(area.height.saturating_sub(2)).saturating_sub(below.len()).max(1);
+        let first = at.saturating_sub(room / 2).min(lines.len().saturating_sub(room));
+        let mut shown: Vec<Line<'static>> = lines.into_iter().skip(first).take(room).collect();
+        shown.extend(below);
+        Popup { title: "Settings", lines: shown, scroll: 0, wrapped: None }.draw(frame, app, area);
     }
-    lines
 }

@@ -17,6 +17,8 @@ use crate::tui::view::text::tail;
 pub enum Prompt {
     /// A feature's name.
     Find,
+    /// A regular expression for the names that are shown.
+    Filter,
     /// A number of features.
     GoTo,
 }
@@ -24,7 +26,8 @@ pub enum Prompt {
 impl Prompt {
     fn question(self) -> &'static str {
         match self {
-            Self::Find => "find a feature: ",
+            Self::Find => "find features (regular expression): ",
+            Self::Filter => "show only features (regular expression; empty: all): ",
             Self::GoTo => "go to how many features? ",
         }
     }
@@ -55,21 +58,41 @@ impl Component for LinePrompt {
                 app.submit(self.prompt, &self.text);
                 return Some(Reaction::Close(Vec::new()));
             }
-            KeyCode::Backspace => drop(self.text.pop()),
-            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => self.text.push(c),
-            _ => {}
+            // gg: the first row.
+            KeyCode::Char('g') if self.prompt == Prompt::GoTo && self.text.is_empty() => {
+                return Some(Reaction::Close(app.on_view(Action::Top)));
+            }
+            _ => edit(&mut self.text, key),
         }
         Some(Reaction::STAY)
     }
 
     fn footer(&self, app: &App, width: usize) -> Option<Line<'static>> {
-        let question = self.prompt.question();
-        Some(Line::from(vec![
-            Span::styled(question, app.theme().style(Role::Accent)),
-            Span::raw(tail(&self.text, width.saturating_sub(question.width() + 1))),
-            Span::styled(app.theme().glyph("▏", "_"), app.theme().style(Role::Cursor)),
-        ]))
+        Some(typed_line(app, self.prompt.question(), &self.text, width))
     }
 
     fn draw(&self, _frame: &mut Frame<'_>, _app: &App, _area: Rect) {}
+}
+
+/// What a key does to a line of text: ctrl-u clears it, ctrl-w takes the last word away.
+pub fn edit(text: &mut String, key: KeyEvent) {
+    match key.code {
+        KeyCode::Backspace => drop(text.pop()),
+        KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => text.clear(),
+        KeyCode::Char('w') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            let kept = text.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
+            text.truncate(kept);
+        }
+        KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => text.push(c),
+        _ => {}
+    }
+}
+
+/// A question and what has been typed, for the footer.
+pub fn typed_line(app: &App, question: &'static str, text: &str, width: usize) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(question, app.theme().style(Role::Accent)),
+        Span::raw(tail(text, width.saturating_sub(question.width() + 1))),
+        Span::styled(app.theme().glyph("▏", "_"), app.theme().style(Role::Cursor)),
+    ])
 }

@@ -1,4 +1,4 @@
-//! Mean β and its derivatives along the path, the threshold, and where the rules stop.
+//! Mean β and its derivatives along the path of this split, the threshold of the β rule, and where the rules stop.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -6,16 +6,22 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::plot::{Plot, Series};
+use super::curves::{draw_chart, drawn_sizes};
 use super::text::{fit, number};
 use super::{Hits, panel};
 use crate::analysis::Trace;
 use crate::select::{Rule, Stopping, gradient};
 use crate::tui::app::App;
+use crate::tui::chart::{Chart, ChartCurve, ReferenceLine};
 use crate::tui::theme::Role;
 
 /// Where the rules stop on the focused path.
 type Stop = (&'static Rule, Option<usize>);
+
+/// Rows that three charts need.
+const CHARTS_FROM: u16 = 21;
+/// Rows that one chart needs.
+const CHART_FROM: u16 = 9;
 
 /// The β rule's test at a step, with k and ψ as they are slid. A path that the rule itself ended has only its own.
 fn beta_test(app: &App, trace: &Trace, t: usize) -> Option<Stopping> {
@@ -26,13 +32,14 @@ fn beta_test(app: &App, trace: &Trace, t: usize) -> Option<Stopping> {
     trace.beta_test(t, &app.rule(), app.info()?.units.len())
 }
 
-/// Mean β, β′ and β″: sparklines, or curves when there is room.
-pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits, curves: bool) {
+/// Mean β, β′ and β″: sparklines, or charts when there is room.
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let stops: Vec<Stop> = app.derived().facts.stops.on(app.focus().split);
     let say = |size: Option<usize>| size.map_or_else(|| "–".to_owned(), |size| size.to_string());
     let words: Vec<String> =
         stops.iter().map(|(entry, size)| format!("{} {}", entry.label, say(*size))).collect();
-    let inside = panel(frame, app, area, 1, &format!("Mean β; {}", words.join(", ")), hits);
+    let title = format!("Mean β of this split: {}", words.join(", "));
+    let inside = panel(frame, app, area, 1, &title, hits);
     let Some(trace) = app.trace().filter(|trace| !trace.steps().is_empty()) else {
         frame.render_widget(Paragraph::new("nothing yet"), inside);
         return;
@@ -40,145 +47,161 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits, curve
     let means = trace.beta_means();
     let first = gradient(means);
     let second = gradient(&first);
-    if curves && inside.height >= 12 {
-        let thirds: [Rect; 3] = Layout::vertical([Constraint::Ratio(1, 3); 3]).areas(inside);
-        let sizes: Vec<usize> = trace.steps().iter().map(|step| step.size).collect();
-        let (largest, smallest) = (sizes[0], sizes[sizes.len() - 1]);
-        let at = |size: usize| {
-            sizes.binary_search_by(|other| size.cmp(other)).unwrap_or_else(|i| i.min(sizes.len() - 1))
-        };
-        for (area, (label, values)) in
-            thirds.into_iter().zip([("mean β", means), ("β′", &first[..]), ("β″", &second[..])])
-        {
-            let curve = |size: usize| values.get(at(size)).copied();
-            let threshold = |size: usize| beta_test(app, trace, at(size)).map(|test| test.threshold);
-            let mut series = vec![Series {
-                style: app.theme().series(0),
-                mark: "*",
-                faint: false,
-                value: Box::new(curve),
-            }];
-            if label == "β″" {
-                series.insert(
-                    0,
-                    Series {
-                        style: app.theme().style(Role::Bad),
-                        mark: "-",
-                        faint: true,
-                        value: Box::new(threshold),
-                    },
-                );
+    let series = [("mean β", means), ("β′", &first[..]), ("β″", &second[..])];
+    let test = test_line(app, trace, usize::from(inside.width));
+    if inside.height >= CHART_FROM {
+        let [charts, below] = Layout::vertical([Constraint::Min(4), Constraint::Length(1)]).areas(inside);
+        frame.render_widget(Paragraph::new(test.unwrap_or_default()), below);
+        if inside.height >= CHARTS_FROM {
+            let thirds: [Rect; 3] = Layout::vertical([Constraint::Ratio(1, 3); 3]).areas(charts);
+            for (area, (label, values)) in thirds.into_iter().zip(series) {
+                chart(frame, app, trace, area, (label, values), hits);
             }
-            let plot =
-                Plot { largest, smallest, series, lines: Vec::new(), cursor: Some(app.size()), limits: None };
-            plot.draw(app, area, frame.buffer_mut());
-            frame.buffer_mut().set_string(
-                area.x,
-                area.y + area.height.saturating_sub(1).min(1),
-                label,
-                app.theme().style(Role::Accent),
-            );
-            for &(entry, size) in &stops {
-                let Some(size) = size.filter(|size| (smallest..=largest).contains(size)) else { continue };
-                let room = usize::from(area.width.saturating_sub(8));
-                let x = area.x + 7 + ((largest - size) * room / (largest - smallest).max(1)) as u16;
-                if area.height > 1 && x < area.right() {
-                    frame.buffer_mut().set_string(
-                        x,
-                        area.y + area.height - 2,
-                        entry.letter,
-                        app.theme().style(Role::Warn),
-                    );
-                }
-            }
+        } else {
+            chart(frame, app, trace, charts, series[0], hits);
         }
         return;
     }
     let width = usize::from(inside.width).saturating_sub(18);
     let mut lines = Vec::new();
-    for (label, values) in [("mean β", means), ("β′", &first[..]), ("β″", &second[..])] {
+    for (label, values) in series {
         let here = values.get(app.cursor()).copied().unwrap_or(0.0);
         let mut spans = vec![
             Span::styled(fit(label, 8), app.theme().style(Role::Accent)),
             Span::raw(format!("{:>8}  ", number(here))),
         ];
-        spans.extend(sparkline(app, values, width, app.cursor(), &stops));
+        spans.extend(sparkline(app, trace, values, width));
         lines.push(Line::from(spans));
     }
     if inside.height > 3 {
-        lines.push(places(app, width, &stops));
+        lines.push(places(app, trace, width, &stops));
     }
-    if let Some(test) = beta_test(app, trace, app.cursor()).filter(|_| inside.height > 4) {
-        let fired = if test.fired { "fires" } else { "quiet" };
-        let words = format!("β rule: {} against {}: {fired}", number(test.statistic), number(test.threshold));
-        lines.push(Line::styled(fit(&words, usize::from(inside.width)), app.theme().style(Role::Dim)));
-    }
+    lines.extend(test.filter(|_| inside.height > 4));
     frame.render_widget(Paragraph::new(lines), inside);
 }
 
+/// The stopping statistic at this step against its threshold.
+fn test_line(app: &App, trace: &Trace, width: usize) -> Option<Line<'static>> {
+    let test = beta_test(app, trace, app.cursor())?;
+    let fired = if test.fired { "fires" } else { "quiet" };
+    let words = format!("β rule: {} against {}: {fired}", number(test.statistic), number(test.threshold));
+    Some(Line::styled(fit(&words, width), app.theme().style(Role::Dim)))
+}
+
+/// One curve along the path, with its zero line; β″ with the threshold of the β rule.
+fn chart(
+    frame: &mut Frame<'_>,
+    app: &App,
+    trace: &Trace,
+    area: Rect,
+    (label, values): (&str, &[f64]),
+    hits: &mut Hits,
+) {
+    let falling: Vec<usize> = trace.steps().iter().map(|step| step.size).collect();
+    let axis = app.axis();
+    let step_of = |size: usize| falling.binary_search_by(|other| size.cmp(other)).ok();
+    let sizes = drawn_sizes(&axis, &falling, area.width);
+    let points = sizes.iter().filter_map(|&size| Some((size, *values.get(step_of(size)?)?))).collect();
+    let line = |label: &str, style, mark, points| ChartCurve {
+        label: label.to_owned(),
+        style,
+        mark,
+        points,
+        band: Vec::new(),
+    };
+    let mut curves = Vec::new();
+    if label == "β″" {
+        let threshold = |&size: &usize| Some((size, beta_test(app, trace, step_of(size)?)?.threshold));
+        let points: Vec<(usize, f64)> = sizes.iter().filter_map(threshold).collect();
+        if !points.is_empty() {
+            curves.push(line("threshold", app.theme().style(Role::Bad), "-", points));
+        }
+    }
+    curves.push(line(label, app.theme().series(0), "*", points));
+    let zero = ReferenceLine { value: 0.0, label: "0".to_owned(), style: app.theme().style(Role::Dim) };
+    let chart = Chart {
+        axis,
+        curves,
+        references: vec![zero],
+        cursor: Some(app.size()),
+        chosen: app.chosen_size(),
+        bounds: (f64::NEG_INFINITY, f64::INFINITY),
+    };
+    draw_chart(frame, app, area, &chart, hits);
+}
+
+/// For each cell of a sparkline the steps that it stands for: equal parts of the axis of sizes, one feature at the left.
+fn cells(app: &App, trace: &Trace, width: usize) -> Vec<std::ops::Range<usize>> {
+    let steps = trace.steps();
+    let axis = app.axis();
+    let columns = width.min(u16::MAX.into()) as u16;
+    let below = |size: usize| steps.partition_point(|step| step.size > size);
+    (0..columns)
+        .map(|column| {
+            let size = axis.size_of_cell(column, columns);
+            let next = if column + 1 < columns { axis.size_of_cell(column + 1, columns) } else { size + 1 };
+            // Sizes fall along the steps.
+            below(next.max(size + 1) - 1)..below(size.saturating_sub(1))
+        })
+        .collect()
+}
+
 /// Under the bars: where the rules stop, and the cursor.
-fn places(app: &App, width: usize, stops: &[Stop]) -> Line<'static> {
-    let steps = app.trace().map_or(&[][..], |trace| trace.steps());
-    let columns = width.min(steps.len());
-    // The column whose bar holds a step.
-    let column = |step: usize| ((step + 1) * columns).div_ceil(steps.len().max(1)).saturating_sub(1);
-    let of_size = |size: usize| steps.iter().position(|step| step.size == size).map(column);
-    let mut cells = vec![Span::raw(" "); columns];
+fn places(app: &App, trace: &Trace, width: usize, stops: &[Stop]) -> Line<'static> {
+    let columns = cells(app, trace, width);
+    let of_step = |step: usize| columns.iter().position(|steps| steps.contains(&step));
+    let of_size = |size: usize| of_step(trace.steps().iter().position(|step| step.size == size)?);
+    let mut spans = vec![Span::raw(" "); columns.len()];
     let mut marks: Vec<(usize, &'static str, Role)> = Vec::new();
     for (entry, size) in stops {
         let Some(at) = size.and_then(of_size) else { continue };
         // Where two stop, the second stands beside the first.
         let taken = marks.iter().any(|&(other, ..)| other == at);
-        let at = if !taken {
-            at
-        } else if at + 1 < columns {
-            at + 1
-        } else {
-            at.saturating_sub(1)
-        };
+        let at = if taken && at + 1 < columns.len() { at + 1 } else { at };
         marks.push((at, entry.letter, Role::Warn));
     }
-    marks.push((column(app.cursor()), app.theme().glyph("▲", "^"), Role::Cursor));
+    marks.extend(of_step(app.cursor()).map(|at| (at, app.theme().glyph("▲", "^"), Role::Cursor)));
     // The first are drawn over the others.
     for (at, mark, role) in marks.into_iter().rev() {
-        if let Some(cell) = cells.get_mut(at) {
-            *cell = Span::styled(mark, app.theme().style(role));
+        if let Some(span) = spans.get_mut(at) {
+            *span = Span::styled(mark, app.theme().style(role));
         }
     }
     let legend: Vec<String> =
         stops.iter().map(|(entry, _)| format!("{} {}", entry.letter, entry.label)).collect();
-    let mut spans = vec![Span::styled(fit(&legend.join(", "), 18), app.theme().style(Role::Dim))];
-    spans.extend(cells);
-    Line::from(spans)
+    let mut line = vec![Span::styled(fit(&legend.join(", "), 18), app.theme().style(Role::Dim))];
+    line.extend(spans);
+    Line::from(line)
 }
 
-/// A signed series as one row of bars; the cursor reversed, the stops underlined.
-fn sparkline(app: &App, values: &[f64], width: usize, cursor: usize, stops: &[Stop]) -> Vec<Span<'static>> {
-    if values.is_empty() || width == 0 {
-        return Vec::new();
-    }
-    let lo = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let hi = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+/// A signed series as one row of bars from zero: blue and hanging below it, orange and standing above it; zero is a thin line.
+fn sparkline(app: &App, trace: &Trace, values: &[f64], width: usize) -> Vec<Span<'static>> {
+    let scale = values.iter().fold(0.0_f64, |scale, value| scale.max(value.abs())).max(f64::MIN_POSITIVE);
     let bars = app.theme().bars();
-    let columns = width.min(values.len());
-    let sizes = app.trace().map_or(&[][..], |trace| trace.steps());
-    (0..columns)
-        .map(|column| {
-            let from = column * values.len() / columns;
-            let to = ((column + 1) * values.len() / columns).max(from + 1);
-            let value = values[from..to].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let level = if hi > lo { 1 + ((value - lo) / (hi - lo) * 7.0).round() as usize } else { 4 };
-            let mut style = app.theme().series(0);
-            let stop = sizes.get(from..to.min(sizes.len())).is_some_and(|steps| {
-                steps.iter().any(|step| stops.iter().any(|&(_, size)| size == Some(step.size)))
-            });
-            if stop {
-                style = app.theme().style(Role::Warn).add_modifier(Modifier::UNDERLINED);
+    let mut last = None;
+    cells(app, trace, width)
+        .into_iter()
+        .map(|steps| {
+            let own = values.get(steps.clone()).unwrap_or(&[]);
+            let largest = own.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));
+            // On a log axis the smallest sizes are several cells wide.
+            let value = largest.or(last);
+            last = value;
+            let Some(value) = value else { return Span::raw(" ") };
+            let level = ((value.abs() / scale * 8.0).round() as usize).min(8);
+            let (symbol, mut style) = match level {
+                0 => (app.theme().glyph("─", "-"), app.theme().style(Role::Dim)),
+                _ if value >= 0.0 => (bars[level], app.theme().style(Role::Positive)),
+                // Hanging bars: the block is the ground, and the glyph its complement.
+                _ if !app.theme().ascii && level < 8 => {
+                    (bars[8 - level], app.theme().style(Role::Negative).add_modifier(Modifier::REVERSED))
+                }
+                _ => (bars[level], app.theme().style(Role::Negative)),
+            };
+            if steps.contains(&app.cursor()) {
+                style = app.theme().style(Role::Cursor).add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
             }
-            if (from..to).contains(&cursor) {
-                style = style.add_modifier(Modifier::REVERSED);
-            }
-            Span::styled(bars[level.min(8)], style)
+            Span::styled(symbol, style)
         })
         .collect()
 }

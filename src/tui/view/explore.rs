@@ -1,8 +1,8 @@
 //! Explore: what is removed now, and why?
 //!
 //! ```text
-//! ┌ Ranking ────────────────┐┌ Goes now ─────────────────┐
-//! │ step  name   β   splits ││ which, its β, runner-up   │
+//! ┌ 12 features left ───────┐┌ Removed at this step ─────┐
+//! │ step  name   β   splits ││ which, why, runner-up     │
 //! │ …                       │├ Mean β ───────────────────┤
 //! │                         ││ β, β′, β″, stops          │
 //! │                         │├ Survival ─────────────────┤
@@ -16,9 +16,9 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{clean, fit, number};
+use super::text::{clean, fit, number, wrap};
 use super::{Hits, derivatives, ranking, survival, what_if};
-use crate::analysis::Metric;
+use crate::analysis::{Metric, coverage_band};
 use crate::run::Step;
 use crate::select::{Method, MethodWords};
 use crate::tui::app::App;
@@ -28,7 +28,7 @@ use crate::tui::theme::Role;
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     match app.zoom() {
         Some(0) => return ranking::draw(frame, app, area, hits),
-        Some(1) => return derivatives::draw(frame, app, area, hits, true),
+        Some(1) => return derivatives::draw(frame, app, area, hits),
         Some(2) => return survival::draw(frame, app, area, hits),
         Some(_) => return what_if::draw(frame, app, area, hits),
         None => {}
@@ -41,18 +41,24 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         if app.branch().is_some() {
             what_if::draw(frame, app, now, hits);
         } else {
-            goes_now(frame, app, now);
+            removed_now(frame, app, now);
         }
         return;
     }
-    let left = if area.width >= 120 { Constraint::Percentage(48) } else { Constraint::Length(46) };
+    let left = if area.width >= 120 { Constraint::Percentage(50) } else { Constraint::Length(48) };
     let [table, side] = Layout::horizontal([left, Constraint::Min(20)]).areas(area);
     ranking::draw(frame, app, table, hits);
-    let curves = if area.height >= 34 { 14 } else { 6 };
+    let curves = match area.height {
+        40.. => 24,
+        28.. => 12,
+        _ => 6,
+    };
+    let needed = if side.width < 60 { 7 } else { 6 };
     let [now, middle, rest] =
-        Layout::vertical([Constraint::Length(6), Constraint::Length(curves), Constraint::Min(3)]).areas(side);
-    goes_now(frame, app, now);
-    derivatives::draw(frame, app, middle, hits, curves > 6);
+        Layout::vertical([Constraint::Length(needed), Constraint::Length(curves), Constraint::Min(3)])
+            .areas(side);
+    removed_now(frame, app, now);
+    derivatives::draw(frame, app, middle, hits);
     if app.branch().is_some() {
         what_if::draw(frame, app, rest, hits);
     } else {
@@ -60,8 +66,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     }
 }
 
-/// The feature that goes, why, and how close it was.
-fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
+/// The feature that is removed, why, and how close it was.
+fn removed_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let block = super::framed(app, "Removed at this step", area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
@@ -73,7 +79,7 @@ fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let name = |unit: usize| clean(&info.units[unit].name);
     let mut lines = Vec::new();
     match step.removed.as_slice() {
-        [] => lines.push(Line::from(fit("nothing is left to remove", width))),
+        [] => lines.push(Line::from(fit("the last feature: nothing is left to remove", width))),
         [first, others @ ..] => {
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             lines.push(Line::styled(
@@ -87,7 +93,7 @@ fn goes_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
         lines.push(Line::from(fit(&format!("runner-up: {}, {} away", name(next), number(margin)), width)));
     }
-    lines.push(status_line(app, step, width));
+    lines.extend(this_split(app, step, width));
     frame.render_widget(Paragraph::new(lines), inside);
 }
 
@@ -100,12 +106,20 @@ fn reason(method: Method, size: usize, value: &str, width: usize) -> String {
     shorter.unwrap_or_else(|| format!("{criterion} ({value})"))
 }
 
-fn status_line(app: &App, step: &Step, width: usize) -> Line<'static> {
+/// What this one split measures here, which is not the result; its coverage beside the usual range of one split.
+fn this_split(app: &App, step: &Step, width: usize) -> Vec<Line<'static>> {
     if !step.converged {
-        return Line::styled(fit("the solver did not converge here", width), app.theme().style(Role::Bad));
+        let words = fit("the solver did not converge here", width);
+        return vec![Line::styled(words, app.theme().style(Role::Bad))];
     }
     let value = |metric: Metric| metric.value(&step.tally);
-    let (coverage, sets) = (value(Metric::Coverage), value(Metric::Inefficiency));
-    let text = format!("cov {coverage:.2}, sets {sets:.2}, acc {:.2}", value(Metric::Accuracy));
-    Line::styled(fit(&text, width), app.theme().style(Role::Dim))
+    let band = app.trace().and_then(|trace| coverage_band(app.spec(), trace.parts()));
+    let usual = band.map_or_else(String::new, |band| format!(" (usual {:.2} to {:.2})", band.lo, band.hi));
+    let text = format!(
+        "this split: coverage {:.2}{usual}, set size {:.2}, accuracy {:.2}",
+        value(Metric::Coverage),
+        value(Metric::Inefficiency),
+        value(Metric::Accuracy)
+    );
+    wrap(&text, width).into_iter().map(|line| Line::styled(line, app.theme().style(Role::Dim))).collect()
 }

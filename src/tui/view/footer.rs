@@ -7,7 +7,9 @@ use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
 use super::text::head;
-use crate::tui::app::{App, Phase};
+use crate::tui::action::{Action, View};
+use crate::tui::app::{App, Pause, Phase};
+use crate::tui::keymap::Binding;
 use crate::tui::theme::Role;
 
 /// Draws the footer; made from the keymap.
@@ -24,32 +26,51 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
     frame.render_widget(Paragraph::new(line), area);
 }
 
+/// The keys of the view, in the order of the keymap; those that belong together share a word, those that do nothing now are left
+/// out.
 fn keys(app: &App, width: usize) -> Line<'static> {
+    let mut entries: Vec<(Vec<String>, &'static str, Action)> = Vec::new();
+    for binding in app.keymap().in_view(app.view()).filter(|own| !own.short.is_empty() && is_alive(app, own))
+    {
+        let key = binding.keys.first().map_or_else(String::new, |key| key.name());
+        let key = match key.as_str() {
+            "left" => app.theme().glyph("←", "left").to_owned(),
+            "right" => app.theme().glyph("→", "right").to_owned(),
+            _ => key,
+        };
+        match entries.iter_mut().find(|(_, word, _)| *word == binding.short) {
+            Some((keys, ..)) => keys.push(key),
+            None => entries.push((vec![key], binding.short, binding.action)),
+        }
+    }
+    // Help and quit stay visible however narrow it is.
+    let is_last = |action: Action| matches!(action, Action::Help | Action::Quit);
+    let (first, last): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| !is_last(entry.2));
+    let size = |keys: &[String], word: &str| keys.join(" ").width() + word.width() + 3;
+    let reserve: usize = last.iter().map(|(keys, word, _)| size(keys, word)).sum();
     let mut spans = Vec::new();
     let mut used = 0;
-    let shown = app.keymap().bindings().iter().filter(|binding| !binding.short.is_empty());
-    // Help and quit stay visible however narrow it is.
-    let (first, last): (Vec<_>, Vec<_>) = shown.partition(|binding| !matches!(binding.name, "help" | "quit"));
-    let entry = |binding: &crate::tui::keymap::Binding| {
-        let key = match binding.name {
-            "earlier" => app.theme().glyph("←→", "<->").to_owned(),
-            "previous_split" => "[ ]".to_owned(),
-            _ => binding.keys.first().map_or_else(String::new, |key| key.name()),
-        };
-        (key, binding.short)
-    };
-    let size = |(key, word): &(String, &str)| key.width() + word.width() + 3;
-    let reserve: usize = last.iter().map(|binding| size(&entry(binding))).sum();
-    for binding in first.into_iter().chain(last) {
-        let entry = entry(binding);
-        let own = size(&entry);
-        let is_last = matches!(binding.name, "help" | "quit");
-        if !is_last && used + own + reserve > width {
+    for (keys, word, action) in first.into_iter().chain(last) {
+        let own = size(&keys, word);
+        if !is_last(action) && used + own + reserve > width {
             continue;
         }
         used += own;
-        spans.push(Span::styled(entry.0, app.theme().style(Role::Accent)));
-        spans.push(Span::styled(format!(" {}  ", entry.1), app.theme().style(Role::Dim)));
+        spans.push(Span::styled(keys.join(" "), app.theme().style(Role::Accent)));
+        spans.push(Span::styled(format!(" {word}  "), app.theme().style(Role::Dim)));
     }
     Line::from(spans)
+}
+
+/// Whether a key does something now.
+fn is_alive(app: &App, binding: &Binding) -> bool {
+    let is_running = *app.phase() == Phase::Running && !app.is_replay();
+    match binding.action {
+        Action::ToggleEngine => is_running,
+        Action::StepOnce => is_running && app.pause() != Pause::No,
+        Action::NextMethod => app.spec().methods.len() > 1,
+        Action::PreviousSplit | Action::NextSplit => app.view() == View::Explore,
+        Action::Options => !app.is_replay(),
+        _ => true,
+    }
 }

@@ -9,8 +9,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::text::{clean, fit, share};
 use super::{Hit, Hits};
+use crate::data::Level;
 use crate::tui::action::View;
-use crate::tui::app::{App, Pause, Phase};
+use crate::tui::app::{App, Pause, Phase, plural};
 use crate::tui::theme::Role;
 
 /// Draws the header.
@@ -18,11 +19,13 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let mut spans = Vec::new();
     let mut x = area.x;
     let short = area.width < 78;
+    let warnings = app.info().map_or(0, |info| info.audit.at(Level::Warning).count());
     for (i, view) in View::ALL.into_iter().enumerate() {
+        let badge = if view == View::Data && warnings > 0 { format!("!{warnings} ") } else { String::new() };
         let name = if short && view != app.view() {
-            format!(" {} ", i + 1)
+            format!(" {} {badge}", i + 1)
         } else {
-            format!(" {} {} ", i + 1, view.name())
+            format!(" {} {} {badge}", i + 1, view.name())
         };
         let width = name.width() as u16;
         hits.push((
@@ -32,8 +35,10 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         x = x.saturating_add(width);
         let style = if view == app.view() {
             app.theme().style(Role::Accent).add_modifier(Modifier::REVERSED)
-        } else {
+        } else if badge.is_empty() {
             app.theme().style(Role::Dim)
+        } else {
+            app.theme().style(Role::Warn)
         };
         spans.push(Span::styled(name, style));
     }
@@ -55,22 +60,39 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// Running, paused, done.
+/// Running, paused, done: which part, how much of it, and the time left.
 fn state(app: &App) -> (String, Role) {
-    let total = app.info().map_or(0, |info| info.splits * info.spec.methods.len());
-    let done = app.history().finished_tasks().count();
-    let failed = app.history().failed().len();
-    let (word, role) = match (app.phase(), app.pause()) {
-        (Phase::Loading { .. }, _) => return ("READING".into(), Role::Accent),
-        (Phase::Failed(_), _) => return ("FAILED".into(), Role::Bad),
-        (Phase::Done, _) if failed > 0 => ("DONE", Role::Bad),
-        (Phase::Done, _) => ("DONE", Role::Good),
-        (Phase::Running, Pause::Yes) => ("PAUSED", Role::Warn),
-        (Phase::Running, Pause::Asked) => ("PAUSING", Role::Warn),
-        (Phase::Running, Pause::No) => ("RUNNING", Role::Accent),
+    let Some(info) = app.info() else {
+        return match app.phase() {
+            Phase::Failed(_) => ("FAILED".into(), Role::Bad),
+            _ => ("READING".into(), Role::Accent),
+        };
     };
+    let methods = info.spec.methods.len();
+    let (total, history) = (info.splits * methods, app.history());
+    let (done, failed) = (history.finished_tasks().count(), history.failed().len());
+    let (folds, permutations) = history.followups_by_kind();
     let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-    (format!("{word} {done}/{total}{failures}"), role)
+    let paths = format!("{done}/{total}{failures}");
+    let part = if done + failed < total {
+        paths.clone()
+    } else if folds < info.folds * methods {
+        format!("testing {folds}/{}", info.folds * methods)
+    } else if permutations < info.permutations * methods {
+        format!("permuting {permutations}/{}", info.permutations * methods)
+    } else {
+        paths.clone()
+    };
+    let left = app.time_left().map_or_else(String::new, |left| format!(", {left}"));
+    match (app.phase(), app.pause()) {
+        (Phase::Loading { .. }, _) => ("READING".into(), Role::Accent),
+        (Phase::Failed(_), _) => ("FAILED".into(), Role::Bad),
+        (Phase::Done, _) if failed > 0 => (format!("DONE {paths}"), Role::Bad),
+        (Phase::Done, _) => (format!("DONE {paths}"), Role::Good),
+        (Phase::Running, Pause::Yes) => (format!("PAUSED {part}"), Role::Warn),
+        (Phase::Running, Pause::Asked) => (format!("PAUSING {part}"), Role::Warn),
+        (Phase::Running, Pause::No) => (format!("RUNNING {part}{left}"), Role::Accent),
+    }
 }
 
 /// file, n × p, classes, method, split, step, play, coverage; on a narrow screen the first to go are the least telling.
@@ -80,32 +102,41 @@ fn about(app: &App, width: usize) -> Line<'static> {
     let Some(info) = app.info() else { return Line::styled(fit(&file, width), dim) };
     // A replayed run is known by its data, not by its directory.
     let file = if app.is_replay() { clean(info.input.rsplit('/').next().unwrap_or_default()) } else { file };
+    let explores = app.view() == View::Explore;
     let play = match (app.is_playing(), app.is_live()) {
-        (true, _) => format!("play {}/s", app.speed()),
-        (false, true) => "newest".into(),
+        _ if !explores => String::new(),
+        (true, _) => format!("playing ×{}", app.speed()),
+        (false, true) => "at newest".into(),
         (false, false) => "paused".into(),
     };
     let times = app.theme().glyph("×", "x");
     let at = match app.step() {
+        _ if !explores => String::new(),
         Some(step) => format!("step {}/{}, {} left", step.t + 1, app.path_length(), step.size),
         None => "waiting".into(),
     };
     let target = share(1.0 - info.spec.epsilon);
+    // What is promised is an average: a single split may well be below.
     let (promise, role) =
-        if info.spec.guaranteed() { ("guaranteed", Role::Good) } else { ("guarantee void", Role::Bad) };
+        if info.spec.guaranteed() { ("on average", Role::Good) } else { ("guarantee void", Role::Bad) };
     let index = info.spec.methods.iter().position(|&other| other == app.focus().method).unwrap_or(0);
     let plain = app.theme().style(Role::Text);
+    let split = match explores {
+        true => format!("split {}/{}", app.focus().split + 1, info.splits),
+        false => plural(info.splits, "split"),
+    };
     // Text, style, and how soon it goes when there is no room.
     let mut pieces = vec![
-        (if file.width() > 24 { fit(&file, 24) } else { file }, plain, 4),
+        (if file.width() > 24 { fit(&file, 24) } else { file }, plain, 1),
         (format!("{}{times}{}", info.rows, info.units.len()), dim, 3),
         (format!("{} classes", info.classes.len()), dim, 5),
         (app.focus().method.to_string(), app.theme().series(index), 0),
-        (format!("split {}/{}", app.focus().split + 1, info.splits), plain, 1),
+        (split, plain, 2),
         (at, plain, 0),
-        (play, dim, 2),
+        (play, dim, 4),
         (format!("coverage {target} {promise}"), app.theme().style(role), 0),
     ];
+    pieces.retain(|(text, ..)| !text.is_empty());
     let used =
         |pieces: &[(String, Style, u8)]| pieces.iter().map(|(text, _, _)| text.width() + 2).sum::<usize>();
     while used(&pieces) > width + 2 {
@@ -118,7 +149,8 @@ fn about(app: &App, width: usize) -> Line<'static> {
     }
     // What is left says less, but never half of it: a guarantee that is void must not look like one.
     let left = app.step().map_or_else(String::new, |step| format!("{} left", step.size));
-    for (from_end, shorter) in [(1, format!("{target} {promise}")), (2, left), (2, String::new())] {
+    let shorter = [(1, format!("{target} {promise}")), (2, left), (2, String::new())];
+    for (from_end, shorter) in shorter.into_iter().take(if explores { 3 } else { 1 }) {
         if used(&pieces) > width + 2 {
             let at = pieces.len().saturating_sub(from_end);
             pieces[at].0 = shorter;

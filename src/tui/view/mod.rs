@@ -1,27 +1,30 @@
 //! One file per panel; this one puts them together.
 //!
 //! ```text
-//! header      file, n × p, classes, method, split, step, state, target coverage   (2 lines)
+//! header      views and state; file, n × p, classes, method, target coverage     (2 lines)
+//! strip       the answer in one line, except in Answer                           (1 line)
 //! body        the view, or its enlarged panel
-//! timeline    where the cursor is in the focused path                            (1 line)
-//! footer      the keys that matter now, or a message                             (1 line)
+//! timeline    in Explore: where the cursor is in the focused path                (1 line)
+//! footer      the keys of the view, or a message                                 (1 line)
 //! ```
 
-mod consistency;
+mod answer;
+mod curves;
 mod data;
 mod derivatives;
 mod explore;
 mod feature;
 mod footer;
 mod header;
-mod metrics;
-mod plot;
 mod ranking;
-mod stopping;
+mod size;
+mod stability;
 mod survival;
 pub(super) mod text;
 mod timeline;
 mod what_if;
+
+pub use size::METRIC_PAIRS;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -30,12 +33,12 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 
 use super::action::View;
 use super::app::{App, Phase};
+use super::table::Column;
 use super::theme::Role;
-use crate::analysis::Metric;
 use crate::run::RunInfo;
 
-/// Lines around a view: two above, two below.
-pub const AROUND: usize = 4;
+/// Lines around a view: at most three above and two below.
+pub const AROUND: usize = 5;
 
 /// Smaller than this it only says so.
 const SMALLEST: (u16, u16) = (40, 12);
@@ -45,8 +48,12 @@ const SMALLEST: (u16, u16) = (40, 12);
 pub enum Hit {
     /// The name of a view.
     Tab(View),
-    /// A row of the ranking: this unit.
+    /// A row of a list: this unit.
     Unit(usize),
+    /// A heading of the ranking.
+    Column(Column),
+    /// A column of a chart: this size.
+    Size(usize),
     /// A place on the timeline.
     Step(usize),
     /// The title of a panel.
@@ -59,10 +66,10 @@ pub type Hits = Vec<(Rect, Hit)>;
 /// The panels of a view that can be enlarged.
 pub fn panels(view: View) -> Vec<&'static str> {
     match view {
+        View::Answer => vec!["List", "How sure", "Cautions"],
         View::Explore => vec!["Ranking", "Mean β", "Survival", "What if"],
-        View::Metrics => Metric::panels().map(Metric::label).collect(),
-        View::Consistency => vec!["Selection frequency", "Rank by split", "Agreement"],
-        View::Stopping => vec!["Where each rule stops", "Sizes", "Chosen features"],
+        View::Size => vec!["First metric", "Second metric"],
+        View::Stability => vec!["Selection frequency", "Rank by split", "Stability", "Stopping rules"],
         View::Data => vec!["Table", "Notes"],
     }
 }
@@ -75,6 +82,11 @@ pub fn feature_length(app: &App, unit: usize) -> usize {
 /// Draws all about a feature.
 pub fn draw_feature(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, scroll: usize) {
     feature::draw(frame, app, area, unit, scroll);
+}
+
+/// Lines that an enlarged panel of the answer can be scrolled by.
+pub fn answer_length(app: &App) -> usize {
+    answer::length(app)
 }
 
 /// Lines of the longer panel of the data view, at least.
@@ -108,7 +120,8 @@ fn ascii(symbol: &str) -> &'static str {
         '′' => "'",
         '″' => "\"",
         '×' => "x",
-        '±' => "~",
+        '±' => "+",
+        '┊' => "!",
         '…' => "~",
         '–' | '—' | '─' | '−' => "-",
         '·' => ".",
@@ -130,27 +143,35 @@ fn draw_all(frame: &mut Frame<'_>, app: &App) -> Hits {
         frame.render_widget(Paragraph::new(words).wrap(ratatui::widgets::Wrap { trim: true }), area);
         return hits;
     }
-    let [top, body, line, bottom] = Layout::vertical([
+    let has_run = app.info().is_some();
+    let [top, strip, body, line, bottom] = Layout::vertical([
         Constraint::Length(2),
+        Constraint::Length(u16::from(has_run && app.view() != View::Answer)),
         Constraint::Min(1),
-        Constraint::Length(1),
+        Constraint::Length(u16::from(has_run && app.view() == View::Explore)),
         Constraint::Length(1),
     ])
     .areas(area);
     header::draw(frame, app, top, &mut hits);
+    if strip.height > 0 {
+        hits.push((strip, Hit::Tab(View::Answer)));
+        frame.render_widget(Paragraph::new(answer::strip(app, usize::from(strip.width))), strip);
+    }
     match app.phase() {
         Phase::Loading { bytes, of } => loading(frame, app, body, *bytes, *of),
-        Phase::Failed(why) if app.info().is_none() => failed(frame, app, body, why),
-        _ if app.info().is_none() => loading(frame, app, body, 0, 0),
+        Phase::Failed(why) if !has_run => failed(frame, app, body, why),
+        _ if !has_run => loading(frame, app, body, 0, 0),
         _ => match app.view() {
+            View::Answer => answer::draw(frame, app, body, &mut hits),
             View::Explore => explore::draw(frame, app, body, &mut hits),
-            View::Metrics => metrics::draw(frame, app, body, &mut hits),
-            View::Consistency => consistency::draw(frame, app, body, &mut hits),
-            View::Stopping => stopping::draw(frame, app, body, &mut hits),
+            View::Size => size::draw(frame, app, body, &mut hits),
+            View::Stability => stability::draw(frame, app, body, &mut hits),
             View::Data => data::draw(frame, app, body, &mut hits),
         },
     }
-    timeline::draw(frame, app, line, &mut hits);
+    if line.height > 0 {
+        timeline::draw(frame, app, line, &mut hits);
+    }
     footer::draw(frame, app, bottom);
     if let Some(overlay) = app.overlay() {
         overlay.draw(frame, app, body);

@@ -80,6 +80,34 @@ fn take<'a>(graphemes: impl Iterator<Item = &'a str>, width: usize) -> String {
     taken
 }
 
+/// Lines of at most `width` cells, broken between words; a longer word is broken where it must be.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let text = clean(text);
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word = word.to_owned();
+        let used = lines.last().map_or(0, |line| line.width());
+        let gap = usize::from(used > 0);
+        if used + gap + word.width() > width && used > 0 {
+            lines.push(String::new());
+        } else if gap > 0 {
+            lines.last_mut().into_iter().for_each(|line| line.push(' '));
+        }
+        while word.width() > width {
+            let piece = take(word.graphemes(true), width);
+            if piece.is_empty() {
+                break;
+            }
+            word = word[piece.len()..].to_owned();
+            lines.last_mut().into_iter().for_each(|line| line.push_str(&piece));
+            lines.push(String::new());
+        }
+        lines.last_mut().into_iter().for_each(|line| line.push_str(&word));
+    }
+    lines
+}
+
 /// A number in about six cells.
 pub fn number(value: f64) -> String {
     let size = value.abs();
@@ -134,6 +162,19 @@ mod tests {
             [head("abcdefgh", 4), head("abc", 3), head("日本語", 4), head("abc", 0)],
             ["abc…", "abc", "日…", ""]
         );
+    }
+
+    #[test]
+    fn wrapped_lines_keep_every_word_and_their_width() {
+        let text = "the quick brown fox jumps over a_very_long_word_indeed 日本語の名前 and on";
+        for width in 2..60 {
+            let lines = wrap(text, width);
+            assert!(lines.iter().all(|line| line.width() <= width), "{width}: {lines:?}");
+            let joined: String = lines.concat().replace(' ', "");
+            assert_eq!(joined, text.replace(' ', ""), "{width}");
+        }
+        assert_eq!(wrap("a b", 80), ["a b"]);
+        assert_eq!(wrap("", 5), [""]);
     }
 
     #[test]

@@ -1,0 +1,268 @@
+//! The ranking as a table: by which column it is sorted, which rows a filter lets through, what was searched for, and which
+//! features are marked. Draws nothing.
+
+use std::collections::BTreeSet;
+
+use regex_lite::{Regex, RegexBuilder};
+
+use crate::data::Unit;
+use crate::run::RunInfo;
+
+/// The columns of the ranking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Column {
+    /// The step that removes it: what is removed now on top, then what is left, then what was removed, latest first.
+    Step,
+    /// The name.
+    Feature,
+    /// The score that decides: β, or Σw² for RFE.
+    Score,
+    /// How many splits keep it at this size.
+    InSplits,
+    /// Mean rank over the finished splits.
+    MeanRank,
+    /// Correlated features.
+    Twins,
+    /// My list.
+    Mark,
+    /// The order of the file.
+    File,
+}
+
+impl Column {
+    /// In the order of the key that goes through them.
+    pub const ALL: [Self; 8] = [
+        Self::Step,
+        Self::InSplits,
+        Self::MeanRank,
+        Self::Score,
+        Self::Feature,
+        Self::Twins,
+        Self::Mark,
+        Self::File,
+    ];
+
+    /// What the rows are sorted by, in words.
+    pub fn words(self, score: &'static str) -> &'static str {
+        match self {
+            Self::Step => "step",
+            Self::Feature => "name",
+            Self::Score => score,
+            Self::InSplits => "splits",
+            Self::MeanRank => "mean rank",
+            Self::Twins => "twins",
+            Self::Mark => "my list",
+            Self::File => "file order",
+        }
+    }
+
+    fn next(self) -> Self {
+        let at = Self::ALL.iter().position(|&column| column == self).unwrap_or(0);
+        Self::ALL[(at + 1) % Self::ALL.len()]
+    }
+}
+
+/// Which names a table shows.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    text: String,
+    regex: Regex,
+}
+
+impl Filter {
+    /// A regular expression; lower-case letters match capitals, too. The error is a sentence.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let ignores_case = !text.contains(char::is_uppercase);
+        let regex = RegexBuilder::new(text).case_insensitive(ignores_case).build();
+        let regex = regex.map_err(|_| format!("'{text}' is not a regular expression"))?;
+        Ok(Self { text: text.to_owned(), regex })
+    }
+
+    /// As it was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a name passes.
+    pub fn passes(&self, name: &str) -> bool {
+        self.regex.is_match(name)
+    }
+}
+
+/// The state of the ranking.
+#[derive(Debug, Clone)]
+pub struct Table {
+    column: Column,
+    is_reversed: bool,
+    filter: Option<Filter>,
+    search: Option<Filter>,
+    marks: BTreeSet<usize>,
+    /// Counts changes of filter and marks, so that a cache knows when it is stale.
+    changes: u64,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self {
+            column: Column::Step,
+            is_reversed: false,
+            filter: None,
+            search: None,
+            marks: BTreeSet::new(),
+            changes: 0,
+        }
+    }
+}
+
+/// What the order of the rows depends on, besides the run.
+pub type Order = (Column, bool, u64);
+
+impl Table {
+    /// Column, direction, filter and marks.
+    pub fn order(&self) -> Order {
+        (self.column, self.is_reversed, self.changes)
+    }
+
+    /// The column the rows are sorted by.
+    pub fn column(&self) -> Column {
+        self.column
+    }
+
+    /// Whether the order is reversed.
+    pub fn is_reversed(&self) -> bool {
+        self.is_reversed
+    }
+
+    /// Sorts by the next column.
+    pub fn sort_by_next(&mut self) {
+        (self.column, self.is_reversed) = (self.column.next(), false);
+    }
+
+    /// Sorts by a column; a second time reverses it.
+    pub fn sort_by(&mut self, column: Column) {
+        self.is_reversed = self.column == column && !self.is_reversed;
+        self.column = column;
+    }
+
+    /// The other direction.
+    pub fn reverse(&mut self) {
+        self.is_reversed = !self.is_reversed;
+    }
+
+    /// Which names are shown.
+    pub fn filter(&self) -> Option<&Filter> {
+        self.filter.as_ref()
+    }
+
+    /// Shows only these names, or all.
+    pub fn set_filter(&mut self, filter: Option<Filter>) {
+        self.filter = filter;
+        self.changes += 1;
+    }
+
+    /// What was searched for.
+    pub fn search(&self) -> Option<&Filter> {
+        self.search.as_ref()
+    }
+
+    /// Searches for these names.
+    pub fn set_search(&mut self, search: Option<Filter>) {
+        self.search = search;
+    }
+
+    /// Whether the filter lets a unit through.
+    pub fn shows(&self, unit: &Unit) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.passes(&unit.name))
+    }
+
+    /// Whether a unit is on my list.
+    pub fn is_marked(&self, unit: usize) -> bool {
+        self.marks.contains(&unit)
+    }
+
+    /// My list.
+    pub fn marks(&self) -> &BTreeSet<usize> {
+        &self.marks
+    }
+
+    /// Adds a unit to my list, or removes it; whether it is there now.
+    pub fn toggle_mark(&mut self, unit: usize) -> bool {
+        self.changes += 1;
+        if self.marks.remove(&unit) {
+            return false;
+        }
+        self.marks.insert(unit)
+    }
+
+    /// Forgets units that a run does not have.
+    pub fn fit_to(&mut self, info: &RunInfo) {
+        self.marks.retain(|&unit| unit < info.units.len());
+        self.changes += 1;
+    }
+
+    /// The nearest match after a row, or before it, around the end.
+    pub fn find(&self, rows: &[usize], units: &[Unit], from: Option<usize>, forward: bool) -> Option<usize> {
+        let search = self.search.as_ref()?;
+        let count = rows.len();
+        let at = |i: usize| match (from, forward) {
+            (Some(from), true) => rows[(from + 1 + i) % count],
+            (Some(from), false) => rows[(from + 2 * count - 1 - i) % count],
+            (None, true) => rows[i],
+            (None, false) => rows[count - 1 - i],
+        };
+        (0..count).map(at).find(|&unit| search.passes(&units[unit].name))
+    }
+
+    /// How many of the rows match what was searched for.
+    pub fn matches(&self, rows: &[usize], units: &[Unit]) -> usize {
+        let passes =
+            |unit: &&usize| self.search.as_ref().is_some_and(|search| search.passes(&units[**unit].name));
+        rows.iter().filter(passes).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(names: &[&str]) -> Vec<Unit> {
+        names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| Unit { name: (*name).to_owned(), columns: vec![i], kept: false })
+            .collect()
+    }
+
+    #[test]
+    fn lower_case_matches_capitals_and_capitals_only_themselves() {
+        assert!(Filter::new("^col").unwrap().passes("COL6A3"));
+        assert!(!Filter::new("^Col").unwrap().passes("COL6A3"));
+        assert_eq!(Filter::new("a(").unwrap_err(), "'a(' is not a regular expression");
+    }
+
+    #[test]
+    fn matches_go_round_in_both_directions() {
+        let (units, rows) = (units(&["a1", "b", "a2", "c", "a3"]), [4, 3, 2, 1, 0]);
+        let mut table = Table::default();
+        assert_eq!(table.find(&rows, &units, None, true), None);
+        table.set_search(Some(Filter::new("^a").unwrap()));
+        assert_eq!(table.matches(&rows, &units), 3);
+        assert_eq!(table.find(&rows, &units, None, true), Some(4));
+        assert_eq!(table.find(&rows, &units, Some(0), true), Some(2));
+        assert_eq!(table.find(&rows, &units, Some(4), true), Some(4));
+        assert_eq!(table.find(&rows, &units, Some(0), false), Some(0));
+        assert_eq!(table.find(&[], &units, None, true), None);
+    }
+
+    #[test]
+    fn a_second_click_reverses() {
+        let mut table = Table::default();
+        table.sort_by(Column::MeanRank);
+        assert_eq!(table.order(), (Column::MeanRank, false, 0));
+        table.sort_by(Column::MeanRank);
+        assert!(table.is_reversed());
+        table.sort_by(Column::Feature);
+        assert!(!table.is_reversed());
+        assert!(table.toggle_mark(3) && !table.toggle_mark(3));
+    }
+}

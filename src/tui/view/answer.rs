@@ -1,0 +1,594 @@
+//! Answer: which features, how sure that is, and what to beware of.
+//!
+//! ```text
+//! ┌ 9 features are enough ──────┐┌ How sure ─────────────────┐
+//! │ feature  in splits          ││ size, stability, accuracy │
+//! │ …                           │├ Cautions ─────────────────┤
+//! │ ── not in the list ──       ││ ! sentences               │
+//! └─────────────────────────────┘└───────────────────────────┘
+//! ```
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+use unicode_width::UnicodeWidthStr;
+
+use super::text::{fit, share, wrap};
+use super::{Hit, Hits, panel};
+use crate::analysis::{MethodAnswer, Metric, Paths, RankTable, Tested};
+use crate::evaluate::{Interval, PairedDifference};
+use crate::report::verdict;
+use crate::run::RunInfo;
+use crate::select::StopRule;
+use crate::tui::action::Action;
+use crate::tui::app::{App, plural};
+use crate::tui::theme::Role;
+
+/// Cells of the labels beside the facts.
+const LABEL: usize = 11;
+
+/// Draws the view.
+pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
+    let Some(info) = app.info() else { return };
+    let Some(answer) = app.answer() else { return nothing_yet(frame, app, area) };
+    match app.zoom() {
+        Some(0) => return list(frame, app, info, answer, area, hits),
+        Some(1) => return sure(frame, app, info, answer, area, hits),
+        Some(_) => return cautions(frame, app, area, hits),
+        None => {}
+    }
+    if area.width < 72 {
+        let needed = sure_lines(app, info, answer, usize::from(area.width) - 2).len() as u16 + 2;
+        let [top, bottom] =
+            Layout::vertical([Constraint::Max(needed.min(area.height / 2)), Constraint::Min(4)]).areas(area);
+        sure(frame, app, info, answer, top, hits);
+        return list(frame, app, info, answer, bottom, hits);
+    }
+    if area.width < 100 {
+        let wanted = caution_lines(app, usize::from(area.width) - 2).len() as u16 + 2;
+        let [top, bottom] =
+            Layout::vertical([Constraint::Min(4), Constraint::Length(wanted.clamp(3, area.height * 2 / 5))])
+                .areas(area);
+        let [left, right] = Layout::horizontal([Constraint::Min(30), Constraint::Length(46)]).areas(top);
+        list(frame, app, info, answer, left, hits);
+        sure(frame, app, info, answer, right, hits);
+        return cautions(frame, app, bottom, hits);
+    }
+    let [left, right] = Layout::horizontal([Constraint::Percentage(52), Constraint::Min(40)]).areas(area);
+    list(frame, app, info, answer, left, hits);
+    let needed = sure_lines(app, info, answer, usize::from(right.width) - 2).len() as u16 + 2;
+    let [top, bottom] = Layout::vertical([Constraint::Length(needed), Constraint::Min(4)]).areas(right);
+    sure(frame, app, info, answer, top, hits);
+    cautions(frame, app, bottom, hits);
+}
+
+/// Lines of the longest panel that scrolls when it is enlarged.
+pub fn length(app: &App) -> usize {
+    let (Some(info), Some(answer)) = (app.info(), app.answer()) else { return 0 };
+    // At the narrowest, so that the end can always be reached.
+    let lines = match app.zoom() {
+        Some(1) => sure_lines(app, info, answer, 38).len(),
+        _ => caution_lines(app, 38).len(),
+    };
+    lines.saturating_sub(app.popup_height() / 2)
+}
+
+fn nothing_yet(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    let block = super::framed(app, "No answer yet", area);
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    let (engine, explore) =
+        (app.keymap().key_of(Action::ToggleEngine), app.keymap().key_of(Action::Show(super::View::Explore)));
+    let words = format!(
+        "No split has finished yet. The answer appears with the first one and grows with every other. \
+         {explore} shows what is computed now; {engine} pauses and resumes computing."
+    );
+    let lines: Vec<Line<'static>> =
+        wrap(&words, usize::from(inside.width)).into_iter().map(Line::from).collect();
+    frame.render_widget(Paragraph::new(lines), inside);
+}
+
+/// What was found, in one sentence.
+pub fn headline(app: &App, answer: &MethodAnswer) -> String {
+    let method = answer.method;
+    match answer.chosen.size {
+        None if answer.chosen.stop == StopRule::None => format!("{method}: no size was asked for"),
+        None => format!("{method}: no size stands out"),
+        Some(size) => {
+            let count = plural(size, "feature");
+            if app.taken().is_some() {
+                format!("{method}: {count}, taken by hand")
+            } else if answer.is_unstable() {
+                format!("{method}: {count}, but these data do not support a short list")
+            } else {
+                format!("{method}: {count} {} enough", if size == 1 { "is" } else { "are" })
+            }
+        }
+    }
+}
+
+/// The list, most frequent first, and behind it what was not chosen.
+fn list(
+    frame: &mut Frame<'_>,
+    app: &App,
+    info: &RunInfo,
+    answer: &MethodAnswer,
+    area: Rect,
+    hits: &mut Hits,
+) {
+    let title = match app.table().filter() {
+        Some(filter) => format!("{}  &{}", headline(app, answer), filter.text()),
+        None => headline(app, answer),
+    };
+    let inside = panel(frame, app, area, 0, &title, hits);
+    if inside.width < 20 || inside.height < 2 {
+        return;
+    }
+    let columns = ListColumns::new(app, info, answer, usize::from(inside.width));
+    let (rows, length) = (&app.derived().answer_rows, app.derived().answer_length);
+    let height = usize::from(inside.height) - 1;
+    // A line between the list and the others.
+    let line_of = |i: usize| i + usize::from(i >= length);
+    let lines = rows.len() + usize::from(length < rows.len());
+    let selection = app.selection();
+    let at = selection.and_then(|unit| rows.iter().position(|&row| row == unit)).unwrap_or(0);
+    let first = line_of(at).saturating_sub(height.saturating_sub(2)).min(lines.saturating_sub(height));
+    let mut shown = vec![columns.heading(app, answer)];
+    for line in (first..lines).take(height) {
+        if line == length {
+            let words = if length == 0 { "by frequency " } else { "not in the list " };
+            let rule = app.theme().glyph("─", "-");
+            let text = format!("{} {words}", rule.repeat(2));
+            let rest = usize::from(inside.width).saturating_sub(text.width());
+            shown.push(Line::styled(text + &rule.repeat(rest), app.theme().style(Role::Dim)));
+            continue;
+        }
+        let unit = rows[line - usize::from(line > length)];
+        let y = inside.y + shown.len() as u16;
+        hits.push((Rect { y, height: 1, ..inside }, Hit::Unit(unit)));
+        shown.push(columns.row(app, info, answer, unit, line < length, Some(unit) == selection));
+    }
+    frame.render_widget(Paragraph::new(shown), inside);
+}
+
+/// Widths of the columns of the list.
+struct ListColumns<'a> {
+    ranks: RankTable<'a>,
+    size: usize,
+    name: usize,
+    count: usize,
+    bar: usize,
+    rank: usize,
+    tag: usize,
+}
+
+impl<'a> ListColumns<'a> {
+    fn new(app: &'a App, info: &'a RunInfo, answer: &MethodAnswer, width: usize) -> Self {
+        let ranks = RankTable::new(&Paths::new(app.history(), info, answer.method));
+        let count = 2 * ranks.splits().len().to_string().len() + 2;
+        let (tag, rank) = match width {
+            70.. => (13, 11),
+            48.. => (13, 0),
+            _ => (0, 0),
+        };
+        let free = width.saturating_sub(2 + count + tag + rank);
+        // Names come first; what they leave is for the bar.
+        let longest = info.units.iter().take(2000).map(|unit| unit.name.width()).max().unwrap_or(8);
+        let name = longest.clamp(8, free.saturating_sub(8).clamp(8, 40));
+        let bar = free.saturating_sub(name + 1).min(30);
+        Self { ranks, size: answer.chosen.size.unwrap_or(1), name, count, bar, rank, tag }
+    }
+
+    fn heading(&self, app: &App, answer: &MethodAnswer) -> Line<'static> {
+        let mut text = format!("  {}{:>width$} ", fit("feature", self.name), "splits", width = self.count);
+        let chance = match &answer.by_chance {
+            Some(chance) if self.bar >= 14 => {
+                format!("{} by chance {}", app.theme().glyph("┊", "!"), chance.count)
+            }
+            _ => String::new(),
+        };
+        text += &fit(&chance, self.bar);
+        if self.rank > 0 {
+            text += &fit("  mean rank", self.rank);
+        }
+        Line::styled(text, app.theme().style(Role::Dim))
+    }
+
+    fn row(
+        &self,
+        app: &App,
+        info: &RunInfo,
+        answer: &MethodAnswer,
+        unit: usize,
+        is_chosen: bool,
+        is_selected: bool,
+    ) -> Line<'static> {
+        let (splits, count) = (self.ranks.splits().len(), self.ranks.count(unit, self.size));
+        let base = if is_chosen { Style::new() } else { app.theme().style(Role::Dim) };
+        let style = if is_selected { base.patch(app.theme().selected()) } else { base };
+        let mark = if app.table().is_marked(unit) { app.theme().glyph("✓ ", "v ") } else { "  " };
+        let mut spans = vec![
+            Span::styled(mark, app.theme().style(Role::Good).patch(style)),
+            Span::styled(fit(&info.units[unit].name, self.name), style),
+            Span::styled(format!("{:>width$} ", format!("{count}/{splits}"), width = self.count), style),
+        ];
+        spans.extend(self.bar(app, answer, count, splits, is_chosen));
+        if self.rank > 0 {
+            let mean = app.derived().facts.ranks.mean.get(unit).copied().flatten();
+            let text = mean.map_or_else(String::new, |mean| format!("{mean:.1}"));
+            spans.push(Span::styled(format!("{text:>width$}", width = self.rank), style));
+        }
+        if self.tag > 0 {
+            let (words, role) = tag(info, answer, unit, count, splits, is_chosen);
+            spans.push(Span::styled(
+                fit(&format!("  {words}"), self.tag),
+                app.theme().style(role).patch(style),
+            ));
+        }
+        Line::from(spans)
+    }
+
+    /// The share of the splits as a bar in eighths, with a mark where chance alone would come to.
+    fn bar(
+        &self,
+        app: &App,
+        answer: &MethodAnswer,
+        count: usize,
+        splits: usize,
+        is_chosen: bool,
+    ) -> Vec<Span<'static>> {
+        let theme = app.theme();
+        let role = if is_chosen { Role::Negative } else { Role::Dim };
+        let cells = 8 * self.bar * count / splits.max(1);
+        let chance =
+            answer.by_chance.as_ref().map(|chance| (self.bar * chance.count).div_ceil(splits.max(1)));
+        let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+        (0..self.bar)
+            .map(|x| {
+                let filled = cells.saturating_sub(8 * x).min(8);
+                let is_chance = chance == Some(x + 1);
+                let symbol = match filled {
+                    8 if is_chance => theme.glyph("▓", "!"),
+                    8 => theme.glyph("█", "#"),
+                    _ if is_chance => theme.glyph("┊", "!"),
+                    0 => " ",
+                    4.. if theme.ascii => "#",
+                    _ if theme.ascii => " ",
+                    part => parts[part],
+                };
+                let role = if is_chance && filled < 8 { Role::Warn } else { role };
+                Span::styled(symbol, theme.style(role))
+            })
+            .collect()
+    }
+}
+
+/// What a count means, in a word.
+fn tag(
+    info: &RunInfo,
+    answer: &MethodAnswer,
+    unit: usize,
+    count: usize,
+    splits: usize,
+    is_chosen: bool,
+) -> (&'static str, Role) {
+    let is_chance = answer.by_chance.as_ref().is_some_and(|chance| count <= chance.count);
+    match () {
+        () if info.units[unit].kept => ("kept", Role::Good),
+        () if !is_chosen => ("", Role::Dim),
+        () if is_chance => ("as by chance", Role::Warn),
+        () if 2 * count < splits => ("exchangeable", Role::Warn),
+        () if 10 * count >= 9 * splits => ("core", Role::Good),
+        () => ("", Role::Text),
+    }
+}
+
+fn sure(
+    frame: &mut Frame<'_>,
+    app: &App,
+    info: &RunInfo,
+    answer: &MethodAnswer,
+    area: Rect,
+    hits: &mut Hits,
+) {
+    let inside = panel(frame, app, area, 1, "How sure", hits);
+    let lines = sure_lines(app, info, answer, usize::from(inside.width));
+    let hidden = lines.len().saturating_sub(usize::from(inside.height));
+    let first = if app.zoom() == Some(1) { app.scroll().min(hidden) } else { 0 };
+    frame.render_widget(Paragraph::new(lines).scroll((first as u16, 0)), inside);
+    more(frame, app, area, hidden - first, 1);
+}
+
+/// Says in the lower border of a panel that it holds more lines than are seen.
+fn more(frame: &mut Frame<'_>, app: &App, area: Rect, hidden: usize, panel: usize) {
+    if hidden == 0 || area.width < 24 || area.height < 2 {
+        return;
+    }
+    let key = if app.zoom().is_some() {
+        app.theme().glyph("↓", "down").to_owned()
+    } else {
+        app.keymap().key_of(Action::Zoom).repeat(panel + 1)
+    };
+    let words = format!(" {} more: {key} ", plural(hidden, "line"));
+    let x = area.right().saturating_sub(words.width() as u16 + 2);
+    frame.buffer_mut().set_string(x, area.bottom() - 1, words, app.theme().style(Role::Warn));
+}
+
+/// One fact: its label, what is known, and whether that is good.
+type Fact = (&'static str, String, Role);
+
+/// The facts as lines, long ones wrapped.
+fn sure_lines(app: &App, info: &RunInfo, answer: &MethodAnswer, width: usize) -> Vec<Line<'static>> {
+    let dim = app.theme().style(Role::Dim);
+    let mut lines = Vec::new();
+    for (label, value, role) in facts(app, info, answer) {
+        for (i, text) in wrap(&value, width.saturating_sub(LABEL)).into_iter().enumerate() {
+            lines.push(Line::from(vec![
+                Span::styled(fit(if i == 0 { label } else { "" }, LABEL), dim),
+                Span::styled(text, app.theme().style(role)),
+            ]));
+        }
+    }
+    lines
+}
+
+fn interval(own: &Interval) -> String {
+    format!("{:.2} ({:.2} to {:.2})", own.value, own.lo, own.hi)
+}
+
+/// Everything that says how far the list can be trusted.
+fn facts(app: &App, info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
+    let mut facts = vec![("size", size_words(answer), Role::Text)];
+    let others: Vec<String> = answer
+        .beside
+        .iter()
+        .filter_map(|rule| {
+            let size = rule.size.map_or_else(|| "never".to_owned(), |size| size.to_string());
+            Some(format!("{} {size}", rule.stop.entry()?.label))
+        })
+        .collect();
+    if !others.is_empty() {
+        facts.push(("other rules", others.join(", "), Role::Dim));
+    }
+    if let Some(stability) = answer.stability {
+        facts.push(("stability", stability_words(app, answer, stability), stability_role(stability)));
+    }
+    facts.extend(performance(info, answer));
+    facts.push(tested(answer.tested.as_ref(), info));
+    facts.push(by_chance(answer, info));
+    facts.extend(comparison(app));
+    facts
+}
+
+fn size_words(answer: &MethodAnswer) -> String {
+    let chosen = &answer.chosen;
+    let Some(size) = chosen.size else { return "none".to_owned() };
+    match (chosen.stop, chosen.smallest, chosen.largest) {
+        (StopRule::Size(_), ..) => format!("{size}, as asked for"),
+        (StopRule::OneSe, Some(lo), Some(hi)) => {
+            format!("{size}; {lo} to {hi} when one split is left out")
+        }
+        (_, Some(lo), Some(hi)) => {
+            let silent = answer.splits - chosen.fired;
+            let silent = if silent > 0 {
+                format!(", no stop on {silent} of {}", answer.splits)
+            } else {
+                String::new()
+            };
+            format!("{size}, the median; splits {lo} to {hi}{silent}")
+        }
+        _ => size.to_string(),
+    }
+}
+
+fn stability_words(app: &App, answer: &MethodAnswer, stability: f64) -> String {
+    const CELLS: usize = 6;
+    let filled = (stability.clamp(0.0, 1.0) * CELLS as f64).round() as usize;
+    let bar =
+        app.theme().glyph("█", "#").repeat(filled) + &app.theme().glyph("░", ".").repeat(CELLS - filled);
+    let spread =
+        answer.stability_interval.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.2} to {hi:.2})"));
+    format!("{stability:.2} {bar} {}{spread}", verdict(stability))
+}
+
+/// The colour of a stability.
+pub fn stability_role(stability: f64) -> Role {
+    match verdict(stability) {
+        "poor" => Role::Warn,
+        "good" => Role::Good,
+        _ => Role::Text,
+    }
+}
+
+/// Accuracy, set size and coverage: on rows that were never seen, or before that on the test rows of the splits.
+fn performance(info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
+    let classes = info.classes.len();
+    let target = share(1.0 - info.spec.epsilon);
+    let Some(tested) = answer.tested.as_ref().and_then(|tested| tested.performance.as_ref()) else {
+        let Some(achieved) = &answer.achieved else { return Vec::new() };
+        let sd = |sd: Option<f64>| sd.map_or_else(String::new, |sd| format!(" ± {sd:.2}"));
+        let rate = info.no_information_rate();
+        return vec![
+            (
+                "accuracy",
+                format!("{:.2}{}; largest class {rate:.2}", achieved.accuracy, sd(achieved.accuracy_sd)),
+                Role::Text,
+            ),
+            (
+                "set size",
+                format!("{:.2}{} of {classes} classes", achieved.inefficiency, sd(achieved.inefficiency_sd)),
+                Role::Text,
+            ),
+            ("coverage", format!("{:.2}; target {target}", achieved.coverage), Role::Text),
+        ];
+    };
+    let rate = tested.no_information_rate;
+    let mut facts = vec![
+        (
+            "accuracy",
+            format!("{}; largest class {rate:.2}", interval(&tested.accuracy)),
+            if tested.accuracy.lo > rate { Role::Text } else { Role::Warn },
+        ),
+        (
+            "set size",
+            format!(
+                "{:.2} of {classes} classes; {:.0} % empty",
+                tested.set_size.value,
+                100.0 * tested.empty.value
+            ),
+            Role::Text,
+        ),
+        ("coverage", format!("{}; target {target}", interval(&tested.coverage)), Role::Text),
+    ];
+    let covered = tested.classes.iter().filter_map(|class| Some((class, class.coverage?)));
+    if let Some((class, coverage)) = covered.min_by(|a, b| a.1.value.total_cmp(&b.1.value)) {
+        let name = &info.classes[class.class];
+        let role = if coverage.hi < 1.0 - info.spec.epsilon { Role::Warn } else { Role::Text };
+        let words = format!("'{name}' covered {:.2} in {}", coverage.value, plural(class.rows, "row"));
+        facts.push(("worst class", words, role));
+    }
+    facts
+}
+
+fn tested(tested: Option<&Tested>, info: &RunInfo) -> Fact {
+    let Some(tested) = tested.filter(|_| info.folds > 0) else {
+        return ("tested", "only on the splits' test rows (--validate none)".to_owned(), Role::Warn);
+    };
+    if tested.folds < tested.of_folds {
+        let words = format!("testing: fold {} of {}", tested.folds + 1, tested.of_folds);
+        return ("tested", words, Role::Accent);
+    }
+    let rows = tested.performance.as_ref().map_or(0, |performance| performance.rows);
+    match tested.without_list {
+        0 => ("tested", format!("on {rows} rows it never saw, {} folds", tested.of_folds), Role::Good),
+        n => {
+            let words = format!("on {rows} rows it never saw; no list in {n} of {} folds", tested.of_folds);
+            ("tested", words, Role::Warn)
+        }
+    }
+}
+
+fn by_chance(answer: &MethodAnswer, info: &RunInfo) -> Fact {
+    match &answer.by_chance {
+        None if info.permutations == 0 => {
+            ("by chance", "not known (--permutations none)".to_owned(), Role::Dim)
+        }
+        None => ("by chance", format!("0 of {} permutations done", info.permutations), Role::Accent),
+        Some(chance) => {
+            let done = if chance.permutations < chance.of_permutations {
+                format!("{} of {} permutations", chance.permutations, chance.of_permutations)
+            } else {
+                plural(chance.permutations, "permutation")
+            };
+            let p = chance.p.map_or_else(String::new, |p| format!("; p = {p:.2}"));
+            let role = if chance.p.is_some_and(|p| p > 0.05) { Role::Warn } else { Role::Text };
+            ("by chance", format!("in {} of {} splits ({done}){p}", chance.count, answer.splits), role)
+        }
+    }
+}
+
+/// The two methods at the size of the answer.
+fn comparison(app: &App) -> Vec<Fact> {
+    let Some(comparison) = &*app.derived().facts.comparison else { return Vec::new() };
+    let words = |metric: Metric| {
+        let difference = comparison.of(metric)?;
+        Some(format!("{} {}", metric.short_label(), difference_words(difference)))
+    };
+    let mut facts = Vec::new();
+    for (i, metric) in [Metric::Inefficiency, Metric::Accuracy].into_iter().enumerate() {
+        let Some(words) = words(metric) else { continue };
+        let label = match (comparison.a.name(), comparison.b.name()) {
+            _ if i > 0 => "",
+            ("crfe", "rfe") => "CRFE − RFE",
+            _ => "difference",
+        };
+        facts.push((label, words, Role::Text));
+    }
+    facts
+}
+
+/// A difference with its interval and corrected p.
+pub fn difference_words(difference: &PairedDifference) -> String {
+    // Without the sign of a zero.
+    let signed = |value: f64| if value.abs() < 0.0005 { "0.000".to_owned() } else { format!("{value:+.3}") };
+    let spread = match (difference.lo, difference.hi) {
+        (Some(lo), Some(hi)) => format!(" ({} to {})", signed(lo), signed(hi)),
+        _ => String::new(),
+    };
+    let p = difference.p_corrected.map_or_else(String::new, |p| format!(", p {p:.2}"));
+    format!("{}{spread}{p}", signed(difference.mean))
+}
+
+fn cautions(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
+    let count = app.derived().facts.cautions().count();
+    let title = match count {
+        0 => "No cautions".to_owned(),
+        _ => plural(count, "caution"),
+    };
+    let inside = panel(frame, app, area, 2, &title, hits);
+    let lines = caution_lines(app, usize::from(inside.width));
+    let hidden = lines.len().saturating_sub(usize::from(inside.height));
+    let first = if app.zoom() == Some(2) { app.scroll().min(hidden) } else { 0 };
+    frame.render_widget(Paragraph::new(lines).scroll((first as u16, 0)), inside);
+    more(frame, app, area, hidden - first, 2);
+}
+
+/// Every caution as a sentence.
+fn caution_lines(app: &App, width: usize) -> Vec<Line<'static>> {
+    let warn = app.theme().style(Role::Warn);
+    let mut lines = Vec::new();
+    for caution in app.derived().facts.cautions() {
+        for (i, text) in wrap(caution, width.saturating_sub(2)).into_iter().enumerate() {
+            let lead = Span::styled(if i == 0 { "! " } else { "  " }, warn);
+            lines.push(Line::from(vec![lead, Span::raw(text)]));
+        }
+    }
+    if lines.is_empty() {
+        lines.push(Line::styled("nothing known speaks against this list", app.theme().style(Role::Dim)));
+    }
+    lines
+}
+
+/// The answer in one line, for the other views.
+pub fn strip(app: &App, width: usize) -> Line<'static> {
+    let dim = app.theme().style(Role::Dim);
+    let Some(answer) = app.answer() else {
+        return Line::styled("no answer yet: no split has finished", dim);
+    };
+    let mut pieces: Vec<(String, Role)> = Vec::new();
+    pieces.push(match answer.chosen.size {
+        Some(size) => (plural(size, "feature"), Role::Accent),
+        None => ("no size chosen".to_owned(), Role::Warn),
+    });
+    if let Some(stability) = answer.stability {
+        pieces.push((format!("stability {stability:.2} {}", verdict(stability)), stability_role(stability)));
+    }
+    let tested = answer.tested.as_ref();
+    if let Some(performance) = tested.and_then(|tested| tested.performance.as_ref()) {
+        let (accuracy, rate) = (performance.accuracy.value, performance.no_information_rate);
+        pieces.push((format!("tested {accuracy:.2} (largest class {rate:.2})"), Role::Text));
+    } else if let Some(achieved) = &answer.achieved {
+        pieces.push((format!("accuracy {:.2}", achieved.accuracy), Role::Text));
+    }
+    match app.derived().facts.cautions().count() {
+        0 => {}
+        count => pieces.push((plural(count, "caution"), Role::Warn)),
+    }
+    if !app.table().marks().is_empty() {
+        pieces.push((format!("my list {}", app.table().marks().len()), Role::Good));
+    }
+    let mut spans = vec![Span::styled(format!("{} ", answer.method), dim)];
+    let mut used = spans[0].width();
+    for (i, (text, role)) in pieces.into_iter().enumerate() {
+        let gap = if i == 0 { "" } else { " · " };
+        if used + gap.width() + text.width() > width {
+            break;
+        }
+        used += gap.width() + text.width();
+        spans.push(Span::styled(gap, dim));
+        spans.push(Span::styled(text, app.theme().style(role)));
+    }
+    Line::from(spans)
+}
