@@ -36,7 +36,7 @@ pub enum Command {
     /// Watch it on the screen; the word may be left out: crfe-tui DATA.CSV
     #[command(after_help = EXPLORE_EXAMPLES)]
     Explore(Box<ExploreArgs>),
-    /// Replay a finished run on the screen, or follow one that is growing
+    /// Open a finished run on the screen, or follow one that is growing; without a name, choose a recent one
     Open(Box<OpenArgs>),
     /// Run without a screen: progress on standard error, the answer on standard output, files in --out
     #[command(after_help = RUN_EXAMPLES)]
@@ -56,6 +56,9 @@ pub enum Command {
     /// Write the scripts that run it on a Slurm cluster: an array of shards, and the report that waits for it
     #[command(after_help = SLURM_EXAMPLES)]
     Slurm(Box<SlurmArgs>),
+    /// Write a recorded run as an asciicast: the dashboard as a film, without a terminal
+    #[command(after_help = CAST_EXAMPLES)]
+    Cast(CastArgs),
     /// Print the completions of a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -99,6 +102,43 @@ pub struct CheckArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+const CAST_EXAMPLES: &str = "\
+Examples:
+  crfe-tui cast RUN > run.cast               for asciinema play run.cast
+  crfe-tui cast RUN --size 160x48 --speed 8 > run.cast";
+
+/// `crfe-tui cast`.
+#[derive(Debug, Args)]
+pub struct CastArgs {
+    /// The directory of the run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Columns and rows, at least 40x12
+    #[arg(long, value_name = "COLUMNSxROWS", default_value = "120x36", value_parser = screen_size)]
+    pub size: (u16, u16),
+    /// Steps played per second
+    #[arg(long, value_name = "STEPS", default_value = "4", value_parser = rate)]
+    pub speed: f64,
+    /// Colours: true, 256, 16 or none
+    #[arg(long, value_name = "HOW", default_value = "true", value_parser = ["true", "256", "16", "none"])]
+    pub colors: String,
+    /// For a light background
+    #[arg(long)]
+    pub light: bool,
+    /// Only ASCII characters
+    #[arg(long)]
+    pub ascii: bool,
+}
+
+fn screen_size(text: &str) -> std::result::Result<(u16, u16), String> {
+    let parsed =
+        text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+    match parsed {
+        Some((width @ 40..=500, height @ 12..=200)) => Ok((width, height)),
+        _ => Err("write columns and rows such as 120x36, from 40x12 to 500x200".into()),
+    }
 }
 
 /// `crfe-tui completions`.
@@ -189,11 +229,11 @@ pub struct ExploreArgs {
 /// `crfe-tui open RUN`.
 #[derive(Debug, Args)]
 pub struct OpenArgs {
-    /// The directory of the run
+    /// The directory of the run [default: choose among recent runs and the tables of this directory]
     #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    pub run: Option<PathBuf>,
     /// The data file, if it is not where it was
-    #[arg(long, value_name = "DATA.CSV")]
+    #[arg(long, value_name = "DATA.CSV", requires = "run")]
     pub data: Option<PathBuf>,
     /// How it is shown.
     #[command(flatten)]

@@ -11,13 +11,18 @@ use crate::tui::{Compute, Order, Record, explore as show};
 
 /// Opens the dashboard on a file; the exit code.
 pub fn explore(args: &ExploreArgs, keys: &Keys) -> Result<u8> {
-    let spec = args.spec.spec()?;
-    let data = args.spec.data.clone();
-    need_a_terminal(&format!("run {} --out RUN", data.display()))?;
-    if data.as_os_str() == STANDARD {
+    args.spec.spec()?;
+    need_a_terminal(&format!("run {} --out RUN", args.spec.data.display()))?;
+    if args.spec.data.as_os_str() == STANDARD {
         return Err(keys_come_from_there("crfe-tui run - --out RUN"));
     }
     let settings = settings(&args.screen, keys)?;
+    show(order(args)?, settings)
+}
+
+/// What to compute, and where it is recorded.
+pub(super) fn order(args: &ExploreArgs) -> Result<Order> {
+    let (spec, data) = (args.spec.spec()?, args.spec.data.clone());
     if let Some(out) = args.screen.out.as_deref().filter(|out| !args.no_journal && out.exists()) {
         // Refuses a directory that another process writes, before the screen opens.
         RunDirectory::claim(out, Shard::WHOLE)?;
@@ -28,6 +33,5 @@ pub fn explore(args: &ExploreArgs, keys: &Keys) -> Result<u8> {
         Some(out) => Record::In(out.clone()),
         None => Record::State,
     };
-    let compute = Compute { data, spec, threads, paused: args.paused, record };
-    show(Order::Compute(Box::new(compute)), settings)
+    Ok(Order::Compute(Box::new(Compute { data, spec, threads, paused: args.paused, record })))
 }

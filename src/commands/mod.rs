@@ -1,6 +1,7 @@
 //! The commands of the program, one file each. The only layer that knows clap.
 
 mod args;
+mod cast;
 mod check;
 mod completions;
 mod config;
@@ -33,6 +34,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
     match command {
         Command::Explore(args) => explore::explore(&args, &keys),
         Command::Open(args) => open::open(&args, &keys),
+        Command::Cast(args) => cast::cast(&args),
         Command::Run(args) => run::run(&args),
         Command::Fit(args) => fit::fit(*args),
         Command::Predict(args) => predict::predict(&args),

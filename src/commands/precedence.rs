@@ -1,6 +1,7 @@
 //! Settings in order of precedence: flags, `CRFE_*` variables, the configuration file, defaults.
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::num::{ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue};
@@ -92,8 +93,12 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
     })
 }
 
-/// `crfe-tui DATA.CSV` is `crfe-tui explore DATA.CSV`.
+/// `crfe-tui DATA.CSV` is `crfe-tui explore DATA.CSV`, and `crfe-tui` on a terminal is `crfe-tui open`.
 fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
+    if args.len() == 1 && std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        args.push("open".into());
+        return args;
+    }
     let known = |word: &str| {
         matches!(word, "-h" | "--help" | "-V" | "--version" | "help")
             || Cli::command().get_subcommands().any(|command| command.get_name() == word)

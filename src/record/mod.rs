@@ -4,6 +4,7 @@
 //! - [`writer`]: claims a directory, appends and syncs each event
 //! - [`reader`], [`replay`], [`validate`]: journals as one run again, each line checked
 //! - [`source`]: one stream of events, from an engine that is recorded or from a directory; [`follow`]: a directory that grows
+//! - [`recent`]: the runs in the user's state directory
 //! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks
 //!
 //! A live run is here and not in `run` because each event is journaled before it is passed on: the recorder sits between the
@@ -13,6 +14,7 @@ mod compress;
 mod follow;
 mod format;
 mod reader;
+mod recent;
 mod replay;
 mod shard;
 mod source;
@@ -20,9 +22,9 @@ mod validate;
 mod writer;
 
 pub use reader::{Records, journals};
+pub use recent::{RecentRun, recent_runs, state_directory, state_home};
 pub use shard::Shard;
 pub use source::{Live, REPORT_JOB, SUBMITTED, ShardStatus, Source};
 pub use writer::{
     Journal, RunDirectory, SCRIPT_HEAD, Writer, differences, host, is_our_script, manifest, refuse_foreign,
-    state_directory,
 };

@@ -297,6 +297,16 @@ impl Records {
         Ok(records)
     }
 
+    /// What was run, from the first line of a journal alone; `None` if there is none.
+    pub fn peek(directory: &Path) -> Result<Option<Arc<RunInfo>>> {
+        for path in journals(directory)? {
+            if let Some(records) = Self::first(directory, path)? {
+                return Ok(Some(records.info));
+            }
+        }
+        Ok(None)
+    }
+
     fn first(directory: &Path, path: PathBuf) -> Result<Option<Self>> {
         let Some((start, offset, digest)) = read_start(&path, &[])? else { return Ok(None) };
         let mut records = Self {

@@ -413,16 +413,6 @@ pub fn host() -> String {
     if plain.is_empty() { "host".into() } else { plain }
 }
 
-/// Where the dashboard keeps a run that has no --out: `crfe-tui/<fingerprint>` in the XDG state directory.
-pub fn state_directory(info: &RunInfo) -> Option<PathBuf> {
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local").join("state"));
-    let base = std::env::var_os("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(home)?;
-    Some(base.join("crfe-tui").join(info.fingerprint.get(..16)?))
-}
-
 /// A journal being written.
 #[derive(Debug)]
 pub struct Journal {

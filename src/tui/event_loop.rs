@@ -17,7 +17,8 @@ use super::keymap::Keymap;
 use super::listen::{Input, listen};
 use super::overlay::Export;
 use super::session::{FromBehind, Message, Order, Session};
-use super::terminal::{Console, TerminalGuard, interrupting_signal};
+use super::start::{Choice, choose};
+use super::terminal::{Console, RealBackend, TerminalGuard, interrupting_signal};
 use super::theme::Theme;
 use super::view::{Hits, draw};
 use crate::analysis::Answer;
@@ -51,6 +52,22 @@ pub struct Settings {
 
 /// Shows a run until the user leaves; the exit code.
 pub fn explore(order: Order, settings: Settings) -> Result<u8> {
+    show(&settings, |_, _| Ok(Ok(Ok(order))))
+}
+
+/// Lets the user choose a recent run or a table nearby, then shows it; the exit code.
+pub fn start(settings: Settings, order: impl FnOnce(Choice) -> Result<Order>) -> Result<u8> {
+    let theme = settings.theme;
+    show(&settings, |terminal, inputs| Ok(choose(terminal, inputs, theme)?.map(order)))
+}
+
+/// What to show, or the exit code if nothing is to be shown.
+type Wanted = std::result::Result<Result<Order>, u8>;
+
+fn show(
+    settings: &Settings,
+    wanted: impl FnOnce(&mut Terminal<RealBackend>, &Receiver<Input>) -> io::Result<Wanted>,
+) -> Result<u8> {
     let (sender, inputs) = unbounded();
     let broken = |error: io::Error| {
         Error::output(format!("the terminal cannot be used: {error}"))
@@ -58,7 +75,12 @@ pub fn explore(order: Order, settings: Settings) -> Result<u8> {
     };
     let mut guard = TerminalGuard::enter(settings.mouse).map_err(broken)?;
     listen(&sender).map_err(broken)?;
-    let mut dashboard = Dashboard::new(order, &settings)?;
+    let order = match wanted(guard.terminal(), &inputs) {
+        Ok(Ok(order)) => order?,
+        Ok(Err(code)) => return Ok(code),
+        Err(error) => return ended_by_signal().map_or_else(|| Err(broken(error)), Ok),
+    };
+    let mut dashboard = Dashboard::new(order, settings)?;
     let ended = dashboard.run(guard.terminal(), &inputs);
     drop(guard);
     // From here on a signal ends the program at once: what follows may block on standard error.
@@ -71,8 +93,13 @@ pub fn explore(order: Order, settings: Settings) -> Result<u8> {
         },
         Ok(code) => Ok(code),
         // A signal cuts a write short. A terminal that is gone cannot be written to, and nobody reads the error either.
-        Err(_) => Ok(128 + interrupting_signal().and_then(|signal| u8::try_from(signal).ok()).unwrap_or(1)),
+        Err(_) => Ok(ended_by_signal().unwrap_or(128 + 1)),
     }
+}
+
+/// The exit code of a signal that has come.
+fn ended_by_signal() -> Option<u8> {
+    Some(128 + u8::try_from(interrupting_signal()?).unwrap_or(0))
 }
 
 /// The state before anything is known.
@@ -117,7 +144,7 @@ struct Dashboard {
 type Flow = std::ops::ControlFlow<u8>;
 
 /// An error of any backend as one of the terminal.
-fn failed<E: std::error::Error + Send + Sync + 'static>(error: E) -> io::Error {
+pub(super) fn failed<E: std::error::Error + Send + Sync + 'static>(error: E) -> io::Error {
     io::Error::other(error)
 }
 
@@ -379,7 +406,7 @@ impl Dashboard {
 }
 
 /// The terminal has another size, or what it showed is lost: everything is drawn anew.
-fn redraw(terminal: &mut Terminal<impl Console>) -> io::Result<()> {
+pub(super) fn redraw(terminal: &mut Terminal<impl Console>) -> io::Result<()> {
     let size = terminal.size().map_err(failed)?;
     terminal.resize(Rect::from((ratatui::layout::Position::ORIGIN, size))).map_err(failed)
 }

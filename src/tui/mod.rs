@@ -6,6 +6,7 @@
 
 mod action;
 mod app;
+mod cast;
 mod chart;
 mod derived;
 mod event_loop;
@@ -16,6 +17,7 @@ mod keymap;
 mod listen;
 mod overlay;
 mod session;
+mod start;
 mod table;
 mod terminal;
 mod theme;
@@ -24,14 +26,16 @@ mod view;
 
 pub use action::{Action, View};
 pub use app::{App, CopiedList, Effect, Pause, Phase};
+pub use cast::{CastSettings, cast};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
-pub use event_loop::{Settings, explore};
+pub use event_loop::{Settings, explore, start};
 pub use keymap::{Key, Keymap};
 pub use overlay::{
     Export, ExportMenu, FeaturePage, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt,
     QuitQuestion,
 };
 pub use session::{Compute, Message, Order, Record};
+pub use start::{Choice, StartScreen};
 pub use table::{Column, Filter, Table};
 pub use theme::{Depth, Role, Theme};
 pub use view::{Hit, Hits, draw, panels};

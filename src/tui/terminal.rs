@@ -62,7 +62,10 @@ pub trait Console: Backend<Error: Send + Sync + 'static> {
 
 impl Console for TestBackend {}
 
-impl Console for CrosstermBackend<BufWriter<Output>> {
+/// The terminal that is drawn on.
+pub type RealBackend = CrosstermBackend<BufWriter<Output>>;
+
+impl Console for RealBackend {
     /// A frame is shown as a whole.
     fn begin_frame(&mut self) -> io::Result<()> {
         queue!(self, BeginSynchronizedUpdate)
@@ -102,7 +105,7 @@ fn passed_through(text: &str) -> String {
 /// Holds the terminal while the dashboard is on it; dropping it gives the terminal back.
 pub struct TerminalGuard {
     // Never dropped: ratatui's destructor writes to the terminal, and panics where terminal and standard error are gone.
-    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Output>>>>,
+    terminal: ManuallyDrop<Terminal<RealBackend>>,
 }
 
 impl TerminalGuard {
@@ -116,7 +119,7 @@ impl TerminalGuard {
     }
 
     /// What to draw on.
-    pub fn terminal(&mut self) -> &mut Terminal<impl Console> {
+    pub fn terminal(&mut self) -> &mut Terminal<RealBackend> {
         &mut self.terminal
     }
 }
@@ -129,7 +132,7 @@ impl Drop for TerminalGuard {
 
 /// Writes to the terminal; a signal that ends the program cuts short a write that nobody reads.
 #[derive(Debug, Clone, Copy)]
-struct Output;
+pub struct Output;
 
 /// The terminal, opened a second time so that it does not block: for standard output itself, which other programs share, that
 /// must not change. Where the terminal does not control this process there is none, and standard output is written.

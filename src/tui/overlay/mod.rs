@@ -170,7 +170,7 @@ impl Popup<'_> {
         let (x, y) = (area.x + (area.width - width) / 2, area.y + (area.height - height) / 2);
         let place = Rect { x, y, width, height };
         frame.render_widget(Clear, place);
-        let block = framed(app, self.title, place);
+        let block = framed(app.theme(), self.title, place);
         let inside = block.inner(place);
         frame.render_widget(block, place);
         let most = needed.saturating_sub(usize::from(inside.height));

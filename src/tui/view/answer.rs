@@ -76,7 +76,7 @@ pub fn length(app: &App) -> usize {
 }
 
 fn nothing_yet(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let block = super::framed(app, "No answer yet", area);
+    let block = super::framed(app.theme(), "No answer yet", area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     let (engine, explore) =

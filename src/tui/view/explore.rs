@@ -68,7 +68,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 
 /// The feature that is removed, why, and how close it was.
 fn removed_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let block = super::framed(app, "Removed at this step", area);
+    let block = super::framed(app.theme(), "Removed at this step", area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     let (Some(info), Some(step)) = (app.info(), app.step()) else {

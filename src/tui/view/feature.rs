@@ -25,7 +25,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, scroll: u
     };
     let room = usize::from(area.width).saturating_sub(4 + hint.width());
     let own = clean(&info.units[unit].name);
-    let block = super::framed(app, &format!("{}{hint}", fit(&own, room.min(own.width()))), area);
+    let block = super::framed(app.theme(), &format!("{}{hint}", fit(&own, room.min(own.width()))), area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     frame.render_widget(Paragraph::new(lines).scroll((scroll.min(most) as u16, 0)), inside);

@@ -34,7 +34,7 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use super::action::View;
 use super::app::{App, Phase};
 use super::table::Column;
-use super::theme::Role;
+use super::theme::{Role, Theme};
 use crate::run::RunInfo;
 
 /// Lines around a view: at most three above and two below.
@@ -181,7 +181,7 @@ fn draw_all(frame: &mut Frame<'_>, app: &App) -> Hits {
 
 /// A bordered panel; its inside. The title can be clicked to enlarge it.
 fn panel(frame: &mut Frame<'_>, app: &App, area: Rect, index: usize, title: &str, hits: &mut Hits) -> Rect {
-    let block = framed(app, title, area);
+    let block = framed(app.theme(), title, area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     if area.height > 0 {
@@ -191,9 +191,9 @@ fn panel(frame: &mut Frame<'_>, app: &App, area: Rect, index: usize, title: &str
 }
 
 /// A block in the house style, its title cut to the width of its place.
-pub(super) fn framed<'a>(app: &App, title: &str, area: Rect) -> Block<'a> {
+pub(super) fn framed<'a>(theme: &Theme, title: &str, area: Rect) -> Block<'a> {
     let title = text::head(title, usize::from(area.width).saturating_sub(4));
-    let borders = if app.theme().ascii {
+    let borders = if theme.ascii {
         ratatui::symbols::border::Set {
             top_left: "+",
             top_right: "+",
@@ -210,8 +210,8 @@ pub(super) fn framed<'a>(app: &App, title: &str, area: Rect) -> Block<'a> {
     Block::new()
         .borders(Borders::ALL)
         .border_set(borders)
-        .border_style(app.theme().style(Role::Dim))
-        .title(Span::styled(format!(" {title} "), app.theme().style(Role::Accent)))
+        .border_style(theme.style(Role::Dim))
+        .title(Span::styled(format!(" {title} "), theme.style(Role::Accent)))
 }
 
 fn loading(frame: &mut Frame<'_>, app: &App, area: Rect, bytes: u64, of: u64) {

@@ -1,0 +1,367 @@
+//! The first screen where no table and no run was named: recent runs with their answers, and tables nearby.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crossbeam_channel::{Receiver, Sender, select, unbounded};
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, MouseEventKind};
+use ratatui::layout::{Constraint, Layout};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+use ratatui::{Frame, Terminal};
+use unicode_width::UnicodeWidthStr;
+
+use super::app::plural;
+use super::event_loop::{failed, redraw};
+use super::listen::Input;
+use super::terminal::Console;
+use super::theme::{Role, Theme};
+use super::view::framed;
+use super::view::text::{clean, fit, head};
+use crate::analysis::{Answer, History};
+use crate::record::{RecentRun, Records, recent_runs, state_home};
+use crate::report::verdict;
+
+/// Runs and tables that are listed, at most.
+const LISTED: usize = 30;
+/// Larger journals are not read for a line in a list.
+const READ_UP_TO: u64 = 64 << 20;
+/// Endings of files that hold tables.
+const TABLES: [&str; 10] =
+    [".csv", ".tsv", ".txt.gz", ".csv.gz", ".tsv.gz", ".xlsx", ".xls", ".ods", ".parquet", ".arff"];
+
+/// What was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// A recorded run.
+    Run(PathBuf),
+    /// A table.
+    Table(PathBuf),
+}
+
+/// One line of the list.
+#[derive(Debug, Clone)]
+enum Entry {
+    Run(Box<RecentRun>, Option<String>),
+    Table(PathBuf, u64),
+}
+
+/// The list and the chosen line.
+pub struct StartScreen {
+    entries: Vec<Entry>,
+    at: usize,
+    now: SystemTime,
+    theme: Theme,
+}
+
+/// What came of one key.
+enum Flow {
+    Stay,
+    Choose(Choice),
+    Leave(u8),
+}
+
+impl StartScreen {
+    /// The runs of a directory, and the tables of another.
+    pub fn new(runs: Option<&Path>, tables: &Path, theme: Theme) -> Self {
+        let runs = runs.map_or_else(Vec::new, recent_runs);
+        let mut entries: Vec<Entry> =
+            runs.into_iter().take(LISTED).map(|run| Entry::Run(Box::new(run), None)).collect();
+        entries.extend(
+            tables_in(tables).into_iter().take(LISTED).map(|(path, bytes)| Entry::Table(path, bytes)),
+        );
+        Self { entries, at: 0, now: SystemTime::now(), theme }
+    }
+
+    /// The answers of the runs, one after the other; they come on the channel by the place of the run.
+    fn read_answers(&self, to: Sender<(usize, String)>) {
+        let runs: Vec<(usize, PathBuf)> = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter_map(|(i, entry)| match entry {
+                Entry::Run(run, _) if run.bytes <= READ_UP_TO => Some((i, run.directory.clone())),
+                _ => None,
+            })
+            .collect();
+        let read = move || {
+            for (i, directory) in runs {
+                // A run that cannot be read says so when it is opened.
+                let words = answer(&directory).map_or_else(String::new, |answer| answer_words(&answer));
+                if to.send((i, words)).is_err() {
+                    return;
+                }
+            }
+        };
+        // Without a thread the list has no answers, which is no harm.
+        let _ = std::thread::Builder::new().name("crfe-recent".into()).spawn(read);
+    }
+
+    fn tell_answer(&mut self, at: usize, words: String) {
+        if let Some(Entry::Run(_, answer)) = self.entries.get_mut(at) {
+            *answer = Some(words);
+        }
+    }
+
+    fn go(&mut self, down: bool) {
+        let last = self.entries.len().saturating_sub(1);
+        self.at = if down { (self.at + 1).min(last) } else { self.at.saturating_sub(1) };
+    }
+
+    fn key(&mut self, code: KeyCode, ctrl: bool) -> Flow {
+        match code {
+            KeyCode::Char('c') if ctrl => return Flow::Leave(0),
+            KeyCode::Char('q') | KeyCode::Esc => return Flow::Leave(0),
+            KeyCode::Up | KeyCode::Char('k') => self.go(false),
+            KeyCode::Down | KeyCode::Char('j') => self.go(true),
+            KeyCode::Home | KeyCode::Char('g') => self.at = 0,
+            KeyCode::End | KeyCode::Char('G') => self.at = self.entries.len().saturating_sub(1),
+            KeyCode::Enter => {
+                return self.entries.get(self.at).map_or(Flow::Stay, |entry| {
+                    Flow::Choose(match entry {
+                        Entry::Run(run, _) => Choice::Run(run.directory.clone()),
+                        Entry::Table(path, _) => Choice::Table(path.clone()),
+                    })
+                });
+            }
+            _ => {}
+        }
+        Flow::Stay
+    }
+
+    fn input(&mut self, input: Input, terminal: &mut Terminal<impl Console>) -> std::io::Result<Flow> {
+        Ok(match input {
+            Input::HungUp => Flow::Leave(128 + 1),
+            Input::Signal(number) => Flow::Leave(128 + u8::try_from(number).unwrap_or(0)),
+            Input::Resized | Input::Terminal(Event::Resize(..)) => {
+                redraw(terminal)?;
+                Flow::Stay
+            }
+            Input::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                self.key(key.code, key.modifiers.contains(KeyModifiers::CONTROL))
+            }
+            Input::Terminal(Event::Mouse(mouse)) => {
+                match mouse.kind {
+                    MouseEventKind::ScrollUp => self.go(false),
+                    MouseEventKind::ScrollDown => self.go(true),
+                    _ => {}
+                }
+                Flow::Stay
+            }
+            Input::Terminal(_) => Flow::Stay,
+        })
+    }
+
+    /// Draws the list.
+    pub fn draw(&self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        let [top, body, bottom] =
+            Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)]).areas(area);
+        let (accent, dim) = (self.theme.style(Role::Accent), self.theme.style(Role::Dim));
+        frame.render_widget(Paragraph::new(Line::styled(" crfe-tui ", accent)), top);
+        let keys = if self.entries.is_empty() { "q quit" } else { "enter open   up down choose   q quit" };
+        frame.render_widget(Paragraph::new(Line::styled(keys, dim)), bottom);
+        let block = framed(&self.theme, "Open a run, or start one with a table", body);
+        let inside = block.inner(body);
+        frame.render_widget(block, body);
+        let (lines, at) = self.lines(usize::from(inside.width));
+        let height = usize::from(inside.height);
+        let first = at.saturating_sub(height / 2).min(lines.len().saturating_sub(height));
+        frame.render_widget(Paragraph::new(lines).scroll((first as u16, 0)), inside);
+    }
+
+    /// The lines, and which of them is chosen.
+    fn lines(&self, width: usize) -> (Vec<Line<'static>>, usize) {
+        let (accent, dim) = (self.theme.style(Role::Accent), self.theme.style(Role::Dim));
+        let mut lines = Vec::new();
+        let mut at = 0;
+        let mut heading = "";
+        for (i, entry) in self.entries.iter().enumerate() {
+            let own = match entry {
+                Entry::Run(..) => "Recent runs",
+                Entry::Table(..) => "Tables here",
+            };
+            if own != heading {
+                if !heading.is_empty() {
+                    lines.push(Line::from(""));
+                }
+                lines.push(Line::styled(own, dim));
+                heading = own;
+            }
+            let is_chosen = i == self.at;
+            if is_chosen {
+                at = lines.len();
+            }
+            let mark = if is_chosen { self.theme.glyph("▶ ", "> ") } else { "  " };
+            let style = if is_chosen { accent } else { self.theme.style(Role::Text) };
+            let text = head(&self.words(entry), width.saturating_sub(mark.width()));
+            lines.push(Line::from(vec![Span::styled(mark, accent), Span::styled(text, style)]));
+        }
+        if lines.is_empty() {
+            let words =
+                "There are no recent runs, and no tables in this directory. Start with: crfe-tui DATA.CSV";
+            lines.push(Line::from(words));
+        }
+        (lines, at)
+    }
+
+    fn words(&self, entry: &Entry) -> String {
+        match entry {
+            Entry::Table(path, bytes) => {
+                let name =
+                    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+                format!("{} {:>10}", fit(&name, 40), size_words(*bytes))
+            }
+            Entry::Run(run, answer) => {
+                let name = Path::new(&run.info.input).file_name();
+                let name = name.map_or_else(String::new, |name| clean(&name.to_string_lossy()));
+                let times = self.theme.glyph("×", "x");
+                let shape = format!("{}{times}{}", run.info.rows, run.info.units.len());
+                let answer = answer.clone().unwrap_or_else(|| "…".to_owned());
+                let splits = plural(run.info.splits, "split");
+                let age = age_words(self.now.duration_since(run.changed).unwrap_or_default());
+                format!(
+                    "{} {} {} {}  {answer}",
+                    fit(&name, 24),
+                    fit(&age, 14),
+                    fit(&shape, 11),
+                    fit(&splits, 11)
+                )
+            }
+        }
+    }
+}
+
+/// The files of a directory that look like tables, by name.
+fn tables_in(directory: &Path) -> Vec<(PathBuf, u64)> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let table = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().to_lowercase();
+        let data = entry.metadata().ok().filter(|data| data.is_file())?;
+        let is_table = TABLES.iter().any(|ending| name.ends_with(ending)) && !name.starts_with('.');
+        is_table.then(|| (entry.file_name().into(), data.len()))
+    };
+    let mut tables: Vec<(PathBuf, u64)> = entries.flatten().filter_map(table).collect();
+    tables.sort();
+    tables
+}
+
+/// The answer of a recorded run; none while no split has finished.
+fn answer(directory: &Path) -> Option<Answer> {
+    let mut records = Records::open(directory).ok().flatten()?;
+    let mut history = History::default();
+    records.replay(|event| history.apply(&event)).ok()?;
+    Answer::new(&history).filter(|answer| !answer.methods.is_empty())
+}
+
+fn answer_words(answer: &Answer) -> String {
+    let Some(method) = answer.methods.first() else { return String::new() };
+    let size = method.chosen.size.map_or_else(|| "no size".to_owned(), |size| plural(size, "feature"));
+    let stability =
+        method.stability.map_or_else(String::new, |s| format!(", stability {s:.2} {}", verdict(s)));
+    format!("{size}{stability}")
+}
+
+fn size_words(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} B"),
+        10_000..10_000_000 => format!("{} kB", bytes / 1000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
+fn age_words(age: Duration) -> String {
+    let minutes = age.as_secs() / 60;
+    match minutes {
+        0 => "just now".to_owned(),
+        1..60 => format!("{minutes} min ago"),
+        60..1440 => format!("{} h ago", minutes / 60),
+        1440..2880 => "yesterday".to_owned(),
+        _ => format!("{} days ago", minutes / 1440),
+    }
+}
+
+/// Lets the user choose; the exit code if nothing is chosen.
+pub fn choose(
+    terminal: &mut Terminal<impl Console>,
+    inputs: &Receiver<Input>,
+    theme: Theme,
+) -> std::io::Result<Result<Choice, u8>> {
+    let mut screen = StartScreen::new(state_home().as_deref(), Path::new("."), theme);
+    let (send, answers) = unbounded();
+    screen.read_answers(send);
+    let mut answers = answers;
+    loop {
+        terminal.backend_mut().begin_frame()?;
+        terminal.draw(|frame| screen.draw(frame)).map_err(failed)?;
+        terminal.backend_mut().end_frame()?;
+        select! {
+            recv(inputs) -> input => {
+                let Ok(input) = input else { return Ok(Err(1)) };
+                match screen.input(input, terminal)? {
+                    Flow::Stay => {}
+                    Flow::Choose(choice) => return Ok(Ok(choice)),
+                    Flow::Leave(code) => return Ok(Err(code)),
+                }
+            }
+            recv(answers) -> answer => match answer {
+                Ok((at, words)) => screen.tell_answer(at, words),
+                Err(_) => answers = crossbeam_channel::never(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::exporter::line;
+    use crate::tui::theme::Depth;
+    use ratatui::backend::TestBackend;
+
+    const THEME: Theme = Theme { depth: Depth::None, light: false, ascii: false };
+
+    fn picture(screen: &StartScreen, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| screen.draw(frame)).unwrap();
+        (0..height).map(|y| line(terminal.backend().buffer(), y) + "\n").collect()
+    }
+
+    #[test]
+    fn tables_are_listed_and_chosen() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["b.csv", "a.tsv", "notes.txt", ".hidden.csv", "c.csv.gz"] {
+            std::fs::write(directory.path().join(name), "x").unwrap();
+        }
+        let mut screen = StartScreen::new(None, directory.path(), THEME);
+        let text = picture(&screen, 80, 24);
+        let place = |name: &str| text.find(name);
+        assert!(place("a.tsv") < place("b.csv") && place("b.csv") < place("c.csv.gz"), "{text}");
+        assert!(place("notes").is_none() && place("hidden").is_none(), "{text}");
+        screen.key(KeyCode::Down, false);
+        assert!(picture(&screen, 80, 24).contains("▶ b.csv"));
+        let chosen = screen.key(KeyCode::Enter, false);
+        assert!(matches!(chosen, Flow::Choose(Choice::Table(path)) if path == Path::new("b.csv")));
+        assert!(matches!(screen.key(KeyCode::Char('q'), false), Flow::Leave(0)));
+        for (width, height) in [(1, 1), (10, 3), (40, 12), (200, 50)] {
+            picture(&screen, width, height);
+        }
+    }
+
+    #[test]
+    fn an_empty_place_says_how_to_start() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut screen = StartScreen::new(Some(directory.path()), directory.path(), THEME);
+        assert!(picture(&screen, 100, 10).contains("Start with: crfe-tui DATA.CSV"));
+        assert!(matches!(screen.key(KeyCode::Enter, false), Flow::Stay));
+    }
+
+    #[test]
+    fn ages_are_words() {
+        let words = |seconds: u64| age_words(Duration::from_secs(seconds));
+        assert_eq!(
+            [words(5), words(300), words(7300), words(90_000), words(400_000)],
+            ["just now", "5 min ago", "2 h ago", "yesterday", "4 days ago"]
+        );
+    }
+}
