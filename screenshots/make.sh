@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pictures of the dashboard, taken of a real terminal: one PNG a view, and a GIF of stepping.
+# Pictures of the dashboard, taken of a real terminal: one PNG per view, and a GIF of stepping.
 #
 #   cargo build --release && screenshots/make.sh [PROGRAM]
 #
@@ -30,8 +30,11 @@ until [ -s "$scratch/display" ]; do sleep 0.1; done
 export DISPLAY=:$(cat "$scratch/display") LIBGL_ALWAYS_SOFTWARE=1 COLORTERM=truecolor
 unset NO_COLOR SSH_CONNECTION SSH_TTY
 
+# A finished run, tested and compared with chance.
+"$program" run data/dermatology.csv --permutations 19 --out "$scratch/RUN" --quiet >/dev/null
+
 open() {
-    env HOME="$scratch" alacritty --config-file "$scratch/alacritty.yml" --command "$program" data/dermatology.csv --no-journal "$@" \
+    env HOME="$scratch" alacritty --config-file "$scratch/alacritty.yml" --command "$program" open "$scratch/RUN" "$@" \
         >/dev/null 2>&1 &
     alacritty=$!
     window=$(timeout 60 xdotool search --sync --onlyvisible --pid $alacritty | tail -1)
@@ -60,26 +63,27 @@ shoot() {
 
 open --speed 240
 still
-# Ten features are left, which is where the knee is: the most there is to see.
+shoot answer
+press 2
+still
+# Ten features are left: the most there is to see.
 press g 1 0 Return
 shoot explore
-press 2
-shoot metrics
 press 3
-shoot consistency
+shoot size
 press 4
-shoot stopping
+shoot stability
 press 5
 shoot data
-press 1 slash s a w Return Return
+press 2 slash s a w Return Return
 shoot feature
 press Escape d
 shoot what-if
 press q
 wait $alacritty || true
 
-# Stepping: the play halted, one elimination a picture.
-open --speed 240
+# Stepping: the play is paused, one elimination per picture.
+open --speed 240 --view explore
 still
 press g 1 8 Return
 still

@@ -152,7 +152,7 @@ fn settings_are_checked_and_run_again() {
     // A long run is asked about first.
     terminal.press("o");
     terminal.until_text("enter run");
-    terminal.press("\t\t\t\t\t\t2000000\r");
+    terminal.press("\t\t\t\t\t\t900000\r");
     terminal.until_text("enter again starts it");
     terminal.press("\x1b");
     terminal.until_text("DONE 4/4");

@@ -5,8 +5,8 @@
 
 mod stage;
 
-use crfe::run::Permutations;
 use crfe::run::{Betas, EventKind, Forced, RunEvent, RunOptions, TaskId, branch, inspect, portrait};
+use crfe::run::{Permutations, Twins, test_list};
 use crfe::select::Method;
 use crfe::tui::{
     Action, App, Column, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap, LinePrompt,
@@ -28,6 +28,15 @@ fn carry_out(app: &mut App, run: &Run, effects: Vec<Effect>) {
             Effect::Inspect(task, units) => {
                 let inspection = inspect(plan, task.split, &units).unwrap();
                 app.tell(Message::Inspected(task, units.len(), inspection));
+            }
+            Effect::FindTwins(units) => {
+                let kind = EventKind::TwinsFound(Twins::find(&plan.data, &units).into());
+                app.tell(Message::Event(RunEvent { task: None, kind }));
+            }
+            Effect::TestList(units) => {
+                let splits = 0..plan.info.splits;
+                let tallies = splits.map(|split| (split, test_list(plan, split, &units).unwrap())).collect();
+                app.tell(Message::ListTested(units, tallies));
             }
             Effect::Portrait(unit) => app.tell(Message::Portrait(portrait(&plan.data, unit))),
             Effect::Branch(task, present, forced) => {
@@ -755,16 +764,18 @@ fn the_ranking_sorts_filters_and_finds() {
 
 #[test]
 fn marked_features_are_my_list() {
-    let (_, mut app) = heart();
+    let (run, mut app) = heart();
     app.update(Action::Show(View::Answer));
     picture(&mut app, 120, 36);
     let first = app.selection().unwrap();
-    app.update(Action::Mark);
-    app.update(Action::Down);
-    app.update(Action::Mark);
+    act(&mut app, &run, &[Action::Mark, Action::Down, Action::Mark]);
     assert_eq!(app.table().marks().len(), 2);
     let text = dump(&picture(&mut app, 120, 36).0);
     assert_eq!(text.matches('✓').count(), 2, "{text}");
+    // It is tested on all splits beside the answer; what is shown is what the comparison says.
+    assert!(text.contains("2 features; against the answer"), "{text}");
+    let comparison = app.my_list_comparison().unwrap();
+    assert_eq!((comparison.splits, comparison.sizes.0), (3, 2));
     let name = app.info().unwrap().units[first].name.clone();
     assert!(copied(&mut app).contains(&name));
     app.update(Action::Mark);

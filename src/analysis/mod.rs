@@ -43,7 +43,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::run::{EventKind, Followup, Outcome, RunEvent, RunInfo, RunOptions, TaskId, Twins};
-use crate::select::{BetaRule, Method};
+use crate::select::{BetaRule, Method, StopRule};
 
 /// All tasks of a run, as far as they have come.
 #[derive(Debug, Clone, Default)]

@@ -268,6 +268,9 @@ pub struct ScreenArgs {
     /// Only ASCII characters
     #[arg(long, env = "CRFE_ASCII", value_parser = yes_or_no())]
     pub ascii: bool,
+    /// Sentences and tables instead of a screen, for a screen reader or a log; the keys are the same
+    #[arg(long, env = "CRFE_PLAIN", value_parser = yes_or_no())]
+    pub plain: bool,
 }
 
 fn rate(text: &str) -> std::result::Result<f64, String> {

@@ -47,5 +47,6 @@ pub(super) fn settings(args: &ScreenArgs, keys: &Keys) -> Result<Settings> {
         keymap,
         out: args.out.clone(),
         view: args.view,
+        plain: args.plain,
     })
 }

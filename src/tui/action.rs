@@ -92,6 +92,10 @@ pub enum Action {
     CursorLeft,
     /// The cursor of a chart to the right: more features.
     CursorRight,
+    /// The cursor of a chart to the smallest size.
+    CursorHome,
+    /// The cursor of a chart to all features.
+    CursorEnd,
     /// To the first step.
     First,
     /// To the newest step.

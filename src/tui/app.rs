@@ -21,8 +21,9 @@ use super::session::Message;
 use super::table::{Column, Filter, Table};
 use super::theme::Theme;
 use super::time_left::TimeLeft;
-use crate::analysis::{History, MethodAnswer, Trace};
+use crate::analysis::{Comparison, History, MethodAnswer, Trace};
 use crate::error::{Error, Kind};
+use crate::evaluate::Tally;
 use crate::record::ShardStatus;
 use crate::run::{
     Branch, EventKind, Forced, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, Step, TaskId,
@@ -77,6 +78,10 @@ pub enum Effect {
     Rerun(Box<RunSpec>),
     /// Recompute β of a step.
     Inspect(TaskId, Vec<usize>),
+    /// Look for the twins of these features.
+    FindTwins(Vec<usize>),
+    /// Test a list on all splits.
+    TestList(Vec<usize>),
     /// Look at a feature.
     Portrait(usize),
     /// What would have happened otherwise?
@@ -113,6 +118,8 @@ const PLAYED_SINGLY: usize = 150;
 const PLAY_TICKS: f64 = 40.0;
 /// Steps of the cursor from one end of a chart to the other.
 const CURSOR_STEPS: u16 = 100;
+/// Features whose twins are looked for at once.
+const MOST_TWINS: usize = 200;
 /// A range of sizes is at most this many times halved.
 const MOST_ZOOM: u32 = 12;
 
@@ -180,6 +187,12 @@ struct Selection {
     inspected: Option<(TaskId, usize, Inspection)>,
     /// The step whose β is being recomputed.
     asked: Option<(TaskId, usize)>,
+    /// The units whose twins are being looked for.
+    asked_twins: Vec<usize>,
+    /// The list that is being tested on all splits.
+    asked_list: Vec<usize>,
+    /// The list that was tested, and what it achieved split by split.
+    tested_list: Option<(Vec<usize>, Vec<(usize, Tally)>)>,
 }
 
 /// What is on the screen.
@@ -249,6 +262,9 @@ impl App {
             portrait: None,
             inspected: None,
             asked: None,
+            asked_twins: Vec::new(),
+            asked_list: Vec::new(),
+            tested_list: None,
         };
         let layout = Layout {
             view: View::Explore,
@@ -314,7 +330,7 @@ impl App {
         let Some(info) = self.info() else { return (0, 0) };
         let (folds, permutations) = self.history().followups_by_kind();
         let failed = self.history().failed().len() + self.history().failed_followups().len() * info.splits;
-        let done = self.run.finished as usize + (folds + permutations) * info.splits + failed;
+        let done = self.history().finished_tasks().count() + (folds + permutations) * info.splits + failed;
         (done, info.splits * (info.spec.methods.len() + info.followups().len()))
     }
 
@@ -720,6 +736,10 @@ impl App {
                 self.selection.asked = None;
             }
             Message::Portrait(portrait) => self.selection.portrait = Some(portrait),
+            Message::ListTested(units, tallies) => {
+                self.selection.asked_list.clear();
+                self.selection.tested_list = Some((units, tallies));
+            }
             Message::Branched(branch) => {
                 self.layout.status = None;
                 self.selection.branch = Some(branch);
@@ -762,10 +782,9 @@ impl App {
             EventKind::FollowupFailed(followup, message) => {
                 self.layout.status = Some(format!("{followup} failed: {message}"));
             }
-            EventKind::TaskStarted(_)
-            | EventKind::Step(_)
-            | EventKind::Followed(..)
-            | EventKind::TwinsFound(_) => {}
+            EventKind::TaskStarted(_) | EventKind::Step(_) | EventKind::Followed(..) => {}
+            // The answer names them.
+            EventKind::TwinsFound(_) => self.run.finished += 1,
         }
         if event.task == Some(self.playback.focus) {
             // A task that failed or began anew has fewer steps than before.
@@ -840,8 +859,8 @@ impl App {
             Action::Later => self.scrub(self.playback.cursor + 1),
             Action::CursorLeft => self.move_chart_cursor(false),
             Action::CursorRight => self.move_chart_cursor(true),
-            Action::First if self.layout.view != View::Explore => self.point_at(usize::MAX),
-            Action::Live if self.layout.view != View::Explore => self.point_at(0),
+            Action::CursorHome => self.point_at(0),
+            Action::CursorEnd => self.point_at(usize::MAX),
             Action::First => self.scrub(0),
             Action::Live => {
                 self.scrub(usize::MAX);
@@ -1206,9 +1225,47 @@ impl App {
         self.selection.inspected.as_ref().is_some_and(|(task, size, _)| (*task, *size) == here)
     }
 
-    /// What must be recomputed because a step does not hold it, asked for once: β of all features when the cursor rests, and
-    /// what each class contributes while a feature is looked at.
+    /// What must be computed from the data because the run does not hold it, asked for once.
     pub fn wanted(&mut self) -> Option<Effect> {
+        self.wanted_beta().or_else(|| self.wanted_list()).or_else(|| self.wanted_twins())
+    }
+
+    /// The twins of the answer, once it does not change any more.
+    fn wanted_twins(&mut self) -> Option<Effect> {
+        if self.run.plan.is_none() || self.run.phase != Phase::Done {
+            return None;
+        }
+        let features = &self.answer()?.features;
+        let units = features.iter().filter(|feature| feature.twins.is_none()).map(|feature| feature.unit);
+        let units: Vec<usize> = units.take(MOST_TWINS).collect();
+        if units.is_empty() || self.selection.asked_twins == units {
+            return None;
+        }
+        self.selection.asked_twins.clone_from(&units);
+        Some(Effect::FindTwins(units))
+    }
+
+    /// My list on all splits.
+    fn wanted_list(&mut self) -> Option<Effect> {
+        let units: Vec<usize> = self.selection.table.marks().iter().copied().collect();
+        let is_known = self.selection.tested_list.as_ref().is_some_and(|(tested, _)| *tested == units);
+        if self.run.plan.is_none() || units.is_empty() || is_known || self.selection.asked_list == units {
+            return None;
+        }
+        self.selection.asked_list.clone_from(&units);
+        Some(Effect::TestList(units))
+    }
+
+    /// My list beside the answer on all splits, once it has been tested.
+    pub fn my_list_comparison(&self) -> Option<Comparison> {
+        let (units, tallies) = self.selection.tested_list.as_ref()?;
+        let is_mine = units.iter().eq(self.selection.table.marks());
+        let (info, answer) = (self.info()?, self.answer()?);
+        is_mine.then(|| Comparison::of_list(self.history(), info, units.len(), tallies, answer)).flatten()
+    }
+
+    /// β of all features when the cursor rests, and what each class contributes while a feature is looked at.
+    fn wanted_beta(&mut self) -> Option<Effect> {
         let step = self.step()?;
         let whole = matches!(step.beta, Some(crate::run::Betas::Whole(_)));
         let looking = matches!(self.layout.overlay, Some(Overlay::Feature(_)));

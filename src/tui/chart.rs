@@ -161,7 +161,7 @@ impl SizeAxis {
         let (line, labels) = (inside.bottom(), inside.bottom() + 1);
         let rule = theme.glyph("─", "-").repeat(usize::from(inside.width));
         buffer.set_string(inside.x - 1, line, format!("{}{rule}", theme.glyph("└", "+")), dim);
-        let (start, end) = (usize::from(inside.x) - 1, usize::from(inside.right()) + 1);
+        let (start, end) = (usize::from(inside.x) - 1, usize::from(inside.right()));
         let mut taken = vec![false; end + GAP];
         let special = [
             (chosen, theme.glyph("◆", "#"), theme.style(Role::Good).add_modifier(Modifier::BOLD)),

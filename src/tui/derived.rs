@@ -88,7 +88,7 @@ impl Derived {
 
     fn refresh_ranking(&mut self, app: &App, info: &RunInfo, paths: &Paths<'_>) {
         let inspected = app.inspected_here();
-        let of_splits = matches!(app.table().column(), Column::MeanRank | Column::InSplits);
+        let of_splits = matches!(app.table().column(), Column::MeanRank | Column::InSplits | Column::Twins);
         let data = if of_splits { app.finished() } else { 0 };
         let key = (app.focus(), app.step().map(|_| app.cursor()), data, app.table().order(), inspected);
         if self.ranking_for == Some(key) {
@@ -115,8 +115,10 @@ impl Derived {
             Column::Feature => self.rows.sort_by(|&a, &b| info.units[a].name.cmp(&info.units[b].name)),
             Column::MeanRank => self.rows.clone_from(&self.by_mean_rank),
             Column::Mark => self.rows.sort_by_key(|&unit| (!app.table().is_marked(unit), places[unit])),
-            // The columns that several features share.
-            Column::Twins => self.rows.sort_by_key(|&unit| places[unit]),
+            Column::Twins => {
+                let twins = |unit: usize| app.history().twins().of(unit).map_or(0, |own| own.count);
+                self.rows.sort_by_key(|&unit| (usize::MAX - twins(unit), places[unit]));
+            }
             Column::InSplits => {
                 let (ranks, size) = (RankTable::new(paths), app.size());
                 let counts: Vec<usize> = (0..info.units.len()).map(|unit| ranks.count(unit, size)).collect();

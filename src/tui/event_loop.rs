@@ -11,8 +11,8 @@ use ratatui::Terminal;
 use ratatui::layout::{Rect, Size};
 
 use super::action::View;
-use super::app::{App, Effect, Pause};
-use super::exporter::ExportJob;
+use super::app::{App, Effect, Pause, Phase};
+use super::exporter::{ExportJob, plain_text};
 use super::keymap::Keymap;
 use super::listen::{Input, listen};
 use super::overlay::Export;
@@ -48,6 +48,8 @@ pub struct Settings {
     pub out: Option<PathBuf>,
     /// The view to start in; none means what suits the run.
     pub view: Option<View>,
+    /// Sentences and tables instead of a screen.
+    pub plain: bool,
 }
 
 /// Shows a run until the user leaves; the exit code.
@@ -73,7 +75,7 @@ fn show(
         Error::output(format!("the terminal cannot be used: {error}"))
             .remedy("run without a screen: crfe-tui run")
     };
-    let mut guard = TerminalGuard::enter(settings.mouse).map_err(broken)?;
+    let mut guard = TerminalGuard::enter(settings.mouse, settings.plain).map_err(broken)?;
     listen(&sender).map_err(broken)?;
     let order = match wanted(guard.terminal(), &inputs) {
         Ok(Ok(order)) => order?,
@@ -138,6 +140,19 @@ struct Dashboard {
     started: Instant,
     /// Other settings were tried since the start.
     again: bool,
+    /// What is told instead of drawn, if it is.
+    plain: Option<Telling>,
+}
+
+/// When a view is told again in words.
+#[derive(Debug, Default)]
+struct Telling {
+    /// A key was pressed.
+    is_asked: bool,
+    /// What was told last.
+    told: String,
+    /// Whether the run was over then.
+    was_over: bool,
 }
 
 /// Whether the loop goes on.
@@ -162,6 +177,7 @@ impl Dashboard {
             next_tick: None,
             started: Instant::now(),
             again: false,
+            plain: settings.plain.then(|| Telling { is_asked: true, ..Telling::default() }),
         })
     }
 
@@ -281,10 +297,25 @@ impl Dashboard {
             fault::strike(|| "ui".to_owned());
         }
         self.app.refresh();
-        if let (Some(Effect::Inspect(task, units)), Some(plan)) =
-            (self.app.wanted(), self.app.plan().cloned())
-        {
-            self.session.inspect(plan, task, units);
+        match (self.app.wanted(), self.app.plan().cloned()) {
+            (Some(Effect::Inspect(task, units)), Some(plan)) => self.session.inspect(plan, task, units),
+            (Some(Effect::FindTwins(units)), Some(plan)) => self.session.find_twins(plan, units),
+            (Some(Effect::TestList(units)), Some(plan)) => self.session.test_list(plan, units),
+            _ => {}
+        }
+        if let Some(telling) = &mut self.plain {
+            self.dirty = false;
+            let is_over = matches!(self.app.phase(), Phase::Done | Phase::Failed(_));
+            // Not every step of a run: what was asked for, and the end.
+            if telling.is_asked || is_over != telling.was_over {
+                let text = plain_text(&mut self.app);
+                if text != telling.told {
+                    terminal.backend_mut().tell(&text)?;
+                    telling.told = text;
+                }
+                (telling.is_asked, telling.was_over) = (false, is_over);
+            }
+            return Ok(());
         }
         let (app, hits) = (&self.app, &mut self.hits);
         terminal.backend_mut().begin_frame()?;
@@ -298,6 +329,9 @@ impl Dashboard {
 
     fn input(&mut self, input: Input, terminal: &mut Terminal<impl Console>) -> io::Result<Flow> {
         self.dirty = true;
+        if let Some(telling) = &mut self.plain {
+            telling.is_asked = true;
+        }
         let effects = match input {
             Input::HungUp => return Ok(Flow::Break(128 + 1)),
             Input::Signal(number) => return Ok(Flow::Break(128 + u8::try_from(number).unwrap_or(0))),
@@ -333,11 +367,20 @@ impl Dashboard {
                 }
                 (Effect::Export(export), _) => self.export(export),
                 (Effect::Inspect(task, units), Some(plan)) => self.session.inspect(plan, task, units),
+                (Effect::FindTwins(units), Some(plan)) => self.session.find_twins(plan, units),
+                (Effect::TestList(units), Some(plan)) => self.session.test_list(plan, units),
                 (Effect::Portrait(unit), Some(plan)) => self.session.portrait(plan, unit),
                 (Effect::Branch(task, present, forced), Some(plan)) => {
                     self.session.branch(plan, task, present, forced)
                 }
-                (Effect::Inspect(..) | Effect::Portrait(_) | Effect::Branch(..), None) => {
+                (
+                    Effect::Inspect(..)
+                    | Effect::FindTwins(_)
+                    | Effect::TestList(_)
+                    | Effect::Portrait(_)
+                    | Effect::Branch(..),
+                    None,
+                ) => {
                     self.app.say("this needs the data file, which is not available");
                 }
             }
@@ -454,6 +497,7 @@ mod tests {
                 keymap: Keymap::default(),
                 out: None,
                 view: None,
+                plain: false,
             };
             let dashboard = Dashboard::new(Order::Compute(Box::new(compute)), &settings).unwrap();
             let (send, inputs) = unbounded();
@@ -502,8 +546,8 @@ mod tests {
     fn a_run_is_shown_and_left() {
         let mut stage = Stage::heart(false);
         stage.until("DONE 2/2");
-        stage.press(KeyCode::Char('2'));
-        stage.until("inefficiency");
+        stage.press(KeyCode::Char('3'));
+        stage.until("mean set size");
         stage.press(KeyCode::Char('q'));
         assert_eq!(stage.ended(), 0);
     }
@@ -512,9 +556,9 @@ mod tests {
     fn the_engine_pauses_steps_and_goes_on() {
         let mut stage = Stage::heart(true);
         stage.until("PAUSED 0/2");
-        stage.press(KeyCode::Char('n'));
+        stage.press(KeyCode::Char('.'));
         stage.until("step 1/13, 13 left");
-        stage.press(KeyCode::Char('N'));
+        stage.press(KeyCode::Char('e'));
         stage.until("step 13/13, 1 left");
         stage.until("PAUSED 1/2");
         stage.press(KeyCode::Char('P'));
@@ -527,7 +571,7 @@ mod tests {
         stage.until("DONE 2/2");
         stage.terminal.backend_mut().resize(150, 50);
         stage.send.send(Input::Resized).unwrap();
-        stage.press(KeyCode::Char('2'));
+        stage.press(KeyCode::Char('3'));
         stage.until("macro F1");
         assert_eq!(stage.terminal.backend().buffer().area.as_size(), Size::new(150, 50));
         assert_eq!(stage.dashboard.size, Size::new(150, 50));

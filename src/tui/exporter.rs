@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::action::View;
 use super::app::{App, CopiedList};
 use super::overlay::Export;
+use super::plain::text;
 use super::theme::{Depth, Theme};
 use super::view::draw;
 use crate::analysis::History;
@@ -25,6 +26,8 @@ pub struct ExportJob {
     directory: PathBuf,
     info: Arc<RunInfo>,
     content: Content,
+    /// My list, one name per line; written beside the tables.
+    my_list: Option<String>,
 }
 
 enum Content {
@@ -52,7 +55,7 @@ impl ExportJob {
                 plan: app.plan().cloned(),
             },
         };
-        Some(Self { directory, info, content })
+        Some(Self { directory, info, content, my_list: my_list(app) })
     }
 
     /// A list that was copied; none before there is a run.
@@ -60,7 +63,7 @@ impl ExportJob {
         let info = app.history().info().cloned()?;
         let words = format!("{} sent to the clipboard, and saved", list.words);
         let content = Content::Text { file: list.file.to_owned(), text: list.text + "\n", words };
-        Some(Self { directory: app.exports_to(), info, content })
+        Some(Self { directory: app.exports_to(), info, content, my_list: None })
     }
 
     /// Writes it; what to say then.
@@ -79,11 +82,21 @@ impl ExportJob {
             Content::Run { whole, history, answer: (rule, taken), plan } => {
                 // A page of an earlier export would not belong to the new tables.
                 let whole = whole || directory.join(PAGE).exists();
-                write_run(directory, whole, &history.under(rule, taken)?, plan.as_deref())?
+                let words = write_run(directory, whole, &history.under(rule, taken)?, plan.as_deref())?;
+                if let Some(list) = &self.my_list {
+                    write_whole(directory, CopiedList::MY_LIST, list.as_bytes())?;
+                }
+                words
             }
         };
         Ok(if cleared { words + "; files of an earlier export there were replaced" } else { words })
     }
+}
+
+/// The marked features, one per line.
+fn my_list(app: &App) -> Option<String> {
+    let (info, marks) = (app.info()?, app.table().marks());
+    (!marks.is_empty()).then(|| marks.iter().map(|&unit| format!("{}\n", info.units[unit].name)).collect())
 }
 
 fn write_run(directory: &Path, whole: bool, history: &History, plan: Option<&Plan>) -> Result<String> {
@@ -114,6 +127,19 @@ fn as_text(app: &mut App, (width, height): (u16, u16)) -> String {
     app.set_theme(theme);
     let buffer = terminal.backend().buffer();
     (0..buffer.area.height).map(|y| line(buffer, y) + "\n").collect()
+}
+
+/// What is on the screen in words: the view as sentences and tables, or what stands in front of it without its frame.
+pub fn plain_text(app: &mut App) -> String {
+    if app.overlay().is_none() {
+        return text(app);
+    }
+    let framed = as_text(app, (100, 60));
+    let is_frame = |c: char| "│╭╮╰╯─├┤┬┴└┘┌┐█▄▀░▒▓".contains(c);
+    let bare = |line: &str| line.replace(is_frame, " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = framed.lines().map(bare).filter(|line| !line.is_empty()).collect();
+    // Below the two lines of the header stands what is in front of the view.
+    lines.join("\n") + "\n"
 }
 
 /// A row of a picture without the blanks at its end.

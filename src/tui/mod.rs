@@ -16,6 +16,7 @@ mod input;
 mod keymap;
 mod listen;
 mod overlay;
+mod plain;
 mod session;
 mod start;
 mod table;

@@ -9,12 +9,13 @@ use crossbeam_channel::{Receiver, Sender, bounded, never};
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::evaluate::Tally;
 use crate::fault;
 use crate::record::{Live, RunDirectory, Shard, ShardStatus, Source, state_directory};
 use crate::report::outputs;
 use crate::run::{
-    Branch, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, TaskId, branch,
-    inspect, panic_text, portrait,
+    Branch, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, TaskId, Twins,
+    branch, inspect, panic_text, portrait, test_list,
 };
 
 /// The thread without which there is no run.
@@ -35,6 +36,8 @@ pub enum Message {
     Inspected(TaskId, usize, Inspection),
     /// A feature's portrait.
     Portrait(Portrait),
+    /// A list was tested on all splits.
+    ListTested(Vec<usize>, Vec<(usize, Tally)>),
     /// What would have happened otherwise.
     Branched(Branch),
     /// Where the run is recorded.
@@ -207,6 +210,26 @@ impl Session {
             if let Ok(inspection) = inspect(&plan, task.split, &units) {
                 to.send(Message::Inspected(task, units.len(), inspection));
             }
+        });
+    }
+
+    /// Looks for the twins of some features.
+    pub fn find_twins(&self, plan: Arc<Plan>, units: Vec<usize>) {
+        self.spawn("crfe-inspect", move |to| {
+            to.send(Message::event(EventKind::TwinsFound(Twins::find(&plan.data, &units).into())));
+        });
+    }
+
+    /// Tests a list on all splits.
+    pub fn test_list(&self, plan: Arc<Plan>, units: Vec<usize>) {
+        self.spawn("crfe-inspect", move |to| {
+            let splits = 0..plan.info.splits;
+            let tested: Result<Vec<(usize, Tally)>> =
+                splits.map(|split| Ok((split, test_list(&plan, split, &units)?))).collect();
+            to.send(match tested {
+                Ok(tallies) => Message::ListTested(units, tallies),
+                Err(error) => Message::Said(format!("your list could not be tested: {error}")),
+            });
         });
     }
 

@@ -18,9 +18,8 @@ use super::terminal::Console;
 use super::theme::{Role, Theme};
 use super::view::framed;
 use super::view::text::{clean, fit, head};
-use crate::analysis::{Answer, History};
+use crate::analysis::{Answer, History, StabilityBand};
 use crate::record::{RecentRun, Records, recent_runs, state_home};
-use crate::report::verdict;
 
 /// Runs and tables that are listed, at most.
 const LISTED: usize = 30;
@@ -257,8 +256,9 @@ fn answer(directory: &Path) -> Option<Answer> {
 fn answer_words(answer: &Answer) -> String {
     let Some(method) = answer.methods.first() else { return String::new() };
     let size = method.chosen.size.map_or_else(|| "no size".to_owned(), |size| plural(size, "feature"));
-    let stability =
-        method.stability.map_or_else(String::new, |s| format!(", stability {s:.2} {}", verdict(s)));
+    let stability = method
+        .stability
+        .map_or_else(String::new, |s| format!(", stability {s:.2} {}", StabilityBand::of(s).word()));
     format!("{size}{stability}")
 }
 

@@ -34,6 +34,9 @@ static ENTERED: AtomicBool = AtomicBool::new(false);
 /// Whether the mouse is listened to.
 static MOUSE: AtomicBool = AtomicBool::new(false);
 
+/// Lines are written instead of a screen.
+static PLAIN: AtomicBool = AtomicBool::new(false);
+
 /// The signal that ends the program; 0 until one has come.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
@@ -46,6 +49,11 @@ pub trait Console: Backend<Error: Send + Sync + 'static> {
 
     /// Comes after a frame.
     fn end_frame(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Writes lines, where nothing is drawn.
+    fn tell(&mut self, _text: &str) -> io::Result<()> {
         Ok(())
     }
 
@@ -73,6 +81,12 @@ impl Console for RealBackend {
 
     fn end_frame(&mut self) -> io::Result<()> {
         execute!(self, EndSynchronizedUpdate)
+    }
+
+    /// In raw mode a line ends with both characters.
+    fn tell(&mut self, text: &str) -> io::Result<()> {
+        self.write_all(format!("\n{text}").replace('\n', "\r\n").as_bytes())?;
+        Write::flush(self)
     }
 
     fn copy(&mut self, text: &str) -> io::Result<()> {
@@ -109,9 +123,11 @@ pub struct TerminalGuard {
 }
 
 impl TerminalGuard {
-    /// Takes the terminal over.
-    pub fn enter(mouse: bool) -> io::Result<Self> {
+    /// Takes the terminal over; plain, it only takes single keys.
+    pub fn enter(mouse: bool, plain: bool) -> io::Result<Self> {
         install_hook();
+        PLAIN.store(plain, Ordering::SeqCst);
+        let mouse = mouse && !plain;
         take(mouse)?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, Output));
         let terminal = Terminal::new(backend).inspect_err(|_| give_back())?;
@@ -211,6 +227,9 @@ fn take(mouse: bool) -> io::Result<()> {
     MOUSE.store(mouse, Ordering::SeqCst);
     enable_raw_mode()?;
     ENTERED.store(true, Ordering::SeqCst);
+    if PLAIN.load(Ordering::SeqCst) {
+        return Ok(());
+    }
     execute!(Output, EnterAlternateScreen, Hide).inspect_err(|_| give_back())?;
     if mouse {
         execute!(Output, EnableMouseCapture).inspect_err(|_| give_back())?;
@@ -233,6 +252,9 @@ pub fn give_back() {
 }
 
 fn write_restoring() -> io::Result<()> {
+    if PLAIN.load(Ordering::SeqCst) {
+        return Ok(());
+    }
     execute!(Output, EndSynchronizedUpdate, DisableMouseCapture, LeaveAlternateScreen, Show)
 }
 

@@ -210,7 +210,16 @@ impl Theme {
                 [Color::Black, Color::Blue, Color::Blue, Color::Cyan, Color::Cyan, Color::White]
                     [(share * 5.0).round() as usize]
             }
-            _ => {
+            // One hue, picked in the palette: the nearest of mixed colours would wander through green and violet.
+            Depth::Indexed => {
+                let ramp: [u8; 7] = if self.light {
+                    [255, 153, 110, 67, 31, 24, 17]
+                } else {
+                    [234, 24, 31, 38, 74, 117, 195]
+                };
+                Color::Indexed(ramp[(share * 6.0).round() as usize])
+            }
+            Depth::True => {
                 let at = share * (ramp.len() - 1) as f64;
                 let low = (at.floor() as usize).min(ramp.len() - 2);
                 let mix = |a: u8, b: u8| {
@@ -309,6 +318,27 @@ mod tests {
         assert_eq!(detect(&[("COLORTERM", "truecolor"), ("NO_COLOR", "1")]).depth, Depth::None);
         assert!(detect(&[("LANG", "C")]).ascii);
         assert!(!detect(&[("LANG", "de_DE.UTF-8")]).ascii);
+    }
+
+    #[test]
+    fn heat_has_one_hue_and_grows_in_every_palette() {
+        for (depth, light) in
+            [(Depth::True, false), (Depth::True, true), (Depth::Indexed, false), (Depth::Indexed, true)]
+        {
+            let theme = Theme { depth, light, ascii: false };
+            let rgb = |share: f64| match theme.heat(share) {
+                Color::Rgb(r, g, b) => (r, g, b),
+                Color::Indexed(index) => rgb_of_256(index),
+                other => panic!("{other:?}"),
+            };
+            let colours: Vec<(u8, u8, u8)> = (0..=12).map(|i| rgb(f64::from(i) / 12.0)).collect();
+            let light_of = |&(r, g, b): &(u8, u8, u8)| 3 * u32::from(r) + 6 * u32::from(g) + u32::from(b);
+            let grows = |pair: &[u32]| if light { pair[0] >= pair[1] } else { pair[0] <= pair[1] };
+            let lights: Vec<u32> = colours.iter().map(light_of).collect();
+            assert!(lights.windows(2).all(grows), "{theme:?} {lights:?}");
+            // Blue throughout: never more red than green, never more green than blue.
+            assert!(colours.iter().all(|&(r, g, b)| r <= g && g <= b), "{theme:?} {colours:?}");
+        }
     }
 
     #[test]

@@ -17,9 +17,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::text::{fit, share, wrap};
 use super::{Hit, Hits, panel};
-use crate::analysis::{MethodAnswer, Metric, Paths, RankTable, Tested};
+use crate::analysis::{
+    ComparedMetric, LEVEL, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Tested, Verdict,
+};
 use crate::evaluate::{Interval, PairedDifference};
-use crate::report::verdict;
 use crate::run::RunInfo;
 use crate::select::StopRule;
 use crate::tui::action::Action;
@@ -27,7 +28,7 @@ use crate::tui::app::{App, plural};
 use crate::tui::theme::Role;
 
 /// Cells of the labels beside the facts.
-const LABEL: usize = 11;
+const LABEL: usize = 12;
 
 /// Draws the view.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
@@ -98,12 +99,11 @@ pub fn headline(app: &App, answer: &MethodAnswer) -> String {
         None => format!("{method}: no size stands out"),
         Some(size) => {
             let count = plural(size, "feature");
-            if app.taken().is_some() {
-                format!("{method}: {count}, taken by hand")
-            } else if answer.is_unstable() {
-                format!("{method}: {count}, but these data do not support a short list")
-            } else {
-                format!("{method}: {count} {} enough", if size == 1 { "is" } else { "are" })
+            match answer.verdict {
+                Verdict::Chance => format!("{method}: {count}, but nothing beyond chance"),
+                Verdict::Unstable => format!("{method}: {count}, but these data do not support a short list"),
+                _ if app.taken().is_some() => format!("{method}: {count}, taken by hand"),
+                _ => format!("{method}: {count} {} enough", if size == 1 { "is" } else { "are" }),
             }
         }
     }
@@ -161,6 +161,7 @@ struct ListColumns<'a> {
     count: usize,
     bar: usize,
     rank: usize,
+    twins: usize,
     tag: usize,
 }
 
@@ -168,17 +169,22 @@ impl<'a> ListColumns<'a> {
     fn new(app: &'a App, info: &'a RunInfo, answer: &MethodAnswer, width: usize) -> Self {
         let ranks = RankTable::new(&Paths::new(app.history(), info, answer.method));
         let count = 2 * ranks.splits().len().to_string().len() + 2;
-        let (tag, rank) = match width {
-            70.. => (13, 11),
-            48.. => (13, 0),
-            _ => (0, 0),
+        let (tag, rank, twins) = match width {
+            90.. => (14, 11, 22),
+            56.. => (14, 0, 16),
+            44.. => (14, 0, 0),
+            _ => (0, 0, 0),
         };
-        let free = width.saturating_sub(2 + count + tag + rank);
+        // Without twins there is no column for them.
+        let has_twins = answer.features.iter().any(|feature| feature.twin_count > 0);
+        let twins = if has_twins { twins } else { 0 };
+        let free = width.saturating_sub(2 + count + tag + rank + twins);
         // Names come first; what they leave is for the bar.
         let longest = info.units.iter().take(2000).map(|unit| unit.name.width()).max().unwrap_or(8);
-        let name = longest.clamp(8, free.saturating_sub(8).clamp(8, 40));
+        let least_bar = if free >= 36 { 10 } else { 0 };
+        let name = longest.clamp(8, free.saturating_sub(least_bar + 1).clamp(8, 44));
         let bar = free.saturating_sub(name + 1).min(30);
-        Self { ranks, size: answer.chosen.size.unwrap_or(1), name, count, bar, rank, tag }
+        Self { ranks, size: answer.chosen.size.unwrap_or(1), name, count, bar, rank, twins, tag }
     }
 
     fn heading(&self, app: &App, answer: &MethodAnswer) -> Line<'static> {
@@ -192,6 +198,9 @@ impl<'a> ListColumns<'a> {
         text += &fit(&chance, self.bar);
         if self.rank > 0 {
             text += &fit("  mean rank", self.rank);
+        }
+        if self.twins > 0 {
+            text += &fit("  twins", self.twins);
         }
         Line::styled(text, app.theme().style(Role::Dim))
     }
@@ -219,6 +228,9 @@ impl<'a> ListColumns<'a> {
             let mean = app.derived().facts.ranks.mean.get(unit).copied().flatten();
             let text = mean.map_or_else(String::new, |mean| format!("{mean:.1}"));
             spans.push(Span::styled(format!("{text:>width$}", width = self.rank), style));
+        }
+        if self.twins > 0 {
+            spans.push(Span::styled(fit(&format!("  {}", twins(app, info, unit)), self.twins), style));
         }
         if self.tag > 0 {
             let (words, role) = tag(info, answer, unit, count, splits, is_chosen);
@@ -263,6 +275,14 @@ impl<'a> ListColumns<'a> {
             })
             .collect()
     }
+}
+
+/// The closest feature that could stand in for one, and how many more there are.
+pub fn twins(app: &App, info: &RunInfo, unit: usize) -> String {
+    let Some(own) = app.history().twins().of(unit) else { return String::new() };
+    let Some(&(closest, r)) = own.closest.first() else { return String::new() };
+    let more = if own.count > 1 { format!(" +{}", own.count - 1) } else { String::new() };
+    format!("{} {r:.2}{more}", fit(&info.units[closest].name, info.units[closest].name.width().min(11)))
 }
 
 /// What a count means, in a word.
@@ -346,7 +366,7 @@ fn facts(app: &App, info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
         .iter()
         .filter_map(|rule| {
             let size = rule.size.map_or_else(|| "never".to_owned(), |size| size.to_string());
-            Some(format!("{} {size}", rule.stop.entry()?.label))
+            Some(format!("{} {size}", rule.stop.entry()?.symbol))
         })
         .collect();
     if !others.is_empty() {
@@ -359,7 +379,27 @@ fn facts(app: &App, info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
     facts.push(tested(answer.tested.as_ref(), info));
     facts.push(by_chance(answer, info));
     facts.extend(comparison(app));
+    facts.extend(my_list(app));
     facts
+}
+
+/// My list beside the answer, on all splits.
+fn my_list(app: &App) -> Option<Fact> {
+    let count = app.table().marks().len();
+    if count == 0 {
+        return None;
+    }
+    let words = match (app.my_list_comparison(), app.plan()) {
+        (Some(comparison), _) => {
+            let metric =
+                |own: &ComparedMetric| format!("{} {}", own.label, difference_words(&own.difference));
+            let metrics: Vec<String> = comparison.metrics.iter().map(metric).collect();
+            format!("{}; against the answer: {}", plural(count, "feature"), metrics.join(", "))
+        }
+        (None, None) => format!("{}; testing it needs the data file", plural(count, "feature")),
+        (None, Some(_)) => format!("{}, being tested on all splits …", plural(count, "feature")),
+    };
+    Some(("my list", words, Role::Good))
 }
 
 fn size_words(answer: &MethodAnswer) -> String {
@@ -390,15 +430,15 @@ fn stability_words(app: &App, answer: &MethodAnswer, stability: f64) -> String {
         app.theme().glyph("█", "#").repeat(filled) + &app.theme().glyph("░", ".").repeat(CELLS - filled);
     let spread =
         answer.stability_interval.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.2} to {hi:.2})"));
-    format!("{stability:.2} {bar} {}{spread}", verdict(stability))
+    format!("{stability:.2} {bar} {}{spread}", StabilityBand::of(stability).word())
 }
 
 /// The colour of a stability.
 pub fn stability_role(stability: f64) -> Role {
-    match verdict(stability) {
-        "poor" => Role::Warn,
-        "good" => Role::Good,
-        _ => Role::Text,
+    match StabilityBand::of(stability) {
+        StabilityBand::Poor => Role::Warn,
+        StabilityBand::Fair => Role::Text,
+        StabilityBand::Good => Role::Good,
     }
 }
 
@@ -454,6 +494,10 @@ fn performance(info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
 
 fn tested(tested: Option<&Tested>, info: &RunInfo) -> Fact {
     let Some(tested) = tested.filter(|_| info.folds > 0) else {
+        if info.folds > 0 {
+            let words = "not at this size: the folds test the procedure with its own";
+            return ("tested", words.to_owned(), Role::Warn);
+        }
         return ("tested", "only on the splits' test rows (--validate none)".to_owned(), Role::Warn);
     };
     if tested.folds < tested.of_folds {
@@ -483,7 +527,7 @@ fn by_chance(answer: &MethodAnswer, info: &RunInfo) -> Fact {
                 plural(chance.permutations, "permutation")
             };
             let p = chance.p.map_or_else(String::new, |p| format!("; p = {p:.2}"));
-            let role = if chance.p.is_some_and(|p| p > 0.05) { Role::Warn } else { Role::Text };
+            let role = if chance.p.is_some_and(|p| p > LEVEL) { Role::Warn } else { Role::Text };
             ("by chance", format!("in {} of {} splits ({done}){p}", chance.count, answer.splits), role)
         }
     }
@@ -563,7 +607,10 @@ pub fn strip(app: &App, width: usize) -> Line<'static> {
         None => ("no size chosen".to_owned(), Role::Warn),
     });
     if let Some(stability) = answer.stability {
-        pieces.push((format!("stability {stability:.2} {}", verdict(stability)), stability_role(stability)));
+        pieces.push((
+            format!("stability {stability:.2} {}", StabilityBand::of(stability).word()),
+            stability_role(stability),
+        ));
     }
     let tested = answer.tested.as_ref();
     if let Some(performance) = tested.and_then(|tested| tested.performance.as_ref()) {
@@ -579,8 +626,10 @@ pub fn strip(app: &App, width: usize) -> Line<'static> {
     if !app.table().marks().is_empty() {
         pieces.push((format!("my list {}", app.table().marks().len()), Role::Good));
     }
-    let mut spans = vec![Span::styled(format!("{} ", answer.method), dim)];
-    let mut used = spans[0].width();
+    // Where there is little room the line above names the method.
+    let lead = if width >= 100 { format!("{} ", answer.method) } else { String::new() };
+    let mut used = lead.width();
+    let mut spans = vec![Span::styled(lead, dim)];
     for (i, (text, role)) in pieces.into_iter().enumerate() {
         let gap = if i == 0 { "" } else { " · " };
         if used + gap.width() + text.width() > width {

@@ -36,9 +36,13 @@ fn beta_test(app: &App, trace: &Trace, t: usize) -> Option<Stopping> {
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let stops: Vec<Stop> = app.derived().facts.stops.on(app.focus().split);
     let say = |size: Option<usize>| size.map_or_else(|| "–".to_owned(), |size| size.to_string());
-    let words: Vec<String> =
-        stops.iter().map(|(entry, size)| format!("{} {}", entry.label, say(*size))).collect();
-    let title = format!("Mean β of this split: {}", words.join(", "));
+    let is_narrow = area.width < 44;
+    let word = |(entry, size): &Stop| {
+        format!("{} {}", if is_narrow { entry.symbol } else { entry.label }, say(*size))
+    };
+    let words: Vec<String> = stops.iter().map(word).collect();
+    let split = if is_narrow { "" } else { " of this split" };
+    let title = format!("Mean β{split}: {}", words.join(", "));
     let inside = panel(frame, app, area, 1, &title, hits);
     let Some(trace) = app.trace().filter(|trace| !trace.steps().is_empty()) else {
         frame.render_widget(Paragraph::new("nothing yet"), inside);

@@ -53,7 +53,11 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         28.. => 12,
         _ => 6,
     };
-    let needed = if side.width < 60 { 7 } else { 6 };
+    let needed = match side.width {
+        ..40 => 8,
+        40..84 => 7,
+        _ => 6,
+    };
     let [now, middle, rest] =
         Layout::vertical([Constraint::Length(needed), Constraint::Length(curves), Constraint::Min(3)])
             .areas(side);
@@ -91,7 +95,10 @@ fn removed_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
         }
     }
     if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
-        lines.push(Line::from(fit(&format!("runner-up: {}, {} away", name(next), number(margin)), width)));
+        let away = format!(", {} away", number(margin));
+        let (name, lead) = (name(next), "runner-up: ");
+        let room = width.saturating_sub(lead.width() + away.width());
+        lines.push(Line::from(format!("{lead}{}{away}", fit(&name, name.width().min(room)))));
     }
     lines.extend(this_split(app, step, width));
     frame.render_widget(Paragraph::new(lines), inside);

@@ -24,6 +24,7 @@ pub(super) mod text;
 mod timeline;
 mod what_if;
 
+pub(super) use ranking::score_name;
 pub use size::METRIC_PAIRS;
 
 use ratatui::Frame;

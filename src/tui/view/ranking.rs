@@ -7,6 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use super::answer::twins;
 use super::text::{fit, number};
 use super::{Hit, Hits, panel};
 use crate::analysis::{Paths, RankTable};
@@ -59,6 +60,7 @@ struct Columns {
     bar: usize,
     splits: usize,
     rank: usize,
+    twins: usize,
 }
 
 const MARK: usize = 2;
@@ -68,14 +70,15 @@ impl Columns {
         let step = (info.units.len().to_string().len() + 3).max(6);
         let splits = if splits > 0 { (2 * splits.to_string().len() + 3).max(8) } else { 8 };
         let rank = if width >= 56 { 8 } else { 0 };
-        let bar = if width >= 64 { ((width - 46) / 2).clamp(7, 31) | 1 } else { 0 };
+        let twins = if width >= 84 { 20 } else { 0 };
+        let bar = if width >= 64 { ((width - twins - 46) / 2).clamp(7, 31) | 1 } else { 0 };
         let score = 9;
-        let name = width.saturating_sub(MARK + step + score + bar + splits + rank);
-        Self { step, name, score, bar, splits, rank }
+        let name = width.saturating_sub(MARK + step + score + bar + splits + rank + twins);
+        Self { step, name, score, bar, splits, rank, twins }
     }
 
     /// The headings, each with what it sorts by.
-    fn headings(&self, app: &App) -> [(String, Column); 6] {
+    fn headings(&self, app: &App) -> [(String, Column); 7] {
         let (name, rank) = (self.name, self.rank);
         let score = score_name(app.focus().method);
         let right = |text: &str, width: usize| format!("{text:>width$}");
@@ -86,6 +89,7 @@ impl Columns {
             (right(&format!("{score} "), self.score) + &" ".repeat(self.bar), Column::Score),
             (right("splits", self.splits), Column::InSplits),
             (if rank > 0 { right("rank", rank) } else { String::new() }, Column::MeanRank),
+            (fit("  twins", self.twins), Column::Twins),
         ]
     }
 }
@@ -186,6 +190,9 @@ fn row_of(
         let mean = app.derived().facts.ranks.mean.get(unit).copied().flatten();
         let text = mean.map_or_else(String::new, |mean| format!("{mean:.1}"));
         spans.push(Span::styled(format!("{text:>width$}", width = columns.rank), style));
+    }
+    if columns.twins > 0 {
+        spans.push(Span::styled(fit(&format!("  {}", twins(app, info, unit)), columns.twins), style));
     }
     Line::from(spans)
 }

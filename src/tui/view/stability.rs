@@ -10,9 +10,8 @@ use ratatui::widgets::Paragraph;
 use super::curves::{draw_chart, drawn_sizes};
 use super::text::{fit, head};
 use super::{Hit, Hits, panel};
-use crate::analysis::{Paths, RankTable, Stops};
+use crate::analysis::{Paths, RankTable, StabilityBand, Stops};
 use crate::evaluate::Agreement;
-use crate::report::verdict;
 use crate::run::RunInfo;
 use crate::tui::action::Action;
 use crate::tui::app::App;
@@ -183,7 +182,7 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
             } else {
                 String::new()
             };
-            format!("Stability at {size}: {value:.2}{spread}, {}{others}", verdict(value))
+            format!("Stability at {size}: {value:.2}{spread}, {}{others}", StabilityBand::of(value).word())
         },
     );
     let overlap = facts.similarity.iter().find(|(other, _)| *other == size);
