@@ -21,7 +21,7 @@ use crate::tui::theme::Role;
 pub fn score_name(method: Method) -> &'static str {
     match method {
         Method::Rfe => "Σw²",
-        Method::Crfe | Method::Smfs => "β",
+        Method::Crfe | Method::Smfs | Method::Acm => "β",
     }
 }
 
