@@ -8,7 +8,7 @@ use crfe::data::{Audit, Unit};
 use crfe::evaluate::Tally;
 use crfe::run::{Betas, EventKind, FORMAT, Parts, Reason, RunEvent, RunInfo, RunOptions, Step, TaskId};
 use crfe::select::{Method, RunSizes};
-use crfe::tui::{Action, App, Depth, Keymap, Theme, View, draw};
+use crfe::tui::{Action, App, Depth, Keymap, Prompt, Theme, View, draw};
 use divan::Bencher;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -114,6 +114,34 @@ fn redraw(bencher: Bencher<'_, '_>, view: &str) {
     app.refresh();
     let mut terminal = Terminal::new(TestBackend::new(160, 48)).expect("memory cannot fail");
     bencher.bench_local(|| terminal.draw(|frame| drop(draw(frame, &app))).map(drop));
+}
+
+/// The ranking is sorted by another column, or another filter hides rows.
+#[divan::bench(args = [false, true], sample_count = 10)]
+fn sort_and_filter(bencher: Bencher<'_, '_>, filter: bool) {
+    let mut app = shown(View::Explore.name());
+    let mut turn = 0;
+    bencher.bench_local(|| {
+        turn += 1;
+        if filter {
+            app.submit(Prompt::Filter, if turn % 2 == 0 { "1.*7$" } else { "^ensg.*3" });
+        } else {
+            app.update(Action::Sort);
+        }
+        app.refresh();
+    });
+}
+
+/// Another size is taken as the answer.
+#[divan::bench(sample_count = 10)]
+fn another_size(bencher: Bencher<'_, '_>) {
+    let mut app = shown(View::Answer.name());
+    let mut turn = 0;
+    bencher.bench_local(|| {
+        turn += 1;
+        app.update(if turn % 4 < 2 { Action::Larger } else { Action::Smaller });
+        app.refresh();
+    });
 }
 
 /// Everything is stale: a split has finished.

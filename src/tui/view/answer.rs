@@ -15,7 +15,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{fit, share, wrap};
+use super::text::{clean, fit, share, wrap};
 use super::{Hit, Hits, panel};
 use crate::analysis::{
     ComparedMetric, LEVEL, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Tested, Verdict,
@@ -170,8 +170,8 @@ impl<'a> ListColumns<'a> {
         let ranks = RankTable::new(&Paths::new(app.history(), info, answer.method));
         let count = 2 * ranks.splits().len().to_string().len() + 2;
         let (tag, rank, twins) = match width {
-            90.. => (14, 11, 22),
-            56.. => (14, 0, 16),
+            100.. => (14, 11, 24),
+            76.. => (14, 0, 20),
             44.. => (14, 0, 0),
             _ => (0, 0, 0),
         };
@@ -181,7 +181,7 @@ impl<'a> ListColumns<'a> {
         let free = width.saturating_sub(2 + count + tag + rank + twins);
         // Names come first; what they leave is for the bar.
         let longest = info.units.iter().take(2000).map(|unit| unit.name.width()).max().unwrap_or(8);
-        let least_bar = if free >= 36 { 10 } else { 0 };
+        let least_bar = if width >= 44 { 10 } else { 0 };
         let name = longest.clamp(8, free.saturating_sub(least_bar + 1).clamp(8, 44));
         let bar = free.saturating_sub(name + 1).min(30);
         Self { ranks, size: answer.chosen.size.unwrap_or(1), name, count, bar, rank, twins, tag }
@@ -219,7 +219,7 @@ impl<'a> ListColumns<'a> {
         let style = if is_selected { base.patch(app.theme().selected()) } else { base };
         let mark = if app.table().is_marked(unit) { app.theme().glyph("✓ ", "v ") } else { "  " };
         let mut spans = vec![
-            Span::styled(mark, app.theme().style(Role::Good).patch(style)),
+            Span::styled(mark, app.theme().style(Role::Good)),
             Span::styled(fit(&info.units[unit].name, self.name), style),
             Span::styled(format!("{:>width$} ", format!("{count}/{splits}"), width = self.count), style),
         ];
@@ -230,7 +230,10 @@ impl<'a> ListColumns<'a> {
             spans.push(Span::styled(format!("{text:>width$}", width = self.rank), style));
         }
         if self.twins > 0 {
-            spans.push(Span::styled(fit(&format!("  {}", twins(app, info, unit)), self.twins), style));
+            spans.push(Span::styled(
+                fit(&format!("  {}", twins(app, info, unit, self.twins - 2)), self.twins),
+                style,
+            ));
         }
         if self.tag > 0 {
             let (words, role) = tag(info, answer, unit, count, splits, is_chosen);
@@ -278,11 +281,13 @@ impl<'a> ListColumns<'a> {
 }
 
 /// The closest feature that could stand in for one, and how many more there are.
-pub fn twins(app: &App, info: &RunInfo, unit: usize) -> String {
+pub fn twins(app: &App, info: &RunInfo, unit: usize, width: usize) -> String {
     let Some(own) = app.history().twins().of(unit) else { return String::new() };
     let Some(&(closest, r)) = own.closest.first() else { return String::new() };
     let more = if own.count > 1 { format!(" +{}", own.count - 1) } else { String::new() };
-    format!("{} {r:.2}{more}", fit(&info.units[closest].name, info.units[closest].name.width().min(11)))
+    let (name, r) = (clean(&info.units[closest].name), format!(" {r:.2}{more}"));
+    let room = width.saturating_sub(r.width()).max(4);
+    fit(&name, name.width().min(room)) + &r
 }
 
 /// What a count means, in a word.
@@ -615,7 +620,8 @@ pub fn strip(app: &App, width: usize) -> Line<'static> {
     let tested = answer.tested.as_ref();
     if let Some(performance) = tested.and_then(|tested| tested.performance.as_ref()) {
         let (accuracy, rate) = (performance.accuracy.value, performance.no_information_rate);
-        pieces.push((format!("tested {accuracy:.2} (largest class {rate:.2})"), Role::Text));
+        let largest = if width >= 84 { "largest class" } else { "largest" };
+        pieces.push((format!("tested {accuracy:.2} ({largest} {rate:.2})"), Role::Text));
     } else if let Some(achieved) = &answer.achieved {
         pieces.push((format!("accuracy {:.2}", achieved.accuracy), Role::Text));
     }

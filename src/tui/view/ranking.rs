@@ -173,7 +173,7 @@ fn row_of(
     );
     let mark = if app.table().is_marked(unit) { app.theme().glyph("✓ ", "v ") } else { "  " };
     let mut spans = vec![
-        Span::styled(mark, coloured(Role::Good)),
+        Span::styled(mark, app.theme().style(Role::Good)),
         Span::styled(fit(&step, columns.step), coloured(role)),
         Span::styled(fit(&info.units[unit].name, columns.name), name_style),
         Span::styled(format!("{text:>width$} ", width = columns.score - 1), style),
@@ -192,7 +192,10 @@ fn row_of(
         spans.push(Span::styled(format!("{text:>width$}", width = columns.rank), style));
     }
     if columns.twins > 0 {
-        spans.push(Span::styled(fit(&format!("  {}", twins(app, info, unit)), columns.twins), style));
+        spans.push(Span::styled(
+            fit(&format!("  {}", twins(app, info, unit, columns.twins - 2)), columns.twins),
+            style,
+        ));
     }
     Line::from(spans)
 }
