@@ -48,7 +48,7 @@ impl Estimate {
         let (splits, methods) = (spec.split.splits, spec.methods.len());
         let permutations = match spec.permutations {
             Permutations::Count(count) => count,
-            Permutations::Auto => default_permutations(&PathCost::new(spec, data), spec),
+            Permutations::Auto => default_permutations(&PathCost::new(spec, data), spec).count,
         };
         let followups = methods * (spec.validate.unwrap_or(0) + permutations);
         Self::of(spec, data, Counts { tasks: splits * methods, followups, splits }, threads)
