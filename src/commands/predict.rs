@@ -29,7 +29,7 @@ pub fn predict(args: &PredictArgs) -> Result<u8> {
     };
     let mut writer = Writer::new(file, args.json, &model);
     writer.begin().map_err(|error| args.unwritable(&error))?;
-    let mut counts = Counts::default();
+    let mut counts = FlagCounts::default();
     let mut board = Scoreboard::new(&scorer);
     let (id, options) = args.read.for_model(&model);
     let facts = each_row(&scorer, &args.data, &options, id.as_deref(), args.impute_missing, |row| {
@@ -274,7 +274,7 @@ fn push_cell(line: &mut String, cell: &str) {
 
 /// What is counted over all rows.
 #[derive(Default)]
-struct Counts {
+struct FlagCounts {
     rows: usize,
     empty: usize,
     single: usize,
@@ -285,7 +285,7 @@ struct Counts {
     odd: usize,
 }
 
-impl Counts {
+impl FlagCounts {
     fn add(&mut self, row: &ScoredRow) {
         self.rows += 1;
         self.empty += usize::from(row.set.is_empty());

@@ -22,7 +22,7 @@ pub struct Estimate {
 }
 
 /// How much there is to do.
-struct Counts {
+struct TaskCounts {
     tasks: usize,
     followups: usize,
     splits: usize,
@@ -39,7 +39,7 @@ impl Estimate {
     pub fn new(plan: &Plan, threads: usize) -> Self {
         let info = &plan.info;
         let counts =
-            Counts { tasks: plan.tasks().len(), followups: info.followups().len(), splits: info.splits };
+            TaskCounts { tasks: plan.tasks().len(), followups: info.followups().len(), splits: info.splits };
         Self::of(&info.spec, &plan.data, counts, threads)
     }
 
@@ -51,11 +51,11 @@ impl Estimate {
             Permutations::Auto => default_permutations(&PathCost::new(spec, data), spec).count,
         };
         let followups = methods * (spec.validate.unwrap_or(0) + permutations);
-        Self::of(spec, data, Counts { tasks: splits * methods, followups, splits }, threads)
+        Self::of(spec, data, TaskCounts { tasks: splits * methods, followups, splits }, threads)
     }
 
-    fn of(spec: &RunSpec, data: &Dataset, counts: Counts, threads: usize) -> Self {
-        let Counts { tasks, followups, splits } = counts;
+    fn of(spec: &RunSpec, data: &Dataset, counts: TaskCounts, threads: usize) -> Self {
+        let TaskCounts { tasks, followups, splits } = counts;
         let (cells, units) = (data.y.len() as f64 * data.columns.len() as f64, data.units.len() as f64);
         let terms = spec.estimator.knots().map_or(1.0, |knots| knots.terms() as f64);
         let cost = PathCost::new(spec, data);

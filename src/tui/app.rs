@@ -169,6 +169,9 @@ struct Playback {
     speed: f64,
 }
 
+/// A list, and what it achieved split by split.
+type ListTallies = (Vec<usize>, Vec<(usize, Tally)>);
+
 /// What is looked at more closely.
 struct Selection {
     table: Table,
@@ -192,7 +195,7 @@ struct Selection {
     /// The list that is being tested on all splits.
     asked_list: Vec<usize>,
     /// The list that was tested, and what it achieved split by split.
-    tested_list: Option<(Vec<usize>, Vec<(usize, Tally)>)>,
+    tested_list: Option<ListTallies>,
 }
 
 /// What is on the screen.
