@@ -26,6 +26,9 @@ const SUBSAMPLE: usize = 4;
 /// theirs.
 const LONGEST_STEP: f64 = 3.0;
 
+/// A decision value that becomes this many times smaller in a step is computed from scratch.
+const CANCELLATION: f64 = 1e6;
+
 /// Warm-started Newton with closed-form removal.
 #[derive(Clone)]
 pub struct Primal {
@@ -289,7 +292,12 @@ impl PrimalMachine {
         let states = &mut self.states[..];
         for (&i, &change) in near[..count].iter().zip(&*changes) {
             let state = &mut states[i];
-            state.decision = decision(state.decision, change);
+            let before = state.decision;
+            state.decision = decision(before, change);
+            if before.abs() > CANCELLATION * (1.0 + state.decision.abs()) {
+                // What is left of a much larger value may be rounding alone.
+                state.decision = dot(rows.row(i), &self.w);
+            }
             let has_loss = state.has_loss();
             recorder.record(i, state.distance() * lengths[i], has_loss);
             if has_loss != state.active {
