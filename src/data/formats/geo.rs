@@ -14,14 +14,14 @@ pub(in crate::data) fn is_series_matrix(head: &[u8]) -> bool {
 
 /// What the file says about the samples, one value per sample and field.
 #[derive(Default)]
-struct Fields {
+struct GeoFields {
     accessions: Vec<String>,
     names: Vec<String>,
     /// For each name a value for each sample.
     values: Vec<Vec<String>>,
 }
 
-impl Fields {
+impl GeoFields {
     /// Takes a line `!Sample_title "a" "b" …`, or one of characteristics, `"sex: f" "sex: m" …`, in which every cell names its field.
     fn take(&mut self, record: &Record) {
         let field = record.cell(0).trim_start_matches("!Sample_");
@@ -100,7 +100,7 @@ impl Parts {
 
 /// Takes the file apart.
 pub(in crate::data) fn take_apart<P: FnMut(u64, u64)>(records: &mut Records<P>, limit: u64) -> Result<Parts> {
-    let mut samples = Fields::default();
+    let mut samples = GeoFields::default();
     let (mut text, mut line, mut lines) = (Vec::new(), 0, 0);
     let mut inside = false;
     let mut seen = HashMap::new();
