@@ -62,6 +62,9 @@ pub(super) struct Filler {
     nearest: Option<Neighbours>,
 }
 
+/// Squared distances are compared on a grid of 2⁻³², as scores are.
+const GRID: f64 = 4_294_967_296.0;
+
 /// The k nearest among the donors by nan-euclidean distance.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "WrittenNeighbours", into = "WrittenNeighbours")]
@@ -203,6 +206,8 @@ impl Neighbours {
             *sum /= shared + shared_by_all;
         }
         let mut order: Vec<usize> = (0..sums.len()).filter(|&donor| !sums[donor].is_nan()).collect();
+        // Distances that are equal but for rounding are ties.
+        sums.iter_mut().for_each(|sum| *sum = (*sum * GRID).round_ties_even());
         order.sort_by(|&a, &b| sums[a].total_cmp(&sums[b]));
         order
     }

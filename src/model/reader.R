@@ -139,7 +139,7 @@ crfe_fill <- function(model, row) {
   both <- !gaps & !is.na(model$donors)
   squares <- ifelse(both, (model$donors - row)^2, 0)
   distance <- colSums(squares) / colSums(both)
-  nearest <- order(distance, seq_along(distance), na.last = NA)
+  nearest <- order(round(distance * 2^32), seq_along(distance), na.last = NA)
   for (j in which(gaps)) {
     values <- model$donors[j, nearest]
     values <- utils::head(values[!is.na(values)], filling$nearest$k)

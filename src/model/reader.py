@@ -96,7 +96,7 @@ class Model:
         squares = np.where(both, (donors - row[:, None]) ** 2, 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             distance = squares.sum(axis=0) / both.sum(axis=0)
-        order = [i for i in np.argsort(distance, kind="stable") if not np.isnan(distance[i])]
+        order = [i for i in np.argsort(np.round(distance * 2.0**32), kind="stable") if not np.isnan(distance[i])]
         for j in np.flatnonzero(gaps):
             values = [donors[j, i] for i in order if not np.isnan(donors[j, i])][: filling["nearest"]["k"]]
             if values:

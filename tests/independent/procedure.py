@@ -30,7 +30,7 @@ def impute(part, donors):
         shared = (~np.isnan(squares)).sum(axis=1)
         distance = np.where(shared > 0, np.nansum(squares, axis=1) / np.maximum(shared, 1), np.inf)
         # Distances that are equal but for rounding keep the order of the rows.
-        order = np.argsort(np.round(distance, 12), kind="stable")
+        order = np.argsort(np.round(distance * 2.0**32), kind="stable")
         for j in np.flatnonzero(np.isnan(part[i])):
             near = [d for d in order if shared[d] > 0 and not np.isnan(donors[d, j])][:NEIGHBOURS]
             filled[i, j] = donors[near, j].mean() if near else np.nan_to_num(np.nanmean(donors[:, j]))
