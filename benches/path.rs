@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench --bench path -- time data.csv crfe        seconds of a path and of a fit, as JSON
+//! cargo bench --bench path -- time data.csv crfe rbf    seconds of a path with another estimator, and its order, as JSON
 //! cargo bench --bench path -- once data.csv crfe        one path, to be counted by callgrind --toggle-collect='path::one_path*'
 //! cargo bench --bench path -- export data.csv DIR       the prepared training and selection rows, as CSV
 //! ```
@@ -13,8 +14,8 @@ use std::time::Instant;
 
 use crfe::data::{Dataset, Part, Prepared, prepare};
 use crfe::run::{Plan, RunOptions};
-use crfe::select::{Elimination, Method, Settings};
-use crfe::svm::{Problem, SolverKind, solver};
+use crfe::select::{Elimination, FeaturePath, KernelElimination, Method, Settings};
+use crfe::svm::{Estimator, Kernel, Problem, SolverKind, solver};
 
 /// Repeated until this long.
 const ENOUGH_SECONDS: f64 = 1.0;
@@ -22,23 +23,51 @@ const ENOUGH_SECONDS: f64 = 1.0;
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["time", csv, method] => time(&load(csv), method.parse().expect("crfe, rfe or smfs")),
-        ["once", csv, method] => {
-            println!("{} units", one_path(&load(csv), method.parse().expect("crfe, rfe or smfs")));
+        ["time", csv, method] => {
+            time(&load(csv, Estimator::Linear), method.parse().expect("crfe, rfe or smfs"));
         }
-        ["export", csv, directory] => export(&load(csv), Path::new(directory)),
-        _ => println!("usage: path time|once DATA.csv METHOD | path export DATA.csv DIR"),
+        ["time", csv, method, estimator] => {
+            let table = load(csv, estimator.parse().expect("linear, rcs:3, rcs:4, rcs:5 or rbf"));
+            let method = method.parse().expect("crfe, rfe or smfs");
+            let path = mean(|| order(&table, method).len());
+            println!(
+                "{{\"path\": {path:e}, \"columns\": {}, \"order\": {:?}}}",
+                table.1.train.x.nrows(),
+                order(&table, method)
+            );
+        }
+        ["once", csv, method] => {
+            let table = load(csv, Estimator::Linear);
+            println!("{} units", one_path(&table, method.parse().expect("crfe, rfe or smfs")));
+        }
+        ["export", csv, directory] => export(&load(csv, Estimator::Linear), Path::new(directory)),
+        _ => println!("usage: path time|once DATA.csv METHOD [ESTIMATOR] | path export DATA.csv DIR"),
     }
 }
 
-fn load(csv: &str) -> (Plan, Prepared) {
-    let spec = RunOptions::default().check().expect("the defaults are valid");
+fn load(csv: &str, estimator: Estimator) -> (Plan, Prepared) {
+    let spec = RunOptions { estimator, ..RunOptions::default() }.check().expect("the defaults are valid");
     let data = Dataset::load(Path::new(csv), &spec.schema, |_, _| {}).expect("a readable table");
     let plan = Plan::new(spec, data).expect("a table that can be run");
     let split = plan.splits.split(&plan.data, 0).expect("a first split");
     let spec = &plan.info.spec;
     let prepared = prepare(&plan.data, &split, spec.preparation(), spec.split.seed, 0);
     (plan, prepared)
+}
+
+/// The order of a path with the estimator of the plan.
+fn order((plan, prepared): &(Plan, Prepared), method: Method) -> Vec<usize> {
+    let (train, selection) = (&prepared.train, &prepared.selection);
+    let (train, selection) = ((train.x.view(), &*train.y), (selection.x.view(), &*selection.y));
+    let settings = Settings::new(method, plan.data.classes.len());
+    let (units, constant) = (&prepared.units, &prepared.constant);
+    let path: Box<dyn FeaturePath> = if plan.info.spec.estimator == Estimator::Rbf {
+        let kernel = Kernel::Rbf(plan.info.spec.gamma);
+        Box::new(KernelElimination::new(settings, kernel, units, train, selection, constant).expect("a path"))
+    } else {
+        Box::new(Elimination::new(settings, units, train, selection, constant).expect("a path"))
+    };
+    path.flat_map(|step| step.expect("finite models").removed).collect()
 }
 
 /// A path down to one unit; tells how many there were.

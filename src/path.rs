@@ -4,8 +4,8 @@ use ndarray::ArrayView2;
 
 use crate::data::{Dataset, Impute, Preparation, Scale, SplitOptions, Splits, prepare};
 use crate::error::Result;
-use crate::select::{Elimination, Method, Removal, Settings, StepSize, order_of_adding};
-use crate::svm::{ClassWeight, Estimator};
+use crate::select::{Elimination, KernelElimination, Method, Removal, Settings, StepSize, order_of_adding};
+use crate::svm::{ClassWeight, Estimator, Gamma, Kernel};
 
 /// A finished path of eliminations.
 #[derive(Debug, Clone)]
@@ -140,12 +140,19 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
         settings.measure.lambda = self.lambda;
         let (train, selection) = (&ready.train, &ready.selection);
         let (train, selection) = ((train.x.view(), &*train.y), (selection.x.view(), &*selection.y));
-        let mut path = Elimination::new(settings, &ready.units, train, selection, &ready.constant)?;
-        if self.method == Method::Acm {
+        let places = (self.method == Method::Acm).then(|| {
             let places = order_of_adding(&[train, selection], &ready.units, data.classes.len());
-            path = path.ranked(places.into_iter().map(|place| place as f64).collect());
-        }
-        let steps: Vec<Removal> = path.collect::<Result<_>>()?;
+            places.into_iter().map(|place| place as f64).collect()
+        });
+        let steps: Vec<Removal> = if self.estimator == Estimator::Rbf {
+            let kernel = Kernel::Rbf(Gamma::Scale);
+            let path =
+                KernelElimination::new(settings, kernel, &ready.units, train, selection, &ready.constant)?;
+            places.into_iter().fold(path, KernelElimination::ranked).collect::<Result<_>>()?
+        } else {
+            let path = Elimination::new(settings, &ready.units, train, selection, &ready.constant)?;
+            places.into_iter().fold(path, Elimination::ranked).collect::<Result<_>>()?
+        };
         let removed: Vec<usize> = steps.iter().flat_map(|step| &step.removed).copied().collect();
         let mut ranking: Vec<usize> = (0..data.units.len()).filter(|unit| !removed.contains(unit)).collect();
         ranking.extend(removed.iter().rev());

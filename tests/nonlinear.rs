@@ -6,12 +6,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crfe::analysis::Metric;
-use crfe::data::{Dataset, Impute, Preparation, Prepared, Scale, Split, prepare};
+use crfe::data::seed::{Purpose, Rng};
+use crfe::data::{Dataset, Impute, Preparation, Prepared, Scale, Split, Unit, prepare};
 use crfe::evaluate::{ConformalSettings, Evaluator};
-use crfe::select::{Elimination, Method, Nonconformity, Score, Settings};
-use crfe::svm::Estimator;
+use crfe::select::{
+    Elimination, FeaturePath, KernelElimination, Method, Nonconformity, Removal, Score, Settings,
+};
+use crfe::svm::{Estimator, Gamma, Kernel};
 use ndarray::Array2;
 use program::{finish, program, run_into};
+use proptest::prelude::*;
 use serde_json::Value;
 
 const TABLES: [&str; 3] = ["heart", "synthetic", "dermatology"];
@@ -81,16 +85,19 @@ fn check_path(table: &str, estimator: Estimator, method: Method) {
     let measure = Nonconformity { lambda: 0.5, classes, score: Score::Weighted };
     let conformal = ConformalSettings { epsilon: 0.1, mondrian: false, smoothed: false, measure };
     let evaluator = Evaluator::new(conformal, &ready.conformal.y, &ready.test.y, &ready.test.rows, 0, 0);
-    let mut path = Elimination::new(
-        Settings::new(method, classes),
-        &ready.units,
-        (ready.train.x.view(), &ready.train.y),
-        (ready.selection.x.view(), &ready.selection.y),
-        &ready.constant,
-    )
-    .unwrap()
-    .watch(ready.conformal.x.view())
-    .watch(ready.test.x.view());
+    let settings = Settings::new(method, classes);
+    let (train, selection) =
+        ((ready.train.x.view(), &*ready.train.y), (ready.selection.x.view(), &*ready.selection.y));
+    let mut path: Box<dyn FeaturePath> = if estimator == Estimator::Rbf {
+        let kernel = Kernel::Rbf(Gamma::Scale);
+        let path = KernelElimination::new(settings, kernel, &ready.units, train, selection, &ready.constant)
+            .unwrap();
+        Box::new(path.watch(ready.conformal.x.view()).watch(ready.test.x.view()))
+    } else {
+        let path = Elimination::new(settings, &ready.units, train, selection, &ready.constant).unwrap();
+        Box::new(path.watch(ready.conformal.x.view()).watch(ready.test.x.view()))
+    };
+    let mut present: Vec<usize> = (0..ready.units.len()).collect();
     let (order, gaps) = (indices(&expected["order"]), floats(&expected["relative_gap"]));
     let (means, metrics) = (floats(&expected["beta_mean"]), &expected["metrics"]);
     let (mut steps, mut snapshots) = (0, 0);
@@ -101,13 +108,13 @@ fn check_path(table: &str, estimator: Estimator, method: Method) {
         let (calibrating, tested) = (path.decisions(0).unwrap(), path.decisions(1).unwrap());
         let snapshot = &expected["snapshots"][step.t.to_string()];
         if snapshot.is_object() {
-            assert_eq!(path.present(), indices(&snapshot["features"]), "{what}");
+            assert_eq!(present, indices(&snapshot["features"]), "{what}");
             assert_close(&path.betas(), &floats(&snapshot["beta"]), 1e-8, &format!("{what} β"));
             let theirs = floats(&snapshot["f_test0"]);
             assert_close(&tested.row(0).to_vec(), &theirs, 1e-8, &format!("{what} f"));
             snapshots += 1;
         }
-        let bias = path.model().biases();
+        let bias = path.biases();
         let tally = evaluator.tally(calibrating.view(), tested.view(), &bias);
         let at = indices(&metrics["size"]).iter().position(|&size| size == step.size).unwrap();
         for metric in [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Accuracy] {
@@ -117,6 +124,14 @@ fn check_path(table: &str, estimator: Estimator, method: Method) {
         if let Some(&removed) = step.removed.first() {
             assert!(gaps[step.t] > TIE, "{what}: a tie, either order is right");
             assert_eq!(removed, order[step.t], "{what}");
+            present.retain(|&unit| unit != removed);
+            let change = snapshot["rfe"].as_array().map(|_| floats(&snapshot["rfe"]));
+            if let (Some(changes), Method::Rfe, Estimator::Rbf) = (change, method, estimator) {
+                let least = changes.iter().copied().fold(f64::INFINITY, f64::min);
+                let scale = changes.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
+                let ours = step.criterion.unwrap();
+                assert!((ours - least).abs() <= 1e-8 * scale, "{what} ΔJ: {ours} {least}");
+            }
             steps += 1;
         }
     }
@@ -128,6 +143,165 @@ fn spline_paths_agree() {
     for table in TABLES {
         for method in [Method::Crfe, Method::Rfe] {
             check_path(table, "rcs:4".parse().unwrap(), method);
+        }
+    }
+}
+
+#[test]
+fn kernel_paths_agree() {
+    for table in TABLES {
+        for method in [Method::Crfe, Method::Rfe] {
+            check_path(table, Estimator::Rbf, method);
+        }
+    }
+}
+
+/// The order and the mean β of every model of a path.
+fn course(path: impl Iterator<Item = crfe::error::Result<Removal>>) -> (Vec<usize>, Vec<f64>) {
+    let steps: Vec<Removal> = path.map(Result::unwrap).collect();
+    (
+        steps.iter().flat_map(|step| step.removed.clone()).collect(),
+        steps.iter().map(|step| step.beta_mean).collect(),
+    )
+}
+
+/// A linear kernel in the code of the kernel machines gives the linear path, units of several columns and kept ones included.
+#[test]
+fn a_linear_kernel_gives_the_linear_path() {
+    for table in TABLES {
+        let fixture = fixture(table);
+        let data = dataset(&fixture);
+        let ready = prepared(&data, &fixture, Estimator::Linear);
+        let (train, selection) =
+            ((ready.train.x.view(), &*ready.train.y), (ready.selection.x.view(), &*ready.selection.y));
+        let mut units = ready.units[3..].to_vec();
+        units[0].columns = vec![0, 3];
+        units[1].columns = vec![1, 2, 4];
+        units[5].kept = true;
+        for method in [Method::Crfe, Method::Rfe, Method::Smfs] {
+            let settings = Settings::new(method, data.classes.len());
+            let linear = Elimination::new(settings, &units, train, selection, &ready.constant).unwrap();
+            let kernel =
+                KernelElimination::new(settings, Kernel::Linear, &units, train, selection, &ready.constant)
+                    .unwrap();
+            let ((order, means), (kernel_order, kernel_means)) = (course(linear), course(kernel));
+            assert_eq!(order, kernel_order, "{table} {method}");
+            assert_close(&kernel_means, &means, 1e-7, &format!("{table} {method}"));
+        }
+    }
+}
+
+/// A table of noise, and its classes, by a seed.
+struct Planted {
+    x: Array2<f64>,
+    y: Vec<usize>,
+}
+
+impl Planted {
+    /// Rows × features of standard normal noise; the class is that of a function of a row.
+    fn new(seed: u64, rows: usize, features: usize, class: impl Fn(&[f64], f64) -> usize) -> Self {
+        let mut rng = Rng::new(seed, 0, Purpose::Split);
+        let mut normal = || {
+            // Irwin and Hall: near enough to normal.
+            (0..12).map(|_| rng.uniform()).sum::<f64>() - 6.0
+        };
+        let x = Array2::from_shape_fn((rows, features), |_| normal());
+        let y = x.rows().into_iter().map(|row| class(&row.to_vec(), normal())).collect();
+        Self { x, y }
+    }
+
+    /// The places of features in the ranking of one path.
+    fn ranks(&self, estimator: Estimator, features: &[usize]) -> Vec<usize> {
+        let labels: Vec<String> = self.y.iter().map(|class| format!("class {class}")).collect();
+        let path = crfe::Path::builder(self.x.view(), &labels).estimator(estimator).run().unwrap();
+        features
+            .iter()
+            .map(|feature| 1 + path.ranking.iter().position(|own| own == feature).unwrap())
+            .collect()
+    }
+}
+
+const SEEDS: std::ops::Range<u64> = 1..7;
+
+/// On how many seeds all of some features are among the first so many.
+fn found(estimator: Estimator, features: &[usize], first: usize, planted: impl Fn(u64) -> Planted) -> usize {
+    let is_found = |seed: &u64| planted(*seed).ranks(estimator, features).iter().all(|&rank| rank <= first);
+    SEEDS.filter(is_found).count()
+}
+
+#[test]
+fn a_product_of_two_features_is_seen_by_the_kernel_alone() {
+    let product =
+        |seed| Planted::new(seed, 400, 20, |x, noise| usize::from(x[3] * x[11] + 0.3 * noise > 0.0));
+    let (kernel, linear) =
+        (found(Estimator::Rbf, &[3, 11], 3, product), found(Estimator::Linear, &[3, 11], 3, product));
+    assert!(kernel >= 5, "{kernel} of 6");
+    assert!(linear <= 1, "{linear} of 6");
+}
+
+#[test]
+fn a_valley_and_a_threshold_are_seen_by_splines() {
+    let planted = |seed| {
+        Planted::new(seed, 400, 20, |x, noise| {
+            let valley = x[5].powi(2) - 1.0;
+            let threshold = if x[14] > 0.8 { 2.0 } else { -0.5 };
+            usize::from(valley + threshold + 0.5 * noise > 0.0)
+        })
+    };
+    let splines = found("rcs:4".parse().unwrap(), &[5, 14], 4, planted);
+    let linear = found(Estimator::Linear, &[5, 14], 4, planted);
+    assert!(splines >= 5 && linear < splines, "{splines} and {linear} of 6");
+}
+
+/// Permuting the columns of a table permutes the ranks.
+#[test]
+fn ranks_follow_their_columns() {
+    let planted = Planted::new(3, 150, 7, |x, noise| usize::from(x[1] + x[2] * x[4] + 0.3 * noise > 0.0));
+    let order = [4, 0, 6, 2, 5, 1, 3];
+    let permuted = Planted { x: planted.x.select(ndarray::Axis(1), &order), y: planted.y.clone() };
+    for estimator in ["rbf", "rcs:3"] {
+        let estimator = estimator.parse().unwrap();
+        let ranks = planted.ranks(estimator, &order);
+        assert_eq!(permuted.ranks(estimator, &[0, 1, 2, 3, 4, 5, 6]), ranks, "{estimator}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Σβ = Σ_i [α_i − α_i(no feature)]: the shares of all units add up to what the mean says, at every size.
+    #[test]
+    fn shares_add_up_on_random_tables(
+        (seed, rows, features, classes) in (0..1000_u64, 30..50_usize, 2..14_usize, 2..5_usize),
+        gamma in prop_oneof![Just(Gamma::Scale), (0.01..3.0_f64).prop_map(Gamma::Fixed)],
+        lambda in 0.0..=1.0_f64,
+    ) {
+        let planted = Planted::new(seed, 2 * rows, features, |x, noise| {
+            ((x[0] * x[1] + noise).abs() * 2.0) as usize % classes
+        });
+        let x = planted.x.t().as_standard_layout().into_owned();
+        let (train, selection) = (x.slice(ndarray::s![.., ..rows]).to_owned(), x.slice(ndarray::s![.., rows..]).to_owned());
+        let (mut y, other) = (planted.y[..rows].to_vec(), &planted.y[rows..]);
+        // Every class is there.
+        (0..classes).for_each(|class| y[class] = class);
+        let mut units: Vec<Unit> = (0..features).map(|j| Unit::single(format!("x{j}"), j)).collect();
+        if features > 3 {
+            let last = units.pop().unwrap();
+            units[0].columns.extend(last.columns);
+        }
+        let mut settings = Settings::new(Method::Crfe, classes);
+        settings.measure.lambda = lambda;
+        let constant = vec![false; features];
+        let mut path = KernelElimination::new(
+            settings, Kernel::Rbf(gamma), &units, (train.view(), &y), (selection.view(), other), &constant,
+        ).unwrap();
+        while let Some(step) = path.next().transpose().unwrap() {
+            prop_assert!(step.convergence.converged);
+            let (betas, sum) = (path.betas(), step.beta_mean * step.size as f64);
+            let scale: f64 = betas.iter().map(|beta| beta.abs()).sum::<f64>().max(1.0);
+            prop_assert!((betas.iter().sum::<f64>() - sum).abs() < 1e-11 * scale, "{} {sum}", betas.iter().sum::<f64>());
+            let by_class: f64 = path.betas_by_class().iter().flatten().sum();
+            prop_assert!((by_class - sum).abs() < 1e-11 * scale);
         }
     }
 }
@@ -176,6 +350,32 @@ fn spline_runs_are_validated_permuted_resumed_and_sharded() {
 }
 
 #[test]
+fn kernel_runs_are_validated_permuted_resumed_and_sharded() {
+    let tables = check_run(
+        "--estimator rbf --gamma 0.1 --prefilter 6 --method crfe,rfe --validate 2 --permutations 1 --stop 1se",
+    );
+    let sizes: Vec<&str> =
+        tables["trace.csv"].lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).take(4).collect();
+    assert_eq!(sizes, ["13", "6", "5", "4"], "the linear start is one step");
+}
+
+#[test]
+fn kernel_options_belong_to_the_kernel() {
+    for (options, words) in [
+        ("--gamma 0.5", "--gamma belongs to --estimator rbf"),
+        ("--prefilter 5 --estimator rcs:3", "--prefilter belongs to --estimator rbf"),
+        ("--estimator rbf --solver linfa", "--solver linfa fits linear machines only"),
+        ("--estimator rbf --prefilter 0", "--prefilter 0 leaves no feature"),
+        ("--estimator rbf --gamma 0", "write scale or a number above 0"),
+        ("--estimator svc", "write linear, rcs:3, rcs:4, rcs:5 or rbf"),
+    ] {
+        let ran = finish(program().args(["run", "data/heart.csv"]).args(options.split(' ')));
+        assert_eq!(ran.code, 2, "{options}");
+        assert!(ran.stderr.contains(words), "{options}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn acm_runs_with_the_proximity_rule() {
     let tables = check_run("--method acm,crfe --stop proximity --validate 2");
     let stopping = &tables["stopping.csv"];
@@ -184,7 +384,7 @@ fn acm_runs_with_the_proximity_rule() {
 }
 
 #[test]
-fn acm_refuses_wide_tables_with_the_reason() {
+fn wide_tables_are_refused_with_the_reason() {
     let scratch = tempfile::tempdir().unwrap();
     let table = scratch.path().join("wide.csv");
     let names: Vec<String> = (0..501).map(|j| format!("x{j}")).collect();
@@ -200,4 +400,9 @@ fn acm_refuses_wide_tables_with_the_reason() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("too long for 501 features (at most 500)"), "{}", ran.stderr);
     assert!(!out.exists(), "nothing is written");
+    let ran = finish(program().arg("check").arg(&table).args(["--estimator", "rbf"]));
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("add --prefilter 100"), "{}", ran.stderr);
+    let ran = finish(program().arg("check").arg(&table).args(["--estimator", "rbf", "--prefilter", "20"]));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
 }

@@ -59,7 +59,7 @@ fn the_documentation_is_the_table() {
 
 /// What the methods paragraph says of the settings, when one option has its example as its value. The files and columns that the
 /// examples name are there.
-fn paragraph(option: Option<&RunOption>, stop: &str) -> String {
+fn paragraph(option: Option<&RunOption>, stop: &str, estimator: &str) -> String {
     let desk = tempfile::tempdir().unwrap();
     let mut table = "age,sex,stage,grade,patient,sample,date,weight,diagnosis\n".to_owned();
     for row in 0..96_usize {
@@ -80,7 +80,7 @@ fn paragraph(option: Option<&RunOption>, stop: &str) -> String {
     }
     let mut command = program();
     command.current_dir(&desk).args(["run", "t.csv", "--quiet", "--out", "RUN"]);
-    for (name, value) in [("CRFE_STOP", stop), ("CRFE_SPLITS", "1")] {
+    for (name, value) in [("CRFE_STOP", stop), ("CRFE_SPLITS", "1"), ("CRFE_ESTIMATOR", estimator)] {
         command.env(name, value);
     }
     if let Some(option) = option {
@@ -98,16 +98,18 @@ fn paragraph(option: Option<&RunOption>, stop: &str) -> String {
 
 #[test]
 fn the_methods_paragraph_tells_every_option_that_it_should() {
-    let usual = ["knee", "beta", "1se"].map(|stop| (stop, paragraph(None, stop)));
+    let settings = [("knee", "linear"), ("beta", "linear"), ("1se", "linear"), ("knee", "rbf")];
+    let usual = settings.map(|(stop, estimator)| (stop, estimator, paragraph(None, stop, estimator)));
     let mut told = 0;
     for option in OPTIONS.iter().filter(|option| !matches!(option.prose, Prose::Silent)) {
-        let (stop, usual) = match option.name {
+        let (stop, estimator, usual) = match option.name {
             "sigma" | "window" | "early" => &usual[1],
             "by" => &usual[2],
+            "gamma" | "prefilter" => &usual[3],
             _ => &usual[0],
         };
         assert_ne!(
-            &paragraph(Some(option), stop),
+            &paragraph(Some(option), stop, estimator),
             usual,
             "the methods paragraph does not tell --{}",
             option.name

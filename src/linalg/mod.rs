@@ -3,12 +3,14 @@
 
 mod cholesky;
 mod delayed_updates;
+mod exponential;
 mod kernels;
 mod packed_symmetric;
 pub(crate) mod simd;
 
 pub use cholesky::Cholesky;
 pub use delayed_updates::DelayedUpdates;
+pub use exponential::{decay, exp};
 pub use kernels::{
     Columns, add_all_rows, add_columns, add_rows, axpy, dot, find_not_below, norm, rank_one_update, row_dots,
     squared_distance,

@@ -268,6 +268,9 @@ impl Model {
         if let Some(fault) = self.preparation.fault(columns) {
             return Err(fault);
         }
+        if self.estimator == Estimator::Rbf {
+            return Err("kernel machines are not saved as a model".to_owned());
+        }
         if self.estimator.knots().is_some() != self.preparation.has_splines() {
             return Err("its splines do not fit its estimator".to_owned());
         }

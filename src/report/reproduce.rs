@@ -7,7 +7,7 @@ use crate::data::{DONOR_LIMIT, Impute, Origin, Rare, STANDARD_INPUT};
 use crate::error::Result;
 use crate::run::{Plan, RunInfo, TaskId};
 use crate::select::Method;
-use crate::svm::{ClassWeight, SolverKind};
+use crate::svm::{ClassWeight, Estimator, SolverKind};
 
 /// The file beside the page.
 pub const SCRIPT: &str = "reproduce.py";
@@ -24,6 +24,9 @@ pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Res
         return Ok(Err("the data do not come from one table in a text file"));
     };
     let spec = &plan.info.spec;
+    if spec.estimator == Estimator::Rbf {
+        return Ok(Err("LinearSVC has no kernel; benches/peers/rbf.py computes such a path with numpy"));
+    }
     if spec.solver != SolverKind::Newton {
         return Ok(Err("linfa's plain hinge is not what LinearSVC solves"));
     }

@@ -2,8 +2,8 @@
 //! command makes the same choice everywhere.
 
 use super::RunSpec;
-use crate::data::{DONOR_LIMIT, Dataset, Impute, Knots};
-use crate::svm::SolverKind;
+use crate::data::{Calibration, DONOR_LIMIT, Dataset, Impute, Knots};
+use crate::svm::{Estimator, SolverKind};
 
 /// Permutations by default may cost this many nominal seconds of one core.
 pub const PERMUTATION_BUDGET: f64 = 60.0;
@@ -27,6 +27,10 @@ const PER_DISTANCE: f64 = 1e-9;
 const PER_LINFA_ROW: f64 = 1.7e-9;
 const LINFA_ITERATIONS: f64 = 1000.0;
 const LINFA_CAP: f64 = 1e7;
+/// Kernel machines: seconds for each pair of rows, unit and node of a quadrature, for each exponential, and the nodes of most pairs.
+const PER_NODE: f64 = 2.5e-10;
+const PER_EXPONENTIAL: f64 = 1e-9;
+const NODES: f64 = 8.0;
 
 impl PathCost {
     /// The sum over all models of a path.
@@ -38,14 +42,22 @@ impl PathCost {
         let classes = data.classes.len() as f64;
         let machines = if data.classes.len() == 2 { 1.0 } else { classes };
         let training = rows * (1.0 - spec.split.test_size) * (1.0 - spec.split.cal_size);
-        let (mut models, mut fits) = (0.0, 0.0);
+        let strict = if spec.split.calibration == Calibration::Strict { 0.5 } else { 1.0 };
+        let selection = rows * (1.0 - spec.split.test_size) * spec.split.cal_size * strict;
+        let (mut models, mut fits, mut shares) = (0.0, 0.0, 0.0);
         let kept = data.units.iter().filter(|unit| unit.kept).count();
         let (mut left, last) = (units - kept, usize::from(kept == 0));
         loop {
-            let removed = spec.step.of(left).min(left.saturating_sub(last));
+            let prefiltered = left + kept - spec.prefilter.unwrap_or(left + kept).min(left + kept);
+            let removed = spec.step.of(left).max(prefiltered).min(left.saturating_sub(last));
             let present = (left + kept) as f64;
             models += 1.0;
             fits += match spec.solver {
+                SolverKind::Newton if spec.estimator == Estimator::Rbf => {
+                    shares += kernel_shares(training, selection, present);
+                    // Three Cholesky factors.
+                    PER_PRODUCT * training.powi(3)
+                }
                 SolverKind::Newton => {
                     let products =
                         newton_products(training, present * columns / units as f64, removed as f64);
@@ -68,8 +80,16 @@ impl PathCost {
             }
             _ => 0.0,
         };
-        Self { path: machines * fits + PER_PREDICTION * rows * classes * models, gaps, models }
+        Self { path: machines * fits + shares + PER_PREDICTION * rows * classes * models, gaps, models }
     }
+}
+
+/// Shapley shares of the units of a kernel model: every pair of a training and a selection row, at every node. Between distant rows more
+/// nodes are needed, but never more than half the units.
+fn kernel_shares(training: f64, selection: f64, units: f64) -> f64 {
+    let nodes = NODES.min(0.5 * units + 0.5);
+    let pairs = training * selection * units;
+    pairs * (PER_NODE * nodes + PER_EXPONENTIAL) + PER_EXPONENTIAL * training * (training + selection)
 }
 
 /// Products for a model of so many columns, after which `removed` go: about ten looks at the rows and sixty rows in and out of the

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Plan;
-use super::task::settings;
+use super::task::{PathRows, open_path};
 use crate::data::seed::{Purpose, Rng};
 use crate::data::{Prepared, Split, prepare, stratified_folds};
-use crate::select::{Elimination, Method};
+use crate::select::Method;
 
 const FOLDS: usize = 5;
 
@@ -57,13 +57,16 @@ fn folds(plan: &Plan, mut rows: Vec<usize>, seed: u64, index: usize) -> Vec<Spli
 fn accuracies(plan: &Plan, fold: &Split, seed: u64, index: usize) -> Vec<(usize, f64)> {
     let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
     let fold = prepare(&plan.data, fold, spec.preparation(), seed, index);
-    let settings = settings(plan, Method::Rfe);
-    let (train, test) =
-        ((fold.train.x.view(), fold.train.y.as_slice()), (fold.test.x.view(), fold.test.y.as_slice()));
-    let Ok(path) = Elimination::new(settings, &fold.units, train, test, &fold.constant) else {
-        return Vec::new();
+    let rows = PathRows {
+        units: &fold.units,
+        train: (fold.train.x.view(), &fold.train.y),
+        selection: (fold.test.x.view(), &fold.test.y),
+        constant: &fold.constant,
+        watched: vec![fold.test.x.view()],
+        common: None,
+        ahead: 0,
     };
-    let mut path = path.watch(fold.test.x.view());
+    let Ok(mut path) = open_path(plan, Method::Rfe, rows, None) else { return Vec::new() };
     let mut curve = Vec::new();
     while let Some(step) = path.next() {
         let (Ok(step), Ok(decisions)) = (step, path.decisions(0)) else { return Vec::new() };

@@ -4,7 +4,7 @@ use super::cost::{PathCost, default_permutations};
 use super::{Permutations, Plan, RunSpec};
 use crate::data::Dataset;
 use crate::error::plural;
-use crate::svm::SolverKind;
+use crate::svm::{Estimator, SolverKind};
 
 /// A rough estimate of the cost of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +60,8 @@ impl Estimate {
         let terms = spec.estimator.knots().map_or(1.0, |knots| knots.terms() as f64);
         let cost = PathCost::new(spec, data);
         let once = PER_CELL * cells + PER_STEP_OF_TABLES * cost.models * tasks as f64;
+        // Distances and kernels of all pairs of rows.
+        let kernels = if spec.estimator == Estimator::Rbf { 8.0 * (data.y.len() as f64).powi(2) } else { 0.0 };
         let workers = tasks.min(threads).max(1) as f64;
         let after = (followups as f64 * splits as f64) * (cost.path + cost.gaps);
         let of_task = PER_STEP_BYTES * cost.models + PER_RANK_BYTES * units;
@@ -68,7 +70,10 @@ impl Estimate {
             threads,
             seconds: once + (tasks as f64 * cost.path + splits as f64 * cost.gaps + after) / workers,
             at_most: spec.solver == SolverKind::Linfa,
-            bytes: PROGRAM_BYTES + 8.0 * cells * (1.0 + 3.0 * terms * workers) + of_task * tasks as f64,
+            bytes: PROGRAM_BYTES
+                + kernels * workers
+                + 8.0 * cells * (1.0 + 3.0 * terms * workers)
+                + of_task * tasks as f64,
         }
     }
 

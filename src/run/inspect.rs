@@ -2,13 +2,15 @@
 
 use ndarray::Axis;
 
-use super::task::{SplitWork, fresh_fit, measure, settings};
+use super::task::{
+    PathRows, SomeUnits, SplitWork, fit_list, fresh_fit, fresh_kernel_fit, measure, open_path,
+};
 use super::{Plan, TaskId, Twins};
-use crate::data::{Dataset, Part, Unit};
+use crate::data::{Dataset, Part};
 use crate::error::Result;
 use crate::evaluate::Tally;
-use crate::select::{ClassSums, Elimination, Method};
-use crate::svm::{class_weights, decisions};
+use crate::select::{ClassSums, Method};
+use crate::svm::{Estimator, class_weights};
 
 /// Bars of a distribution.
 const BINS: usize = 24;
@@ -20,7 +22,7 @@ pub struct Inspection {
     pub units: Vec<usize>,
     /// β of each.
     pub beta: Vec<f64>,
-    /// Σ w² of each over its columns and all classes: what RFE goes by.
+    /// What RFE goes by: Σ w² of each over its columns and all classes, or ΔJ of kernel machines.
     pub squared_weight: Vec<f64>,
     /// For each unit, β by the machine (class) it comes from; they sum to β.
     pub by_class: Vec<Vec<f64>>,
@@ -31,6 +33,13 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
     let work = SplitWork::new(plan, split)?;
     let classes = plan.data.classes.len();
     let selection = &work.prepared.selection;
+    if plan.info.spec.estimator == Estimator::Rbf {
+        return fresh_kernel_fit(plan, &work, units, |path| {
+            let by_class = path.betas_by_class();
+            let beta = by_class.iter().map(|parts| parts.iter().sum()).collect();
+            Ok(Inspection { units: units.to_vec(), beta, squared_weight: path.changes(), by_class })
+        });
+    }
     fresh_fit(plan, &work, units, |model, columns| {
         let sums = ClassSums::new(selection.x.select(Axis(0), columns).view(), &selection.y, classes);
         let beta_coefficients = measure(plan).beta_coefficients(&sums);
@@ -61,11 +70,8 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
 /// compared with the answer.
 pub fn test_list(plan: &Plan, split: usize, units: &[usize]) -> Result<Tally> {
     let work = SplitWork::new(plan, split)?;
-    fresh_fit(plan, &work, units, |model, columns| {
-        let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
-        let (conformal, test) = (on(&work.prepared.conformal), on(&work.prepared.test));
-        work.evaluator.tally(conformal.view(), test.view(), &model.biases())
-    })
+    let model = fit_list(plan, &work, units)?;
+    Ok(work.evaluator.tally(model.conformal.view(), model.test.view(), &model.biases))
 }
 
 /// The profile of one feature over all rows.
@@ -148,35 +154,29 @@ pub struct BranchStep {
 pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> Result<Branch> {
     let work = SplitWork::new(plan, task.split)?;
     let start: Vec<usize> = present.iter().copied().filter(|&unit| forced != Forced::Removed(unit)).collect();
-    let mut columns: Vec<usize> =
-        start.iter().flat_map(|&unit| work.prepared.units[unit].columns.iter().copied()).collect();
-    columns.sort_unstable();
-    let units: Vec<Unit> = start
-        .iter()
-        .map(|&unit| {
-            let own = &work.prepared.units[unit];
-            let position = |column: &usize| columns.binary_search(column).ok();
-            let kept = own.kept || forced == Forced::Kept(unit);
-            Unit { name: own.name.clone(), columns: own.columns.iter().filter_map(position).collect(), kept }
-        })
-        .collect();
+    let SomeUnits { columns, mut units } = SomeUnits::new(&work.prepared.units, &start);
+    units.iter_mut().zip(&start).for_each(|(own, &unit)| own.kept |= forced == Forced::Kept(unit));
     let of = |part: &Part| part.x.select(Axis(0), &columns);
     let (train, selection) = (&work.prepared.train, &work.prepared.selection);
     let (x, s, conformal, test) =
         (of(train), of(selection), of(&work.prepared.conformal), of(&work.prepared.test));
     let constant: Vec<bool> = columns.iter().map(|&column| work.prepared.constant[column]).collect();
-    let settings = settings(plan, task.method);
-    let (train, selection) = ((x.view(), train.y.as_slice()), (s.view(), selection.y.as_slice()));
-    let mut path = Elimination::new(settings, &units, train, selection, &constant)?
-        .watch(conformal.view())
-        .watch(test.view());
-    if task.method == Method::Acm {
-        let places = work.places(plan);
-        path = path.ranked(start.iter().map(|&unit| places[unit] as f64).collect());
-    }
+    let rows = PathRows {
+        units: &units,
+        train: (x.view(), &train.y),
+        selection: (s.view(), &selection.y),
+        constant: &constant,
+        watched: vec![conformal.view(), test.view()],
+        common: None,
+        ahead: 0,
+    };
+    let places = || work.places(plan);
+    let places =
+        (task.method == Method::Acm).then(|| start.iter().map(|&unit| places()[unit] as f64).collect());
+    let mut path = open_path(plan, task.method, rows, places)?;
     let mut steps = Vec::new();
     while let Some(step) = path.next().transpose()? {
-        let bias = path.model().biases();
+        let bias = path.biases();
         let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
         let removed = step.removed.first().map(|&unit| start[unit]);
         steps.push(BranchStep { size: step.size, removed, beta_mean: step.beta_mean, tally });

@@ -546,10 +546,28 @@ pub const OPTIONS: &[RunOption] = &[
         name: "estimator",
         chapter: Chapter::Method,
         takes: Takes::Word("MODEL"),
-        help: "linear, or restricted cubic splines with 3, 4 or 5 knots: rcs:3, rcs:4, rcs:5",
+        help: "linear; rcs:3, rcs:4 or rcs:5 (restricted cubic splines of so many knots); or rbf (Gaussian kernel, interactions as well)",
         example: "rcs:4",
         prose: Prose::Within,
         ..value!(estimator)
+    },
+    RunOption {
+        name: "gamma",
+        chapter: Chapter::Method,
+        takes: Takes::Word("γ"),
+        help: "γ of --estimator rbf: scale (one over the columns in the model) or a number above 0",
+        example: "0.5",
+        prose: Prose::Within,
+        ..value!(gamma)
+    },
+    RunOption {
+        name: "prefilter",
+        chapter: Chapter::Method,
+        takes: Takes::Number("N"),
+        help: "With --estimator rbf: a linear path on the same split first leaves N features [default: none; needed beyond 500]",
+        example: "4",
+        prose: Prose::Within,
+        ..optional!(prefilter)
     },
     RunOption {
         name: "step",

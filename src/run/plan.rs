@@ -15,7 +15,7 @@ use crate::data::{
 use crate::error::{Error, Result};
 use crate::evaluate::never_excluded;
 use crate::select::{MOST_ACM_UNITS, Method, Score, StopRule};
-use crate::svm::{Problem, SolverKind, solver};
+use crate::svm::{Estimator, Problem, SolverKind, solver};
 
 /// What will be run on what.
 #[derive(Debug)]
@@ -63,6 +63,9 @@ impl Plan {
                 "{aside} of {rows} rows are set aside to calibrate a model: the list comes from the other {}",
                 rows - aside
             ));
+        }
+        if spec.estimator == Estimator::Rbf {
+            refuse_endless_kernels(&spec, &data)?;
         }
         if spec.solver == SolverKind::Linfa {
             refuse_what_linfa_cannot_solve(&spec, &data, &splits)?;
@@ -236,6 +239,32 @@ fn make_splits(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> Result<Ha
         ));
     }
     Ok(made)
+}
+
+/// More features than these need a linear start.
+const MOST_KERNEL_UNITS: usize = 500;
+/// A path is computed on one thread, so no machine shortens it.
+const LONGEST_PATH: f64 = 3600.0;
+
+/// Kernel machines compare all pairs of rows, for all features, at every step.
+fn refuse_endless_kernels(spec: &RunSpec, data: &Dataset) -> Result<()> {
+    let units = data.units.len();
+    if spec.prefilter.unwrap_or(units) > MOST_KERNEL_UNITS && units > MOST_KERNEL_UNITS {
+        return Err(Error::usage(format!(
+            "--estimator rbf takes too long for {units} features (at most {MOST_KERNEL_UNITS})"
+        ))
+        .remedy("add --prefilter 100: a linear path on the same split leaves 100 features, and kernel machines go on"));
+    }
+    let cost = PathCost::new(spec, data);
+    if cost.path > LONGEST_PATH {
+        return Err(Error::usage(format!(
+            "with --estimator rbf one path over {units} features and {} rows would take about {:.0} hours",
+            data.y.len(),
+            (cost.path / 3600.0).max(1.0)
+        ))
+        .remedy("add --prefilter 50 or --step half, use --estimator rcs:4, or take a sample of the rows"));
+    }
+    Ok(())
 }
 
 /// Checks the limits of linfa-svm on the training columns of the first split.

@@ -12,7 +12,7 @@ use crate::data::{Calibration, Impute, Preparation, RESERVE, Scale, SchemaOption
 use crate::error::{Error, Result};
 use crate::evaluate::SizeCurve;
 use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
-use crate::svm::{ClassWeight, Estimator, SolverKind};
+use crate::svm::{ClassWeight, Estimator, Gamma, SolverKind};
 
 /// More folds than this are refused.
 pub const MOST_FOLDS: usize = 100;
@@ -43,6 +43,12 @@ pub struct RunOptions {
     /// Which family of models is fitted.
     #[serde(default, skip_serializing_if = "Estimator::is_linear")]
     pub estimator: Estimator,
+    /// γ of the Gaussian kernel.
+    #[serde(default, skip_serializing_if = "Gamma::is_scale")]
+    pub gamma: Gamma,
+    /// The units that a linear path leaves for the kernel machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefilter: Option<usize>,
     /// How many units are removed at once.
     pub step: StepSize,
     /// How the size of the answer is chosen.
@@ -131,6 +137,8 @@ impl Default for RunOptions {
             class_weight: ClassWeight::None,
             solver: SolverKind::Newton,
             estimator: Estimator::Linear,
+            gamma: Gamma::Scale,
+            prefilter: None,
             step: StepSize::default(),
             stop: StopRule::OneSe,
             beta_rule: BetaRule::default(),
@@ -209,6 +217,25 @@ impl RunOptions {
         if self.methods.is_empty() {
             return Err(Error::usage("--method names no method")
                 .remedy("give crfe, rfe, smfs or acm, separated by commas"));
+        }
+        if self.estimator == Estimator::Rbf {
+            if self.solver == SolverKind::Linfa {
+                return Err(Error::usage("--solver linfa fits linear machines only, not --estimator rbf")
+                    .remedy("leave --solver out"));
+            }
+            if self.test.is_some() || self.split.reserve.is_some() {
+                return Err(Error::usage("kernel machines cannot be saved as a model, which --reserve, --test and fit make")
+                    .remedy("use --estimator linear or rcs:4"));
+            }
+            if self.prefilter == Some(0) {
+                return Err(
+                    Error::usage("--prefilter 0 leaves no feature").remedy("give at least 1, such as 100")
+                );
+            }
+        } else if !self.gamma.is_scale() || self.prefilter.is_some() {
+            let option = if self.prefilter.is_some() { "--prefilter" } else { "--gamma" };
+            return Err(Error::usage(format!("{option} belongs to --estimator rbf"))
+                .remedy(format!("add --estimator rbf, or leave {option} out")));
         }
         if self.smoothed && self.score == Score::Published {
             return Err(Error::usage("--smoothed has no meaning with --score published")

@@ -2,18 +2,18 @@
 
 use std::sync::OnceLock;
 
-use ndarray::Axis;
+use ndarray::{Array2, ArrayView2, Axis};
 
 use super::cross_validation::best_size;
 use super::{Betas, EventKind, Parts, Plan, Reason, Step, TaskId};
-use crate::data::{Calibration, Part, Prepared, Split, prepare};
+use crate::data::{Calibration, Part, Prepared, Split, Unit, prepare};
 use crate::error::Result;
 use crate::evaluate::{ConformalSettings, Evaluator};
 use crate::select::{
-    Common, Elimination, Method, Nonconformity, Proximity, ProximityRule, RunSizes, Settings, StopRule,
-    order_of_adding,
+    Common, Elimination, FeaturePath, KernelElimination, Labelled, Method, Nonconformity, Proximity,
+    ProximityRule, RunSizes, Settings, StopRule, order_of_adding,
 };
-use crate::svm::{PathSolver, Problem, decisions, solver};
+use crate::svm::{Estimator, Kernel, PathSolver, Problem, decisions, solver};
 
 /// What the methods of one split share.
 pub struct SplitWork {
@@ -58,15 +58,21 @@ impl SplitWork {
         Self { prepared, evaluator, common, cv_size: OnceLock::new(), places: OnceLock::new(), seed, index }
     }
 
-    /// The path of a method.
-    fn path(&self, plan: &Plan, method: Method) -> Result<Elimination<'_>> {
-        let Prepared { train, constant, units, .. } = &self.prepared;
-        let train = (train.x.view(), &*train.y);
-        let path = Elimination::sharing(settings(plan, method), units, train, &self.common, constant)?;
-        Ok(match method {
-            Method::Acm => path.ranked(self.places(plan).iter().map(|&place| place as f64).collect()),
-            Method::Crfe | Method::Rfe | Method::Smfs => path,
-        })
+    /// The path of a method, which watches the conformal and the test rows.
+    fn path(&self, plan: &Plan, method: Method, ahead: usize) -> Result<Box<dyn FeaturePath + '_>> {
+        let Prepared { train, selection, conformal, test, constant, units } = &self.prepared;
+        let rows = PathRows {
+            units,
+            train: (train.x.view(), &train.y),
+            selection: (selection.x.view(), &selection.y),
+            constant,
+            watched: vec![conformal.x.view(), test.x.view()],
+            common: Some(&self.common),
+            ahead,
+        };
+        let places =
+            || (method == Method::Acm).then(|| self.places(plan).iter().map(|&place| place as f64).collect());
+        open_path(plan, method, rows, places())
     }
 
     /// The place of each unit in ACM's order of adding.
@@ -105,6 +111,75 @@ pub fn settings(plan: &Plan, method: Method) -> Settings {
     Settings { method, step: spec.step, measure: measure(plan), solver: spec.solver, cost: spec.cost, weight }
 }
 
+/// The rows and units of a path.
+pub(super) struct PathRows<'a> {
+    pub(super) units: &'a [Unit],
+    pub(super) train: Labelled<'a>,
+    pub(super) selection: Labelled<'a>,
+    /// For each column whether it is constant in training.
+    pub(super) constant: &'a [bool],
+    /// Rows whose decision values are read.
+    pub(super) watched: Vec<ArrayView2<'a, f64>>,
+    /// What linear paths of the split share.
+    pub(super) common: Option<&'a Common>,
+    /// How many units nearest to removal are asked for.
+    pub(super) ahead: usize,
+}
+
+/// The path of a method with the models of the plan; units are ranked once by `places`, if there are any.
+pub(super) fn open_path<'a>(
+    plan: &Plan,
+    method: Method,
+    rows: PathRows<'a>,
+    places: Option<Vec<f64>>,
+) -> Result<Box<dyn FeaturePath + 'a>> {
+    let (spec, settings) = (&plan.info.spec, settings(plan, method));
+    let PathRows { units, train, selection, constant, watched, common, ahead } = rows;
+    if spec.estimator == Estimator::Rbf {
+        let kernel = Kernel::Rbf(spec.gamma);
+        let mut path = KernelElimination::new(settings, kernel, units, train, selection, constant)?;
+        path = watched.into_iter().fold(path, KernelElimination::watch);
+        path = match (places, spec.prefilter) {
+            (Some(places), _) => path.ranked(places),
+            (None, Some(most)) => {
+                path.prefiltered(linear_start(settings, units, train, selection, constant, most)?)
+            }
+            (None, None) => path,
+        };
+        return Ok(Box::new(path));
+    }
+    let mut path = match common {
+        Some(common) => Elimination::sharing(settings, units, train, common, constant)?,
+        None => Elimination::new(settings, units, train, selection, constant)?,
+    };
+    path = watched.into_iter().fold(path, Elimination::watch).look_ahead(ahead);
+    if let Some(places) = places {
+        path = path.ranked(places);
+    }
+    Ok(Box::new(path))
+}
+
+/// What a linear path removes until so many units are left, in order.
+fn linear_start<'a>(
+    settings: Settings,
+    units: &'a [Unit],
+    train: Labelled<'a>,
+    selection: Labelled<'_>,
+    constant: &[bool],
+    most: usize,
+) -> Result<Vec<usize>> {
+    let mut removed = Vec::new();
+    for step in Elimination::new(settings, units, train, selection, constant)? {
+        let step = step?;
+        let excess = step.size.saturating_sub(most);
+        removed.extend(step.removed.iter().take(excess));
+        if step.removed.len() >= excess {
+            break;
+        }
+    }
+    Ok(removed)
+}
+
 /// Runs a path to its end and emits each event; `go_on` is asked before each model. False if it was told to stop.
 pub fn run_task(
     plan: &Plan,
@@ -114,13 +189,9 @@ pub fn run_task(
     mut go_on: impl FnMut() -> bool,
 ) -> Result<bool> {
     let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
-    let Prepared { train, conformal, test, units, .. } = &work.prepared;
+    let Prepared { train, units, .. } = &work.prepared;
     emit(EventKind::TaskStarted(work.parts(classes)));
-    let mut path = work
-        .path(plan, task.method)?
-        .watch(conformal.x.view())
-        .watch(test.x.view())
-        .look_ahead(Betas::top(units.len()));
+    let mut path = work.path(plan, task.method, Betas::top(units.len()))?;
     let mut proximity = (spec.stop == StopRule::Proximity)
         .then(|| (Proximity::new(train.x.view(), &train.y, classes), ProximityRule::default()));
     let mut means = Vec::new();
@@ -134,7 +205,7 @@ pub fn run_task(
         means.push(removal.beta_mean);
         // Tested before each removal, so not at the last model.
         let stop = if removal.removed.is_empty() { None } else { spec.beta_rule.test(&means, units.len()) };
-        let bias = path.model().biases();
+        let bias = path.biases();
         let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
         let size = removal.size;
         if let Some((rows, rule)) = &mut proximity {
@@ -206,8 +277,7 @@ pub fn light_path(
     sizes: &[usize],
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<LightPath>> {
-    let Prepared { conformal, test, .. } = &work.prepared;
-    let mut path = work.path(plan, method)?.watch(conformal.x.view()).watch(test.x.view());
+    let mut path = work.path(plan, method, 0)?;
     let (mut order, mut s_scores) = (Vec::new(), Vec::new());
     while go_on() {
         let Some(removal) = path.next().transpose()? else {
@@ -215,7 +285,7 @@ pub fn light_path(
             return Ok(Some(LightPath { order, s_scores }));
         };
         if sizes.binary_search(&removal.size).is_ok() {
-            let bias = path.model().biases();
+            let bias = path.biases();
             let s_score = work.evaluator.s_score(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
             s_scores.push((removal.size, s_score));
         }
@@ -237,15 +307,80 @@ pub struct Prediction {
 /// the the path's, so predictions need not be recorded.
 pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Prediction>> {
     let work = SplitWork::new(plan, split)?;
-    let Prepared { conformal, test, .. } = &work.prepared;
-    let p_values = fresh_fit(plan, &work, units, |model, columns| {
-        let bias = model.biases();
-        let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
-        work.evaluator.p_values(on(conformal).view(), on(test).view(), &bias)
-    })?;
+    let model = fit_list(plan, &work, units)?;
+    let p_values = work.evaluator.p_values(model.conformal.view(), model.test.view(), &model.biases);
+    let test = &work.prepared.test;
     let with_row =
         |(&row, p): (&usize, ndarray::ArrayView1<'_, f64>)| Prediction { row, p_values: p.to_vec() };
     Ok(test.rows.iter().zip(p_values.rows()).map(with_row).collect())
+}
+
+/// What a model of some units alone says of the conformal and the test rows.
+pub struct ListModel {
+    /// Decision values: rows × classes.
+    pub conformal: Array2<f64>,
+    /// The same on the test rows.
+    pub test: Array2<f64>,
+    /// The bias of each class.
+    pub biases: Vec<f64>,
+}
+
+/// Fits a model of these units alone.
+pub fn fit_list(plan: &Plan, work: &SplitWork, units: &[usize]) -> Result<ListModel> {
+    let Prepared { conformal, test, .. } = &work.prepared;
+    if plan.info.spec.estimator == Estimator::Rbf {
+        return fresh_kernel_fit(plan, work, units, |path| {
+            Ok(ListModel { conformal: path.decisions(0)?, test: path.decisions(1)?, biases: path.biases() })
+        });
+    }
+    fresh_fit(plan, work, units, |model, columns| {
+        let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
+        ListModel { conformal: on(conformal), test: on(test), biases: model.biases() }
+    })
+}
+
+/// Fits kernel machines of these units alone and hands over a path that stands at them; it watches the conformal and the test rows.
+pub fn fresh_kernel_fit<T>(
+    plan: &Plan,
+    work: &SplitWork,
+    units: &[usize],
+    read: impl FnOnce(&KernelElimination<'_>) -> Result<T>,
+) -> Result<T> {
+    let SomeUnits { columns, units } = SomeUnits::new(&work.prepared.units, units);
+    let Prepared { train, selection, conformal, test, constant, .. } = &work.prepared;
+    let of = |part: &Part| part.x.select(Axis(0), &columns);
+    let (x, s, conformal, test) = (of(train), of(selection), of(conformal), of(test));
+    let constant: Vec<bool> = columns.iter().map(|&column| constant[column]).collect();
+    let settings = settings(plan, Method::Crfe);
+    let (train, selection) = ((x.view(), &*train.y), (s.view(), &*selection.y));
+    let kernel = Kernel::Rbf(plan.info.spec.gamma);
+    let mut path = KernelElimination::new(settings, kernel, &units, train, selection, &constant)?
+        .watch(conformal.view())
+        .watch(test.view());
+    path.fit();
+    read(&path)
+}
+
+/// Some units alone.
+pub(super) struct SomeUnits {
+    /// Their columns, ascending.
+    pub(super) columns: Vec<usize>,
+    /// The units, with positions among these columns.
+    pub(super) units: Vec<Unit>,
+}
+
+impl SomeUnits {
+    pub(super) fn new(all: &[Unit], chosen: &[usize]) -> Self {
+        let mut columns: Vec<usize> =
+            chosen.iter().flat_map(|&unit| all[unit].columns.iter().copied()).collect();
+        columns.sort_unstable();
+        let place = |column: &usize| columns.binary_search(column).ok();
+        let unit = |&unit: &usize| {
+            let own = &all[unit];
+            Unit { columns: own.columns.iter().filter_map(place).collect(), ..own.clone() }
+        };
+        Self { units: chosen.iter().map(unit).collect(), columns }
+    }
 }
 
 /// Fits a model of these units alone and passes it to `read`, with the indices of its columns among the prepared ones.

@@ -1,9 +1,10 @@
 //! One fold of the nested validation: the whole procedure runs on other rows, and its list is tested on the rows of the fold, which no
 //! earlier step has seen (docs/method.md section 12).
 
+use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-use super::task::{SplitWork, measure, run_task};
+use super::task::{SplitWork, fit_list as fit_list_on, measure, run_task};
 use super::{EventKind, Plan, TaskId, Trace};
 use crate::data::seed::{Purpose, Rng};
 use crate::data::{OuterFold, Split, Splits};
@@ -11,6 +12,7 @@ use crate::error::Result;
 use crate::evaluate::ConformalSettings;
 use crate::model::{FitSettings, fit_list, tau};
 use crate::select::Method;
+use crate::svm::Estimator;
 
 /// What a fold's list achieved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -170,18 +172,50 @@ fn test_list(
     if units.is_empty() {
         return Ok(FoldTest { size, units, conformal, rows: Vec::new(), groups: Vec::new() });
     }
+    let tested = if plan.info.spec.estimator == Estimator::Rbf {
+        predict_with_kernels(plan, rows, seed, &units)?
+    } else {
+        predict_with_model(plan, rows, seed, &units)?
+    };
+    let groups = plan.data.groups.as_ref();
+    let groups = groups.map_or_else(Vec::new, |of_row| rows.test.iter().map(|&row| of_row[row]).collect());
+    Ok(FoldTest { size, units, conformal, rows: tested, groups })
+}
+
+/// By the model that `fit` would save.
+fn predict_with_model(plan: &Plan, rows: &OuterFold, seed: u64, units: &[usize]) -> Result<Vec<TestedRow>> {
+    let classes = plan.data.classes.len();
     let settings = fit_settings(plan, seed, plan.info.spec.split.splits as u64);
-    let fitted = fit_list(&plan.data, &rows.rest, &rows.reserve, &units, &settings)?;
+    let fitted = fit_list(&plan.data, &rows.rest, &rows.reserve, units, &settings)?;
     let of_row = |i: usize| tau(seed, settings.index, rows.test[i], classes);
     let tau = settings.conformal.smoothed.then_some(&of_row as &dyn Fn(usize) -> Vec<f64>);
     let predicted = fitted.predictor.predict(fitted.cells(&plan.data, &rows.test), tau);
     let predicted = rows.test.iter().zip(predicted.f.rows()).zip(predicted.p.rows());
-    let tested = predicted
-        .map(|((&row, f), p)| TestedRow { row, y: plan.data.y[row], f: f.to_vec(), p: p.to_vec() })
-        .collect();
-    let groups = plan.data.groups.as_ref();
-    let groups = groups.map_or_else(Vec::new, |of_row| rows.test.iter().map(|&row| of_row[row]).collect());
-    Ok(FoldTest { size, units, conformal, rows: tested, groups })
+    let tested = |((&row, f), p): ((&usize, ArrayView1<'_, f64>), ArrayView1<'_, f64>)| TestedRow {
+        row,
+        y: plan.data.y[row],
+        f: f.to_vec(),
+        p: p.to_vec(),
+    };
+    Ok(predicted.map(tested).collect())
+}
+
+/// By kernel machines, which cannot be saved as a model; gaps are filled from all columns, as on a path.
+fn predict_with_kernels(plan: &Plan, rows: &OuterFold, seed: u64, units: &[usize]) -> Result<Vec<TestedRow>> {
+    let split = Split {
+        train: rows.rest.clone(),
+        selection: rows.reserve.clone(),
+        conformal: rows.reserve.clone(),
+        test: rows.test.clone(),
+    };
+    let work = SplitWork::on(plan, &split, None, seed, plan.info.spec.split.splits);
+    let model = fit_list_on(plan, &work, units)?;
+    let p = work.evaluator.p_values(model.conformal.view(), model.test.view(), &model.biases);
+    let test = &work.prepared.test;
+    let predicted = test.rows.iter().zip(&test.y).zip(model.test.rows()).zip(p.rows());
+    Ok(predicted
+        .map(|(((&row, &y), f), p)| TestedRow { row, y, f: f.to_vec(), p: p.to_vec() })
+        .collect())
 }
 
 #[cfg(test)]

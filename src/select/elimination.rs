@@ -612,12 +612,12 @@ impl Elimination<'_> {
 /// A unit that may go.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
-    unit: usize,
+    pub(super) unit: usize,
     /// β or Σ w², as shown.
-    criterion: f64,
+    pub(super) criterion: f64,
     /// The higher, the sooner it goes.
-    removal_score: f64,
-    constant: bool,
+    pub(super) removal_score: f64,
+    pub(super) constant: bool,
 }
 
 impl Candidate {
@@ -635,7 +635,7 @@ impl Candidate {
 }
 
 /// The first `count` candidates to go; among tied ones the lowest unit goes first.
-fn first_to_go(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
+pub(super) fn first_to_go(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
     if candidates.len() > count && count > 0 {
         let (_, &mut last, _) = candidates.select_nth_unstable_by(count - 1, Candidate::before);
         candidates.retain(|candidate| candidate.before(&last) != Ordering::Greater || candidate.ties(&last));

@@ -2,13 +2,18 @@
 
 mod acm;
 mod elimination;
+mod feature_path;
+mod kernel_elimination;
 mod method;
 mod nonconformity;
+mod shapley;
 mod stopping;
 mod top_k;
 
 pub use acm::{MOST_UNITS as MOST_ACM_UNITS, order_of_adding};
 pub use elimination::{Common, Elimination, Labelled, Removal, Settings, StepSize};
+pub use feature_path::FeaturePath;
+pub use kernel_elimination::KernelElimination;
 pub use method::{Method, MethodWords};
 pub use nonconformity::{ClassSums, Nonconformity, Score};
 pub use stopping::{

@@ -44,15 +44,10 @@ impl Nonconformity {
 
     /// α(x, y) for every label y, from the decision values f_r(x) and the biases.
     pub fn alphas(&self, decision: &[f64], bias: &[f64], alphas: &mut [f64]) {
-        let total: f64 = decision.iter().sum();
         match self.score {
-            Score::Weighted => {
-                let other = self.lambda_other();
-                for (alpha, f) in alphas.iter_mut().zip(decision) {
-                    *alpha = -self.lambda * f + other * (total - f);
-                }
-            }
+            Score::Weighted => self.weighted(decision, alphas),
             Score::Published => {
+                let total: f64 = decision.iter().sum();
                 let total_bias: f64 = bias.iter().sum();
                 let others = (self.classes - 1) as f64;
                 for ((alpha, f), b) in alphas.iter_mut().zip(decision).zip(bias) {
@@ -60,6 +55,14 @@ impl Nonconformity {
                     *alpha = -f + (total - f - rest_bias) + rest_bias / others;
                 }
             }
+        }
+    }
+
+    /// −λ f_y + λ' Σ_{r≠y} f_r for every label y: α under the default score, and β of what shares of decision values add up to.
+    pub fn weighted(&self, decision: &[f64], alphas: &mut [f64]) {
+        let (total, other): (f64, f64) = (decision.iter().sum(), self.lambda_other());
+        for (alpha, f) in alphas.iter_mut().zip(decision) {
+            *alpha = -self.lambda * f + other * (total - f);
         }
     }
 

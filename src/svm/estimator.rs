@@ -16,13 +16,15 @@ pub enum Estimator {
     Linear,
     /// A restricted cubic spline in every numeric feature: linear machines on its terms, which are removed together.
     Rcs(Knots),
+    /// A Gaussian kernel over all features: interactions as well.
+    Rbf,
 }
 
 impl Estimator {
     /// The knots that columns become splines of.
     pub fn knots(self) -> Option<Knots> {
         match self {
-            Self::Linear => None,
+            Self::Linear | Self::Rbf => None,
             Self::Rcs(knots) => Some(knots),
         }
     }
@@ -36,9 +38,10 @@ impl Estimator {
 impl FromStr for Estimator {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let refusal = || "write linear, rcs:3, rcs:4 or rcs:5".to_owned();
+        let refusal = || "write linear, rcs:3, rcs:4, rcs:5 or rbf".to_owned();
         match text.split_once(':') {
             None if text == "linear" => Ok(Self::Linear),
+            None if text == "rbf" => Ok(Self::Rbf),
             None if text == "rcs" => Knots::try_from(4).map(Self::Rcs),
             Some(("rcs", count)) => {
                 let knots = count.parse::<usize>().ok().and_then(|count| Knots::try_from(count).ok());
@@ -53,6 +56,7 @@ impl fmt::Display for Estimator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Linear => f.write_str("linear"),
+            Self::Rbf => f.write_str("rbf"),
             Self::Rcs(knots) => write!(f, "rcs:{}", usize::from(knots)),
         }
     }
@@ -64,7 +68,7 @@ mod tests {
 
     #[test]
     fn words_survive_a_round_trip() {
-        for text in ["linear", "rcs:3", "rcs:4", "rcs:5"] {
+        for text in ["linear", "rcs:3", "rcs:4", "rcs:5", "rbf"] {
             let estimator: Estimator = text.parse().unwrap();
             assert_eq!(estimator.to_string(), text);
             let recorded = serde_json::to_string(&estimator).unwrap();

@@ -1,4 +1,4 @@
-//! Linear one-vs-rest support vector machines along an elimination path. Knows nothing of features' meaning or of files.
+//! One-vs-rest support vector machines, linear and with kernels, along an elimination path. Knows nothing of features' meaning or of files.
 
 mod active_set;
 mod auto;
@@ -6,6 +6,7 @@ mod dual;
 mod estimator;
 mod f32_columns;
 mod hessian;
+mod kernel;
 #[cfg(feature = "linfa")]
 mod linfa;
 
@@ -22,6 +23,7 @@ use auto::AutoSolver;
 pub use auto::SharedInitialFit;
 use dual::Dual;
 pub use estimator::Estimator;
+pub use kernel::{Gamma, Kernel, KernelMachines};
 #[cfg(feature = "linfa")]
 use linfa::Linfa;
 pub(crate) use present::Present;

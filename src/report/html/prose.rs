@@ -7,7 +7,7 @@ use crate::data::{Calibration, Impute, Scale};
 use crate::run::options::OPTIONS;
 use crate::run::{Permutations, RunOptions, RunSpec};
 use crate::select::{Method, Score, StepSize, StopRule};
-use crate::svm::{ClassWeight, Estimator, SolverKind};
+use crate::svm::{ClassWeight, Estimator, Gamma, SolverKind};
 
 const CITATIONS: [&str; 4] = [
     "López-De-Castro M, García-Galindo A, Armañanzas R. Conformal Recursive Feature Elimination. arXiv:2405.19429, 2024.",
@@ -118,6 +118,18 @@ pub fn models(spec: &RunSpec) -> String {
             "linear support vector machines on restricted cubic splines of the numeric features ({} knots at quantiles of the \
              training rows; the terms of a feature were removed together)",
             usize::from(knots)
+        ),
+        Estimator::Rbf => format!(
+            "kernel support vector machines with a Gaussian kernel ({}), β being the sum of Shapley values of the decision function{}",
+            match spec.gamma {
+                Gamma::Scale => "γ = 1/number of columns in the model".to_owned(),
+                Gamma::Fixed(gamma) => format!("γ = {gamma}"),
+            },
+            match spec.prefilter {
+                Some(count) =>
+                    format!(", after linear machines had reduced the features to {count} on the same split,"),
+                None => String::new(),
+            }
         ),
     };
     let machine = match spec.solver {
