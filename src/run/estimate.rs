@@ -61,7 +61,8 @@ impl Estimate {
         let cost = PathCost::new(spec, data);
         let once = PER_CELL * cells + PER_STEP_OF_TABLES * cost.models * tasks as f64;
         // Distances and kernels of all pairs of rows.
-        let kernels = if spec.estimator == Estimator::Rbf { 8.0 * (data.y.len() as f64).powi(2) } else { 0.0 };
+        let kernels =
+            if spec.estimator == Estimator::Rbf { 8.0 * (data.y.len() as f64).powi(2) } else { 0.0 };
         let workers = tasks.min(threads).max(1) as f64;
         let after = (followups as f64 * splits as f64) * (cost.path + cost.gaps);
         let of_task = PER_STEP_BYTES * cost.models + PER_RANK_BYTES * units;

@@ -224,8 +224,10 @@ impl RunOptions {
                     .remedy("leave --solver out"));
             }
             if self.test.is_some() || self.split.reserve.is_some() {
-                return Err(Error::usage("kernel machines cannot be saved as a model, which --reserve, --test and fit make")
-                    .remedy("use --estimator linear or rcs:4"));
+                return Err(Error::usage(
+                    "kernel machines cannot be saved as a model, which --reserve, --test and fit make",
+                )
+                .remedy("use --estimator linear or rcs:4"));
             }
             if self.prefilter == Some(0) {
                 return Err(

@@ -213,9 +213,7 @@ fn predict_with_kernels(plan: &Plan, rows: &OuterFold, seed: u64, units: &[usize
     let p = work.evaluator.p_values(model.conformal.view(), model.test.view(), &model.biases);
     let test = &work.prepared.test;
     let predicted = test.rows.iter().zip(&test.y).zip(model.test.rows()).zip(p.rows());
-    Ok(predicted
-        .map(|(((&row, &y), f), p)| TestedRow { row, y, f: f.to_vec(), p: p.to_vec() })
-        .collect())
+    Ok(predicted.map(|(((&row, &y), f), p)| TestedRow { row, y, f: f.to_vec(), p: p.to_vec() }).collect())
 }
 
 #[cfg(test)]

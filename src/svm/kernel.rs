@@ -264,7 +264,7 @@ impl KernelMachine {
         let scale = dot(&self.start, &self.change).max(f64::MIN_POSITIVE);
         kernel.multiply(&self.c, &mut self.hinge.decision);
         let tolerance = tolerance(&self.hinge.cost);
-        let mut fit = KernelFit { machine: self, kernel, scale, descent: Descent::new() };
+        let mut fit = KernelFit { machine: self, kernel, scale, tolerance, descent: Descent::new() };
         let fit = minimise(&mut fit, tolerance, MAX_STEPS);
         // What is left on rows without loss is rounding.
         for i in 0..self.c.len() {
@@ -282,6 +282,7 @@ struct KernelFit<'f> {
     kernel: &'f PackedSymmetric,
     /// The squared norm of the gradient at the zero model.
     scale: f64,
+    tolerance: f64,
     descent: Descent,
 }
 
