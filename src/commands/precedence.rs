@@ -270,12 +270,13 @@ mod tests {
         lines.extend(
             OPTIONS
                 .iter()
-                .filter(|option| !["early", "memory-limit"].contains(&option.name))
+                .filter(|option| !["early", "memory-limit", "gamma", "prefilter"].contains(&option.name))
                 .map(|option| format!("run data.csv {}", words(option))),
         );
-        let all = OPTIONS
-            .iter()
-            .filter(|option| !["score", "memory-limit", "reserve", "test"].contains(&option.name));
+        let all = OPTIONS.iter().filter(|option| {
+            !["score", "memory-limit", "reserve", "test", "gamma", "prefilter"].contains(&option.name)
+        });
+        lines.push("run data.csv --estimator rbf --gamma 0.5 --prefilter 4".to_owned());
         lines.push(format!("run data.csv {}", all.map(words).collect::<Vec<_>>().join(" ")));
         lines.extend([
             "run data.csv --na=-9,none --max-missing 0.1 --impute none --delimiter tab --decimal ."
