@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crfe::data::{Audit, Unit};
 use crfe::evaluate::Tally;
-use crfe::run::{Betas, EventKind, FORMAT, Parts, Reason, RunEvent, RunInfo, RunOptions, Step, TaskId};
+use crfe::run::{Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, RunOptions, Step, TaskId};
 use crfe::select::{Method, RunSizes};
 use crfe::tui::{Action, App, Depth, Keymap, Prompt, Theme, View, draw};
 use divan::Bencher;
@@ -86,7 +86,7 @@ fn app() -> App {
         tell(task, EventKind::TaskStarted(parts));
         paths[split % PATHS].iter().for_each(|step| tell(task, step.clone()));
         let rest = vec![((FEATURES - 1) * 7_919 + split % PATHS * 1_237) % FEATURES];
-        tell(task, EventKind::TaskFinished { reason: Reason::Complete, rest, sizes: RunSizes::default() });
+        tell(task, EventKind::TaskFinished { reason: EndReason::Complete, rest, sizes: RunSizes::default() });
     }
     tell(None, EventKind::RunFinished);
     app

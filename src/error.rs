@@ -8,7 +8,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What kind of mistake it was; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErrorKind {
     /// A fault of this program.
     Internal,
     /// The command line or configuration asks for something impossible, an unknown column included.
@@ -51,7 +51,7 @@ impl RowKind {
 
 /// A place in a file; every part is optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Place {
+struct Location {
     file: Option<PathBuf>,
     sheet: Option<String>,
     line: Option<u64>,
@@ -62,41 +62,41 @@ struct Place {
 /// One sentence: the place, what is wrong, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
-    kind: Kind,
+    kind: ErrorKind,
     what: String,
-    place: Box<Place>,
+    place: Box<Location>,
     remedy: Option<String>,
 }
 
 impl Error {
-    fn new(kind: Kind, what: impl Into<String>) -> Self {
+    fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         let (what, place) = (what.into(), Box::default());
         Self { kind, what, place, remedy: None }
     }
 
     /// A fault of this program.
     pub fn internal(what: impl Into<String>) -> Self {
-        Self::new(Kind::Internal, what)
+        Self::new(ErrorKind::Internal, what)
     }
 
     /// A wrong option, or a column the file does not have.
     pub fn usage(what: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, what)
+        Self::new(ErrorKind::Usage, what)
     }
 
     /// Data that cannot be used.
     pub fn data(what: impl Into<String>) -> Self {
-        Self::new(Kind::Data, what)
+        Self::new(ErrorKind::Data, what)
     }
 
     /// An output directory that belongs to another run.
     pub fn resume(what: impl Into<String>) -> Self {
-        Self::new(Kind::Resume, what)
+        Self::new(ErrorKind::Resume, what)
     }
 
     /// A result that could not be written.
     pub fn output(what: impl Into<String>) -> Self {
-        Self::new(Kind::Output, what)
+        Self::new(ErrorKind::Output, what)
     }
 
     /// Names the file.
@@ -150,25 +150,25 @@ impl Error {
     }
 
     /// The kind of mistake.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
     /// The exit code of the program for this error.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::Internal => 1,
-            Kind::Usage => 2,
-            Kind::Data => 3,
-            Kind::Resume => 5,
-            Kind::Output => 6,
+            ErrorKind::Internal => 1,
+            ErrorKind::Usage => 2,
+            ErrorKind::Data => 3,
+            ErrorKind::Resume => 5,
+            ErrorKind::Output => 6,
         }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { file, sheet, line, column, rows } = &*self.place;
+        let Location { file, sheet, line, column, rows } = &*self.place;
         let mut parts = Vec::new();
         parts.extend(file.as_ref().map(|file| printable(&file.to_string_lossy())));
         parts.extend(sheet.as_ref().map(|sheet| format!("sheet '{}'", printable(sheet))));

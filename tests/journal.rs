@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crfe::analysis::{Answer, History};
 use crfe::data::Dataset;
-use crfe::record::{Live, Records, RunDirectory, Shard, Source, journals};
+use crfe::record::{EventSource, Journals, Live, RunDirectory, Shard, journals};
 use crfe::report::{TABLES, make_way, outputs, write_tables};
 use crfe::run::{EventKind, Gate, Permutations, Plan, RunEvent, RunOptions, TaskId};
 use crfe::select::{Method, StopRule};
@@ -50,7 +50,7 @@ fn run(plan: &Arc<Plan>, directory: &Path, shard: Shard) -> (History, usize) {
         directory: Some(claimed),
         records,
     };
-    let source = Source::engine(live);
+    let source = EventSource::engine(live);
     let mut history = History::default();
     source.events().iter().for_each(|event| history.apply(&event));
     source.close().unwrap();
@@ -86,7 +86,7 @@ fn put(scratch: &Path, journal: &[u8]) -> PathBuf {
 /// Everything a reader does with a directory; the tables that come of it, if any.
 fn read_all(directory: &Path) -> crfe::Result<(History, Vec<String>)> {
     let mut history = History::default();
-    let Some(mut records) = Records::open(directory)? else { return Ok((history, Vec::new())) };
+    let Some(mut records) = Journals::open(directory)? else { return Ok((history, Vec::new())) };
     records.replay(|event| history.apply(&event))?;
     Ok((history, records.notes()))
 }
@@ -171,7 +171,7 @@ fn the_last_start_counts_whatever_the_clock_says() {
     let journal = journals(scratch.path()).unwrap().remove(0);
     // As if the clock had been far ahead.
     fs::rename(journal, scratch.path().join("journal-1of1-ffffffffffffffff-1.jsonl")).unwrap();
-    let recorded = || Records::open(scratch.path()).unwrap().unwrap().info().spec.stop;
+    let recorded = || Journals::open(scratch.path()).unwrap().unwrap().info().spec.stop;
     for plan in [&two, &knee, &two] {
         let (_, redone) = run(plan, scratch.path(), Shard::WHOLE);
         assert_eq!((redone, recorded()), (0, plan.info.spec.stop), "nothing to compute, and still recorded");
@@ -296,7 +296,7 @@ fn another_run_is_refused_saying_what_differs() {
     run(&plan(options(2)), scratch.path(), Shard::WHOLE);
     let (journal, _) = reference(&other);
     put(scratch.path(), &journal);
-    let error = Records::open(scratch.path()).unwrap_err();
+    let error = Journals::open(scratch.path()).unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("belongs to another run than the others here") && text.contains("lambda was"),
@@ -367,7 +367,7 @@ fn a_hostile_first_line_is_refused_with_a_sentence() {
         put(scratch.path(), &joined(&lines));
         let error = read_all(scratch.path()).unwrap_err();
         assert!(error.to_string().contains(said), "{error} | {said}");
-        assert!(Source::open(scratch.path()).is_err());
+        assert!(EventSource::open(scratch.path()).is_err());
     }
 }
 
@@ -519,7 +519,7 @@ fn a_growing_directory_is_followed_to_its_end() {
     let died =
         text.find("\"end\":").and_then(|end| text[end..].find('\n').map(|line| end + line + 40)).unwrap();
     put(scratch.path(), &journal[..died]);
-    let source = Source::open(scratch.path()).unwrap();
+    let source = EventSource::open(scratch.path()).unwrap();
     let mut history = History::default();
     let hear = |history: &mut History, wanted: usize| {
         until("an event", || {
@@ -560,7 +560,7 @@ fn a_finished_directory_is_told_split_by_split() {
     let (journal, expected) = reference(&plan);
     let scratch = scratch();
     put(scratch.path(), &journal);
-    let source = Source::open(scratch.path()).unwrap();
+    let source = EventSource::open(scratch.path()).unwrap();
     let events: Vec<RunEvent> = source.events().iter().collect();
     assert!(matches!(events[0].kind, EventKind::RunStarted(_)));
     assert!(matches!(events.last().unwrap().kind, EventKind::RunFinished));
@@ -571,7 +571,7 @@ fn a_finished_directory_is_told_split_by_split() {
     let mut history = History::default();
     events.iter().for_each(|event| history.apply(event));
     assert_eq!(tables(scratch.path(), &history, Some(&plan)), expected);
-    assert!(Source::open(&scratch.path().join("nothing")).is_err());
+    assert!(EventSource::open(&scratch.path().join("nothing")).is_err());
 }
 
 #[test]
@@ -598,7 +598,7 @@ fn failed_tasks_are_redone_and_said_until_then() {
 fn opening_a_wide_run() {
     let directory = PathBuf::from(std::env::var_os("CRFE_WIDE_RUN").unwrap());
     let began = Instant::now();
-    let source = Source::open(&directory).unwrap();
+    let source = EventSource::open(&directory).unwrap();
     println!("indexed after {:?}", began.elapsed());
     let (mut history, mut focused) = (History::default(), 0);
     for event in source.events() {

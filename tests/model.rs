@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use crfe::analysis::{History, Trace};
 use crfe::data::seed::{Purpose, Rng};
 use crfe::data::{Dataset, NewRows, ReadOptions};
-use crfe::model::{Ingredients, Model, Reading, Scorer, Selection, fit_list};
+use crfe::model::{CellReading, Ingredients, ListOrigin, Model, Scorer, fit_list};
 use crfe::run::{Engine, Gate, Permutations, Plan, RunOptions, fit_settings};
 use crfe::select::{Method, StopRule};
 use ndarray::Array2;
@@ -62,7 +62,7 @@ fn model_of(plan: &Plan, rest: &[usize], reserve: &[usize], units: &[usize], ind
     let spec = &plan.info.spec;
     let settings = fit_settings(plan, spec.split.seed, index);
     let fitted = fit_list(&plan.data, rest, reserve, units, &settings).unwrap();
-    let selection = Selection { method: None, rule: "given".into(), counts: Vec::new(), splits: 0 };
+    let selection = ListOrigin { method: None, rule: "given".into(), counts: Vec::new(), splits: 0 };
     let made_of = Ingredients {
         program: "a test",
         data: &plan.data,
@@ -71,7 +71,7 @@ fn model_of(plan: &Plan, rest: &[usize], reserve: &[usize], units: &[usize], ind
         settings: &settings,
         guaranteed: true,
         id_column: None,
-        reading: Reading { max_missing: 0.25, ..Reading::default() },
+        reading: CellReading { max_missing: 0.25, ..CellReading::default() },
         fingerprint: String::new(),
         command: String::new(),
         rest,

@@ -9,8 +9,8 @@ use crfe::run::{Betas, EventKind, Forced, RunEvent, RunOptions, TaskId, branch, 
 use crfe::run::{Permutations, Twins, test_list};
 use crfe::select::Method;
 use crfe::tui::{
-    Action, App, Column, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap, LinePrompt,
-    Message, Overlay, Palette, Prompt, QuitQuestion, Theme, View, panels,
+    Action, App, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap, LinePrompt, Message,
+    Overlay, Palette, Prompt, QuitQuestion, RankingColumn, Theme, View, panels,
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
@@ -434,11 +434,11 @@ fn clicks_go_where_they_point() {
     assert!(matches!(app.overlay(), Some(Overlay::Feature(_))), "a second click opens it");
     app.set_overlay(None);
     click(&mut app, "rank│");
-    assert_eq!(app.table().column(), Column::MeanRank);
+    assert_eq!(app.table().column(), RankingColumn::MeanRank);
     click(&mut app, "rank│");
     assert!(app.table().is_reversed());
     click(&mut app, "step  ");
-    assert_eq!(app.table().column(), Column::Step);
+    assert_eq!(app.table().column(), RankingColumn::Step);
     click(&mut app, " features left");
     assert_eq!(app.zoom(), Some(0));
     click(&mut app, "━");
@@ -723,12 +723,12 @@ fn the_ranking_sorts_filters_and_finds() {
         picture(app, 120, 36);
         app.derived().rows.iter().map(|&unit| app.info().unwrap().units[unit].name.clone()).collect()
     };
-    app.sort_by(Column::Feature);
+    app.sort_by(RankingColumn::Feature);
     let sorted = names(&mut app);
     assert!(sorted.is_sorted(), "{sorted:?}");
     app.update(Action::Reverse);
     assert!(names(&mut app).is_sorted_by(|a, b| a >= b));
-    app.sort_by(Column::InSplits);
+    app.sort_by(RankingColumn::InSplits);
     names(&mut app);
     let (info, size) = (app.info().unwrap(), app.size());
     let ranks =

@@ -42,7 +42,7 @@ type Finished = (Method, u64);
 
 /// What is known of the method in focus.
 #[derive(Debug, Default)]
-pub struct Facts {
+pub struct MethodCache {
     /// Mean ranks.
     pub ranks: Cached<Finished, MeanRanks>,
     /// Where each rule stops, with k and ψ as they are slid.
@@ -106,7 +106,7 @@ impl Stops {
     }
 }
 
-impl Facts {
+impl MethodCache {
     /// Every caution: those of the method's answer, then those of the run.
     pub fn cautions(&self) -> impl Iterator<Item = &String> {
         self.answer.iter().flat_map(|answer| &answer.cautions).chain(self.run_cautions.iter())

@@ -40,7 +40,7 @@ struct Sums {
     splits: u32,
     /// By metric, as in [`Metric::ALL`].
     metrics: [Sum; Metric::ALL.len()],
-    classes: Vec<ClassSums>,
+    classes: Vec<ClassCounts>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,7 +51,7 @@ struct Sum {
 
 /// Counts of one class over all splits.
 #[derive(Debug, Clone, Copy, Default)]
-struct ClassSums {
+struct ClassCounts {
     rows: u32,
     covered: u32,
     set_sizes: u32,
@@ -76,7 +76,7 @@ impl Curve {
             sum.squares += value * value;
         }
         let classes = step.tally.classes();
-        sums.classes.resize(classes, ClassSums::default());
+        sums.classes.resize(classes, ClassCounts::default());
         for (class, sums) in sums.classes.iter_mut().enumerate() {
             sums.rows += step.tally.confusion[class * classes..(class + 1) * classes].iter().sum::<u32>();
             sums.covered += step.tally.covered[class];

@@ -21,11 +21,11 @@ mod tested;
 mod tests;
 mod verdict;
 
-pub use crate::evaluate::{Column, Metric};
+pub use crate::evaluate::{Metric, PageColumn};
 pub use crate::run::Trace;
 pub use achieved::{Achieved, ClassAnswer, ClassMeans};
 pub use answer::{Answer, MethodAnswer};
-pub use cache::{Cached, Facts, SplitSizes, Stops};
+pub use cache::{Cached, MethodCache, SplitSizes, Stops};
 pub use comparison::{ComparedMetric, Comparison};
 pub use coverage::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};

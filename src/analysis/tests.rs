@@ -7,7 +7,7 @@ use ndarray::Array2;
 use super::*;
 use crate::data::Dataset;
 use crate::evaluate::Tally;
-use crate::run::{Parts, Plan, Reason, Step};
+use crate::run::{EndReason, Parts, Plan, Step};
 use crate::select::{RunSizes, StopRule, Stopping};
 
 const CRFE: Method = Method::Crfe;
@@ -72,7 +72,7 @@ impl Told {
         task
     }
 
-    fn finish(&mut self, split: usize, steps: Vec<Step>, reason: Reason, rest: &[usize]) {
+    fn finish(&mut self, split: usize, steps: Vec<Step>, reason: EndReason, rest: &[usize]) {
         let task = self.start(split, steps);
         self.tell(
             Some(task),
@@ -95,8 +95,8 @@ fn two_paths() -> Told {
     let path = |first: usize, second: usize| {
         vec![step(0, 4, &[first], -1.0, 20), step(1, 3, &[second], -1.5, 18), step(2, 2, &[], -1.8, 16)]
     };
-    told.finish(0, path(2, 0), Reason::Complete, &[3]);
-    told.finish(1, path(0, 2), Reason::Complete, &[3]);
+    told.finish(0, path(2, 0), EndReason::Complete, &[3]);
+    told.finish(1, path(0, 2), EndReason::Complete, &[3]);
     told
 }
 
@@ -135,7 +135,7 @@ fn sizes_are_those_that_all_or_some_paths_visited() {
     let mut told = two_paths();
     // In batches: from 4 to 2 at once.
     let steps = vec![step(0, 4, &[0, 2], -1.0, 20), step(1, 2, &[], -1.8, 16)];
-    told.finish(2, steps, Reason::Complete, &[3]);
+    told.finish(2, steps, EndReason::Complete, &[3]);
     let paths = told.paths();
     assert_eq!(paths.common_sizes(), [4, 2]);
     assert_eq!(paths.visited_sizes(), [2, 3, 4]);
@@ -155,8 +155,8 @@ fn a_path_that_ended_early_has_the_size_where_the_rule_fired_and_no_knee() {
         let stop = Some(Stopping { statistic: -2.0, threshold: if fired { -1.0 } else { -3.0 }, fired });
         vec![step(0, 4, &[2], -1.0, 20), Step { stop, ..step(1, 3, &[], -1.5, 18) }]
     };
-    told.finish(0, early(true), Reason::Early, &[0, 3]);
-    told.finish(1, early(false), Reason::Early, &[0, 3]);
+    told.finish(0, early(true), EndReason::Early, &[0, 3]);
+    told.finish(1, early(false), EndReason::Early, &[0, 3]);
     let paths = told.paths();
     assert_eq!(paths.recorded_sizes(StopRule::Beta), [Some(3), None]);
     assert_eq!(paths.recorded_sizes(StopRule::Knee), [None, None], "the knee needs the whole path");
@@ -228,7 +228,7 @@ fn two_methods_are_compared_on_the_splits_that_both_have() {
         told.tell(Some(task), EventKind::Step(step.into()));
     }
     let kind =
-        EventKind::TaskFinished { reason: Reason::Complete, rest: vec![3], sizes: RunSizes::default() };
+        EventKind::TaskFinished { reason: EndReason::Complete, rest: vec![3], sizes: RunSizes::default() };
     told.tell(Some(task), kind);
     let pairs = Pair::all(&told.history, told.history.info().unwrap());
     let [pair] = &pairs[..] else { panic!("one pair") };
@@ -289,7 +289,7 @@ fn classes_are_listed_worst_first() {
     let mut told = Told::new();
     // 13 covered rows: 6 of the first class, 7 of the second are predicted right.
     let steps = vec![step(0, 4, &[2], -1.0, 13), step(1, 3, &[0], -1.5, 13), step(2, 2, &[], -1.8, 13)];
-    told.finish(0, steps, Reason::Complete, &[3]);
+    told.finish(0, steps, EndReason::Complete, &[3]);
     let answer = MethodAnswer::at_size(&told.history, &told.paths(), 3, &BetaRule::default());
     let classes: Vec<(&str, f64)> =
         answer.classes.iter().map(|class| (class.class.as_str(), class.splits.unwrap().recall)).collect();

@@ -7,7 +7,7 @@ use crate::data::STANDARD;
 use crate::error::Result;
 use crate::record::{RunDirectory, Shard};
 use crate::run::default_threads;
-use crate::tui::{Compute, Order, Record, explore as show};
+use crate::tui::{Compute, Recording, SessionRequest, explore as show};
 
 /// Opens the dashboard on a file; the exit code.
 pub fn explore(args: &ExploreArgs, keys: &Keys) -> Result<u8> {
@@ -21,7 +21,7 @@ pub fn explore(args: &ExploreArgs, keys: &Keys) -> Result<u8> {
 }
 
 /// What to compute, and where it is recorded.
-pub(super) fn order(args: &ExploreArgs) -> Result<Order> {
+pub(super) fn order(args: &ExploreArgs) -> Result<SessionRequest> {
     let (spec, data) = (args.spec.spec()?, args.spec.data.clone());
     if let Some(out) = args.screen.out.as_deref().filter(|out| !args.no_journal && out.exists()) {
         // Refuses a directory that another process writes, before the screen opens.
@@ -29,9 +29,9 @@ pub(super) fn order(args: &ExploreArgs) -> Result<Order> {
     }
     let threads = args.threads.map_or_else(default_threads, usize::from);
     let record = match &args.screen.out {
-        _ if args.no_journal => Record::No,
-        Some(out) => Record::In(out.clone()),
-        None => Record::State,
+        _ if args.no_journal => Recording::No,
+        Some(out) => Recording::In(out.clone()),
+        None => Recording::State,
     };
-    Ok(Order::Compute(Box::new(Compute { data, spec, threads, paused: args.paused, record })))
+    Ok(SessionRequest::Compute(Box::new(Compute { data, spec, threads, paused: args.paused, record })))
 }

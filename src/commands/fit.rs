@@ -8,14 +8,16 @@ use serde_json::json;
 
 use super::args::{FitArgs, RunArgs};
 use super::report::tell_notes;
-use super::run::{Ended, execute, load, report_files, say_what_was_understood, threads};
+use super::run::{RunOutcome, execute, load, report_files, say_what_was_understood, threads};
 use crate::analysis::{Answer, History, Paths, Tested};
 use crate::data::RESERVE;
 use crate::error::{Error, Result, plural, printable, printable_json};
 use crate::evaluate::never_excluded;
 use crate::files::write_whole;
-use crate::model::{FittedList, Ingredients, Model, PYTHON_READER, R_READER, Reading, Selection, fit_list};
-use crate::record::Records;
+use crate::model::{
+    CellReading, FittedList, Ingredients, ListOrigin, Model, PYTHON_READER, R_READER, fit_list,
+};
+use crate::record::Journals;
 use crate::report::{VERSION, command_line, for_a_shell, summary, tested_lines_of};
 use crate::run::{
     EventKind, Followup, Outcome, Permutations, Plan, RunEvent, RunInfo, RunOptions, fit_settings,
@@ -55,8 +57,8 @@ pub fn fit(args: FitArgs) -> Result<u8> {
 /// The whole procedure, then the model of its list.
 fn of_procedure(args: &FitArgs) -> Result<u8> {
     let (plan, history) = match execute(&args.run)? {
-        Ended::Code(code) => return Ok(code),
-        Ended::Done(plan, history) => (plan, history),
+        RunOutcome::Code(code) => return Ok(code),
+        RunOutcome::Done(plan, history) => (plan, history),
     };
     if !history.failed().is_empty() || !history.failed_followups().is_empty() {
         return Err(Error::internal("some tasks failed, so no model is made"));
@@ -86,7 +88,7 @@ fn of_given_list(args: &FitArgs, features: &Path) -> Result<u8> {
     let caution = "the list was given: if it was chosen by looking at these rows, what was measured on them is too good";
     let made = Made {
         list,
-        selection: Selection { method: None, rule: "given".to_owned(), counts: Vec::new(), splits: 0 },
+        selection: ListOrigin { method: None, rule: "given".to_owned(), counts: Vec::new(), splits: 0 },
         tested: Tested::new(&history, &plan.info, method),
         cautions: vec![caution.to_owned()],
         answer: None,
@@ -101,7 +103,7 @@ fn of_run(args: &FitArgs) -> Result<u8> {
         return Err(Error::usage("--size and --features cannot change a recorded run")
             .remedy("fit the table itself: crfe-tui fit DATA.CSV"));
     }
-    let Some(mut records) = Records::open(run)? else {
+    let Some(mut records) = Journals::open(run)? else {
         return Err(Error::data("there is no run in this directory")
             .file(run)
             .remedy("make one with crfe-tui run DATA.CSV --reserve 0.2 --out RUN"));
@@ -133,7 +135,7 @@ fn of_run(args: &FitArgs) -> Result<u8> {
 struct Made {
     /// Units, best first.
     list: Vec<usize>,
-    selection: Selection,
+    selection: ListOrigin,
     tested: Option<Tested>,
     cautions: Vec<String>,
     answer: Option<Answer>,
@@ -155,7 +157,7 @@ impl Made {
             .remedy("say how many features with --size N"));
         };
         let paths = Paths::new(history, info, method.method);
-        let selection = Selection {
+        let selection = ListOrigin {
             method: Some(method.method),
             rule: info.spec.stop.name(),
             counts: method.features.iter().map(|feature| feature.count).collect(),
@@ -197,7 +199,7 @@ fn finish(args: &FitArgs, plan: &Plan, history: &History, made: &Made) -> Result
             settings: &settings,
             guaranteed: spec.score == crate::select::Score::Weighted,
             id_column: spec.schema.id_col.clone(),
-            reading: Reading {
+            reading: CellReading {
                 missing: spec.schema.read.missing.clone(),
                 censored: spec.schema.read.censored,
                 max_missing: spec.schema.max_missing,

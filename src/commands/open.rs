@@ -9,7 +9,7 @@ use super::precedence::{self, Parsed};
 use super::screen::{keys_come_from_there, need_a_terminal, settings};
 use crate::data::STANDARD;
 use crate::error::{Error, Result};
-use crate::tui::{Choice, Order, explore as show, start};
+use crate::tui::{Choice, SessionRequest, explore as show, start};
 
 /// Opens the dashboard on a recorded run; the exit code.
 pub fn open(args: &OpenArgs, keys: &Keys) -> Result<u8> {
@@ -18,14 +18,14 @@ pub fn open(args: &OpenArgs, keys: &Keys) -> Result<u8> {
     if args.data.as_deref().is_some_and(|data| data.as_os_str() == STANDARD) {
         return Err(keys_come_from_there("crfe-tui report RUN --data -"));
     }
-    show(Order::Open(run.clone(), args.data.clone()), settings(&args.screen, keys)?)
+    show(SessionRequest::Open(run.clone(), args.data.clone()), settings(&args.screen, keys)?)
 }
 
 /// Lets the user choose a run or a table.
 fn choose(args: &OpenArgs, keys: &Keys) -> Result<u8> {
     need_a_terminal("run DATA.CSV --out RUN")?;
     start(settings(&args.screen, keys)?, |choice| match choice {
-        Choice::Run(run) => Ok(Order::Open(run, None)),
+        Choice::Run(run) => Ok(SessionRequest::Open(run, None)),
         Choice::Table(table) => {
             // As if it had been typed: environment and configuration file count.
             let words = ["crfe-tui", "explore", "--"].map(OsString::from).into_iter().chain([table.into()]);

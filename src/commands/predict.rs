@@ -27,7 +27,7 @@ pub fn predict(args: &PredictArgs) -> Result<u8> {
         (Some(path), Some(directory)) => Some(new_file(path, directory)?),
         _ => None,
     };
-    let mut writer = Writer::new(file, args.json, &model);
+    let mut writer = PredictionWriter::new(file, args.json, &model);
     writer.begin().map_err(|error| args.unwritable(&error))?;
     let mut counts = FlagCounts::default();
     let mut board = Scoreboard::new(&scorer);
@@ -159,7 +159,7 @@ fn new_file<'a>(path: &Path, directory: &'a Directory) -> Result<NewFile<'a>> {
 }
 
 /// Where predictions go: a file that appears whole, or standard output; as CSV or JSON.
-struct Writer<'a> {
+struct PredictionWriter<'a> {
     out: Out<'a>,
     /// The line under way.
     line: String,
@@ -175,7 +175,7 @@ enum Out<'a> {
     Standard(BufWriter<io::Stdout>),
 }
 
-impl<'a> Writer<'a> {
+impl<'a> PredictionWriter<'a> {
     fn new(file: Option<NewFile<'a>>, json: bool, model: &'a Model) -> Self {
         const BUFFER: usize = 1 << 16;
         let out = match file {

@@ -3,7 +3,7 @@
 use super::args::ReportArgs;
 use crate::analysis::{Answer, History};
 use crate::error::{Error, Result, printable};
-use crate::record::Records;
+use crate::record::Journals;
 use crate::report::{summary, write_report};
 use crate::run::{EventKind, Plan, RunEvent, Twins, default_threads};
 use crate::say::{print, say};
@@ -11,7 +11,7 @@ use crate::say::{print, say};
 /// Writes tables, figures and the page from journals alone; returns the exit code.
 pub fn report(args: &ReportArgs) -> Result<u8> {
     let figures = args.figures.options()?;
-    let Some(mut records) = Records::open(&args.run)? else {
+    let Some(mut records) = Journals::open(&args.run)? else {
         return Err(Error::data("there is no run in this directory")
             .file(&args.run)
             .remedy("make one with crfe-tui run DATA.CSV --out RUN"));

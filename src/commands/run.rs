@@ -11,8 +11,8 @@ use super::signals::Signals;
 use crate::analysis::History;
 use crate::data::{Dataset, Level};
 use crate::error::{Error, Result, printable};
-use crate::record::{Live, Records, RunDirectory, Shard, Source};
-use crate::report::{Progress, Reading, outputs, write_report};
+use crate::record::{EventSource, Journals, Live, RunDirectory, Shard};
+use crate::report::{Progress, ReadingProgress, outputs, write_report};
 use crate::run::{Estimate, EventKind, Followup, Gate, Plan, RunEvent, RunSpec, TaskId, default_threads};
 use crate::say::say;
 use crate::svm::SolverKind;
@@ -20,13 +20,13 @@ use crate::svm::SolverKind;
 /// Runs to the end; the exit code.
 pub fn run(args: &RunArgs) -> Result<u8> {
     match execute(args)? {
-        Ended::Code(code) => Ok(code),
-        Ended::Done(plan, history) => finish(&plan, &history, args),
+        RunOutcome::Code(code) => Ok(code),
+        RunOutcome::Done(plan, history) => finish(&plan, &history, args),
     }
 }
 
 /// How a run ended.
-pub(super) enum Ended {
+pub(super) enum RunOutcome {
     /// By a signal, or as one shard of many: there is no more to do than to return this.
     Code(u8),
     /// With everything computed.
@@ -34,7 +34,7 @@ pub(super) enum Ended {
 }
 
 /// Runs to the end and keeps what was computed.
-pub(super) fn execute(args: &RunArgs) -> Result<Ended> {
+pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
     let spec = args.spec.spec()?;
     args.figures.options()?;
     let quiet = args.output.quiet;
@@ -78,7 +78,7 @@ pub(super) fn execute(args: &RunArgs) -> Result<Ended> {
             let remedy = if directory.is_some() { "; the same command resumes from here" } else { "" };
             say(format_args!("crfe-tui: ended by signal {signal}{remedy}"));
         }
-        return Ok(Ended::Code(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))));
+        return Ok(RunOutcome::Code(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))));
     }
     if shard.is_whole() {
         look_for_twins(&plan, &mut history, directory.as_deref())?;
@@ -96,9 +96,9 @@ pub(super) fn execute(args: &RunArgs) -> Result<Ended> {
                     printable(&out)
                 ));
             }
-            Ok(Ended::Code(exit_code(&history)))
+            Ok(RunOutcome::Code(exit_code(&history)))
         }
-        _ => Ok(Ended::Done(plan, Box::new(history))),
+        _ => Ok(RunOutcome::Done(plan, Box::new(history))),
     }
 }
 
@@ -114,7 +114,7 @@ const LONG: f64 = 60.0;
 
 /// Reads and interprets a file, with progress if that takes long.
 pub(super) fn load(file: &Path, spec: &RunSpec, quiet: bool) -> Result<Dataset> {
-    let mut reading = Reading::new(quiet);
+    let mut reading = ReadingProgress::new(quiet);
     Dataset::load(file, &spec.schema, |bytes, of| reading.tell(bytes, of))
 }
 
@@ -131,7 +131,7 @@ pub(super) fn say_what_was_understood(plan: &Plan, threads: usize) {
 
 /// Reads the finished tasks (a shard keeps only their names) and returns the remaining ones.
 fn take_up(
-    records: &mut Records,
+    records: &mut Journals,
     plan: &Plan,
     share: &[TaskId],
     history: &mut History,
@@ -162,7 +162,7 @@ fn compute(
     let signals = Signals::listen()?;
     let gate = Arc::new(Gate::default());
     // Recorded tasks have been read: progress counts the remaining ones.
-    let source = Source::engine(Live {
+    let source = EventSource::engine(Live {
         plan: plan.clone(),
         gate,
         tasks,

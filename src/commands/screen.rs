@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use super::args::ScreenArgs;
 use super::config_file::Keys;
 use crate::error::{Error, Result};
-use crate::tui::{Depth, Keymap, Settings, Theme};
+use crate::tui::{Depth, Keymap, ScreenSettings, Theme};
 
 /// Refuses to open the dashboard where there is no terminal; `instead` is the command to use there.
 pub(super) fn need_a_terminal(instead: &str) -> Result<()> {
@@ -23,7 +23,7 @@ pub(super) fn keys_come_from_there(instead: &str) -> Error {
 }
 
 /// How the dashboard is shown.
-pub(super) fn settings(args: &ScreenArgs, keys: &Keys) -> Result<Settings> {
+pub(super) fn settings(args: &ScreenArgs, keys: &Keys) -> Result<ScreenSettings> {
     let variable = |name: &str| std::env::var(name).ok();
     let mut theme = Theme::detect(variable);
     theme.light = args.light;
@@ -39,7 +39,7 @@ pub(super) fn settings(args: &ScreenArgs, keys: &Keys) -> Result<Settings> {
     keymap.rebind(&keys.bindings).map_err(|error| error.file(&keys.file))?;
     let remote = variable("SSH_CONNECTION").is_some();
     let fps = args.fps.unwrap_or(if remote { 4.0 } else { 10.0 });
-    Ok(Settings {
+    Ok(ScreenSettings {
         fps,
         speed: args.speed,
         mouse: !args.no_mouse,

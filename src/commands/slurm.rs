@@ -27,7 +27,7 @@ pub fn slurm(args: &SlurmArgs) -> Result<u8> {
         directory.start_anew(&plan, &outputs())?;
     }
     directory.check(&plan, &outputs())?;
-    let place = Place::new(&args.out)?;
+    let place = JobPaths::new(&args.out)?;
     let tasks = usize::from(args.tasks);
     if tasks > plan.tasks().len() {
         say(format_args!(
@@ -63,13 +63,13 @@ fn refuse_foreign_script(directory: &Path, name: &str) -> Result<()> {
 }
 
 /// Absolute paths, because a node may have another working directory.
-struct Place {
+struct JobPaths {
     program: PathBuf,
     here: PathBuf,
     out: PathBuf,
 }
 
-impl Place {
+impl JobPaths {
     fn new(out: &Path) -> Result<Self> {
         let lost = |error| Error::output(format!("cannot tell where it is: {error}")).file(out);
         Ok(Self {

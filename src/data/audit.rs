@@ -6,9 +6,9 @@ use std::mem::discriminant;
 use serde::{Deserialize, Serialize};
 
 use super::Dataset;
-use super::features::{Features, Reason};
+use super::features::{DropReason, Features};
 use super::guess::is_mangled_gene;
-use super::lines::Lines;
+use super::lines::RowLines;
 use super::names::{elided, listed, listed_whole, short};
 use super::target::Found;
 
@@ -69,7 +69,7 @@ impl Audit {
     }
 
     /// Says which rows have no class.
-    pub(super) fn without_class(&mut self, lines: &Lines, classes: &[Option<u32>]) {
+    pub(super) fn without_class(&mut self, lines: &RowLines, classes: &[Option<u32>]) {
         let absent = classes.iter().enumerate().filter(|(_, class)| class.is_none());
         let absent: Vec<_> = absent.map(|(row, _)| lines.of(row).to_string()).collect();
         if !absent.is_empty() {
@@ -96,26 +96,34 @@ impl Audit {
     }
 
     /// Says what was dropped, one sentence for each kind of reason.
-    pub(super) fn dropped(&mut self, dropped: &[(String, Reason)]) {
+    pub(super) fn dropped(&mut self, dropped: &[(String, DropReason)]) {
         let kinds = [
-            (Reason::Asked, Level::Notice, "left out with --drop"),
-            (Reason::Phenotype, Level::Notice, "of phenotypes not used (--keep puts one into every model)"),
-            (Reason::Empty, Level::Notice, "dropped, without any value"),
+            (DropReason::Asked, Level::Notice, "left out with --drop"),
             (
-                Reason::Missing(0.0),
+                DropReason::Phenotype,
+                Level::Notice,
+                "of phenotypes not used (--keep puts one into every model)",
+            ),
+            (DropReason::Empty, Level::Notice, "dropped, without any value"),
+            (
+                DropReason::Missing(0.0),
                 Level::Warning,
                 "dropped, with too many missing values (see --max-missing)",
             ),
-            (Reason::Constant, Level::Warning, "dropped, the same in all rows"),
-            (Reason::Index, Level::Notice, "dropped, the index that a program wrote along"),
-            (Reason::Counter, Level::Warning, "dropped, numbering the rows"),
-            (Reason::Identifier, Level::Warning, "dropped, different in every row, like an id"),
+            (DropReason::Constant, Level::Warning, "dropped, the same in all rows"),
+            (DropReason::Index, Level::Notice, "dropped, the index that a program wrote along"),
+            (DropReason::Counter, Level::Warning, "dropped, numbering the rows"),
+            (DropReason::Identifier, Level::Warning, "dropped, different in every row, like an id"),
             (
-                Reason::Person,
+                DropReason::Person,
                 Level::Warning,
                 "dropped, naming patients who come again: keep their rows together with --group-col",
             ),
-            (Reason::Date, Level::Warning, "dropped, holding dates: make numbers of them, such as an age"),
+            (
+                DropReason::Date,
+                Level::Warning,
+                "dropped, holding dates: make numbers of them, such as an age",
+            ),
         ];
         for (kind, level, end) in kinds {
             let of_kind = dropped.iter().filter(|(_, reason)| discriminant(reason) == discriminant(&kind));
@@ -253,8 +261,8 @@ mod tests {
 
     #[test]
     fn groups_dropped_columns_by_reason_and_caps_the_list() {
-        let mut dropped: Vec<_> = (0..12).map(|i| (format!("x{i}"), Reason::Constant)).collect();
-        dropped.push(("id".to_owned(), Reason::Identifier));
+        let mut dropped: Vec<_> = (0..12).map(|i| (format!("x{i}"), DropReason::Constant)).collect();
+        dropped.push(("id".to_owned(), DropReason::Identifier));
         let mut audit = Audit::default();
         audit.dropped(&dropped);
         assert_eq!(

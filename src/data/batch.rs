@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::{Builder, available_parallelism, scope};
 
-use super::cells::Cells;
+use super::cells::CellFormat;
 use super::column_builder::ColumnBuilder;
-use super::records::Record;
+use super::records::CsvRecord;
 use crate::error::{Error, Result};
 
 /// Batches that may wait for a thread.
@@ -22,7 +22,7 @@ const MOST_THREADS: usize = 3;
 /// several cells in the time of one.
 #[derive(Default)]
 pub(super) struct Batch {
-    records: Vec<Record>,
+    records: Vec<CsvRecord>,
     /// How many of the records wait; the others are there to be used again.
     waiting: usize,
     bytes: usize,
@@ -30,9 +30,9 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Takes a record and leaves an old one.
-    pub(super) fn take(&mut self, record: &mut Record) {
+    pub(super) fn take(&mut self, record: &mut CsvRecord) {
         if self.waiting == self.records.len() {
-            self.records.push(Record::default());
+            self.records.push(CsvRecord::default());
         }
         self.bytes += record.bytes();
         std::mem::swap(&mut self.records[self.waiting], record);
@@ -51,7 +51,7 @@ impl Batch {
     pub(super) fn memory(&self) -> u64 {
         /// Of a record without its cells: two vectors and what their allocations waste.
         const RECORD: usize = 112;
-        let cells = self.records.first().map_or(0, Record::len);
+        let cells = self.records.first().map_or(0, CsvRecord::len);
         (self.bytes + self.waiting * (RECORD + 4 * cells)) as u64
     }
 
@@ -61,7 +61,7 @@ impl Batch {
         &self,
         start: usize,
         columns: &mut [ColumnBuilder],
-        cells: &Cells,
+        cells: &CellFormat,
     ) -> std::result::Result<u64, AtColumn> {
         let mut grown = 0_u64;
         for (place, column) in (start..).zip(columns) {
@@ -92,7 +92,7 @@ pub(super) type AtColumn = (Option<usize>, Error);
 /// `bytes` is what all columns take so far.
 pub(super) fn append_while(
     columns: &mut [ColumnBuilder],
-    cells: &Cells,
+    cells: &CellFormat,
     bytes: &AtomicU64,
     read: impl FnOnce(&mut dyn FnMut(Batch) -> Option<Batch>) -> Result<()>,
 ) -> std::result::Result<(), AtColumn> {
@@ -151,7 +151,7 @@ fn append_all(
     back: &Sender<Batch>,
     start: usize,
     columns: &mut [ColumnBuilder],
-    cells: &Cells,
+    cells: &CellFormat,
     bytes: &AtomicU64,
 ) -> std::result::Result<(), AtColumn> {
     for batch in full {

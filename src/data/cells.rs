@@ -38,7 +38,7 @@ impl fmt::Display for Censored {
 }
 
 /// What text means in this file.
-pub(super) struct Cells {
+pub(super) struct CellFormat {
     pub(super) decimal: char,
     /// Words that mean "missing" besides the usual ones.
     missing: Vec<String>,
@@ -47,7 +47,7 @@ pub(super) struct Cells {
     pub(super) censored: Option<Censored>,
 }
 
-impl Cells {
+impl CellFormat {
     pub(super) fn new(decimal: char, missing: &[String], censored: Option<Censored>) -> Self {
         let missing: Vec<String> = missing.iter().map(|word| word.trim().to_owned()).collect();
         let mut cells = Self { decimal, missing: Vec::new(), missing_numbers: Vec::new(), censored };
@@ -113,23 +113,23 @@ impl Cells {
     }
 
     /// Why a word is not a number, if it nearly is one.
-    pub(super) fn fault(&self, word: &str) -> Fault {
+    pub(super) fn fault(&self, word: &str) -> NumberFault {
         match () {
-            () if self.number(word).is_some() => Fault::Infinite,
-            () if self.bound(word).is_some() => Fault::Censored,
-            () if has_thousands(word, self.decimal) => Fault::Thousands,
-            () if self.decimal == '.' && has_decimal_comma(word) => Fault::DecimalComma,
+            () if self.number(word).is_some() => NumberFault::Infinite,
+            () if self.bound(word).is_some() => NumberFault::Censored,
+            () if has_thousands(word, self.decimal) => NumberFault::Thousands,
+            () if self.decimal == '.' && has_decimal_comma(word) => NumberFault::DecimalComma,
             () if word.strip_suffix('%').is_some_and(|number| self.finite(number.trim_end())) => {
-                Fault::Percent
+                NumberFault::Percent
             }
-            () => Fault::Word,
+            () => NumberFault::Word,
         }
     }
 }
 
 /// What keeps a word from being a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum NumberFault {
     Infinite,
     Censored,
     Thousands,

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::cells::{Cells, Censored};
+use super::cells::{CellFormat, Censored};
 use super::decimal::plain_number;
-use super::lines::Lines;
+use super::lines::RowLines;
 use super::memory::{make_room, of_text};
-use super::records::Record;
+use super::records::CsvRecord;
 use super::table::Column;
 use super::unparsed::{LISTED, UnparsedValues, check_text};
 use crate::error::{Error, Result};
@@ -74,7 +74,7 @@ impl ColumnBuilder {
     }
 
     /// The row of the only word among numbers.
-    pub(super) fn lone_word(&self, cells: &Cells) -> Option<usize> {
+    pub(super) fn lone_word(&self, cells: &CellFormat) -> Option<usize> {
         match &self.values {
             Values::Numbers(_) => {
                 self.unparsed.first().filter(|_| self.unparsed_count == 1).map(|(row, _)| *row)
@@ -90,7 +90,7 @@ impl ColumnBuilder {
     }
 
     /// Adds a cell of a record. Most cells of most files are numbers that go a short way.
-    pub(super) fn push_cell(&mut self, record: &Record, place: usize, cells: &Cells) -> Result<()> {
+    pub(super) fn push_cell(&mut self, record: &CsvRecord, place: usize, cells: &CellFormat) -> Result<()> {
         if let Values::Numbers(values) = &mut self.values
             && cells.is_plain()
             && let Some(number) = plain_number(record.bytes_of(place))
@@ -102,7 +102,7 @@ impl ColumnBuilder {
         self.push(record.cell(place), cells)
     }
 
-    fn push(&mut self, cell: &str, cells: &Cells) -> Result<()> {
+    fn push(&mut self, cell: &str, cells: &CellFormat) -> Result<()> {
         let cell = cell.trim();
         let missing = cells.is_missing(cell);
         match &mut self.values {
@@ -123,7 +123,7 @@ impl ColumnBuilder {
     }
 
     /// Adds a word to a column that has no words yet.
-    fn push_word(&mut self, cell: &str, cells: &Cells) -> Result<()> {
+    fn push_word(&mut self, cell: &str, cells: &CellFormat) -> Result<()> {
         let Values::Numbers(values) = &mut self.values else { return Ok(()) };
         if let (Some(censored), Some(bound)) = (cells.censored, cells.bound(cell)) {
             self.censored += 1;
@@ -144,7 +144,7 @@ impl ColumnBuilder {
     }
 
     /// The whole column; numbers among text are refused, for either may be a slip of the pen.
-    pub(super) fn finish(self, name: &str, lines: &Lines, cells: &Cells) -> Result<Column> {
+    pub(super) fn finish(self, name: &str, lines: &RowLines, cells: &CellFormat) -> Result<Column> {
         let (codes, known) = match self.values {
             Values::Numbers(_) if self.unparsed_count > 0 => {
                 let unparsed = UnparsedValues {

@@ -8,7 +8,7 @@ use super::Encoding;
 use super::guess;
 use super::memory::make_room;
 use super::names::option_with;
-use super::scaling::Range;
+use super::scaling::ValueRange;
 use super::table::Column;
 use super::target::sort_levels;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub(super) const MOST_LEVELS: usize = 50;
 
 /// Why a column is no feature; displayed as the end of the sentence "dropped: …".
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Reason {
+pub(super) enum DropReason {
     /// By `--drop`.
     Asked,
     /// It is a phenotype that nobody asked for.
@@ -41,7 +41,7 @@ pub(super) enum Reason {
     Date,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for DropReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Asked => f.write_str("left out with --drop"),
@@ -83,7 +83,7 @@ pub(super) struct Features {
     pub(super) variables: Vec<Variable>,
     /// How each variable became its columns.
     pub(super) encodings: Vec<Encoding>,
-    pub(super) dropped: Vec<(String, Reason)>,
+    pub(super) dropped: Vec<(String, DropReason)>,
     /// Numbers that may be codes of categories.
     pub(super) codes: Vec<String>,
     /// Numbers among which one may mean "missing", and in how many rows.
@@ -97,7 +97,7 @@ impl Features {
         let reason = match offered.column {
             Column::Numbers(values) => self.add_numbers(offered, values, rows, max_missing)?,
             Column::Text { levels, codes } => {
-                let category = Category::new(levels, codes, rows);
+                let category = LevelCodes::new(levels, codes, rows);
                 match category.reason(offered, rows.len(), max_missing) {
                     None => self.encode(name, &category)?,
                     reason => reason,
@@ -116,7 +116,7 @@ impl Features {
     /// Whether the column that was added last was dropped because it tells the rows apart.
     pub(super) fn names_rows(&self) -> bool {
         self.columns.is_empty()
-            && matches!(self.dropped.last(), Some((_, Reason::Index | Reason::Identifier)))
+            && matches!(self.dropped.last(), Some((_, DropReason::Index | DropReason::Identifier)))
     }
 
     /// For each column the position of its variable.
@@ -131,37 +131,37 @@ impl Features {
         all: &[f64],
         rows: &[usize],
         max_missing: f64,
-    ) -> Result<Option<Reason>> {
+    ) -> Result<Option<DropReason>> {
         let values = || rows.iter().map(|&row| all[row]);
         let present = || values().filter(|value| !value.is_nan());
         let count = present().count();
         if let Some(reason) = too_empty(count, rows.len(), max_missing) {
             return Ok(Some(reason));
         }
-        if Range::of(values()).is_constant() {
-            return Ok(Some(Reason::Constant));
+        if ValueRange::of(values()).is_constant() {
+            return Ok(Some(DropReason::Constant));
         }
         let name = offered.name;
         let many = count > guess::FEWEST_IDS;
         if offered.may_be_index && guess::counts(all) {
-            return Ok(Some(Reason::Index));
+            return Ok(Some(DropReason::Index));
         }
         if many && (guess::counts(all) || guess::numbers_rows(all)) {
-            return Ok(Some(Reason::Counter));
+            return Ok(Some(DropReason::Counter));
         }
         if guess::are_dates(values()) {
-            return Ok(Some(Reason::Date));
+            return Ok(Some(DropReason::Date));
         }
         if offered.may_be_index || guess::is_id_name(name) || guess::is_person_name(name) {
             let different = guess::different_integers(values()).unwrap_or_default();
             if offered.may_be_index && different == count && name.starts_with("Unnamed:") {
-                return Ok(Some(Reason::Index));
+                return Ok(Some(DropReason::Index));
             }
             if many && guess::is_person_name(name) && recur(different, count) {
-                return Ok(Some(Reason::Person));
+                return Ok(Some(DropReason::Person));
             }
             if many && guess::is_id_name(name) && 10 * different >= 9 * count {
-                return Ok(Some(Reason::Identifier));
+                return Ok(Some(DropReason::Identifier));
             }
         }
         if many {
@@ -178,7 +178,7 @@ impl Features {
         Ok(None)
     }
 
-    fn encode(&mut self, name: &str, category: &Category) -> Result<Option<Reason>> {
+    fn encode(&mut self, name: &str, category: &LevelCodes) -> Result<Option<DropReason>> {
         let count = category.levels.len();
         if count > MOST_LEVELS {
             return Err(Error::data(format!(
@@ -202,7 +202,7 @@ impl Features {
 }
 
 /// The text of some rows, as levels in order of appearance. Levels seen only in other rows are gone.
-struct Category {
+struct LevelCodes {
     levels: Vec<String>,
     codes: Vec<Option<usize>>,
     present: usize,
@@ -210,7 +210,7 @@ struct Category {
     any_case: bool,
 }
 
-impl Category {
+impl LevelCodes {
     fn new(levels: &[String], codes: &[Option<u32>], rows: &[usize]) -> Self {
         let fold = are_answers(levels);
         let (mut known, mut used, mut present) = (HashMap::new(), Vec::new(), 0);
@@ -231,17 +231,17 @@ impl Category {
         Self { levels: used, codes, present, any_case: fold }
     }
 
-    fn reason(&self, offered: &Offered<'_>, rows: usize, max_missing: f64) -> Option<Reason> {
+    fn reason(&self, offered: &Offered<'_>, rows: usize, max_missing: f64) -> Option<DropReason> {
         let (count, present) = (self.levels.len(), self.present);
         let many = present > guess::FEWEST_IDS;
         match () {
             () if too_empty(present, rows, max_missing).is_some() => too_empty(present, rows, max_missing),
-            () if count == 1 => Some(Reason::Constant),
-            () if self.levels.iter().all(|level| guess::is_date(level)) => Some(Reason::Date),
-            () if offered.may_be_index && count == present => Some(Reason::Index),
-            () if many && count == present => Some(Reason::Identifier),
+            () if count == 1 => Some(DropReason::Constant),
+            () if self.levels.iter().all(|level| guess::is_date(level)) => Some(DropReason::Date),
+            () if offered.may_be_index && count == present => Some(DropReason::Index),
+            () if many && count == present => Some(DropReason::Identifier),
             () if many && guess::is_person_name(offered.name) && recur(count, present) => {
-                Some(Reason::Person)
+                Some(DropReason::Person)
             }
             () => None,
         }
@@ -263,11 +263,11 @@ pub(super) fn are_answers(levels: &[String]) -> bool {
     PAIRS.iter().any(|pair| of(pair) && pair.iter().any(|answer| twice(answer)))
 }
 
-fn too_empty(present: usize, rows: usize, max_missing: f64) -> Option<Reason> {
+fn too_empty(present: usize, rows: usize, max_missing: f64) -> Option<DropReason> {
     let share = (rows - present) as f64 / rows as f64;
     match present {
-        0 => Some(Reason::Empty),
-        _ if share > max_missing => Some(Reason::Missing(share)),
+        0 => Some(DropReason::Empty),
+        _ if share > max_missing => Some(DropReason::Missing(share)),
         _ => None,
     }
 }
@@ -302,7 +302,7 @@ mod tests {
         Ok(features)
     }
 
-    fn reason(column: &Column, rows: usize) -> Option<Reason> {
+    fn reason(column: &Column, rows: usize) -> Option<DropReason> {
         encode(column, rows).unwrap().dropped.first().map(|(_, reason)| *reason)
     }
 
@@ -333,31 +333,31 @@ mod tests {
         features.add(&offered("v", &text(&["a", "b", "c"])), &[0, 2], 0.25).unwrap();
         features.add(&offered("w", &Column::Numbers(vec![1.0, 2.0, 1.0])), &[0, 2], 0.25).unwrap();
         assert_eq!(features.columns, ["v=c"]);
-        assert_eq!(features.dropped, [("w".to_owned(), Reason::Constant)]);
+        assert_eq!(features.dropped, [("w".to_owned(), DropReason::Constant)]);
     }
 
     #[test]
     fn drops_empty_missing_and_constant_columns() {
         let nan = f64::NAN;
-        assert_eq!(reason(&Column::Numbers(vec![nan; 4]), 4), Some(Reason::Empty));
-        assert_eq!(reason(&Column::Numbers(vec![1.0, nan, 2.0, nan]), 4), Some(Reason::Missing(0.5)));
+        assert_eq!(reason(&Column::Numbers(vec![nan; 4]), 4), Some(DropReason::Empty));
+        assert_eq!(reason(&Column::Numbers(vec![1.0, nan, 2.0, nan]), 4), Some(DropReason::Missing(0.5)));
         assert_eq!(reason(&Column::Numbers(vec![1.0, nan, 2.0, 3.0]), 4), None);
-        assert_eq!(reason(&Column::Numbers(vec![7.0, nan, 7.0, 7.0]), 4), Some(Reason::Constant));
-        assert_eq!(reason(&Column::Numbers(vec![0.3, 0.1 + 0.2, 0.3, 0.3]), 4), Some(Reason::Constant));
-        assert_eq!(reason(&text(&["a", "a", "", "a"]), 4), Some(Reason::Constant));
-        assert_eq!(Reason::Missing(0.5).to_string(), "50 % of its values are missing");
+        assert_eq!(reason(&Column::Numbers(vec![7.0, nan, 7.0, 7.0]), 4), Some(DropReason::Constant));
+        assert_eq!(reason(&Column::Numbers(vec![0.3, 0.1 + 0.2, 0.3, 0.3]), 4), Some(DropReason::Constant));
+        assert_eq!(reason(&text(&["a", "a", "", "a"]), 4), Some(DropReason::Constant));
+        assert_eq!(DropReason::Missing(0.5).to_string(), "50 % of its values are missing");
     }
 
     #[test]
     fn drops_what_counts_or_names_the_rows() {
         let count = |from: i32, rows: i32| Column::Numbers((from..from + rows).map(f64::from).collect());
-        assert_eq!(reason(&count(1, 30), 30), Some(Reason::Counter));
-        assert_eq!(reason(&count(0, 30), 30), Some(Reason::Counter));
-        assert_eq!(reason(&count(5, 30), 30), Some(Reason::Counter));
+        assert_eq!(reason(&count(1, 30), 30), Some(DropReason::Counter));
+        assert_eq!(reason(&count(0, 30), 30), Some(DropReason::Counter));
+        assert_eq!(reason(&count(5, 30), 30), Some(DropReason::Counter));
         assert_eq!(reason(&count(1, 10), 10), None);
         let names: Vec<_> = (0..60).map(|i| format!("p{i}")).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
-        assert_eq!(reason(&text(&names), 60), Some(Reason::Identifier));
+        assert_eq!(reason(&text(&names), 60), Some(DropReason::Identifier));
     }
 
     #[test]
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn drops_dates_indices_and_people() {
-        assert_eq!(reason(&text(&["2019-01-02", "", "2019-03-04", "2019-01-02"]), 4), Some(Reason::Date));
+        assert_eq!(reason(&text(&["2019-01-02", "", "2019-03-04", "2019-01-02"]), 4), Some(DropReason::Date));
         let drop = |name: &str, column: &Column, may_be_index| {
             let mut features = Features::default();
             let rows: Vec<_> = (0..match column {
@@ -381,15 +381,15 @@ mod tests {
             features.dropped.first().map(|(_, reason)| *reason)
         };
         let few = Column::Numbers(vec![0.0, 1.0, 2.0]);
-        assert_eq!(drop("Unnamed: 0", &few, true), Some(Reason::Index));
+        assert_eq!(drop("Unnamed: 0", &few, true), Some(DropReason::Index));
         assert_eq!(drop("stage", &few, false), None);
         let visits = Column::Numbers((0..60).map(|i| f64::from(i / 3)).collect());
-        assert_eq!(drop("patient", &visits, false), Some(Reason::Person));
+        assert_eq!(drop("patient", &visits, false), Some(DropReason::Person));
         assert_eq!(drop("weight", &visits, false), None);
         let random = Column::Numbers((0..60).map(|i| f64::from(i * 7919 % 1009)).collect());
         assert_eq!(
             (drop("id", &random, false), drop("weight", &random, false)),
-            (Some(Reason::Identifier), None)
+            (Some(DropReason::Identifier), None)
         );
     }
 

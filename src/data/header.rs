@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::cells::Cells;
+use super::cells::CellFormat;
 use super::names::short;
-use super::records::Record;
+use super::records::CsvRecord;
 use super::table::{Column, ReadOptions};
 use super::target::is_usual;
 use crate::error::{Error, Result, RowKind};
@@ -41,7 +41,11 @@ impl Header {
 }
 
 /// Names from the first record, and what was mended.
-pub(super) fn read(record: &Record, options: &ReadOptions, rows: RowKind) -> Result<(Header, Vec<String>)> {
+pub(super) fn read(
+    record: &CsvRecord,
+    options: &ReadOptions,
+    rows: RowKind,
+) -> Result<(Header, Vec<String>)> {
     let unnamed: Vec<bool> = record.iter().map(|cell| !options.no_header && cell.trim().is_empty()).collect();
     let name = |(i, cell): (usize, &str)| match cell.trim() {
         cell if options.no_header || cell.is_empty() => format!("c{}", i + 1),
@@ -102,7 +106,7 @@ fn refuse_twins(names: &[String], rows: RowKind) -> Result<()> {
 }
 
 /// Refuses a header that looks like one more row: numbers above numbers, and values of its column above words.
-pub(super) fn refuse_data(header: &Header, columns: &[Column], cells: &Cells) -> Result<()> {
+pub(super) fn refuse_data(header: &Header, columns: &[Column], cells: &CellFormat) -> Result<()> {
     let mut alike = 0;
     for ((name, unnamed), column) in header.names.iter().zip(&header.unnamed).zip(columns) {
         match (column, cells.finite(name)) {
@@ -140,7 +144,7 @@ mod tests {
     use super::*;
 
     fn names(names: &[&str], options: &ReadOptions) -> Result<(Header, Vec<String>)> {
-        read(&Record::of(names), options, RowKind::Line)
+        read(&CsvRecord::of(names), options, RowKind::Line)
     }
 
     #[test]

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::formats::{Samples, is_workbook};
 use super::header::Header;
-use super::lines::Lines;
+use super::lines::RowLines;
 use super::names::{find, listed, short};
 use super::source::hexadecimal;
 use super::table::{Column, Table};
@@ -168,7 +168,7 @@ pub(super) fn kept_among(phenotypes: &[String], options: &SchemaOptions) -> Vec<
 }
 
 /// The row of each id; refuses an id that occurs twice.
-fn positions(column: &Column, lines: &Lines) -> Result<HashMap<String, usize>> {
+fn positions(column: &Column, lines: &RowLines) -> Result<HashMap<String, usize>> {
     let (levels, codes) = column.text()?;
     let mut rows = HashMap::new();
     for (row, code) in codes.iter().enumerate() {

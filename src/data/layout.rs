@@ -5,7 +5,7 @@ use super::table::{Column, Table};
 
 /// How a file was read, and which of its columns became which of the dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub struct FileLayout {
     /// The encoding of the text, by its usual name: `UTF-8`, `UTF-16LE`, `UTF-16BE` or `windows-1252`.
     pub encoding: &'static str,
     /// The field separator.
@@ -29,7 +29,7 @@ pub struct Origin {
     pub any_case: bool,
 }
 
-impl Layout {
+impl FileLayout {
     pub(super) fn new(table: &Table, target: usize) -> Self {
         let Table { encoding, delimiter, decimal, .. } = *table;
         Self { encoding, delimiter, decimal, target, columns: Vec::new() }

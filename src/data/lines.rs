@@ -5,7 +5,7 @@ use crate::error::RowKind;
 /// The line of the file (from 1) on which each row starts, ascending. Nearly all rows start on the line after the previous row,
 /// so only the exceptions are stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lines {
+pub struct RowLines {
     /// The first row, and its line, of every run of rows on consecutive lines.
     runs: Vec<(usize, u64)>,
     len: usize,
@@ -13,7 +13,7 @@ pub struct Lines {
     kind: RowKind,
 }
 
-impl Lines {
+impl RowLines {
     /// No rows yet, of this kind.
     pub(super) fn new(kind: RowKind) -> Self {
         Self { kind, ..Self::default() }
@@ -70,7 +70,7 @@ impl Lines {
     }
 }
 
-impl FromIterator<u64> for Lines {
+impl FromIterator<u64> for RowLines {
     fn from_iter<I: IntoIterator<Item = u64>>(lines: I) -> Self {
         let mut all = Self::default();
         lines.into_iter().for_each(|line| all.push(line));
@@ -88,7 +88,7 @@ mod tests {
         #[test]
         fn every_row_has_its_line(steps in prop::collection::vec(1_u64..3, 0..50)) {
             let given: Vec<u64> = steps.iter().scan(1, |line, step| { *line += step; Some(*line) }).collect();
-            let lines: Lines = given.iter().copied().collect();
+            let lines: RowLines = given.iter().copied().collect();
             prop_assert_eq!(lines.len(), given.len());
             prop_assert_eq!(lines.of(given.len()), 0);
             prop_assert_eq!(lines.iter().collect::<Vec<_>>(), given);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn consecutive_lines_take_no_room() {
-        let lines: Lines = (2..1_000_000).collect();
+        let lines: RowLines = (2..1_000_000).collect();
         assert_eq!(lines.runs, [(0, 2)]);
     }
 }

@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 
 use ndarray::Array2;
 
-use super::cells::Cells;
+use super::cells::CellFormat;
 use super::guess::is_index_name;
 use super::header::{self, Header};
 use super::memory;
 use super::names::listed;
 use super::names::short;
-use super::records::Records;
-use super::source::{STANDARD, Source, name};
+use super::records::RecordReader;
+use super::source::{STANDARD, TextSource, name};
 use super::table::{Column, Table, has_row_names, ragged, sign_of};
 use super::{Encoding, ReadOptions};
 use crate::error::{Error, Result, RowKind};
 
 /// What is looked for in the file.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct RequiredColumns<'a> {
     /// The columns that are needed.
     pub variables: &'a [Encoding],
     /// The class column, which may be absent.
@@ -57,7 +57,7 @@ impl RowBatch {
 pub struct NewRows {
     name: PathBuf,
     encodings: Vec<Encoding>,
-    places: Places,
+    places: ColumnPositions,
     /// How many columns all variables have together.
     width: usize,
     /// Rows so far.
@@ -68,7 +68,7 @@ pub struct NewRows {
 }
 
 /// Where in the file things are, by position.
-struct Places {
+struct ColumnPositions {
     variables: Vec<Option<usize>>,
     target: Option<usize>,
     id: Option<usize>,
@@ -82,15 +82,15 @@ enum From {
 }
 
 struct Text {
-    records: Records<fn(u64, u64)>,
-    cells: Cells,
+    records: RecordReader<fn(u64, u64)>,
+    cells: CellFormat,
     width: usize,
     more: bool,
 }
 
 impl NewRows {
     /// Opens a file, or standard input if it is called `-`, and finds the columns.
-    pub fn open(path: &Path, options: &ReadOptions, wanted: &Wanted<'_>) -> Result<Self> {
+    pub fn open(path: &Path, options: &ReadOptions, wanted: &RequiredColumns<'_>) -> Result<Self> {
         let at = |error: Error| error.file(name(path));
         let whole = options.transpose || options.sheet.is_some();
         match (!whole).then(|| Text::open(path, options)) {
@@ -102,7 +102,7 @@ impl NewRows {
             _ => {
                 let mut places = None;
                 let look = |header: &Header| {
-                    let found = Places::new(header, wanted)?;
+                    let found = ColumnPositions::new(header, wanted)?;
                     let text = found.as_text(wanted.variables);
                     places = Some((found, header.clone()));
                     Ok(text)
@@ -120,11 +120,11 @@ impl NewRows {
     fn new(
         path: &Path,
         header: &Header,
-        wanted: &Wanted<'_>,
+        wanted: &RequiredColumns<'_>,
         from: From,
         mut notes: Vec<String>,
     ) -> Result<Self> {
-        let places = Places::new(header, wanted)?;
+        let places = ColumnPositions::new(header, wanted)?;
         let used = |position: &usize| {
             places.variables.contains(&Some(*position))
                 || places.target == Some(*position)
@@ -190,8 +190,8 @@ impl NewRows {
     }
 }
 
-impl Places {
-    fn new(header: &Header, wanted: &Wanted<'_>) -> Result<Self> {
+impl ColumnPositions {
+    fn new(header: &Header, wanted: &RequiredColumns<'_>) -> Result<Self> {
         let find = |name: &str| header.names.iter().position(|column| column == name);
         let variables: Vec<Option<usize>> =
             wanted.variables.iter().map(|variable| find(&variable.name)).collect();
@@ -218,7 +218,7 @@ impl Places {
 }
 
 /// Refuses a file that lacks columns of the model, by their names.
-fn refuse_absent(header: &Header, wanted: &Wanted<'_>, variables: &[Option<usize>]) -> Result<()> {
+fn refuse_absent(header: &Header, wanted: &RequiredColumns<'_>, variables: &[Option<usize>]) -> Result<()> {
     let absent: Vec<&str> = wanted
         .variables
         .iter()
@@ -244,7 +244,7 @@ impl Text {
     /// The text, its header and what was understood; nothing if it can only be read whole.
     fn open(path: &Path, options: &ReadOptions) -> Result<Option<(Self, Header, Vec<String>)>> {
         let told = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
-        let source = Source::open(path, false, (|_, _| {}) as fn(u64, u64))?;
+        let source = TextSource::open(path, false, (|_, _| {}) as fn(u64, u64))?;
         if source.dialect().is_some() {
             return Ok(None);
         }
@@ -253,8 +253,8 @@ impl Text {
             None => source.separator(told),
         };
         let decimal = told.unwrap_or_else(|| source.decimal(delimiter));
-        let cells = Cells::new(char::from(decimal), &options.missing, options.censored);
-        let mut records = Records::new(source, delimiter, memory::limit(options.memory_limit));
+        let cells = CellFormat::new(char::from(decimal), &options.missing, options.censored);
+        let mut records = RecordReader::new(source, delimiter, memory::limit(options.memory_limit));
         let mut more = records.advance()?;
         let mut first = records.record.clone();
         if !options.no_header {
@@ -274,7 +274,7 @@ impl Text {
         columns: usize,
         before: usize,
         encodings: &[Encoding],
-        places: &Places,
+        places: &ColumnPositions,
     ) -> Result<RowBatch> {
         let mut rows = RowBatch::new(columns, most);
         while self.more && rows.ids.len() < most {
@@ -351,7 +351,7 @@ fn from_table(
     columns: usize,
     before: usize,
     encodings: &[Encoding],
-    places: &Places,
+    places: &ColumnPositions,
 ) -> Result<RowBatch> {
     let count = table.lines.len().saturating_sub(before).min(most);
     let mut rows = RowBatch::new(columns, count);
@@ -406,13 +406,18 @@ mod tests {
         vec![Encoding::number("age"), stage, Encoding::number("crp")]
     }
 
-    fn read(text: &str, change: impl Fn(&mut Wanted<'_>)) -> Result<(Vec<RowBatch>, Vec<String>)> {
+    fn read(text: &str, change: impl Fn(&mut RequiredColumns<'_>)) -> Result<(Vec<RowBatch>, Vec<String>)> {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("new.csv");
         std::fs::write(&file, text).unwrap();
         let variables = encodings();
-        let mut wanted =
-            Wanted { variables: &variables, target: "class", id: None, told: false, may_be_absent: false };
+        let mut wanted = RequiredColumns {
+            variables: &variables,
+            target: "class",
+            id: None,
+            told: false,
+            may_be_absent: false,
+        };
         change(&mut wanted);
         let mut rows = NewRows::open(&file, &ReadOptions::default(), &wanted)?;
         let mut batches = Vec::new();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Preparation;
 use super::imputing::{Filler, Impute};
-use super::scaling::{Range, Scaler};
+use super::scaling::{Scaler, ValueRange};
 use super::seed::Rng;
 use super::spline::Basis;
 
@@ -26,7 +26,7 @@ impl FittedPreparation {
     /// Fits on training rows (columns × rows, NaN is missing), which become what a model is fitted on.
     pub fn fit(train: &mut Array2<f64>, how: Preparation, rng: Rng) -> Self {
         let scaler = |values: ndarray::ArrayView1<'_, f64>| {
-            Scaler::fit(how.scale, values, &Range::of(values.iter().copied()))
+            Scaler::fit(how.scale, values, &ValueRange::of(values.iter().copied()))
         };
         let scaling = train.outer_iter().map(scaler).collect();
         let mut fitted = Self { scaling, filling: None, splines: None };

@@ -6,7 +6,7 @@ use ndarray::{Array2, Axis};
 
 use super::imputing::{Filler, Impute};
 use super::names::listed;
-use super::scaling::{MOST_SCALED, MOST_UNSCALED, Range, Scale, Scaler};
+use super::scaling::{MOST_SCALED, MOST_UNSCALED, Scale, Scaler, ValueRange};
 use super::seed::{Purpose, Rng};
 use super::spline::{Basis, Knots};
 use super::{Dataset, Split, Splits, Unit};
@@ -147,7 +147,7 @@ fn clipped_columns(data: &Dataset, splits: &Splits, scale: Scale) -> Result<Vec<
         for (&column, clipped) in suspects.iter().zip(&mut clipped) {
             let values = data.x.row(column);
             let training = values.select(Axis(0), &split.train);
-            let scaler = Scaler::fit(scale, training.view(), &Range::of(training.iter().copied()));
+            let scaler = Scaler::fit(scale, training.view(), &ValueRange::of(training.iter().copied()));
             *clipped |= others().any(|&row| scaler.clips(values[row]));
         }
     }
@@ -163,7 +163,8 @@ pub fn prepare(data: &Dataset, split: &Split, how: Preparation, seed: u64, index
     let mut conformal = (!shared).then(|| Part::of(data, &split.conformal));
     let mut test = Part::of(data, &split.test);
 
-    let ranges: Vec<Range> = train.x.outer_iter().map(|values| Range::of(values.iter().copied())).collect();
+    let ranges: Vec<ValueRange> =
+        train.x.outer_iter().map(|values| ValueRange::of(values.iter().copied())).collect();
     let scalers: Vec<Scaler> =
         train.x.outer_iter().zip(&ranges).map(|(values, range)| Scaler::fit(scale, values, range)).collect();
     let parts = [Some(&mut train), Some(&mut selection), conformal.as_mut(), Some(&mut test)];
@@ -183,7 +184,7 @@ pub fn prepare(data: &Dataset, split: &Split, how: Preparation, seed: u64, index
         }
     }
 
-    let mut constant: Vec<bool> = ranges.iter().map(Range::is_constant).collect();
+    let mut constant: Vec<bool> = ranges.iter().map(ValueRange::is_constant).collect();
     let mut units = data.units.clone();
     if let Some(knots) = splines {
         let basis = Basis::fit(matrices[0].view(), knots);

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-use super::source::{Source, unreadable};
+use super::source::{TextSource, unreadable};
 use crate::error::{Error, Result};
 
 /// Bytes that are read at once.
@@ -13,14 +13,14 @@ const PIECE: usize = 1 << 18;
 
 /// The cells of a record.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Record {
+pub(super) struct CsvRecord {
     /// One after the other, with a byte between any two.
     text: String,
     /// Where each ends; no record is as long as would not fit.
     ends: Vec<u32>,
 }
 
-impl Record {
+impl CsvRecord {
     /// How many cells there are.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
@@ -114,7 +114,7 @@ fn each_place_of(byte: u8, text: &[u8], mut tell: impl FnMut(usize)) {
 /// Where the quotes of a record are, as the parser sees them.
 #[derive(Default)]
 struct Quotes {
-    place: Place,
+    place: QuoteState,
     line_feeds: u64,
     /// Text stands behind a closing quote, after so many line feeds: the parser takes it for a part of the cell, but a quote that
     /// was meant as a character opened the cell, or closed it, and whole lines may be in it.
@@ -122,7 +122,7 @@ struct Quotes {
 }
 
 #[derive(Default, Clone, Copy, PartialEq)]
-enum Place {
+enum QuoteState {
     #[default]
     Start,
     Plain,
@@ -139,16 +139,18 @@ impl Quotes {
         for &byte in bytes {
             self.line_feeds += u64::from(byte == b'\n');
             self.place = match (self.place, byte) {
-                (Place::Quoted, b'"') => Place::Closed,
-                (Place::Quoted, _) | (Place::Start | Place::Closed, b'"') => Place::Quoted,
-                (_, b'\n' | b'\r') => Place::Start,
-                (_, byte) if byte == delimiter => Place::Start,
-                (Place::Closed | Place::Blank, b' ' | b'\t') => Place::Blank,
-                (Place::Closed | Place::Blank, _) => {
-                    self.text_behind = self.text_behind.or(Some(self.line_feeds));
-                    Place::Plain
+                (QuoteState::Quoted, b'"') => QuoteState::Closed,
+                (QuoteState::Quoted, _) | (QuoteState::Start | QuoteState::Closed, b'"') => {
+                    QuoteState::Quoted
                 }
-                (Place::Start | Place::Plain, _) => Place::Plain,
+                (_, b'\n' | b'\r') => QuoteState::Start,
+                (_, byte) if byte == delimiter => QuoteState::Start,
+                (QuoteState::Closed | QuoteState::Blank, b' ' | b'\t') => QuoteState::Blank,
+                (QuoteState::Closed | QuoteState::Blank, _) => {
+                    self.text_behind = self.text_behind.or(Some(self.line_feeds));
+                    QuoteState::Plain
+                }
+                (QuoteState::Start | QuoteState::Plain, _) => QuoteState::Plain,
             };
         }
     }
@@ -162,8 +164,8 @@ fn parser(delimiter: u8) -> csv_core::Reader {
 }
 
 /// The records of a file, one at a time, each with the line it starts on. Blank lines are skipped.
-pub(super) struct Records<P> {
-    source: Source<P>,
+pub(super) struct RecordReader<P> {
+    source: TextSource<P>,
     /// What was read and not yet taken lies from `start` to `end`.
     buffer: Vec<u8>,
     start: usize,
@@ -181,15 +183,15 @@ pub(super) struct Records<P> {
     /// What the parser made of a record.
     cells: Vec<u8>,
     ends: Vec<usize>,
-    pub(super) record: Record,
+    pub(super) record: CsvRecord,
     pub(super) line: u64,
     /// A record failed because it is not UTF-8.
     not_utf8: bool,
 }
 
-impl<P: FnMut(u64, u64)> Records<P> {
+impl<P: FnMut(u64, u64)> RecordReader<P> {
     /// Of a file in which cells are separated by a sign, when so many bytes of memory may be taken.
-    pub(super) fn new(source: Source<P>, delimiter: u8, limit: u64) -> Self {
+    pub(super) fn new(source: TextSource<P>, delimiter: u8, limit: u64) -> Self {
         // A record is kept several times over while it is taken apart.
         let longest = (limit / 16).clamp(1 << 20, 1 << 28) as usize;
         Self {
@@ -206,7 +208,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
             longest,
             cells: vec![0; 1 << 10],
             ends: vec![0; 1 << 6],
-            record: Record::default(),
+            record: CsvRecord::default(),
             line: 1,
             not_utf8: false,
         }
@@ -239,7 +241,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
     }
 
     /// The file, when all is read.
-    pub(super) fn into_source(self) -> Source<P> {
+    pub(super) fn into_source(self) -> TextSource<P> {
         self.source
     }
 
@@ -339,7 +341,7 @@ impl<P: FnMut(u64, u64)> Records<P> {
             return Err(self.refuse_letters());
         }
         let within = memchr_iter(b'\n', cells).count() as u64;
-        if quotes.place == Place::Quoted {
+        if quotes.place == QuoteState::Quoted {
             return Err(Error::data("a quote is opened but never closed")
                 .line(self.first_line + self.line_feeds - within)
                 .remedy("close it, or double it if it is meant as a character"));

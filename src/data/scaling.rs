@@ -51,12 +51,12 @@ impl fmt::Display for Scale {
 
 /// The smallest and the largest present value; empty if there is none.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Range {
+pub(super) struct ValueRange {
     low: f64,
     high: f64,
 }
 
-impl Range {
+impl ValueRange {
     pub(super) fn of(values: impl Iterator<Item = f64>) -> Self {
         let start = Self { low: f64::INFINITY, high: f64::NEG_INFINITY };
         values
@@ -94,7 +94,7 @@ pub(super) enum Scaler {
 }
 
 impl Scaler {
-    pub(super) fn fit(scale: Scale, values: ArrayView1<'_, f64>, range: &Range) -> Self {
+    pub(super) fn fit(scale: Scale, values: ArrayView1<'_, f64>, range: &ValueRange) -> Self {
         if scale == Scale::None {
             return Self::Keep;
         }
@@ -106,7 +106,7 @@ impl Scaler {
             return Self::Affine(affine);
         }
         let power = PowerOfTwo::to_unit(range.largest());
-        let range = Range { low: power.times(range.low), high: power.times(range.high) };
+        let range = ValueRange { low: power.times(range.low), high: power.times(range.high) };
         Self::Shifted(power, Affine::fit(scale, || values.iter().map(|&value| power.times(value)), &range))
     }
 
@@ -151,7 +151,7 @@ pub(super) struct Affine {
 }
 
 impl Affine {
-    fn fit<I: Iterator<Item = f64>>(scale: Scale, values: impl Fn() -> I, range: &Range) -> Self {
+    fn fit<I: Iterator<Item = f64>>(scale: Scale, values: impl Fn() -> I, range: &ValueRange) -> Self {
         let width = range.width();
         if scale == Scale::Minmax {
             return Self { centre: range.low, spread: width };
@@ -208,7 +208,7 @@ mod tests {
     /// A column scaled by itself.
     fn scaled(scale: Scale, values: &[f64]) -> Vec<f64> {
         let column = Array1::from(values.to_vec());
-        let scaler = Scaler::fit(scale, column.view(), &Range::of(values.iter().copied()));
+        let scaler = Scaler::fit(scale, column.view(), &ValueRange::of(values.iter().copied()));
         values.iter().map(|&value| scaler.apply(value)).collect()
     }
 
@@ -236,7 +236,7 @@ mod tests {
         for magnitude in MAGNITUDES.into_iter().filter(|&magnitude| magnitude < 1e270) {
             for scale in [Scale::Standard, Scale::Minmax] {
                 let column = Array1::from(vec![0.0, magnitude, magnitude, 0.0]);
-                let scaler = Scaler::fit(scale, column.view(), &Range::of(column.iter().copied()));
+                let scaler = Scaler::fit(scale, column.view(), &ValueRange::of(column.iter().copied()));
                 assert_eq!(scaler.apply(f64::MAX), MOST_SCALED);
                 assert_eq!(scaler.apply(-f64::MAX), -MOST_SCALED);
                 assert!(scaler.clips(f64::MAX) && !scaler.clips(magnitude) && !scaler.clips(f64::NAN));
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn constant_is_constant_up_to_rounding() {
-        let constant = |values: &[f64]| Range::of(values.iter().copied()).is_constant();
+        let constant = |values: &[f64]| ValueRange::of(values.iter().copied()).is_constant();
         assert!(constant(&[0.1 + 0.2, 0.3]) && constant(&[1e6, 1e6 + 1e-10]) && constant(&[-1e300, -1e300]));
         assert!(constant(&[]) && constant(&[f64::NAN, 5.0]) && constant(&[0.0, -0.0]));
         assert!(!constant(&[1.0, 1.0 + 1e-11]) && !constant(&[0.0, 1e-320]) && !constant(&[-1e308, 1e308]));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::features::{Features, MOST_LEVELS, Offered, Reason};
+use super::features::{DropReason, Features, MOST_LEVELS, Offered};
 use super::formats::{Samples, is_workbook};
 use super::guess::is_index_name;
 use super::header::Header;
@@ -16,7 +16,7 @@ use super::names::{find, listed, short};
 use super::table::{Column, Table};
 use super::target::{Classes, Found, Rare, choose, is_usual};
 use super::units::{keep, merge, read_groups};
-use super::{Audit, Encoding, Layout, ReadOptions};
+use super::{Audit, Encoding, FileLayout, ReadOptions};
 use crate::error::{Error, Result};
 
 /// What the user says about the columns, by their names.
@@ -130,7 +130,7 @@ pub struct Dataset {
     /// What there is to say about the table.
     pub audit: Audit,
     /// How the file was read, if it was one.
-    pub layout: Option<Layout>,
+    pub layout: Option<FileLayout>,
 }
 
 impl Dataset {
@@ -162,7 +162,7 @@ impl Dataset {
 
     /// All but the units.
     fn understand(table: Table, roles: &Roles, options: &SchemaOptions) -> Result<(Self, Features)> {
-        let mut layout = Layout::new(&table, roles.target);
+        let mut layout = FileLayout::new(&table, roles.target);
         let Table { name, sha256, header, mut columns, lines, notes, .. } = table;
         roles.check_memory(&columns, lines.len(), options.read.memory_limit)?;
         let mut audit = Audit::default();
@@ -201,9 +201,9 @@ impl Dataset {
         let mut features = Features::default();
         for (position, (name, column)) in header.names.iter().zip(columns).enumerate() {
             if roles.dropped.contains(&position) {
-                features.dropped.push((name.clone(), Reason::Asked));
+                features.dropped.push((name.clone(), DropReason::Asked));
             } else if roles.unused.contains(&position) {
-                features.dropped.push((name.clone(), Reason::Phenotype));
+                features.dropped.push((name.clone(), DropReason::Phenotype));
             } else if roles.is_feature(position) {
                 let may_be_index = position == 0 && (header.unnamed[0] || is_index_name(name));
                 let offered = Offered { name, column: &column, may_be_index };
@@ -230,7 +230,7 @@ impl Dataset {
         let shape = (features.columns.len(), rows.len());
         let x = Array2::from_shape_vec(shape, std::mem::take(&mut features.values))
             .map_err(|error| Error::internal(format!("columns of unequal length ({error})")))?;
-        let reason = |(name, reason): &(String, Reason)| DroppedColumn {
+        let reason = |(name, reason): &(String, DropReason)| DroppedColumn {
             name: name.clone(),
             reason: reason.to_string(),
         };
@@ -291,14 +291,14 @@ fn read(
     path: &Path,
     options: &SchemaOptions,
     mut progress: impl FnMut(u64, u64),
-) -> Result<(Table, Reading)> {
+) -> Result<(Table, HeaderFindings)> {
     let phenotypes = options.pheno.as_deref().map(|file| Phenotypes::read(file, options)).transpose()?;
     // A sheet may be meant for the phenotypes alone.
     let mut options = options.clone();
     if options.pheno.as_deref().is_some_and(is_workbook) && !is_workbook(path) {
         options.read.sheet = None;
     }
-    let mut reading = Reading { phenotypes, roles: None, id: 0, samples_are_columns: false };
+    let mut reading = HeaderFindings { phenotypes, roles: None, id: 0, samples_are_columns: false };
     let look = |header: &Header, samples: Option<Samples>| reading.look(header, samples, &options);
     let mut table = Table::read_with_samples(path, &options.read, look, &mut progress);
     if reading.samples_are_columns {
@@ -313,7 +313,7 @@ fn read(
 }
 
 /// What is found out when the header of a file is seen.
-struct Reading {
+struct HeaderFindings {
     phenotypes: Option<Phenotypes>,
     roles: Option<Roles>,
     /// The column of the matrix that holds the ids.
@@ -321,7 +321,7 @@ struct Reading {
     samples_are_columns: bool,
 }
 
-impl Reading {
+impl HeaderFindings {
     /// The columns to be read as text.
     fn look(
         &mut self,

@@ -33,7 +33,7 @@ pub(super) fn name(path: &Path) -> String {
 }
 
 /// A file being read once, front to back.
-pub(super) struct Source<P> {
+pub(super) struct TextSource<P> {
     text: Decoded<Ahead<Unpacked<P>>>,
     head: Vec<u8>,
     served: usize,
@@ -55,7 +55,7 @@ enum Letters {
 /// A reader with some bytes put back in front of it.
 type Ahead<R> = Chain<Cursor<Vec<u8>>, R>;
 
-impl<P: FnMut(u64, u64)> Source<P> {
+impl<P: FnMut(u64, u64)> TextSource<P> {
     /// Opens a file (or `-`) and refuses what cannot be a table of text. `legacy` skips the guess of the encoding: what is
     /// not UTF-8 is Windows-1252.
     pub(super) fn open(path: &Path, legacy: bool, progress: P) -> Result<Self> {
@@ -102,7 +102,7 @@ impl<P: FnMut(u64, u64)> Source<P> {
 
     /// Text that another reader makes.
     pub(super) fn of_text(text: Box<dyn Read + Send>, progress: P) -> Self {
-        let input = Input::Text(text);
+        let input = RawInput::Text(text);
         let raw = Raw { input, hash: Sha256::new(), read: 0, total: 0, told: 0, progress };
         let unpacked = Unpacked::Plain(Cursor::new(Vec::new()).chain(raw));
         let text = Decoded::new(Cursor::new(Vec::new()).chain(unpacked), None);
@@ -148,7 +148,7 @@ impl<P: FnMut(u64, u64)> Source<P> {
         let mut raw = unpacked.into_raw();
         io::copy(&mut raw, &mut io::sink()).map_err(|error| unreadable(&error))?;
         (raw.progress)(raw.read, raw.total.max(raw.read));
-        if let (Some(before), Input::File(file)) = (self.stamp, &raw.input) {
+        if let (Some(before), RawInput::File(file)) = (self.stamp, &raw.input) {
             let after = file.metadata().ok().and_then(|about| Stamp::new(&about));
             if after != Some(before) || (before.length > 0 && before.length != raw.read) {
                 return Err(Error::data("the file changed while it was read")
@@ -159,7 +159,7 @@ impl<P: FnMut(u64, u64)> Source<P> {
     }
 }
 
-impl<P: FnMut(u64, u64)> Read for Source<P> {
+impl<P: FnMut(u64, u64)> Read for TextSource<P> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let ahead = &self.head[self.served..];
         let n = if ahead.is_empty() {
@@ -188,16 +188,16 @@ impl Stamp {
     }
 }
 
-enum Input {
+enum RawInput {
     File(File),
     Standard(Stdin),
     /// Text made from another format.
     Text(Box<dyn Read + Send>),
 }
 
-fn open(path: &Path) -> Result<(Input, Option<Stamp>)> {
+fn open(path: &Path) -> Result<(RawInput, Option<Stamp>)> {
     if path.as_os_str() == STANDARD {
-        return Ok((Input::Standard(io::stdin()), None));
+        return Ok((RawInput::Standard(io::stdin()), None));
     }
     let refuse = |error: io::Error| unreadable(&error);
     // Looked at before it is opened: opening a pipe waits for its writer.
@@ -211,12 +211,12 @@ fn open(path: &Path) -> Result<(Input, Option<Stamp>)> {
     }
     let file = File::open(path).map_err(refuse)?;
     let stamp = file.metadata().ok().and_then(|about| Stamp::new(&about));
-    Ok((Input::File(file), stamp))
+    Ok((RawInput::File(file), stamp))
 }
 
 /// The bytes as they are: counted and hashed.
 struct Raw<P> {
-    input: Input,
+    input: RawInput,
     hash: Sha256,
     read: u64,
     total: u64,
@@ -227,9 +227,9 @@ struct Raw<P> {
 impl<P: FnMut(u64, u64)> Read for Raw<P> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = match &mut self.input {
-            Input::File(file) => file.read(buffer)?,
-            Input::Standard(input) => input.read(buffer)?,
-            Input::Text(text) => text.read(buffer)?,
+            RawInput::File(file) => file.read(buffer)?,
+            RawInput::Standard(input) => input.read(buffer)?,
+            RawInput::Text(text) => text.read(buffer)?,
         };
         self.hash.update(&buffer[..n]);
         self.read += n as u64;

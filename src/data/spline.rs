@@ -5,7 +5,7 @@ use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use super::Unit;
-use super::scaling::{Range, Scale, Scaler};
+use super::scaling::{Scale, Scaler, ValueRange};
 
 /// How many knots a spline has: 3, 4 or 5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ impl Spline {
         let mut spline = Self { knots: if are_distinct { at } else { Vec::new() }, scalers: Vec::new() };
         for term in 0..spline.terms() {
             let column = values.mapv(|value| spline.term(term, value));
-            let range = Range::of(column.iter().copied());
+            let range = ValueRange::of(column.iter().copied());
             spline.scalers.push(Scaler::fit(Scale::Standard, column.view(), &range));
         }
         spline

@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::batch::{Batch, MOST_BATCHES, append_while};
-use super::cells::{Cells, Censored};
+use super::cells::{CellFormat, Censored};
 use super::column_builder::ColumnBuilder;
 #[cfg(feature = "formats")]
 use super::formats::binary;
 use super::formats::{self, Dialect, Samples, arff, geo, libsvm};
 use super::header::{self, Header};
-use super::lines::Lines;
+use super::lines::RowLines;
 use super::memory;
 use super::names::listed;
-use super::records::{Record, Records};
-use super::source::{Source, name};
+use super::records::{CsvRecord, RecordReader};
+use super::source::{TextSource, name};
 use crate::error::{Error, Result, RowKind};
 
 /// How to read the file.
@@ -126,7 +126,7 @@ pub struct Table {
     /// Columns, in file order.
     pub columns: Vec<Column>,
     /// The line of the file (from 1) on which each row starts.
-    pub lines: Lines,
+    pub lines: RowLines,
     /// What was mended, in sentences.
     pub notes: Vec<String>,
 }
@@ -150,7 +150,7 @@ impl Table {
         as_text: impl FnMut(&Header, Option<Samples>) -> Result<Vec<usize>>,
         progress: impl FnMut(u64, u64),
     ) -> Result<Self> {
-        Self::read_part(path, options, Part::Matrix, as_text, progress)
+        Self::read_part(path, options, FilePart::Matrix, as_text, progress)
     }
 
     /// Reads a table about samples: a file of its own, or what a series matrix or AnnData says about its samples.
@@ -159,7 +159,7 @@ impl Table {
         options: &ReadOptions,
         mut as_text: impl FnMut(&Header) -> Result<Vec<usize>>,
     ) -> Result<Self> {
-        Self::read_part(path, options, Part::Samples, |header, _| as_text(header), |_, _| {})
+        Self::read_part(path, options, FilePart::Samples, |header, _| as_text(header), |_, _| {})
     }
 
     /// What a file says about its samples, as a table.
@@ -168,12 +168,16 @@ impl Table {
         options: &ReadOptions,
         as_text: impl FnMut(&Header) -> Result<Vec<usize>>,
     ) -> Result<Self> {
-        let source = Source::of_text(Box::new(Cursor::new(samples.text)), |_, _| {});
-        let mut records = Records::new(source, b',', u64::MAX).numbered_from(0);
-        let cells = Cells::new('.', &options.missing, options.censored);
+        let source = TextSource::of_text(Box::new(Cursor::new(samples.text)), |_, _| {});
+        let mut records = RecordReader::new(source, b',', u64::MAX).numbered_from(0);
+        let cells = CellFormat::new('.', &options.missing, options.censored);
         let mut as_text = as_text;
-        let reading =
-            Reading { options: &ReadOptions::default(), cells: &cells, limit: u64::MAX, rows: RowKind::Row };
+        let reading = ColumnParser {
+            options: &ReadOptions::default(),
+            cells: &cells,
+            limit: u64::MAX,
+            rows: RowKind::Row,
+        };
         let table = reading.read(&mut records, &mut as_text).map_err(|error| error.rows_are(RowKind::Row))?;
         Ok(Self { name: samples.name.to_owned(), ..table })
     }
@@ -181,7 +185,7 @@ impl Table {
     fn read_part(
         path: &Path,
         options: &ReadOptions,
-        part: Part,
+        part: FilePart,
         mut as_text: impl FnMut(&Header, Option<Samples>) -> Result<Vec<usize>>,
         mut progress: impl FnMut(u64, u64),
     ) -> Result<Self> {
@@ -205,7 +209,7 @@ impl Table {
         }
         match Attempt::new(path, options, false, &mut progress)?.read(options, part, &mut as_text) {
             // Bytes that are not UTF-8 may come late in a file: then it is read again.
-            Err(Failure { may_be_legacy: true, .. }) => {
+            Err(ReadFailure { may_be_legacy: true, .. }) => {
                 Attempt::new(path, options, true, &mut progress)?.read(options, part, &mut as_text)
             }
             other => other,
@@ -217,23 +221,23 @@ impl Table {
 
 /// What is wanted of a file that has a matrix and a table about its samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum FilePart {
     Matrix,
     Samples,
 }
 
 /// An error, and whether another encoding may help.
-struct Failure {
+struct ReadFailure {
     error: Error,
     may_be_legacy: bool,
 }
 
 /// A file that is open, with its separator and decimal sign.
 struct Attempt<P> {
-    source: Source<P>,
+    source: TextSource<P>,
     dialect: Option<Dialect>,
     delimiter: u8,
-    cells: Cells,
+    cells: CellFormat,
     limit: u64,
     converted: Option<FromBinary>,
 }
@@ -254,7 +258,7 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
     fn of_converted(
         converted: binary::Converted,
         options: &ReadOptions,
-        part: Part,
+        part: FilePart,
         limit: u64,
         progress: P,
     ) -> Result<Self> {
@@ -274,18 +278,19 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         if let Some(option) = sign_option(options) {
             notes.push(format!("{option} is not used: this is {format}"));
         }
-        if let (Part::Samples, Some(of_samples)) = (part, samples.take_if(|_| part == Part::Samples)) {
+        if let (FilePart::Samples, Some(of_samples)) = (part, samples.take_if(|_| part == FilePart::Samples))
+        {
             (text, first_line) = (Box::new(Cursor::new(of_samples.text)), 0);
         }
-        let cells = Cells::new('.', &options.missing, options.censored);
-        let source = Source::of_text(text, progress);
+        let cells = CellFormat::new('.', &options.missing, options.censored);
+        let source = TextSource::of_text(text, progress);
         let converted = Some(FromBinary { sha256, samples, sheet, other_sheets, notes, first_line });
         Ok(Self { source, dialect: None, delimiter: b',', cells, limit, converted })
     }
 
     fn new(path: &Path, options: &ReadOptions, legacy: bool, progress: P) -> Result<Self> {
         let told = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
-        let source = Source::open(path, legacy, progress).map_err(|error| error.file(name(path)))?;
+        let source = TextSource::open(path, legacy, progress).map_err(|error| error.file(name(path)))?;
         let dialect = source.dialect();
         if let Some(dialect) = dialect.filter(|&dialect| options.no_header && dialect != Dialect::Libsvm) {
             return Err(has_names(dialect.name()).file(name(path)));
@@ -307,7 +312,7 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
                 char::from(decimal)
             )));
         }
-        let cells = Cells::new(char::from(decimal), &options.missing, options.censored);
+        let cells = CellFormat::new(char::from(decimal), &options.missing, options.censored);
         let limit = memory::limit(options.memory_limit);
         Ok(Self { source, dialect, delimiter, cells, limit, converted: None })
     }
@@ -315,9 +320,9 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
     fn read(
         self,
         options: &ReadOptions,
-        part: Part,
+        part: FilePart,
         as_text: &mut impl FnMut(&Header, Option<Samples>) -> Result<Vec<usize>>,
-    ) -> std::result::Result<Table, Failure> {
+    ) -> std::result::Result<Table, ReadFailure> {
         let Self { mut source, dialect, mut delimiter, cells, limit, converted } = self;
         let is_converted = converted.is_some();
         let FromBinary { sha256: of_file, mut samples, sheet, other_sheets, mut notes, first_line } =
@@ -335,18 +340,18 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
                     _ => Ok((libsvm::to_csv(&text, limit)?, 0)),
                 });
                 let may_be_legacy = source.may_be_legacy();
-                let (text, first_line) = converted.map_err(|error| Failure { error, may_be_legacy })?;
+                let (text, first_line) = converted.map_err(|error| ReadFailure { error, may_be_legacy })?;
                 source.replace(text);
-                Records::new(source, delimiter, limit).numbered_from(first_line)
+                RecordReader::new(source, delimiter, limit).numbered_from(first_line)
             }
-            _ => Records::new(source, delimiter, limit).numbered_from(first_line),
+            _ => RecordReader::new(source, delimiter, limit).numbered_from(first_line),
         };
         if dialect == Some(Dialect::SeriesMatrix) {
             let parts = match geo::take_apart(&mut records, limit) {
                 Ok(parts) => parts,
                 Err(error) => return Err(failure(&records, error)),
             };
-            if part == Part::Samples {
+            if part == FilePart::Samples {
                 delimiter = b',';
                 rows = RowKind::Row;
                 records = records.separated_by(delimiter).restart(parts.samples, 0);
@@ -358,7 +363,7 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
                 }
             }
         }
-        let is_on_its_side = dialect == Some(Dialect::SeriesMatrix) && part == Part::Matrix;
+        let is_on_its_side = dialect == Some(Dialect::SeriesMatrix) && part == FilePart::Matrix;
         if options.transpose || is_on_its_side {
             match transpose(&mut records, delimiter, limit) {
                 Ok(text) => records = records.restart(text, 1),
@@ -369,12 +374,12 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         let mut as_text = |header: &Header| as_text(header, samples.take());
         // A LIBSVM file has no header, and gets one.
         let options = &ReadOptions { no_header: options.no_header && dialect.is_none(), ..options.clone() };
-        let reading = Reading { options, cells: &cells, limit, rows };
+        let reading = ColumnParser { options, cells: &cells, limit, rows };
         let mut table = match reading.read(&mut records, &mut as_text) {
             Ok(table) => table,
             Err(error) => return Err(failure(&records, placed(error, rows))),
         };
-        let plain = |error| Failure { error, may_be_legacy: false };
+        let plain = |error| ReadFailure { error, may_be_legacy: false };
         let source = records.into_source();
         let encoding = if is_converted || dialect.is_some() { "" } else { source.encoding() };
         let (of_source, hashed) = source.finish().map_err(plain)?;
@@ -421,8 +426,8 @@ fn has_names(format: &str) -> Error {
         .remedy("leave it out")
 }
 
-fn failure<P: FnMut(u64, u64)>(records: &Records<P>, error: Error) -> Failure {
-    Failure { error, may_be_legacy: records.may_be_legacy() }
+fn failure<P: FnMut(u64, u64)>(records: &RecordReader<P>, error: Error) -> ReadFailure {
+    ReadFailure { error, may_be_legacy: records.may_be_legacy() }
 }
 
 pub(super) fn sign_of(option: &str, sign: char) -> Result<u8> {
@@ -435,18 +440,18 @@ pub(super) fn sign_of(option: &str, sign: char) -> Result<u8> {
 }
 
 /// How records become columns.
-struct Reading<'a> {
+struct ColumnParser<'a> {
     options: &'a ReadOptions,
-    cells: &'a Cells,
+    cells: &'a CellFormat,
     limit: u64,
     rows: RowKind,
 }
 
-impl Reading<'_> {
+impl ColumnParser<'_> {
     /// Everything except the name, the hash, the encoding and the signs.
     fn read<P: FnMut(u64, u64)>(
         &self,
-        records: &mut Records<P>,
+        records: &mut RecordReader<P>,
         as_text: &mut impl FnMut(&Header) -> Result<Vec<usize>>,
     ) -> Result<Table> {
         let Self { options, cells, limit, rows } = *self;
@@ -468,7 +473,7 @@ impl Reading<'_> {
         as_text(&header)?.into_iter().for_each(|position| told[position] = true);
         told[0] |= row_names;
         let mut columns: Vec<_> = told.iter().map(|&text| ColumnBuilder::new(text)).collect();
-        let (mut lines, mut longer) = (Lines::new(rows), 0_usize);
+        let (mut lines, mut longer) = (RowLines::new(rows), 0_usize);
         let (bytes, mut waiting) = (AtomicU64::new(0), 0);
         let read = |append: &mut dyn FnMut(Batch) -> Option<Batch>| {
             let mut batch = Batch::default();
@@ -540,13 +545,13 @@ impl Reading<'_> {
 }
 
 /// Whether a line has one field more than the header, as R writes a table with row names.
-pub(super) fn has_row_names(header: &Record, line: &Record) -> bool {
+pub(super) fn has_row_names(header: &CsvRecord, line: &CsvRecord) -> bool {
     let filled = |cell: Option<&str>| cell.is_some_and(|cell| !cell.trim().is_empty());
     line.len() == header.len() + 1 && filled(line.iter().next()) && filled(line.iter().next_back())
 }
 
 /// Refuses names of rows that are none because one comes twice or is missing: then a name is missing in the header.
-fn refuse_repeated_names(names: &Column, lines: &Lines, width: usize) -> Result<()> {
+fn refuse_repeated_names(names: &Column, lines: &RowLines, width: usize) -> Result<()> {
     match names {
         Column::Text { levels, codes } if levels.len() == codes.len() => Ok(()),
         _ => Err(ragged(width, width - 1, "the header", true).line(lines.of(0))),
@@ -557,8 +562,8 @@ fn refuse_repeated_names(names: &Column, lines: &Lines, width: usize) -> Result<
 fn finish(
     header: &Header,
     builders: Vec<ColumnBuilder>,
-    lines: &Lines,
-    cells: &Cells,
+    lines: &RowLines,
+    cells: &CellFormat,
 ) -> Result<Vec<Column>> {
     let (mut columns, mut faults) = (Vec::new(), Vec::new());
     for (name, column) in header.names.iter().zip(builders) {
@@ -588,7 +593,7 @@ fn counted(n: usize, one: &str, many: &str, end: &str) -> String {
 }
 
 /// Refuses a table in which one line has words where all others have numbers: a line of classes.
-fn refuse_transposed(columns: &[ColumnBuilder], lines: &Lines, cells: &Cells) -> Result<()> {
+fn refuse_transposed(columns: &[ColumnBuilder], lines: &RowLines, cells: &CellFormat) -> Result<()> {
     let mut rows = columns.iter().filter_map(|column| column.lone_word(cells));
     let Some(row) = rows.next() else { return Ok(()) };
     let others = rows.filter(|&other| other == row).count();
@@ -640,7 +645,11 @@ pub(super) fn ragged(found: usize, expected: usize, first: &str, at_once: bool) 
 }
 
 /// The table on its side: its columns as lines.
-fn transpose<P: FnMut(u64, u64)>(records: &mut Records<P>, delimiter: u8, limit: u64) -> Result<Vec<u8>> {
+fn transpose<P: FnMut(u64, u64)>(
+    records: &mut RecordReader<P>,
+    delimiter: u8,
+    limit: u64,
+) -> Result<Vec<u8>> {
     let (mut cells, mut ends, mut width) = (Vec::new(), vec![0], 0);
     while records.advance()? {
         if ends.len() == 1 {

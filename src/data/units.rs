@@ -44,7 +44,7 @@ pub(super) fn read_groups(path: &Path) -> Result<Vec<Member>> {
 /// that members name but that were dropped.
 pub(super) fn merge(features: &Features, members: &[Member]) -> Result<(Vec<Unit>, Vec<String>)> {
     let mut group_of: Vec<Option<&str>> = vec![None; features.columns.len()];
-    let place = Places::new(features);
+    let place = ColumnLookup::new(features);
     let mut dropped = Vec::new();
     for Member { line, feature, group } in members {
         let Some(columns) = place.columns(feature) else {
@@ -94,7 +94,7 @@ pub(super) fn keep(
     header: &[String],
     kept: &[String],
 ) -> Result<()> {
-    let place = Places::new(features);
+    let place = ColumnLookup::new(features);
     for name in kept.iter().map(|name| name.trim()) {
         let is_known =
             |name: &str| place.columns(name).is_some() || header.iter().any(|column| column == name);
@@ -122,12 +122,12 @@ pub(super) fn keep(
 }
 
 /// Where a variable or an encoded column is.
-struct Places<'a> {
+struct ColumnLookup<'a> {
     features: &'a Features,
     columns: HashMap<&'a str, std::ops::Range<usize>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> ColumnLookup<'a> {
     fn new(features: &'a Features) -> Self {
         let encoded = features.columns.iter().enumerate().map(|(i, name)| (name.as_str(), i..i + 1));
         let variables = features.variables.iter().map(|v| (v.name.as_str(), v.columns.clone()));
@@ -149,7 +149,7 @@ impl<'a> Places<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::features::{Reason, Variable};
+    use super::super::features::{DropReason, Variable};
     use super::*;
 
     /// Numbers `a`, `b`, a category `k` with three levels, and a dropped `gone`.
@@ -158,7 +158,7 @@ mod tests {
         Features {
             columns: ["a", "b", "k=x", "k=y", "k=z"].map(String::from).to_vec(),
             variables: vec![variable("a", 0..1), variable("b", 1..2), variable("k", 2..5)],
-            dropped: vec![("gone".to_owned(), Reason::Constant)],
+            dropped: vec![("gone".to_owned(), DropReason::Constant)],
             ..Features::default()
         }
     }

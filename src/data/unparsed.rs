@@ -1,7 +1,7 @@
 //! Words in a column of numbers: what each of them may have been meant to be, and what to do about it.
 
-use super::cells::{Cells, Fault};
-use super::lines::Lines;
+use super::cells::{CellFormat, NumberFault};
+use super::lines::RowLines;
 use super::names::{option_with, short};
 use crate::error::{Error, Result};
 
@@ -13,14 +13,14 @@ pub(super) fn check_text(
     name: &str,
     levels: &[String],
     codes: &[Option<u32>],
-    lines: &Lines,
-    cells: &Cells,
+    lines: &RowLines,
+    cells: &CellFormat,
 ) -> Result<()> {
     let is_number: Vec<bool> = levels.iter().map(|level| cells.finite(level)).collect();
     let numeric = |level: &String| {
         matches!(
             cells.fault(level),
-            Fault::Thousands | Fault::DecimalComma | Fault::Percent | Fault::Infinite
+            NumberFault::Thousands | NumberFault::DecimalComma | NumberFault::Percent | NumberFault::Infinite
         )
     };
     let meant_as_numbers = !levels.is_empty() && levels.iter().all(numeric);
@@ -43,54 +43,56 @@ pub(super) struct UnparsedValues {
 }
 
 impl UnparsedValues {
-    pub(super) fn refuse(&self, name: &str, lines: &Lines, cells: &Cells) -> Error {
+    pub(super) fn refuse(&self, name: &str, lines: &RowLines, cells: &CellFormat) -> Error {
         let (row, word) = match self.listed.first() {
             Some((row, word)) => (*row, short(word)),
             None => (0, String::new()),
         };
-        let faults: Vec<Fault> = self.listed.iter().map(|(_, word)| cells.fault(word)).collect();
+        let faults: Vec<NumberFault> = self.listed.iter().map(|(_, word)| cells.fault(word)).collect();
         let fault = match faults.first() {
-            Some(&Fault::Infinite) => Fault::Infinite,
-            _ if faults.contains(&Fault::DecimalComma)
-                && faults.iter().all(|fault| matches!(fault, Fault::DecimalComma | Fault::Thousands)) =>
+            Some(&NumberFault::Infinite) => NumberFault::Infinite,
+            _ if faults.contains(&NumberFault::DecimalComma)
+                && faults
+                    .iter()
+                    .all(|fault| matches!(fault, NumberFault::DecimalComma | NumberFault::Thousands)) =>
             {
-                Fault::DecimalComma
+                NumberFault::DecimalComma
             }
             Some(&first) if faults.iter().all(|&fault| fault == first) => first,
-            _ => Fault::Word,
+            _ => NumberFault::Word,
         };
         let text = format!("or read the column as text with {}", option_with("--categorical", name));
         let (what, remedy) = match fault {
-            Fault::Infinite => (
+            NumberFault::Infinite => (
                 format!("'{word}' is not a finite number"),
                 format!("correct it, declare it missing with --na, {text}"),
             ),
-            Fault::Censored => (
+            NumberFault::Censored => (
                 format!("'{word}' is a censored value"),
                 format!("take the bound with --censored bound, make it missing with --censored na, {text}"),
             ),
-            Fault::Thousands if cells.decimal == '.' => (
+            NumberFault::Thousands if cells.decimal == '.' => (
                 format!("'{word}' looks like a number with separated thousands"),
                 "write it without separators, or add --decimal ',' if the comma is the decimal sign"
                     .to_owned(),
             ),
-            Fault::Thousands => (
+            NumberFault::Thousands => (
                 format!("'{word}' looks like a number with separated thousands"),
                 "write it without separators".to_owned(),
             ),
-            Fault::DecimalComma => (
+            NumberFault::DecimalComma => (
                 format!("the values look like numbers with a decimal comma, as '{word}'"),
                 format!("add --decimal ',' if the comma is the decimal sign, {text}"),
             ),
-            Fault::Percent => {
+            NumberFault::Percent => {
                 (format!("'{word}' is a percentage"), format!("write the number without its sign, {text}"))
             }
-            Fault::Word => return self.mixed(name, lines),
+            NumberFault::Word => return self.mixed(name, lines),
         };
         Error::data(what).line(lines.of(row)).column(name).remedy(remedy)
     }
 
-    fn mixed(&self, name: &str, lines: &Lines) -> Error {
+    fn mixed(&self, name: &str, lines: &RowLines) -> Error {
         let Self { numbers, words, listed } = self;
         let mut places: Vec<_> = listed
             .iter()

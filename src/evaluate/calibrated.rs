@@ -4,7 +4,7 @@ use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use super::conformal::{ConformalSettings, STEPS_PER_UNIT, on_grid, p_of_counts};
-use super::grouped::{Votes, WeightedScores};
+use super::grouped::{GroupVotes, WeightedScores};
 use crate::select::{Nonconformity, Score};
 
 /// The scores that new rows are compared with: of all calibration rows, or class by class under Mondrian.
@@ -12,12 +12,12 @@ use crate::select::{Nonconformity, Score};
 pub struct Calibrated {
     measure: Nonconformity,
     mondrian: bool,
-    categories: Vec<Category>,
+    categories: Vec<SortedScores>,
 }
 
 /// The scores of one category, in whole grid steps, ascending.
 #[derive(Debug, Clone, PartialEq)]
-enum Category {
+enum SortedScores {
     Rows(Vec<f64>),
     Groups { scores: WeightedScores, shares: Vec<f64> },
 }
@@ -59,11 +59,11 @@ impl Calibrated {
             let mut scores: Vec<f64> = members.iter().map(|&(score, _)| score).collect();
             if groups.is_none() {
                 scores.sort_unstable_by(f64::total_cmp);
-                return Category::Rows(scores);
+                return SortedScores::Rows(scores);
             }
             let rows = members.iter().enumerate().map(|(slot, &(_, group))| (0, slot, group));
-            let votes = Votes::new(rows, 1);
-            Category::of_groups(scores.into_iter().zip(votes.shares).collect(), votes.groups[0])
+            let votes = GroupVotes::new(rows, 1);
+            SortedScores::of_groups(scores.into_iter().zip(votes.shares).collect(), votes.groups[0])
         };
         let categories = members.into_iter().map(category).collect();
         Self { measure, mondrian: settings.mondrian, categories }
@@ -82,13 +82,13 @@ impl Calibrated {
                 scores.len()
             ));
         }
-        let categories = scores.iter().map(Category::read).collect::<Result<_, _>>()?;
+        let categories = scores.iter().map(SortedScores::read).collect::<Result<_, _>>()?;
         Ok(Self { measure, mondrian, categories })
     }
 
     /// The scores for a file.
     pub fn scores(&self) -> Vec<CategoryScores> {
-        self.categories.iter().map(Category::written).collect()
+        self.categories.iter().map(SortedScores::written).collect()
     }
 
     /// Whether every score is a number: a machine that overflows gives others.
@@ -108,14 +108,14 @@ impl Calibrated {
 
     /// Whether each group of calibration rows has one vote.
     pub fn is_grouped(&self) -> bool {
-        matches!(self.categories.first(), Some(Category::Groups { .. }))
+        matches!(self.categories.first(), Some(SortedScores::Groups { .. }))
     }
 
     /// How many votes there are against a label: rows, or groups.
     pub fn votes(&self, y: usize) -> usize {
         match &self.categories[if self.mondrian { y } else { 0 }] {
-            Category::Rows(scores) => scores.len(),
-            Category::Groups { scores, .. } => scores.groups,
+            SortedScores::Rows(scores) => scores.len(),
+            SortedScores::Groups { scores, .. } => scores.groups,
         }
     }
 
@@ -137,7 +137,7 @@ impl Calibrated {
     }
 }
 
-impl Category {
+impl SortedScores {
     fn of_groups(mut rows: Vec<(f64, f64)>, groups: usize) -> Self {
         rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let shares = rows.iter().map(|&(_, share)| share).collect();

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::grouped::{Votes, WeightedScores};
+use super::grouped::{GroupVotes, WeightedScores};
 use super::stats::{BetaBinomial, ratio};
 use super::{Tally, concordant_pairs};
 use crate::data::seed::{Purpose, Rng};
@@ -48,7 +48,7 @@ pub struct Evaluator {
     /// Where each category begins; one entry more than there are categories.
     bounds: Vec<usize>,
     /// The votes of conformal groups, where rows come in groups.
-    votes: Option<Votes>,
+    votes: Option<GroupVotes>,
     /// τ, test rows × m, if smoothed.
     tau: Option<Array2<f64>>,
 }
@@ -96,7 +96,7 @@ impl Evaluator {
     pub fn with_groups(mut self, conformal_groups: &[usize]) -> Self {
         let rows = self.conformal_y.iter().zip(&self.slots).zip(conformal_groups);
         let rows = rows.map(|((&y, &slot), &group)| (self.settings.category(y), slot, group));
-        self.votes = Some(Votes::new(rows, self.bounds.len() - 1));
+        self.votes = Some(GroupVotes::new(rows, self.bounds.len() - 1));
         self
     }
 

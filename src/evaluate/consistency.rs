@@ -41,7 +41,7 @@ pub struct Similarity {
 }
 
 /// Which subsets hold which features, as counts.
-struct Votes {
+struct SelectionCounts {
     features: usize,
     /// k_i.
     sizes: Vec<usize>,
@@ -57,7 +57,7 @@ struct Votes {
     quantile: f64,
 }
 
-impl Votes {
+impl SelectionCounts {
     /// Empty subsets of columns 0..`columns`, of which `features` can be chosen.
     fn new(splits: usize, columns: usize, features: usize) -> Self {
         let mut by_count = vec![0; splits + 1];
@@ -97,7 +97,7 @@ impl Votes {
     }
 
     fn agreement(&self) -> Agreement {
-        let table = Table { features: self.features, sizes: &self.sizes, by_count: &self.by_count };
+        let table = CountTable { features: self.features, sizes: &self.sizes, by_count: &self.by_count };
         let nogueira = table.nogueira();
         let error = nogueira.map(|phi| table.nogueira_error(phi, &self.shared));
         Agreement {
@@ -109,18 +109,18 @@ impl Votes {
     }
 
     fn i_w(&self) -> f64 {
-        Table { features: self.features, sizes: &self.sizes, by_count: &self.by_count }.i_w()
+        CountTable { features: self.features, sizes: &self.sizes, by_count: &self.by_count }.i_w()
     }
 }
 
 /// What every index but the interval is a function of.
-struct Table<'a> {
+struct CountTable<'a> {
     features: usize,
     sizes: &'a [usize],
     by_count: &'a [usize],
 }
 
-impl Table<'_> {
+impl CountTable<'_> {
     fn splits(&self) -> usize {
         self.sizes.len()
     }
@@ -216,7 +216,7 @@ fn kuncheva(intersection: f64, size: usize, features: usize) -> Option<f64> {
 
 /// The agreement of subsets of features 0..`features`, of equal sizes or not.
 pub fn agreement(subsets: &[Vec<usize>], features: usize) -> Agreement {
-    Votes::of(subsets, features).agreement()
+    SelectionCounts::of(subsets, features).agreement()
 }
 
 /// The agreement of `splits` subsets of one size, from the number of subsets that hold each feature; features in none
@@ -225,12 +225,12 @@ pub fn agreement_from_counts(counts: &[u32], splits: usize, features: usize, siz
     let mut by_count = vec![0; splits + 1];
     counts.iter().for_each(|&count| by_count[count as usize] += 1);
     by_count[0] = features - by_count[1..].iter().sum::<usize>();
-    Table { features, sizes: &vec![size; splits], by_count: &by_count }.agreement()
+    CountTable { features, sizes: &vec![size; splits], by_count: &by_count }.agreement()
 }
 
 /// The agreement at each of `sizes`, numbers of ranked features, in their order.
 pub fn agreement_by_size(ranks: &[&Ranks], sizes: &[usize]) -> Vec<Agreement> {
-    let mut votes = Votes::new(ranks.len(), columns(ranks), ranked(&[ranks]));
+    let mut votes = SelectionCounts::new(ranks.len(), columns(ranks), ranked(&[ranks]));
     let mut paths = paths(ranks);
     by_size(sizes, |_, size| {
         for (split, path) in paths.iter_mut().enumerate() {
@@ -250,7 +250,7 @@ pub fn similarity(a: &[Vec<usize>], b: &[Vec<usize>], features: usize) -> Option
         Overlap { sizes: [a.len(), b.len()], both }
     };
     let overlaps: Vec<_> = a.iter().zip(b).map(overlap).collect();
-    let mut votes = Votes::new(2 * overlaps.len(), features, features);
+    let mut votes = SelectionCounts::new(2 * overlaps.len(), features, features);
     for (split, subset) in a.iter().take(overlaps.len()).chain(b.iter().take(overlaps.len())).enumerate() {
         subset.iter().for_each(|&feature| votes.add(split, feature));
     }
@@ -261,7 +261,7 @@ pub fn similarity(a: &[Vec<usize>], b: &[Vec<usize>], features: usize) -> Option
 pub fn similarity_by_size(a: &[&Ranks], b: &[&Ranks], sizes: &[usize]) -> Vec<Similarity> {
     let splits = a.len().min(b.len());
     let (a, b) = (&a[..splits], &b[..splits]);
-    let mut votes = Votes::new(2 * splits, columns(a).max(columns(b)), ranked(&[a, b]));
+    let mut votes = SelectionCounts::new(2 * splits, columns(a).max(columns(b)), ranked(&[a, b]));
     let (mut paths_a, mut paths_b) = (paths(a), paths(b));
     let mut overlaps = vec![Overlap::default(); splits];
     let within = |ranks: &Ranks, feature: usize, size: usize| {
@@ -308,7 +308,7 @@ impl Overlap {
 }
 
 impl Similarity {
-    fn of(overlaps: &[Overlap], pooled: &Votes) -> Option<Self> {
+    fn of(overlaps: &[Overlap], pooled: &SelectionCounts) -> Option<Self> {
         let jaccard: Vec<_> = overlaps.iter().map(Overlap::jaccard).collect();
         let kuncheva: Option<Vec<_>> = overlaps.iter().map(|o| o.kuncheva(pooled.features)).collect();
         Some(Self {
@@ -320,12 +320,12 @@ impl Similarity {
 }
 
 /// The features of one split from rank 1 on.
-struct Path {
+struct RankCursor {
     order: Vec<(u32, usize)>,
     taken: usize,
 }
 
-impl Path {
+impl RankCursor {
     /// The features not given before whose rank is at most `size`.
     fn up_to(&mut self, size: usize) -> &[(u32, usize)] {
         let start = self.taken;
@@ -334,12 +334,12 @@ impl Path {
     }
 }
 
-fn paths(ranks: &[&Ranks]) -> Vec<Path> {
+fn paths(ranks: &[&Ranks]) -> Vec<RankCursor> {
     let path = |ranks: &&Ranks| {
         let mut order: Vec<_> =
             ranks.iter().enumerate().filter_map(|(f, rank)| Some(((*rank)?, f))).collect();
         order.sort_unstable();
-        Path { order, taken: 0 }
+        RankCursor { order, taken: 0 }
     };
     ranks.iter().map(path).collect()
 }

@@ -8,14 +8,14 @@ const STEPS_PER_VOTE: f64 = 17_592_186_044_416.0;
 
 /// The share of a vote that each conformal row has, and the number of groups in each category.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Votes {
+pub(super) struct GroupVotes {
     /// 1/n_g for the row in each slot.
     pub(super) shares: Vec<f64>,
     /// G for each category (all rows, or each class under Mondrian).
     pub(super) groups: Vec<usize>,
 }
 
-impl Votes {
+impl GroupVotes {
     /// Takes category, slot and group of every conformal row.
     pub(super) fn new(rows: impl Iterator<Item = (usize, usize, usize)> + Clone, categories: usize) -> Self {
         let mut sizes: HashMap<(usize, usize), f64> = HashMap::new();
@@ -82,7 +82,7 @@ mod tests {
         for case in answer()["group_p_values"].as_array().unwrap() {
             let (groups, scores) = (whole(&case["group"]), floats(&case["alpha"]));
             let rows = groups.iter().enumerate().map(|(slot, &group)| (0, slot, group));
-            let weighed = Votes::new(rows, 1).weigh(0, 0, &scores);
+            let weighed = GroupVotes::new(rows, 1).weigh(0, 0, &scores);
             for (alpha, p) in floats(&case["test"]).into_iter().zip(floats(&case["p"])) {
                 assert!((weighed.p_value(alpha, None) - p).abs() < 1e-12);
             }
@@ -92,12 +92,12 @@ mod tests {
     #[test]
     fn groups_of_one_row_are_plain_p_values_and_whole_groups_are_whole_votes() {
         let scores = [3.0, 1.0, 2.0];
-        let single = Votes::new((0..3).map(|i| (0, i, i)), 1).weigh(0, 0, &scores);
+        let single = GroupVotes::new((0..3).map(|i| (0, i, i)), 1).weigh(0, 0, &scores);
         assert_eq!(single.p_value(2.0, None), 3.0 / 4.0);
         assert_eq!(single.p_value(2.0, Some(0.5)), (1.0 + 0.5 * 2.0) / 4.0);
         // 49 shares of 1/49 do not add up to 1 in floating point.
         let scores = vec![1.0; 49];
-        let one = Votes::new((0..49).map(|i| (0, i, 7)), 1).weigh(0, 0, &scores);
+        let one = GroupVotes::new((0..49).map(|i| (0, i, 7)), 1).weigh(0, 0, &scores);
         assert_eq!(one.p_value(0.0, None), 1.0);
         assert_eq!(one.p_value(2.0, None), 0.5);
     }

@@ -4,7 +4,7 @@ use super::{Tally, macro_scores, ratio};
 
 /// What values a metric can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Range {
+pub enum MetricRange {
     /// From 0 to 1.
     Share,
     /// From 0 up; a number of labels.
@@ -13,7 +13,7 @@ pub enum Range {
 
 /// Whether and how the page's table by size shows a metric, with the heading of its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
+pub enum PageColumn {
     /// Mean and standard deviation over splits.
     MeanAndSd(&'static str),
     /// The mean alone.
@@ -23,7 +23,7 @@ pub enum Column {
 }
 
 /// All about one metric.
-struct Entry {
+struct MetricEntry {
     /// Its name in tables.
     key: &'static str,
     /// Its name in headings and legends.
@@ -31,8 +31,8 @@ struct Entry {
     /// Its name in a narrow heading of the dashboard; none if the dashboard has no panel of it.
     panel: Option<&'static str>,
     /// Its column on the page.
-    column: Column,
-    range: Range,
+    column: PageColumn,
+    range: MetricRange,
     /// Reads it off what was counted: 0 where it is undefined, not a number where it was not counted.
     value: fn(&Tally) -> f64,
 }
@@ -49,9 +49,9 @@ macro_rules! metrics {
             /// Every metric, in the order of metrics.csv.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            fn entry(self) -> Entry {
+            fn entry(self) -> MetricEntry {
                 match self {
-                    $(Self::$name => Entry { $($field: $value,)* },)*
+                    $(Self::$name => MetricEntry { $($field: $value,)* },)*
                 }
             }
         }
@@ -64,8 +64,8 @@ metrics! {
         key: "coverage",
         label: "coverage",
         panel: Some("coverage"),
-        column: Column::MeanAndSd("coverage"),
-        range: Range::Share,
+        column: PageColumn::MeanAndSd("coverage"),
+        range: MetricRange::Share,
         value: |tally| ratio(tally.covered.iter().sum::<u32>(), tally.rows()),
     }
     /// Mean set size.
@@ -73,8 +73,8 @@ metrics! {
         key: "inefficiency",
         label: "inefficiency",
         panel: Some("set size"),
-        column: Column::MeanAndSd("inefficiency"),
-        range: Range::Labels,
+        column: PageColumn::MeanAndSd("inefficiency"),
+        range: MetricRange::Labels,
         value: |tally| ratio(tally.set_sizes.iter().sum::<u32>(), tally.rows()),
     }
     /// Share of rows whose set is exactly the true class.
@@ -82,8 +82,8 @@ metrics! {
         key: "certainty",
         label: "certainty",
         panel: Some("certain"),
-        column: Column::Mean("certainty"),
-        range: Range::Share,
+        column: PageColumn::Mean("certainty"),
+        range: MetricRange::Share,
         value: |tally| ratio(tally.certain, tally.rows()),
     }
     /// Share of rows whose set is all classes.
@@ -91,8 +91,8 @@ metrics! {
         key: "uncertainty",
         label: "uncertainty",
         panel: Some("uncert."),
-        column: Column::Mean("uncertainty"),
-        range: Range::Share,
+        column: PageColumn::Mean("uncertainty"),
+        range: MetricRange::Share,
         value: |tally| ratio(tally.full, tally.rows()),
     }
     /// Share of rows whose set is empty.
@@ -100,8 +100,8 @@ metrics! {
         key: "mistrust",
         label: "mistrust",
         panel: Some("mistrust"),
-        column: Column::Mean("mistrust"),
-        range: Range::Share,
+        column: PageColumn::Mean("mistrust"),
+        range: MetricRange::Share,
         value: |tally| ratio(tally.empty, tally.rows()),
     }
     /// Mean sum of p-values.
@@ -109,8 +109,8 @@ metrics! {
         key: "s_score",
         label: "sum of p-values",
         panel: None,
-        column: Column::Absent,
-        range: Range::Labels,
+        column: PageColumn::Absent,
+        range: MetricRange::Labels,
         value: |tally| ratio(tally.p_sum, tally.rows()),
     }
     /// Observed fuzziness: mean sum of the false labels' p-values.
@@ -118,8 +118,8 @@ metrics! {
         key: "fuzziness",
         label: "observed fuzziness",
         panel: None,
-        column: Column::Mean("fuzziness"),
-        range: Range::Labels,
+        column: PageColumn::Mean("fuzziness"),
+        range: MetricRange::Labels,
         value: |tally| tally.fuzziness().unwrap_or(f64::NAN),
     }
     /// Mean largest p-value.
@@ -127,8 +127,8 @@ metrics! {
         key: "credibility",
         label: "credibility",
         panel: None,
-        column: Column::Absent,
-        range: Range::Share,
+        column: PageColumn::Absent,
+        range: MetricRange::Share,
         value: |tally| ratio(tally.p_max, tally.rows()),
     }
     /// Share of rows predicted right.
@@ -136,8 +136,8 @@ metrics! {
         key: "accuracy",
         label: "accuracy",
         panel: Some("accuracy"),
-        column: Column::MeanAndSd("accuracy"),
-        range: Range::Share,
+        column: PageColumn::MeanAndSd("accuracy"),
+        range: MetricRange::Share,
         value: |tally| macro_scores(&tally.confusion, tally.classes()).accuracy,
     }
     /// Mean over classes of precision.
@@ -145,8 +145,8 @@ metrics! {
         key: "precision_macro",
         label: "precision (macro)",
         panel: None,
-        column: Column::Mean("precision"),
-        range: Range::Share,
+        column: PageColumn::Mean("precision"),
+        range: MetricRange::Share,
         value: |tally| macro_scores(&tally.confusion, tally.classes()).precision,
     }
     /// Mean over classes of recall: the balanced accuracy.
@@ -154,8 +154,8 @@ metrics! {
         key: "recall_macro",
         label: "balanced accuracy",
         panel: None,
-        column: Column::Mean("balanced accuracy"),
-        range: Range::Share,
+        column: PageColumn::Mean("balanced accuracy"),
+        range: MetricRange::Share,
         value: |tally| macro_scores(&tally.confusion, tally.classes()).recall,
     }
     /// Area under the ROC curve, one class against the rest, mean over classes.
@@ -163,8 +163,8 @@ metrics! {
         key: "auc",
         label: "AUC",
         panel: None,
-        column: Column::Mean("AUC"),
-        range: Range::Share,
+        column: PageColumn::Mean("AUC"),
+        range: MetricRange::Share,
         value: |tally| tally.auc().unwrap_or(f64::NAN),
     }
     /// Mean over classes of F1.
@@ -172,8 +172,8 @@ metrics! {
         key: "f1_macro",
         label: "macro F1",
         panel: Some("macro F1"),
-        column: Column::Mean("F1"),
-        range: Range::Share,
+        column: PageColumn::Mean("F1"),
+        range: MetricRange::Share,
         value: |tally| macro_scores(&tally.confusion, tally.classes()).f1,
     }
 }
@@ -196,15 +196,15 @@ impl Metric {
     }
 
     /// Its column on the page.
-    pub fn column(self) -> Column {
+    pub fn column(self) -> PageColumn {
         self.entry().column
     }
 
     /// The smallest and the largest value that it can have.
     pub fn bounds(self) -> (f64, f64) {
         match self.entry().range {
-            Range::Share => (0.0, 1.0),
-            Range::Labels => (0.0, f64::INFINITY),
+            MetricRange::Share => (0.0, 1.0),
+            MetricRange::Labels => (0.0, f64::INFINITY),
         }
     }
 

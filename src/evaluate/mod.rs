@@ -35,7 +35,7 @@ pub use consistency::{
     similarity_by_size,
 };
 pub use frequency::{Kept, by_frequency};
-pub use metric::{Column, Metric};
+pub use metric::{Metric, PageColumn};
 pub use one_se::{CurveBySplit, OneSe, one_se_size};
 pub use performance::{ClassPerformance, Interval, MANY_EMPTY, Performance, Predicted};
 pub use stats::{Bootstrap, Spread, correlation, median, ratio};

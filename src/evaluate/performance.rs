@@ -129,7 +129,7 @@ impl Performance {
         seed: u64,
     ) -> Option<Self> {
         let n = rows.len();
-        let facts = Facts::new(rows, classes, epsilon);
+        let facts = RankedRows::new(rows, classes, epsilon);
         let value = facts.measure(&vec![1; n]);
         let intervals = facts.bootstrap(groups, seed);
         let with = |value: f64, (lo, hi): (f64, f64)| Interval { value, lo, hi };
@@ -194,7 +194,7 @@ struct RowFacts {
 }
 
 /// The rows, and for each class their order by decision value.
-struct Facts {
+struct RankedRows {
     rows: Vec<RowFacts>,
     classes: usize,
     /// For each class the rows in ascending order of f, tied rows together.
@@ -234,7 +234,7 @@ struct ClassIntervals {
     recall: (f64, f64),
 }
 
-impl Facts {
+impl RankedRows {
     fn new(rows: &[Predicted<'_>], classes: usize, epsilon: f64) -> Self {
         let orders = (0..classes).map(|class| tied_order(rows, class)).collect();
         let facts = |row: &Predicted<'_>| RowFacts {

@@ -45,7 +45,7 @@ pub struct Model {
     /// The list, best first.
     pub features: Vec<String>,
     /// How the list came about.
-    pub selection: Selection,
+    pub selection: ListOrigin,
     /// The columns of the file that are needed.
     pub variables: Vec<Encoding>,
     /// The columns of numbers that they become and the machines take, in the order of the weights.
@@ -59,7 +59,7 @@ pub struct Model {
     /// How p-values are made.
     pub conformal: Conformal,
     /// How cells are read.
-    pub reading: Reading,
+    pub reading: CellReading,
     /// What it was made of.
     pub fitted: Provenance,
     /// What the nested validation measured: what to expect on new rows.
@@ -71,7 +71,7 @@ pub struct Model {
 /// How a list came about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Selection {
+pub struct ListOrigin {
     /// The method; none if the list was given.
     pub method: Option<Method>,
     /// The rule that chose the size.
@@ -121,7 +121,7 @@ pub struct Conformal {
 /// How cells are read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reading {
+pub struct CellReading {
     /// Words that mean "missing" besides the usual ones.
     pub missing: Vec<String>,
     /// What `<0.5` stands for.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::file::{Conformal, FORMAT, Model, ModelColumn, Provenance, Reading, Selection, VERSION};
+use super::file::{CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION};
 use super::fit::{FitSettings, FittedList};
 use crate::data::{Dataset, Encoding};
 
@@ -16,7 +16,7 @@ pub struct Ingredients<'a> {
     /// The units of the list, best first.
     pub list: &'a [usize],
     /// How the list came about.
-    pub selection: Selection,
+    pub selection: ListOrigin,
     /// How the machines were fitted.
     pub settings: &'a FitSettings,
     /// Whether coverage is guaranteed.
@@ -24,7 +24,7 @@ pub struct Ingredients<'a> {
     /// The column that names the rows, if the user said so.
     pub id_column: Option<String>,
     /// How cells are read.
-    pub reading: Reading,
+    pub reading: CellReading,
     /// Identifies data and settings.
     pub fingerprint: String,
     /// The command that makes the list again.

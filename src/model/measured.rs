@@ -142,7 +142,7 @@ pub struct Scoreboard {
     classes: Vec<String>,
     kept: Vec<(usize, Vec<f64>, Vec<f64>)>,
     known: usize,
-    comparison: Comparison,
+    comparison: ScoreComparison,
     unknown_classes: BTreeMap<String, usize>,
     without_class: usize,
     rng: Rng,
@@ -156,7 +156,7 @@ impl Scoreboard {
             classes: model.classes.clone(),
             kept: Vec::new(),
             known: 0,
-            comparison: Comparison::new(&scorer.predictor().calibrated, model.classes.len()),
+            comparison: ScoreComparison::new(&scorer.predictor().calibrated, model.classes.len()),
             unknown_classes: BTreeMap::new(),
             without_class: 0,
             rng: Rng::new(model.conformal.seed, 2, Purpose::Bootstrap),
@@ -219,12 +219,12 @@ impl Model {
 
 /// Compares the scores of true labels with those of the calibration rows.
 #[derive(Debug, Clone)]
-pub struct Comparison {
+pub struct ScoreComparison {
     /// One test, or one for each class under Mondrian; none with groups.
     tests: Vec<TwoSample>,
 }
 
-impl Comparison {
+impl ScoreComparison {
     /// With the scores of a calibration.
     pub fn new(calibrated: &Calibrated, classes: usize) -> Self {
         let categories = if calibrated.is_mondrian() { classes } else { 1 };

@@ -7,11 +7,11 @@ mod make;
 mod measured;
 mod score;
 
-pub use file::{Conformal, FORMAT, Model, ModelColumn, Provenance, Reading, Selection, VERSION};
+pub use file::{CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION};
 pub use fit::{FitSettings, FittedList, Predictions, Predictor, fit_list, tau};
 pub use json::pretty;
 pub use make::Ingredients;
-pub use measured::{Comparison, MOST_MEASURED, Measured, Scoreboard, Terms, UNLIKE};
+pub use measured::{MOST_MEASURED, Measured, ScoreComparison, Scoreboard, Terms, UNLIKE};
 pub use score::{Flags, ScoredRow, Scorer};
 
 /// A short reader of models in Python, which needs numpy alone.

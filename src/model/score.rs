@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use super::file::Model;
 use super::fit::{Predictor, tau};
-use crate::data::{Encoding, RowBatch, Wanted};
+use crate::data::{Encoding, RequiredColumns, RowBatch};
 use crate::error::{Error, Result};
 use crate::evaluate::predicted;
 
@@ -101,8 +101,8 @@ impl<'a> Scorer<'a> {
     }
 
     /// What is looked for in a file of new rows.
-    pub fn wanted(&self, id: Option<&'a str>, may_be_absent: bool) -> Wanted<'a> {
-        Wanted {
+    pub fn wanted(&self, id: Option<&'a str>, may_be_absent: bool) -> RequiredColumns<'a> {
+        RequiredColumns {
             variables: &self.model.variables,
             target: &self.model.target,
             id: id.or(self.model.id_column.as_deref()),

@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
     use crate::data::Dataset;
-    use crate::record::{Live, Records, RunDirectory, Shard, Source, journals};
+    use crate::record::{EventSource, Journals, Live, RunDirectory, Shard, journals};
     use crate::run::{Plan, RunOptions};
 
     /// Some megabytes of lines, their file, and its packed form.
@@ -235,7 +235,7 @@ mod tests {
     /// All events of a directory, as text.
     fn told(directory: &Path) -> Vec<String> {
         let mut events = Vec::new();
-        let mut records = Records::open(directory).unwrap().unwrap();
+        let mut records = Journals::open(directory).unwrap().unwrap();
         records.replay(|event| events.push(format!("{event:?}"))).unwrap();
         assert_eq!(records.notes(), Vec::<String>::new());
         events
@@ -251,7 +251,7 @@ mod tests {
         let plan = Arc::new(Plan::new(options.check().unwrap(), data).unwrap());
         let desk = tempfile::tempdir().unwrap();
         let directory = Arc::new(RunDirectory::claim(desk.path(), Shard::WHOLE).unwrap());
-        let source = Source::engine(Live {
+        let source = EventSource::engine(Live {
             plan: plan.clone(),
             gate: Arc::default(),
             tasks: plan.tasks(),
@@ -263,7 +263,7 @@ mod tests {
         source.events().iter().for_each(drop);
         source.close().unwrap();
         let plain = told(desk.path());
-        let known = Records::open(desk.path()).unwrap().unwrap();
+        let known = Journals::open(desk.path()).unwrap().unwrap();
         for journal in journals(desk.path()).unwrap() {
             let name = journal.file_name().unwrap().to_str().unwrap();
             compress(&Directory::open(desk.path()).unwrap(), name).unwrap();

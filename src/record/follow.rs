@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::Shard;
 use super::compress::compressed_name;
-use super::reader::{IndexEntry, Lines, Records, unreadable, without_cv};
+use super::reader::{IndexEntry, JournalLines, Journals, unreadable, without_cv};
 use super::replay::TaskReplay;
 use super::source::{EventSender, POLL, ShardStatus, Status, Stop};
-use super::writer::{Writer, is_being_written};
+use super::writer::{JournalAuthor, is_being_written};
 use crate::run::{EventKind, Followup, TaskId};
 
 /// A journal that has not grown for this long is called stale.
@@ -25,18 +25,18 @@ struct Followed {
 
 /// Follows the journals of a directory.
 pub(super) struct Follower {
-    records: Records,
+    records: Journals,
     done: BTreeSet<TaskId>,
     failed: BTreeSet<TaskId>,
     under_way: BTreeMap<TaskId, Followed>,
     followed: BTreeSet<Followup>,
     /// Who wrote each file, and when it last grew.
-    writers: Vec<(Option<Writer>, Instant)>,
+    writers: Vec<(Option<JournalAuthor>, Instant)>,
     finished: bool,
 }
 
 impl Follower {
-    pub(super) fn new(records: Records) -> Self {
+    pub(super) fn new(records: Journals) -> Self {
         Self {
             records,
             done: BTreeSet::new(),
@@ -137,7 +137,7 @@ impl Follower {
         self.look_around();
         for index in 0..self.records.files.len() {
             let file = &self.records.files[index];
-            let mut lines = match Lines::open(&file.path, file.offset) {
+            let mut lines = match JournalLines::open(&file.path, file.offset) {
                 Ok(lines) => lines,
                 // Deleted by a fresh start: what was emitted stays on the screen.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -249,7 +249,7 @@ impl Follower {
             }
             let writer = &mut self.writers[index].0;
             if writer.is_none() {
-                *writer = Writer::of(&self.records.directory, &file.unique);
+                *writer = JournalAuthor::of(&self.records.directory, &file.unique);
             }
         }
     }

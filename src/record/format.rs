@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evaluate::Tally;
 use crate::run::{
-    Betas, EventKind, FORMAT, Followup, Outcome, Parts, Reason, RunEvent, RunInfo, Step, TaskId, Twins,
+    Betas, EndReason, EventKind, FORMAT, Followup, Outcome, Parts, RunEvent, RunInfo, Step, TaskId, Twins,
 };
 use crate::select::{RunSizes, Stopping};
 
@@ -36,7 +36,7 @@ const TAG: usize = 8;
 
 /// What a line says.
 #[derive(Debug)]
-pub enum Line<'a> {
+pub enum JournalLine<'a> {
     /// The start of a run.
     Run,
     /// Something about a task.
@@ -51,7 +51,7 @@ pub enum Line<'a> {
     Garbage,
 }
 
-impl<'a> Line<'a> {
+impl<'a> JournalLine<'a> {
     /// Classifies a line by its beginning alone.
     pub fn new(line: &'a [u8]) -> Self {
         if let Some(rest) = line.strip_prefix(b"{\"task\":\"") {
@@ -104,13 +104,13 @@ impl TaskLineKind {
 }
 
 /// `{"followup":"fold/crfe/2","of":"1a2b…",…`: looks at its name and fingerprint alone.
-fn followup_from(line: &[u8]) -> Option<Line<'_>> {
+fn followup_from(line: &[u8]) -> Option<JournalLine<'_>> {
     let mut parts = line.splitn(9, |&byte| byte == b'"');
     let name = std::str::from_utf8(parts.nth(3)?).ok()?;
     let key = parts.nth(1)?;
     let fingerprint = std::str::from_utf8(parts.nth(1)?).ok()?;
     (key == b"of").then_some(())?;
-    Some(Line::Followup(Followup::from_name(name)?, fingerprint))
+    Some(JournalLine::Followup(Followup::from_name(name)?, fingerprint))
 }
 
 fn task_from(name: &str) -> Option<TaskId> {
@@ -140,13 +140,13 @@ struct StartLine<'a> {
 
 /// A task's first line, read back.
 #[derive(Deserialize)]
-pub struct Started {
+pub struct TaskStartLine {
     /// The rows of its split.
     pub start: Parts,
     run: String,
 }
 
-impl Started {
+impl TaskStartLine {
     /// Whether it is a line of this run.
     pub fn is_of(&self, info: &RunInfo) -> bool {
         self.run == tag(info)
@@ -194,7 +194,7 @@ struct StepLine {
 #[derive(Serialize)]
 struct EndLine<'a> {
     task: String,
-    end: Reason,
+    end: EndReason,
     rest: &'a [usize],
     #[serde(skip_serializing_if = "Option::is_none")]
     cv: Option<usize>,
@@ -204,10 +204,10 @@ struct EndLine<'a> {
 
 /// A task's last line, read back.
 #[derive(Deserialize)]
-pub struct Ended {
+pub struct TaskEndLine {
     /// Why.
     #[serde(rename = "end")]
-    pub reason: Reason,
+    pub reason: EndReason,
     /// The removable units that are left.
     pub rest: Vec<usize>,
     /// The size chosen by cross-validation.
@@ -262,16 +262,16 @@ struct TwinsLine<'a> {
 /// The twins of a line, checked; `None` if it is not such a line.
 pub fn read_twins(line: &[u8], info: &RunInfo) -> Option<Twins> {
     #[derive(Deserialize)]
-    struct Line {
+    struct TwinsRead {
         twins: Twins,
     }
-    let line: Line = serde_json::from_slice(line).ok()?;
+    let line: TwinsRead = serde_json::from_slice(line).ok()?;
     line.twins.fits(info.units.len()).then_some(line.twins)
 }
 
 /// A failed task's line, read back.
 #[derive(Deserialize)]
-pub struct Failure {
+pub struct TaskFailureLine {
     /// Why.
     pub failed: String,
 }

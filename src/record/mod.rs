@@ -21,10 +21,11 @@ mod source;
 mod validate;
 mod writer;
 
-pub use reader::{Records, journals};
+pub use reader::{Journals, journals};
 pub use recent::{RecentRun, recent_runs, state_directory, state_home};
 pub use shard::Shard;
-pub use source::{Live, REPORT_JOB, SUBMITTED, ShardStatus, Source};
+pub use source::{EventSource, Live, REPORT_JOB, SUBMITTED, ShardStatus};
 pub use writer::{
-    Journal, RunDirectory, SCRIPT_HEAD, Writer, differences, host, is_our_script, manifest, refuse_foreign,
+    Journal, JournalAuthor, RunDirectory, SCRIPT_HEAD, differences, host, is_our_script, manifest,
+    refuse_foreign,
 };

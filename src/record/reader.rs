@@ -12,7 +12,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::compress::{Decompressed, compressed_name};
-use super::format::{self, Line, TaskLineKind};
+use super::format::{self, JournalLine, TaskLineKind};
 use super::replay::TaskReplay;
 use super::{Shard, differences, validate};
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ use crate::select::{BetaRule, Chooses, RunSizes, StopRule};
 const LONGEST_MESSAGE: usize = 1000;
 
 /// The complete lines of a file from an offset on; an unfinished last line is ignored.
-pub(super) struct Lines {
+pub(super) struct JournalLines {
     file: Box<dyn BufRead>,
     /// After the last whole line.
     pub(super) offset: u64,
@@ -32,7 +32,7 @@ pub(super) struct Lines {
     pub(super) line: Vec<u8>,
 }
 
-impl Lines {
+impl JournalLines {
     pub(super) fn open(path: &Path, offset: u64) -> io::Result<Self> {
         let file: Box<dyn BufRead> = match open_regular(path) {
             Ok(mut file) => {
@@ -143,25 +143,25 @@ impl JournalFile {
         if self.foreign {
             return IndexEntry::Nothing;
         }
-        match Line::new(bytes) {
-            Line::Task(task, bytes) if self.info.has(task) => self.note_task(task, at, bytes),
-            Line::Followup(followup, of) => {
+        match JournalLine::new(bytes) {
+            JournalLine::Task(task, bytes) if self.info.has(task) => self.note_task(task, at, bytes),
+            JournalLine::Followup(followup, of) => {
                 self.followups.insert((followup, of.to_owned()), at);
                 IndexEntry::Followup(followup)
             }
-            Line::Task(..) | Line::Garbage => self.garbage(),
-            Line::Twins => match format::read_twins(bytes, &self.info) {
+            JournalLine::Task(..) | JournalLine::Garbage => self.garbage(),
+            JournalLine::Twins => match format::read_twins(bytes, &self.info) {
                 Some(twins) => {
                     self.twins.extend(&twins);
                     IndexEntry::Twins(twins)
                 }
                 None => self.garbage(),
             },
-            Line::Finished => {
+            JournalLine::Finished => {
                 self.ended = true;
                 IndexEntry::Nothing
             }
-            Line::Run => {
+            JournalLine::Run => {
                 let same = format::RunStart::read(bytes)
                     .is_ok_and(|start| start.run.fingerprint == self.info.fingerprint);
                 self.foreign = !same;
@@ -184,7 +184,7 @@ impl JournalFile {
                 IndexEntry::End(task)
             }
             TaskLineKind::Failed => {
-                let Ok(failure) = serde_json::from_slice::<format::Failure>(bytes) else {
+                let Ok(failure) = serde_json::from_slice::<format::TaskFailureLine>(bytes) else {
                     return self.garbage();
                 };
                 self.open.remove(&task);
@@ -202,7 +202,7 @@ impl JournalFile {
 
     /// Indexes all complete lines that were appended since.
     fn index(&mut self) -> io::Result<()> {
-        let mut lines = Lines::open(&self.path, self.offset)?;
+        let mut lines = JournalLines::open(&self.path, self.offset)?;
         while let Some(at) = lines.next()? {
             self.note(at, lines.offset, &lines.line);
         }
@@ -229,12 +229,12 @@ impl JournalFile {
         (start, end): (u64, u64),
         rule: BetaRule,
     ) -> io::Result<std::result::Result<TaskReplay, &'static str>> {
-        let mut lines = Lines::open(&self.path, start)?;
+        let mut lines = JournalLines::open(&self.path, start)?;
         let mut replay = None;
         while lines.offset < end
             && let Some(at) = lines.next()?
         {
-            let Line::Task(of, bytes) = Line::new(&lines.line) else { continue };
+            let JournalLine::Task(of, bytes) = JournalLine::new(&lines.line) else { continue };
             if of != task {
                 continue;
             }
@@ -265,7 +265,7 @@ impl JournalFile {
 
 /// The journals of a directory.
 #[derive(Debug)]
-pub struct Records {
+pub struct Journals {
     pub(super) directory: PathBuf,
     info: Arc<RunInfo>,
     pub(super) files: Vec<JournalFile>,
@@ -276,7 +276,7 @@ pub struct Records {
     refused: Vec<PathBuf>,
 }
 
-impl Records {
+impl Journals {
     /// Indexes all journals of a directory; `None` if there are none, or none has more than its first line. A journal of
     /// another run among them is refused.
     pub fn open(directory: &Path) -> Result<Option<Self>> {
@@ -490,7 +490,7 @@ impl Records {
             let file = &self.files[index];
             let Some(&at) = file.followups.get(&key) else { continue };
             let line = || -> io::Result<Vec<u8>> {
-                let mut lines = Lines::open(&file.path, at)?;
+                let mut lines = JournalLines::open(&file.path, at)?;
                 lines.next()?;
                 Ok(lines.line)
             };
@@ -621,7 +621,7 @@ struct Start {
 
 /// The start of the run that a journal holds, where the next line begins, and the line's hash if it is not among those known.
 fn read_start(path: &Path, known: &[(Digest, Start)]) -> Result<Option<(Start, u64, Option<Digest>)>> {
-    let mut lines = Lines::open(path, 0).map_err(|error| unreadable(path, &error))?;
+    let mut lines = JournalLines::open(path, 0).map_err(|error| unreadable(path, &error))?;
     if lines.next().map_err(|error| unreadable(path, &error))?.is_none() {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::Records;
+use super::Journals;
 use super::reader::journals;
 use crate::run::RunInfo;
 
@@ -60,7 +60,7 @@ pub fn recent_runs(home: &Path) -> Vec<RecentRun> {
         let data: Vec<Metadata> = files.iter().filter_map(|file| std::fs::metadata(file).ok()).collect();
         let changed = data.iter().filter_map(|data| data.modified().ok()).max()?;
         let bytes = data.iter().map(Metadata::len).sum();
-        let info = Records::peek(&directory).ok().flatten()?;
+        let info = Journals::peek(&directory).ok().flatten()?;
         Some(RecentRun { directory, changed, bytes, info })
     };
     let mut runs: Vec<RecentRun> = entries.flatten().filter_map(|entry| run(entry.path())).collect();

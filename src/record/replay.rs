@@ -12,7 +12,7 @@ use crate::select::{BetaRule, RunSizes};
 pub(super) struct TaskReplay {
     info: Arc<RunInfo>,
     /// None once it has ended.
-    path: Option<validate::Path>,
+    path: Option<validate::PathCheck>,
     /// Mean β so far, when the stopping statistic must be computed for another rule than the recorded one.
     means: Option<(BetaRule, Vec<f64>)>,
     pub(super) events: Vec<EventKind>,
@@ -24,12 +24,12 @@ impl TaskReplay {
         rule: BetaRule,
         bytes: &[u8],
     ) -> std::result::Result<Self, &'static str> {
-        let started: format::Started =
+        let started: format::TaskStartLine =
             serde_json::from_slice(bytes).map_err(|_| "its first line is not understood")?;
         if !started.is_of(info) {
             return Err("it belongs to another run");
         }
-        let path = validate::Path::new(info, started.start)?;
+        let path = validate::PathCheck::new(info, started.start)?;
         let means = (rule != info.spec.beta_rule && !info.spec.early).then(|| (rule, Vec::new()));
         let events = vec![EventKind::TaskStarted(path.parts().clone())];
         Ok(Self { info: info.clone(), path: Some(path), means, events })
@@ -51,10 +51,10 @@ impl TaskReplay {
                 Ok(())
             }
             TaskLineKind::End => {
-                let ended: format::Ended =
+                let ended: format::TaskEndLine =
                     serde_json::from_slice(bytes).map_err(|_| "its end is not understood")?;
                 self.path.take().ok_or("it ends twice")?.end(&ended)?;
-                let format::Ended { reason, rest, cv, proximity } = ended;
+                let format::TaskEndLine { reason, rest, cv, proximity } = ended;
                 let sizes = RunSizes { cv, proximity };
                 self.events.push(EventKind::TaskFinished { reason, rest, sizes });
                 Ok(())

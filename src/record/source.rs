@@ -52,7 +52,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::follow::Follower;
-use super::{Journal, Records, RunDirectory, Shard};
+use super::{Journal, Journals, RunDirectory, Shard};
 use crate::error::{Error, Result};
 use crate::run::{Engine, EventKind, Followup, Gate, Plan, RunEvent, TaskId};
 
@@ -82,7 +82,7 @@ pub struct Live {
     /// Where events are recorded before they are passed on. A journal is created when there is something to compute.
     pub directory: Option<Arc<RunDirectory>>,
     /// Tasks that are already recorded: emitted first, and not computed again.
-    pub records: Option<Records>,
+    pub records: Option<Journals>,
 }
 
 /// The status of one shard of a run, by the latest process that worked on it.
@@ -117,7 +117,7 @@ pub(super) struct Status {
 
 /// A stream of events and the thread that feeds it.
 #[derive(Debug)]
-pub struct Source {
+pub struct EventSource {
     events: Receiver<RunEvent>,
     status: Arc<Mutex<Status>>,
     shard_changes: Receiver<()>,
@@ -127,7 +127,7 @@ pub struct Source {
     thread: Option<JoinHandle<Result<()>>>,
 }
 
-impl Source {
+impl EventSource {
     /// Emits the recorded tasks and runs the others on worker threads; each event is journaled before it is passed on.
     pub fn engine(live: Live) -> Self {
         let gate = live.gate.clone();
@@ -137,7 +137,7 @@ impl Source {
     /// Replays a directory, and follows it while tasks are missing. Waits for a submitted run to begin.
     pub fn open(directory: &Path) -> Result<Self> {
         let directory = directory.to_path_buf();
-        let mut found = Records::open(&directory)?;
+        let mut found = Journals::open(&directory)?;
         if found.is_none() && !directory.join(SUBMITTED).exists() {
             return Err(Error::data("there is no run in this directory")
                 .file(directory)
@@ -149,7 +149,7 @@ impl Source {
                     Some(records) => break records,
                     None => events.wait(POLL)?,
                 }
-                found = Records::open(&directory)?;
+                found = Journals::open(&directory)?;
             };
             Follower::new(records).follow(events)
         }))
@@ -182,7 +182,7 @@ impl Source {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).shards.clone()
     }
 
-    /// Receives a message whenever [`Source::shards`] has changed.
+    /// Receives a message whenever [`EventSource::shards`] has changed.
     pub fn shard_changes(&self) -> &Receiver<()> {
         &self.shard_changes
     }
@@ -207,7 +207,7 @@ impl Source {
     }
 }
 
-impl Drop for Source {
+impl Drop for EventSource {
     fn drop(&mut self) {
         // Call `close` to learn about errors.
         let _ = self.end();

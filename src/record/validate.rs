@@ -1,6 +1,6 @@
 //! Whether what a journal says can be true: nothing that was read reaches a history, a table or a screen unchecked.
 
-use super::format::Ended;
+use super::format::TaskEndLine;
 use crate::data::{LONGEST_LABEL, MOST_SPLITS};
 use crate::evaluate::Tally;
 use crate::run::{Betas, FORMAT, MOST_FOLDS, MOST_PERMUTATIONS, Parts, RunInfo, Step};
@@ -37,7 +37,7 @@ pub fn run(info: &RunInfo) -> Result<(), &'static str> {
 
 /// One path as it is read: what is still present decides what may come next.
 #[derive(Debug)]
-pub struct Path {
+pub struct PathCheck {
     parts: Parts,
     present: Vec<bool>,
     kept: usize,
@@ -47,7 +47,7 @@ pub struct Path {
     last: bool,
 }
 
-impl Path {
+impl PathCheck {
     /// A path that begins.
     pub fn new(info: &RunInfo, parts: Parts) -> Result<Self, &'static str> {
         let classes = info.classes.len();
@@ -123,7 +123,7 @@ impl Path {
     }
 
     /// The end: what is left must be all that is left.
-    pub fn end(mut self, end: &Ended) -> Result<(), &'static str> {
+    pub fn end(mut self, end: &TaskEndLine) -> Result<(), &'static str> {
         if !self.last {
             return Err("it ends before its last step");
         }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compress::{compress, compressed_name};
 use super::format::{self, task_name};
-use super::{REPORT_JOB, Records, SUBMITTED, Shard, journals};
+use super::{Journals, REPORT_JOB, SUBMITTED, Shard, journals};
 use crate::error::{Error, Result};
 use crate::files::{Directory, identity, is_leftover, open_regular, read_start};
 use crate::run::{EventKind, Plan, RunEvent, RunInfo, TaskId};
@@ -46,14 +46,14 @@ const LONGEST_MANIFEST: u64 = 256 << 20;
 pub struct RunDirectory {
     files: Directory,
     shard: Shard,
-    started: Mutex<Started>,
+    started: Mutex<BegunJournals>,
     /// Held until dropped.
     _lock: Option<File>,
 }
 
 /// What this process has begun.
 #[derive(Debug, Default)]
-struct Started {
+struct BegunJournals {
     /// Counts the starts with other settings than the one before.
     generation: u64,
     /// A journal that holds the start of the run and nothing else yet.
@@ -146,7 +146,7 @@ impl RunDirectory {
 
     /// Starts the run here, or goes on with it: what is recorded of it. The start is recorded, too, unless it changes nothing.
     /// Refused if the directory holds another run, or files of our names without a run.
-    pub fn resume(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<Option<Records>> {
+    pub fn resume(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<Option<Journals>> {
         // Of two processes with other settings that start at once, the second finds the first one's journal.
         let _lock = self.files.lock(START_LOCK).map_err(|error| failed(self.path(), &error))?;
         let found = self.check(plan, outputs)?;
@@ -156,7 +156,7 @@ impl RunDirectory {
     }
 
     /// What the directory already holds of this run; refused if it is another run, or not a run at all.
-    pub fn check(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<Option<Records>> {
+    pub fn check(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<Option<Journals>> {
         self.look(plan, outputs).inspect_err(|_| self.withdraw())
     }
 
@@ -165,8 +165,8 @@ impl RunDirectory {
         let _ = self.files.remove(&lock_name(self.shard));
     }
 
-    fn look(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<Option<Records>> {
-        let found = Records::open(self.path())?;
+    fn look(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<Option<Journals>> {
+        let found = Journals::open(self.path())?;
         match &found {
             None => refuse_foreign(self.path(), outputs)?,
             Some(records) if records.info().fingerprint != plan.info.fingerprint => {
@@ -200,7 +200,7 @@ impl RunDirectory {
     }
 
     /// A journal is begun if there is something to compute, or the settings are not those of the last start.
-    fn record_start(&self, plan: &Plan, found: Option<&Records>) -> Result<()> {
+    fn record_start(&self, plan: &Plan, found: Option<&Journals>) -> Result<()> {
         let (last, generation) = found.map_or((None, 0), |records| {
             let (last, generation) = records.last_start();
             (Some(last), generation)
@@ -208,7 +208,7 @@ impl RunDirectory {
         let same = last.is_none_or(|last| *last == plan.info);
         let generation = if same { generation } else { generation.saturating_add(1) };
         self.started.lock().unwrap_or_else(PoisonError::into_inner).generation = generation;
-        let finished = found.map(Records::finished).unwrap_or_default();
+        let finished = found.map(Journals::finished).unwrap_or_default();
         let finished: BTreeSet<TaskId> = finished.into_iter().collect();
         let left = self.shard.share(&plan.tasks()).iter().any(|task| !finished.contains(task));
         if same && !left {
@@ -244,7 +244,7 @@ impl RunDirectory {
             let unique = name.trim_start_matches(&start).trim_end_matches(".jsonl");
             // The lock of this shard is ours, but another host has its own.
             let idle = begun.contains(&name)
-                || Writer::of(self.path(), unique).is_some_and(|writer| writer.host == host());
+                || JournalAuthor::of(self.path(), unique).is_some_and(|writer| writer.host == host());
             if idle && path.symlink_metadata().is_ok_and(|data| data.len() > LARGE) {
                 let _ = compress(&self.files, &name);
             }
@@ -486,7 +486,7 @@ fn failed(path: &Path, error: &std::io::Error) -> Error {
 
 /// Who wrote a journal: the first line of a timing file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Writer {
+pub struct JournalAuthor {
     /// The machine.
     pub host: String,
     /// The process.
@@ -497,7 +497,7 @@ pub struct Writer {
     pub started: u64,
 }
 
-impl Writer {
+impl JournalAuthor {
     /// Who wrote the journal with this unique name, if it is known.
     pub(super) fn of(directory: &Path, unique: &str) -> Option<Self> {
         let file = open_regular(&directory.join(format!("timing-{unique}.jsonl"))).ok()?;
@@ -522,7 +522,8 @@ impl Timing {
         let name = format!("timing-{unique}.jsonl");
         let path = directory.path().join(&name);
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let writer = Writer { host: host(), pid: std::process::id(), shard: shard.to_string(), started };
+        let writer =
+            JournalAuthor { host: host(), pid: std::process::id(), shard: shard.to_string(), started };
         let file = directory.create_new(&name).map_err(|error| failed(&path, &error))?;
         let mut timing = Self { path, file, began: HashMap::new() };
         timing.write(&serde_json::json!(writer))?;

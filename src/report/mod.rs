@@ -18,7 +18,7 @@ pub use figures::{FIGURES, Figure, FigureOptions, Format, figures, write_figures
 pub use html::{METHODS, PAGE};
 pub use measured::{measured_lines, measured_text};
 pub use outputs::{make_way, outputs};
-pub use progress::{Progress, Reading};
+pub use progress::{Progress, ReadingProgress};
 pub use reproduce::SCRIPT;
 pub use summary::{summary, tested_lines_of};
 pub use tables::{TABLES, write_tables};
@@ -60,8 +60,8 @@ pub fn write_report(
             Box::new(|| {
                 let missing = plan.map(|plan| plan.data.missing_by_unit());
                 let (answer, figures, script) = (&answer, &figures, Err(""));
-                let material = html::Material { history, info, answer, figures, missing, script };
-                write_page(directory, material, plan)
+                let content = html::PageContent { history, info, answer, figures, missing, script };
+                write_page(directory, content, plan)
             }),
         ];
         jobs.extend(tables.jobs(plan));
@@ -71,16 +71,16 @@ pub fn write_report(
 }
 
 /// The script, the methods paragraph and the page.
-fn write_page(directory: &Directory, material: html::Material<'_>, plan: Option<&Plan>) -> Result<()> {
-    let script = reproduce::script(material.history, plan)?;
+fn write_page(directory: &Directory, content: html::PageContent<'_>, plan: Option<&Plan>) -> Result<()> {
+    let script = reproduce::script(content.history, plan)?;
     match &script {
         Ok(script) => directory.write(SCRIPT, script.as_bytes())?,
         // One of an earlier run would not belong to this page. Ignore failure: there may be none.
         Err(_) => drop(directory.remove(SCRIPT)),
     }
-    let material = html::Material { script: script.as_deref().map_err(|reason| *reason), ..material };
-    directory.write(METHODS, html::methods(&material).as_bytes())?;
-    directory.write(PAGE, html::page(&material).as_bytes())
+    let content = html::PageContent { script: script.as_deref().map_err(|reason| *reason), ..content };
+    directory.write(METHODS, html::methods(&content).as_bytes())?;
+    directory.write(PAGE, html::page(&content).as_bytes())
 }
 
 /// Text escaped for XML.

@@ -6,7 +6,7 @@ use super::figures::every_name;
 use super::files::writing;
 use super::{FIGURES, METHODS, PAGE, SCRIPT, TABLES, write_figures};
 use crate::error::{Error, Result};
-use crate::record::{Records, manifest, refuse_foreign};
+use crate::record::{Journals, manifest, refuse_foreign};
 use crate::run::RunInfo;
 
 /// The files of a report except figures.
@@ -27,7 +27,7 @@ pub fn outputs() -> Vec<String> {
 /// write.
 pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<bool> {
     let of_another = |fingerprint: &str| fingerprint != info.fingerprint;
-    let recorded = Records::open(directory)?;
+    let recorded = Journals::open(directory)?;
     if recorded.as_ref().is_some_and(|records| of_another(&records.info().fingerprint)) {
         return Err(Error::resume("another run is recorded in this directory")
             .file(directory)

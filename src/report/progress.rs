@@ -34,13 +34,13 @@ enum Shape {
 }
 
 /// Shows on standard error how much of a file has been read, if that takes long enough to be noticed.
-pub struct Reading {
+pub struct ReadingProgress {
     shape: Shape,
     started: Instant,
     told: Instant,
 }
 
-impl Reading {
+impl ReadingProgress {
     /// A file about to be read.
     pub fn new(quiet: bool) -> Self {
         let shape = if quiet {
@@ -84,7 +84,7 @@ impl Reading {
 }
 
 /// Removes the bar, whether the file could be read or not.
-impl Drop for Reading {
+impl Drop for ReadingProgress {
     fn drop(&mut self) {
         if let Shape::Bar(bar) = &self.shape {
             bar.finish_and_clear();

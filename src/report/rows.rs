@@ -12,7 +12,7 @@ use crate::files::{Directory, NewFile, unwritable};
 const LARGE: usize = 16 << 20;
 
 /// One cell.
-pub enum Cell<'a> {
+pub enum CsvCell<'a> {
     /// Text.
     Text(&'a str),
     /// Text made for this cell.
@@ -26,13 +26,13 @@ pub enum Cell<'a> {
 }
 
 /// A CSV file that is being written.
-pub struct Rows<'a> {
+pub struct CsvTable<'a> {
     writer: csv::Writer<Sink<'a>>,
     directory: &'a Directory,
     name: &'a str,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> CsvTable<'a> {
     /// Begins a table.
     pub fn create(directory: &'a Directory, name: &'a str) -> Self {
         let packed = Packed { directory, name: format!("{name}.gz"), limit: LARGE };
@@ -46,16 +46,16 @@ impl<'a> Rows<'a> {
     }
 
     /// Writes a row.
-    pub fn row(&mut self, cells: &[Cell<'_>]) -> Result<()> {
+    pub fn row(&mut self, cells: &[CsvCell<'_>]) -> Result<()> {
         for cell in cells {
             let text = match cell {
-                Cell::Text(text) => std::borrow::Cow::Borrowed(*text),
-                Cell::Owned(text) => text.as_str().into(),
-                Cell::Int(value) => value.to_string().into(),
-                Cell::Real(Some(value)) if value.is_finite() => value.to_string().into(),
-                Cell::Real(_) => "".into(),
-                Cell::Flag(true) => "true".into(),
-                Cell::Flag(false) => "false".into(),
+                CsvCell::Text(text) => std::borrow::Cow::Borrowed(*text),
+                CsvCell::Owned(text) => text.as_str().into(),
+                CsvCell::Int(value) => value.to_string().into(),
+                CsvCell::Real(Some(value)) if value.is_finite() => value.to_string().into(),
+                CsvCell::Real(_) => "".into(),
+                CsvCell::Flag(true) => "true".into(),
+                CsvCell::Flag(false) => "false".into(),
             };
             let written = self.writer.write_field(text.as_bytes());
             written.map_err(|error| self.failed(error))?;
@@ -141,10 +141,12 @@ mod tests {
     fn table(directory: &std::path::Path, rows: usize) -> Vec<u8> {
         let mut expected = b"number,text\n".to_vec();
         let directory = Directory::open(directory).unwrap();
-        let mut table = Rows::create(&directory, "t.csv");
+        let mut table = CsvTable::create(&directory, "t.csv");
         table.header(&["number", "text"]).unwrap();
         for i in 0..rows {
-            table.row(&[Cell::Int(i), Cell::Text("a text that takes its place, with a comma")]).unwrap();
+            table
+                .row(&[CsvCell::Int(i), CsvCell::Text("a text that takes its place, with a comma")])
+                .unwrap();
             expected.extend(format!("{i},\"a text that takes its place, with a comma\"\n").into_bytes());
             assert!(table.writer.get_ref().plain.capacity() <= 2 * LARGE, "memory grows with the table");
         }
@@ -174,9 +176,9 @@ mod tests {
     fn a_table_that_is_given_up_leaves_no_file() {
         let desk = tempfile::tempdir().unwrap();
         let directory = Directory::open(desk.path()).unwrap();
-        let mut table = Rows::create(&directory, "t.csv");
+        let mut table = CsvTable::create(&directory, "t.csv");
         let text = "x".repeat(LARGE);
-        table.row(&[Cell::Text(&text), Cell::Text(&text)]).unwrap();
+        table.row(&[CsvCell::Text(&text), CsvCell::Text(&text)]).unwrap();
         assert!(table.writer.get_ref().packing.is_some());
         drop(table);
         assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0);

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::files::writing;
-use super::rows::{Cell, Rows};
+use super::rows::{CsvCell, CsvTable};
 use super::together::{Job, together};
 use crate::analysis::{
     Answer, History, Metric, Pair, Paths, RankTable, Trace, class_bands, coverage_band, known_rules,
@@ -57,7 +57,7 @@ fn pretty(value: &impl serde::Serialize) -> String {
 }
 
 /// Fills a table.
-type Fill<'a> = fn(&Tables<'a>, &mut Rows<'_>) -> Result<()>;
+type Fill<'a> = fn(&Tables<'a>, &mut CsvTable<'_>) -> Result<()>;
 
 /// What tables are made of, and where.
 pub struct Tables<'a> {
@@ -115,8 +115,8 @@ impl<'a> Tables<'a> {
         self.directory.write(name, text.as_bytes())
     }
 
-    fn csv(&self, name: &str, fill: impl FnOnce(&Self, &mut Rows<'_>) -> Result<()>) -> Result<()> {
-        let mut rows = Rows::create(self.directory, name);
+    fn csv(&self, name: &str, fill: impl FnOnce(&Self, &mut CsvTable<'_>) -> Result<()>) -> Result<()> {
+        let mut rows = CsvTable::create(self.directory, name);
         fill(self, &mut rows)?;
         rows.finish()
     }
@@ -171,7 +171,7 @@ impl<'a> Tables<'a> {
         units.iter().map(|&unit| in_list(self.name(unit), &[';'])).collect::<Vec<_>>().join(";")
     }
 
-    fn metrics(&self, rows: &mut Rows<'_>) -> Result<()> {
+    fn metrics(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         // The band stands beside the coverage.
         let (coverage, others) = (Metric::Coverage, Metric::ALL.iter().filter(|&&m| m != Metric::Coverage));
         let mut header = vec!["method", "split", "n_features"];
@@ -183,22 +183,22 @@ impl<'a> Tables<'a> {
             let band = coverage_band(spec, trace.parts());
             for step in trace.steps() {
                 let mut cells = vec![
-                    Cell::Text(method.name()),
-                    Cell::Int(split),
-                    Cell::Int(step.size),
-                    Cell::Real(Some(coverage.value(&step.tally))),
-                    Cell::Real(band.as_ref().map(|band| band.lo)),
-                    Cell::Real(band.as_ref().map(|band| band.hi)),
-                    Cell::Flag(spec.guaranteed()),
+                    CsvCell::Text(method.name()),
+                    CsvCell::Int(split),
+                    CsvCell::Int(step.size),
+                    CsvCell::Real(Some(coverage.value(&step.tally))),
+                    CsvCell::Real(band.as_ref().map(|band| band.lo)),
+                    CsvCell::Real(band.as_ref().map(|band| band.hi)),
+                    CsvCell::Flag(spec.guaranteed()),
                 ];
-                cells.extend(others.clone().map(|metric| Cell::Real(Some(metric.value(&step.tally)))));
+                cells.extend(others.clone().map(|metric| CsvCell::Real(Some(metric.value(&step.tally)))));
                 rows.row(&cells)?;
             }
         }
         Ok(())
     }
 
-    fn per_class(&self, rows: &mut Rows<'_>) -> Result<()> {
+    fn per_class(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         rows.header(&[
             "method",
             "split",
@@ -219,18 +219,18 @@ impl<'a> Tables<'a> {
                 for (class, metrics) in step.tally.per_class().into_iter().enumerate() {
                     let band = bands[class].as_ref();
                     rows.row(&[
-                        Cell::Text(method.name()),
-                        Cell::Int(split),
-                        Cell::Int(step.size),
-                        Cell::Text(&self.info.classes[class]),
-                        Cell::Int(metrics.n as usize),
-                        Cell::Real(Some(metrics.coverage)),
-                        Cell::Real(Some(metrics.set_size)),
-                        Cell::Real(Some(metrics.precision)),
-                        Cell::Real(Some(metrics.recall)),
-                        Cell::Real(Some(metrics.f1)),
-                        Cell::Real(band.map(|band| band.lo)),
-                        Cell::Real(band.map(|band| band.hi)),
+                        CsvCell::Text(method.name()),
+                        CsvCell::Int(split),
+                        CsvCell::Int(step.size),
+                        CsvCell::Text(&self.info.classes[class]),
+                        CsvCell::Int(metrics.n as usize),
+                        CsvCell::Real(Some(metrics.coverage)),
+                        CsvCell::Real(Some(metrics.set_size)),
+                        CsvCell::Real(Some(metrics.precision)),
+                        CsvCell::Real(Some(metrics.recall)),
+                        CsvCell::Real(Some(metrics.f1)),
+                        CsvCell::Real(band.map(|band| band.lo)),
+                        CsvCell::Real(band.map(|band| band.hi)),
                     ])?;
                 }
             }
@@ -238,7 +238,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn trace(&self, rows: &mut Rows<'_>) -> Result<()> {
+    fn trace(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         rows.header(&[
             "method",
             "split",
@@ -257,31 +257,36 @@ impl<'a> Tables<'a> {
         for (method, split, trace) in self.tasks() {
             for step in trace.steps() {
                 rows.row(&[
-                    Cell::Text(method.name()),
-                    Cell::Int(split),
-                    Cell::Int(step.t),
-                    Cell::Int(step.size),
-                    Cell::Owned(self.names(&step.removed)),
-                    Cell::Real(step.criterion),
-                    Cell::Text(step.runner_up.map_or("", |unit| self.name(unit))),
-                    Cell::Real(step.margin),
-                    Cell::Real(Some(step.beta_mean)),
-                    Cell::Real(step.stop.map(|stop| stop.statistic)),
-                    Cell::Real(step.stop.map(|stop| stop.threshold)),
-                    Cell::Flag(step.stop.is_some_and(|stop| stop.fired)),
-                    Cell::Flag(step.converged),
+                    CsvCell::Text(method.name()),
+                    CsvCell::Int(split),
+                    CsvCell::Int(step.t),
+                    CsvCell::Int(step.size),
+                    CsvCell::Owned(self.names(&step.removed)),
+                    CsvCell::Real(step.criterion),
+                    CsvCell::Text(step.runner_up.map_or("", |unit| self.name(unit))),
+                    CsvCell::Real(step.margin),
+                    CsvCell::Real(Some(step.beta_mean)),
+                    CsvCell::Real(step.stop.map(|stop| stop.statistic)),
+                    CsvCell::Real(step.stop.map(|stop| stop.threshold)),
+                    CsvCell::Flag(step.stop.is_some_and(|stop| stop.fired)),
+                    CsvCell::Flag(step.converged),
                 ])?;
             }
         }
         Ok(())
     }
 
-    fn ranking(&self, rows: &mut Rows<'_>) -> Result<()> {
+    fn ranking(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         rows.header(&["method", "split", "feature", "rank"])?;
         for (method, split, trace) in self.tasks() {
             for (unit, rank) in trace.ranks().iter().enumerate() {
-                let rank = rank.map_or(Cell::Text(""), |rank| Cell::Int(rank as usize));
-                rows.row(&[Cell::Text(method.name()), Cell::Int(split), Cell::Text(self.name(unit)), rank])?;
+                let rank = rank.map_or(CsvCell::Text(""), |rank| CsvCell::Int(rank as usize));
+                rows.row(&[
+                    CsvCell::Text(method.name()),
+                    CsvCell::Int(split),
+                    CsvCell::Text(self.name(unit)),
+                    rank,
+                ])?;
             }
         }
         Ok(())
@@ -292,7 +297,7 @@ impl<'a> Tables<'a> {
         Paths::new(self.history, self.info, method)
     }
 
-    fn consistency(&self, rows: &mut Rows<'_>) -> Result<()> {
+    fn consistency(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         rows.header(&[
             "method",
             "n_features",
@@ -307,21 +312,21 @@ impl<'a> Tables<'a> {
             let paths = self.paths(method);
             for (size, agreement) in paths.agreement(&paths.common_sizes()) {
                 rows.row(&[
-                    Cell::Text(method.name()),
-                    Cell::Int(size),
-                    Cell::Real(Some(agreement.jaccard)),
-                    Cell::Real(Some(agreement.i_w)),
-                    Cell::Real(agreement.kuncheva),
-                    Cell::Real(agreement.nogueira),
-                    Cell::Real(agreement.nogueira_lo),
-                    Cell::Real(agreement.nogueira_hi),
+                    CsvCell::Text(method.name()),
+                    CsvCell::Int(size),
+                    CsvCell::Real(Some(agreement.jaccard)),
+                    CsvCell::Real(Some(agreement.i_w)),
+                    CsvCell::Real(agreement.kuncheva),
+                    CsvCell::Real(agreement.nogueira),
+                    CsvCell::Real(agreement.nogueira_lo),
+                    CsvCell::Real(agreement.nogueira_hi),
                 ])?;
             }
         }
         Ok(())
     }
 
-    fn similarity(&self, rows: &mut Rows<'_>) -> Result<()> {
+    fn similarity(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         rows.header(&[
             "method_a",
             "method_b",
@@ -335,21 +340,21 @@ impl<'a> Tables<'a> {
         for pair in Pair::all(self.history, self.info) {
             for (size, similarity) in pair.similarity(&pair.sizes()) {
                 rows.row(&[
-                    Cell::Text(pair.a.name()),
-                    Cell::Text(pair.b.name()),
-                    Cell::Int(size),
-                    Cell::Real(Some(similarity.jaccard.mean)),
-                    Cell::Real(similarity.jaccard.sd),
-                    Cell::Real(similarity.kuncheva.as_ref().map(|kuncheva| kuncheva.mean)),
-                    Cell::Real(similarity.kuncheva.as_ref().and_then(|kuncheva| kuncheva.sd)),
-                    Cell::Real(Some(similarity.i_w)),
+                    CsvCell::Text(pair.a.name()),
+                    CsvCell::Text(pair.b.name()),
+                    CsvCell::Int(size),
+                    CsvCell::Real(Some(similarity.jaccard.mean)),
+                    CsvCell::Real(similarity.jaccard.sd),
+                    CsvCell::Real(similarity.kuncheva.as_ref().map(|kuncheva| kuncheva.mean)),
+                    CsvCell::Real(similarity.kuncheva.as_ref().and_then(|kuncheva| kuncheva.sd)),
+                    CsvCell::Real(Some(similarity.i_w)),
                 ])?;
             }
         }
         Ok(())
     }
 
-    fn selection(&self, rows: &mut Rows<'_>) -> Result<()> {
+    fn selection(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         rows.header(&["method", "n_features", "feature", "count", "frequency"])?;
         for answer in &self.answer.methods {
             let method = answer.method;
@@ -364,11 +369,11 @@ impl<'a> Tables<'a> {
                     let count = ranks.count(unit, size);
                     if count > 0 {
                         rows.row(&[
-                            Cell::Text(method.name()),
-                            Cell::Int(size),
-                            Cell::Text(self.name(unit)),
-                            Cell::Int(count),
-                            Cell::Real(Some(ranks.frequency(unit, size))),
+                            CsvCell::Text(method.name()),
+                            CsvCell::Int(size),
+                            CsvCell::Text(self.name(unit)),
+                            CsvCell::Int(count),
+                            CsvCell::Real(Some(ranks.frequency(unit, size))),
                         ])?;
                     }
                 }
@@ -377,7 +382,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn stopping(&self, rows: &mut Rows<'_>) -> Result<()> {
+    fn stopping(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         rows.header(&["method", "split", "rule", "fired", "n_features", "features"])?;
         let rules = known_rules(self.info);
         for method in self.history.methods() {
@@ -389,12 +394,14 @@ impl<'a> Tables<'a> {
                 for (rule, sizes) in rules.iter().zip(&sizes) {
                     let size = sizes[i];
                     rows.row(&[
-                        Cell::Text(method.name()),
-                        Cell::Int(split),
-                        Cell::Owned(rule.name()),
-                        Cell::Flag(size.is_some()),
-                        size.map_or(Cell::Text(""), Cell::Int),
-                        Cell::Owned(size.map_or_else(String::new, |size| self.names(&ranks.subset(i, size)))),
+                        CsvCell::Text(method.name()),
+                        CsvCell::Int(split),
+                        CsvCell::Owned(rule.name()),
+                        CsvCell::Flag(size.is_some()),
+                        size.map_or(CsvCell::Text(""), CsvCell::Int),
+                        CsvCell::Owned(
+                            size.map_or_else(String::new, |size| self.names(&ranks.subset(i, size))),
+                        ),
                     ])?;
                 }
             }
@@ -402,7 +409,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn compare(&self, rows: &mut Rows<'_>) -> Result<()> {
+    fn compare(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         rows.header(&[
             "metric",
             "n_features",
@@ -422,16 +429,16 @@ impl<'a> Tables<'a> {
                 for (metric, differences) in pair.differences(size) {
                     let Some(paired) = bootstrap.paired(&differences, share) else { continue };
                     rows.row(&[
-                        Cell::Text(metric.key()),
-                        Cell::Int(size),
-                        Cell::Real(Some(paired.mean)),
-                        Cell::Real(paired.sd),
-                        Cell::Real(paired.lo),
-                        Cell::Real(paired.hi),
-                        Cell::Real(paired.t_corrected),
-                        Cell::Real(paired.p_corrected),
-                        Cell::Text(pair.a.name()),
-                        Cell::Text(pair.b.name()),
+                        CsvCell::Text(metric.key()),
+                        CsvCell::Int(size),
+                        CsvCell::Real(Some(paired.mean)),
+                        CsvCell::Real(paired.sd),
+                        CsvCell::Real(paired.lo),
+                        CsvCell::Real(paired.hi),
+                        CsvCell::Real(paired.t_corrected),
+                        CsvCell::Real(paired.p_corrected),
+                        CsvCell::Text(pair.a.name()),
+                        CsvCell::Text(pair.b.name()),
                     ])?;
                 }
             }
@@ -439,7 +446,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn predictions(&self, rows: &mut Rows<'_>, plan: &Plan) -> Result<()> {
+    fn predictions(&self, rows: &mut CsvTable<'_>, plan: &Plan) -> Result<()> {
         let columns: Vec<String> = self.info.classes.iter().map(|class| format!("p_{class}")).collect();
         let mut header = vec!["method", "split", "row", "id", "class", "set"];
         header.extend(columns.iter().map(String::as_str));
@@ -458,14 +465,14 @@ impl<'a> Tables<'a> {
                         .map(|(_, class)| class.as_str())
                         .collect();
                     let mut cells = vec![
-                        Cell::Text(answer.method.name()),
-                        Cell::Int(split),
-                        Cell::Int(plan.data.rows[prediction.row]),
-                        Cell::Text(plan.data.ids.as_ref().map_or("", |ids| &ids[prediction.row])),
-                        Cell::Text(&self.info.classes[plan.data.y[prediction.row]]),
-                        Cell::Owned(set.join(";")),
+                        CsvCell::Text(answer.method.name()),
+                        CsvCell::Int(split),
+                        CsvCell::Int(plan.data.rows[prediction.row]),
+                        CsvCell::Text(plan.data.ids.as_ref().map_or("", |ids| &ids[prediction.row])),
+                        CsvCell::Text(&self.info.classes[plan.data.y[prediction.row]]),
+                        CsvCell::Owned(set.join(";")),
                     ];
-                    cells.extend(prediction.p_values.iter().map(|&p| Cell::Real(Some(p))));
+                    cells.extend(prediction.p_values.iter().map(|&p| CsvCell::Real(Some(p))));
                     rows.row(&cells)?;
                 }
             }

@@ -60,7 +60,7 @@ pub enum EventKind {
     /// A path ended.
     TaskFinished {
         /// Why it ended there.
-        reason: Reason,
+        reason: EndReason,
         /// The remaining removable units, in the order in which they would be removed.
         rest: Vec<usize>,
         /// The sizes that only the run can choose, where they were asked for.
@@ -84,7 +84,7 @@ pub enum EventKind {
 /// Why a path ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum EndReason {
     /// Nothing is left to remove.
     Complete,
     /// The stopping rule ended it, with `--early`.

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::task::SplitWork;
 use super::validation::{TestedRow, finished_trace, fit_settings};
 use super::{Plan, RunSpec, TaskId, Trace};
-use crate::data::{Dataset, NewRows, ReadOptions, RowBatch, Wanted};
+use crate::data::{Dataset, NewRows, ReadOptions, RequiredColumns, RowBatch};
 use crate::error::{Error, Result};
-use crate::model::{Comparison, fit_list, tau};
+use crate::model::{ScoreComparison, fit_list, tau};
 use crate::select::Method;
 
 /// The rows of the file.
@@ -63,7 +63,7 @@ impl External {
             return Err(Error::usage("--test needs a table that was read from a file"));
         }
         let read = ReadOptions { sheet: None, ..spec.schema.read.clone() };
-        let wanted = Wanted {
+        let wanted = RequiredColumns {
             variables: &data.encodings,
             target: &data.target,
             id: None,
@@ -146,7 +146,7 @@ pub fn test_external(
     let of_row = |row: usize| tau(settings.seed, u64::MAX, row, classes);
     let tau = settings.conformal.smoothed.then_some(&of_row as &dyn Fn(usize) -> Vec<f64>);
     let predicted = fitted.predictor.predict(external.x.select(Axis(0), &fitted.columns), tau);
-    let mut comparison = Comparison::new(&fitted.predictor.calibrated, classes);
+    let mut comparison = ScoreComparison::new(&fitted.predictor.calibrated, classes);
     let mut rows = Vec::new();
     for (row, &y) in external.y.iter().enumerate() {
         comparison.add(y, predicted.alpha[[row, y]]);

@@ -23,7 +23,7 @@ pub use control::{Change, Gate, Passage};
 pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::Estimate;
-pub use event::{Betas, EventKind, FORMAT, Parts, Reason, RunEvent, RunInfo, Step, TaskId};
+pub use event::{Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, Step, TaskId};
 pub use external::{External, ExternalInfo, ExternalTest};
 pub use followup::{Followup, Outcome};
 pub use inspect::{Branch, BranchStep, Forced, Inspection, Portrait, branch, inspect, portrait, test_list};

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::cross_validation::best_size;
-use super::{Betas, EventKind, Parts, Plan, Reason, Step, TaskId};
+use super::{Betas, EndReason, EventKind, Parts, Plan, Step, TaskId};
 use crate::data::{Calibration, Part, Prepared, Split, Unit, prepare};
 use crate::error::Result;
 use crate::evaluate::{ConformalSettings, Evaluator};
@@ -195,7 +195,7 @@ pub fn run_task(
     let mut proximity = (spec.stop == StopRule::Proximity)
         .then(|| (Proximity::new(train.x.view(), &train.y, classes), ProximityRule::default()));
     let mut means = Vec::new();
-    let mut reason = Reason::Complete;
+    let mut reason = EndReason::Complete;
     let mut rest = Vec::new();
     loop {
         if !go_on() {
@@ -242,7 +242,7 @@ pub fn run_task(
         };
         if ends_here {
             if !step.removed.is_empty() {
-                reason = Reason::Early;
+                reason = EndReason::Early;
             }
             (step.removed, step.criterion, step.runner_up, step.margin) = (Vec::new(), None, None, None);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Parts, Reason, Step};
+use super::{EndReason, Parts, Step};
 use crate::evaluate::{FinishedPath, Tally};
 use crate::select::{BetaRule, Chooses, PathEnd, PathPoints, RunSizes, StopRule, Stopping};
 
@@ -22,7 +22,7 @@ pub struct Trace {
 
 #[derive(Debug, Clone, PartialEq)]
 struct End {
-    reason: Reason,
+    reason: EndReason,
     rest: Vec<usize>,
     sizes: RunSizes,
 }
@@ -52,7 +52,7 @@ impl Trace {
     }
 
     /// Ends the path.
-    pub fn finish(&mut self, reason: Reason, rest: Vec<usize>, sizes: RunSizes) {
+    pub fn finish(&mut self, reason: EndReason, rest: Vec<usize>, sizes: RunSizes) {
         self.end = Some(End { reason, rest, sizes });
         let order = self.order();
         for (i, &unit) in order.iter().enumerate() {
@@ -92,7 +92,7 @@ impl Trace {
     }
 
     /// Why it ended, once it has.
-    pub fn reason(&self) -> Option<Reason> {
+    pub fn reason(&self) -> Option<EndReason> {
         self.end.as_ref().map(|end| end.reason)
     }
 
@@ -145,7 +145,7 @@ impl Trace {
 
     fn path_end(&self) -> PathEnd {
         match self.reason() {
-            Some(Reason::Early) => {
+            Some(EndReason::Early) => {
                 let fired = |step: &Arc<Step>| step.stop.is_some_and(|stop| stop.fired);
                 PathEnd::Early { fired: self.steps.last().is_some_and(fired) }
             }

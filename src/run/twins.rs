@@ -28,7 +28,7 @@ pub struct TwinsOf {
 impl Twins {
     /// Looks for the twins of these units. Where a unit has several columns, r is that of the two columns that correlate most.
     pub fn find(data: &Dataset, units: &[usize]) -> Self {
-        let own: Vec<Vec<Column<'_>>> = units.iter().map(|&unit| columns(data, unit)).collect();
+        let own: Vec<Vec<CentredColumn<'_>>> = units.iter().map(|&unit| columns(data, unit)).collect();
         let mut found: Vec<Vec<(usize, f64)>> = vec![Vec::new(); units.len()];
         for other in 0..data.units.len() {
             let others = columns(data, other);
@@ -74,13 +74,13 @@ impl Twins {
 }
 
 /// A column with what its correlations need.
-struct Column<'a> {
+struct CentredColumn<'a> {
     values: ndarray::ArrayView1<'a, f64>,
     /// Centred and scaled to length 1; none if a value is missing or all are equal.
     unit_length: Option<Vec<f64>>,
 }
 
-impl Column<'_> {
+impl CentredColumn<'_> {
     fn correlation(&self, other: &Self) -> f64 {
         match (&self.unit_length, &other.unit_length) {
             (Some(a), Some(b)) => dot(a, b),
@@ -101,7 +101,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-fn columns(data: &Dataset, unit: usize) -> Vec<Column<'_>> {
+fn columns(data: &Dataset, unit: usize) -> Vec<CentredColumn<'_>> {
     let column = |&column: &usize| {
         let values = data.x.row(column);
         let mean = values.sum() / values.len() as f64;
@@ -110,7 +110,7 @@ fn columns(data: &Dataset, unit: usize) -> Vec<Column<'_>> {
         // NaN marks a missing value and makes the length NaN.
         let unit_length =
             (length > 0.0 && length.is_finite()).then(|| centred.iter().map(|v| v / length).collect());
-        Column { values, unit_length }
+        CentredColumn { values, unit_length }
     };
     data.units[unit].columns.iter().map(column).collect()
 }

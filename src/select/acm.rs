@@ -13,7 +13,7 @@ pub const MOST_UNITS: usize = 500;
 ///
 /// `parts` are feature-major rows with their classes, taken together.
 pub fn order_of_adding(parts: &[Labelled<'_>], units: &[Unit], classes: usize) -> Vec<usize> {
-    let rows = Rows::new(parts, classes);
+    let rows = ClassRows::new(parts, classes);
     let mut squares = vec![0.0; rows.y.len() * classes];
     let mut place = vec![0; units.len()];
     units.iter().filter(|unit| unit.kept).for_each(|unit| rows.add(unit, &mut squares));
@@ -37,13 +37,13 @@ pub fn order_of_adding(parts: &[Labelled<'_>], units: &[Unit], classes: usize) -
 }
 
 /// Rows of several parts, and the sums of their classes.
-struct Rows<'a> {
+struct ClassRows<'a> {
     parts: Vec<ArrayView2<'a, f64>>,
     y: Vec<usize>,
     counts: Vec<f64>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> ClassRows<'a> {
     fn new(parts: &[Labelled<'a>], classes: usize) -> Self {
         let y: Vec<usize> = parts.iter().flat_map(|(_, y)| y.iter().copied()).collect();
         let mut counts = vec![0.0; classes];

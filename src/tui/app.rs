@@ -18,11 +18,11 @@ use super::overlay::{
     QuitQuestion, Reaction,
 };
 use super::session::Message;
-use super::table::{Column, Filter, Table};
+use super::table::{Filter, RankingColumn, RankingTable};
 use super::theme::Theme;
 use super::time_left::TimeLeft;
 use crate::analysis::{Comparison, History, MethodAnswer, Trace};
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::evaluate::Tally;
 use crate::record::ShardStatus;
 use crate::run::{
@@ -173,8 +173,8 @@ struct Playback {
 type ListTallies = (Vec<usize>, Vec<(usize, Tally)>);
 
 /// What is looked at more closely.
-struct Selection {
-    table: Table,
+struct SelectionState {
+    table: RankingTable,
     /// The selected feature; none means the one that is removed, or the first of the answer.
     selected: Option<usize>,
     /// k and ψ, once they have been slid.
@@ -199,7 +199,7 @@ struct Selection {
 }
 
 /// What is on the screen.
-struct Layout {
+struct ScreenState {
     view: View,
     /// The enlarged panel of the view.
     zoom: Option<usize>,
@@ -228,8 +228,8 @@ struct Layout {
 pub struct App {
     run: RunState,
     playback: Playback,
-    selection: Selection,
-    layout: Layout,
+    selection: SelectionState,
+    layout: ScreenState,
     theme: Theme,
     keymap: Keymap,
     /// What is computed from the above before a frame is drawn.
@@ -255,8 +255,8 @@ impl App {
             finished: 0,
             time_left: TimeLeft::default(),
         };
-        let selection = Selection {
-            table: Table::default(),
+        let selection = SelectionState {
+            table: RankingTable::default(),
             selected: None,
             slid: None,
             taken: None,
@@ -269,7 +269,7 @@ impl App {
             asked_list: Vec::new(),
             tested_list: None,
         };
-        let layout = Layout {
+        let layout = ScreenState {
             view: View::Explore,
             zoom: None,
             overlay: None,
@@ -508,7 +508,7 @@ impl App {
     }
 
     /// How the ranking is sorted and filtered, and my list.
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &RankingTable {
         &self.selection.table
     }
 
@@ -727,7 +727,7 @@ impl App {
                 // A table that was refused may be read with another setting.
                 if self.info().is_none()
                     && !self.run.replay
-                    && matches!(error.kind(), Kind::Data | Kind::Usage)
+                    && matches!(error.kind(), ErrorKind::Data | ErrorKind::Usage)
                 {
                     let editor = OptionsEditor::for_remedy(&self.run.asked_spec, &error.to_string());
                     self.layout.overlay = editor.map(|editor| Overlay::Options(Box::new(editor)));
@@ -1041,7 +1041,7 @@ impl App {
     }
 
     /// Sorts the ranking by a column; a second time reverses it.
-    pub fn sort_by(&mut self, column: Column) {
+    pub fn sort_by(&mut self, column: RankingColumn) {
         self.selection.table.sort_by(column);
     }
 
@@ -1426,7 +1426,7 @@ impl App {
     /// Other settings: everything begins anew, the screen stays as it is.
     pub fn restart(&mut self, spec: RunSpec) {
         let mut fresh = Self::new(self.run.data.clone(), spec, self.theme, self.keymap.clone());
-        fresh.layout = Layout {
+        fresh.layout = ScreenState {
             overlay: None,
             status: None,
             zoom: None,

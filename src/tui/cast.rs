@@ -16,7 +16,7 @@ use super::keymap::Keymap;
 use super::theme::Theme;
 use super::view::draw;
 use crate::error::{Error, Result};
-use crate::record::Records;
+use crate::record::Journals;
 
 /// How a cast looks.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ impl Write for Sent {
 /// Writes a run as an asciicast (version 2): one split is played in Explore, then every other view is shown.
 pub fn cast(directory: &Path, settings: CastSettings, out: &mut impl Write) -> Result<()> {
     let none = || Error::data("there is no run in this directory").file(directory);
-    let mut records = Records::open(directory)?.ok_or_else(none)?;
+    let mut records = Journals::open(directory)?.ok_or_else(none)?;
     let info = records.info().clone();
     let mut app = App::new(directory.to_path_buf(), info.spec.clone(), settings.theme, Keymap::default());
     app.set_replay();

@@ -4,8 +4,8 @@
 
 use super::action::View;
 use super::app::App;
-use super::table::{Column, Order};
-use crate::analysis::{Facts, Paths, RankTable};
+use super::table::{RankingColumn, SortKey};
+use crate::analysis::{MethodCache, Paths, RankTable};
 use crate::run::{Betas, RunInfo, TaskId};
 use crate::select::Method;
 
@@ -25,8 +25,8 @@ pub struct Derived {
     /// Units by mean rank over the finished splits of the focused method, kept ones first.
     pub by_mean_rank: Vec<usize>,
     /// What is known of the focused method.
-    pub facts: Facts,
-    ranking_for: Option<(TaskId, Option<usize>, u64, Order, bool)>,
+    pub facts: MethodCache,
+    ranking_for: Option<(TaskId, Option<usize>, u64, SortKey, bool)>,
     order_for: Option<(TaskId, u64)>,
     answer_for: Option<(TaskId, u64, Option<usize>, u64)>,
 }
@@ -88,7 +88,10 @@ impl Derived {
 
     fn refresh_ranking(&mut self, app: &App, info: &RunInfo, paths: &Paths<'_>) {
         let inspected = app.inspected_here();
-        let of_splits = matches!(app.table().column(), Column::MeanRank | Column::InSplits | Column::Twins);
+        let of_splits = matches!(
+            app.table().column(),
+            RankingColumn::MeanRank | RankingColumn::InSplits | RankingColumn::Twins
+        );
         let data = if of_splits { app.finished() } else { 0 };
         let key = (app.focus(), app.step().map(|_| app.cursor()), data, app.table().order(), inspected);
         if self.ranking_for == Some(key) {
@@ -111,24 +114,26 @@ impl Derived {
         let mut places = vec![0_u32; info.units.len()];
         self.by_mean_rank.iter().enumerate().for_each(|(place, &unit)| places[unit] = place as u32);
         match app.table().column() {
-            Column::File => {}
-            Column::Feature => self.rows.sort_by(|&a, &b| info.units[a].name.cmp(&info.units[b].name)),
-            Column::MeanRank => self.rows.clone_from(&self.by_mean_rank),
-            Column::Mark => self.rows.sort_by_key(|&unit| (!app.table().is_marked(unit), places[unit])),
-            Column::Twins => {
+            RankingColumn::File => {}
+            RankingColumn::Feature => self.rows.sort_by(|&a, &b| info.units[a].name.cmp(&info.units[b].name)),
+            RankingColumn::MeanRank => self.rows.clone_from(&self.by_mean_rank),
+            RankingColumn::Mark => {
+                self.rows.sort_by_key(|&unit| (!app.table().is_marked(unit), places[unit]))
+            }
+            RankingColumn::Twins => {
                 let twins = |unit: usize| app.history().twins().of(unit).map_or(0, |own| own.count);
                 self.rows.sort_by_key(|&unit| (usize::MAX - twins(unit), places[unit]));
             }
-            Column::InSplits => {
+            RankingColumn::InSplits => {
                 let (ranks, size) = (RankTable::new(paths), app.size());
                 let counts: Vec<usize> = (0..info.units.len()).map(|unit| ranks.count(unit, size)).collect();
                 self.rows.sort_by_key(|&unit| (usize::MAX - counts[unit], places[unit]));
             }
-            Column::Score => {
+            RankingColumn::Score => {
                 let score = |unit: usize| self.score[unit].unwrap_or(f32::NEG_INFINITY);
                 self.rows.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then(places[a].cmp(&places[b])));
             }
-            Column::Step => self.rows = self.by_step(app, info, present),
+            RankingColumn::Step => self.rows = self.by_step(app, info, present),
         }
     }
 

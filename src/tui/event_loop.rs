@@ -14,15 +14,15 @@ use super::action::View;
 use super::app::{App, Effect, Pause, Phase};
 use super::exporter::{ExportJob, plain_text};
 use super::keymap::Keymap;
-use super::listen::{Input, listen};
+use super::listen::{InputEvent, listen};
 use super::overlay::Export;
-use super::session::{FromBehind, Message, Order, Session};
+use super::session::{FromBehind, Message, Session, SessionRequest};
 use super::start::{Choice, choose};
 use super::terminal::{Console, RealBackend, TerminalGuard, interrupting_signal};
 use super::theme::Theme;
 use super::view::{Hits, draw};
 use crate::analysis::Answer;
-use crate::error::{Error, Kind, Result, printable};
+use crate::error::{Error, ErrorKind, Result, printable};
 use crate::fault;
 use crate::report::summary;
 use crate::run::{EventKind, RunEvent, RunOptions, RunSpec};
@@ -33,7 +33,7 @@ const EVENTS_AT_ONCE: usize = 4096;
 
 /// How the screen is to behave.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ScreenSettings {
     /// Frames a second, at most.
     pub fps: f64,
     /// Steps of the play a second.
@@ -53,22 +53,22 @@ pub struct Settings {
 }
 
 /// Shows a run until the user leaves; the exit code.
-pub fn explore(order: Order, settings: Settings) -> Result<u8> {
+pub fn explore(order: SessionRequest, settings: ScreenSettings) -> Result<u8> {
     show(&settings, |_, _| Ok(Ok(Ok(order))))
 }
 
 /// Lets the user choose a recent run or a table nearby, then shows it; the exit code.
-pub fn start(settings: Settings, order: impl FnOnce(Choice) -> Result<Order>) -> Result<u8> {
+pub fn start(settings: ScreenSettings, order: impl FnOnce(Choice) -> Result<SessionRequest>) -> Result<u8> {
     let theme = settings.theme;
     show(&settings, |terminal, inputs| Ok(choose(terminal, inputs, theme)?.map(order)))
 }
 
 /// What to show, or the exit code if nothing is to be shown.
-type Wanted = std::result::Result<Result<Order>, u8>;
+type StartOutcome = std::result::Result<Result<SessionRequest>, u8>;
 
 fn show(
-    settings: &Settings,
-    wanted: impl FnOnce(&mut Terminal<RealBackend>, &Receiver<Input>) -> io::Result<Wanted>,
+    settings: &ScreenSettings,
+    wanted: impl FnOnce(&mut Terminal<RealBackend>, &Receiver<InputEvent>) -> io::Result<StartOutcome>,
 ) -> Result<u8> {
     let (sender, inputs) = unbounded();
     let broken = |error: io::Error| {
@@ -105,19 +105,19 @@ fn ended_by_signal() -> Option<u8> {
 }
 
 /// The state before anything is known.
-fn first_state(order: &Order, settings: &Settings) -> Result<App> {
+fn first_state(order: &SessionRequest, settings: &ScreenSettings) -> Result<App> {
     let (data, spec) = match order {
-        Order::Compute(compute) => (compute.data.clone(), compute.spec.clone()),
+        SessionRequest::Compute(compute) => (compute.data.clone(), compute.spec.clone()),
         // The recorded settings come with the first event.
-        Order::Open(directory, _) => (directory.clone(), RunOptions::default().check()?),
+        SessionRequest::Open(directory, _) => (directory.clone(), RunOptions::default().check()?),
     };
     let mut app = App::new(data, spec, settings.theme, settings.keymap.clone());
     app.set_speed(settings.speed);
     app.set_out(settings.out.clone());
     match order {
-        Order::Compute(compute) if compute.paused => app.set_pause(Pause::Asked),
-        Order::Compute(_) => {}
-        Order::Open(..) => app.set_replay(),
+        SessionRequest::Compute(compute) if compute.paused => app.set_pause(Pause::Asked),
+        SessionRequest::Compute(_) => {}
+        SessionRequest::Open(..) => app.set_replay(),
     }
     if let Some(view) = settings.view {
         app.choose_view(view);
@@ -129,7 +129,7 @@ fn first_state(order: &Order, settings: &Settings) -> Result<App> {
 struct Dashboard {
     app: App,
     session: Session,
-    order: Order,
+    order: SessionRequest,
     hits: Hits,
     dirty: bool,
     size: Size,
@@ -164,7 +164,7 @@ pub(super) fn failed<E: std::error::Error + Send + Sync + 'static>(error: E) -> 
 }
 
 impl Dashboard {
-    fn new(order: Order, settings: &Settings) -> Result<Self> {
+    fn new(order: SessionRequest, settings: &ScreenSettings) -> Result<Self> {
         Ok(Self {
             app: first_state(&order, settings)?,
             session: Session::start(order.clone()),
@@ -182,7 +182,11 @@ impl Dashboard {
     }
 
     /// Goes on until the user leaves; the exit code.
-    fn run(&mut self, terminal: &mut Terminal<impl Console>, inputs: &Receiver<Input>) -> io::Result<u8> {
+    fn run(
+        &mut self,
+        terminal: &mut Terminal<impl Console>,
+        inputs: &Receiver<InputEvent>,
+    ) -> io::Result<u8> {
         loop {
             self.draw_if_due(terminal)?;
             if let Flow::Break(code) = self.wait(terminal, inputs)? {
@@ -200,7 +204,11 @@ impl Dashboard {
     }
 
     /// Waits for one thing to happen.
-    fn wait(&mut self, terminal: &mut Terminal<impl Console>, inputs: &Receiver<Input>) -> io::Result<Flow> {
+    fn wait(
+        &mut self,
+        terminal: &mut Terminal<impl Console>,
+        inputs: &Receiver<InputEvent>,
+    ) -> io::Result<Flow> {
         let timer = self.wake_up().map_or_else(crossbeam_channel::never, crossbeam_channel::at);
         select! {
             recv(inputs) -> input => {
@@ -262,7 +270,7 @@ impl Dashboard {
     fn events(&mut self, first: RunEvent) {
         let more: Vec<RunEvent> = self.session.events().try_iter().take(EVENTS_AT_ONCE).collect();
         for event in std::iter::once(first).chain(more) {
-            if let (Order::Open(_, data), EventKind::RunStarted(info), None) =
+            if let (SessionRequest::Open(_, data), EventKind::RunStarted(info), None) =
                 (&self.order, &event.kind, self.app.info())
             {
                 self.session.find_data(info.clone(), data.clone());
@@ -287,8 +295,8 @@ impl Dashboard {
     /// The run was refused before it began, and nothing on the screen could change that.
     fn turned_away(&self) -> bool {
         let Some(failure) = self.app.failure() else { return false };
-        let recorded = matches!(failure.kind(), Kind::Resume | Kind::Output);
-        let hopeless = recorded || matches!(self.order, Order::Open(..));
+        let recorded = matches!(failure.kind(), ErrorKind::Resume | ErrorKind::Output);
+        let hopeless = recorded || matches!(self.order, SessionRequest::Open(..));
         hopeless && !self.again && self.app.history().tasks().next().is_none()
     }
 
@@ -327,21 +335,21 @@ impl Dashboard {
         Ok(())
     }
 
-    fn input(&mut self, input: Input, terminal: &mut Terminal<impl Console>) -> io::Result<Flow> {
+    fn input(&mut self, input: InputEvent, terminal: &mut Terminal<impl Console>) -> io::Result<Flow> {
         self.dirty = true;
         if let Some(telling) = &mut self.plain {
             telling.is_asked = true;
         }
         let effects = match input {
-            Input::HungUp => return Ok(Flow::Break(128 + 1)),
-            Input::Signal(number) => return Ok(Flow::Break(128 + u8::try_from(number).unwrap_or(0))),
-            Input::Resized | Input::Terminal(Event::Resize(..)) => {
+            InputEvent::HungUp => return Ok(Flow::Break(128 + 1)),
+            InputEvent::Signal(number) => return Ok(Flow::Break(128 + u8::try_from(number).unwrap_or(0))),
+            InputEvent::Resized | InputEvent::Terminal(Event::Resize(..)) => {
                 redraw(terminal)?;
                 Vec::new()
             }
-            Input::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => self.app.key(key),
-            Input::Terminal(Event::Mouse(mouse)) => self.app.mouse(mouse, &self.hits),
-            Input::Terminal(_) => Vec::new(),
+            InputEvent::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => self.app.key(key),
+            InputEvent::Terminal(Event::Mouse(mouse)) => self.app.mouse(mouse, &self.hits),
+            InputEvent::Terminal(_) => Vec::new(),
         };
         self.carry_out(effects, terminal)
     }
@@ -389,7 +397,7 @@ impl Dashboard {
     }
 
     fn rerun(&mut self, spec: RunSpec) {
-        let Order::Compute(compute) = &mut self.order else { return };
+        let SessionRequest::Compute(compute) = &mut self.order else { return };
         compute.spec = spec.clone();
         let paused = compute.paused;
         self.app.restart(spec);
@@ -458,7 +466,7 @@ pub(super) fn redraw(terminal: &mut Terminal<impl Console>) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::tui::exporter::line;
-    use crate::tui::session::{Compute, Record};
+    use crate::tui::session::{Compute, Recording};
     use crate::tui::theme::Depth;
     use crossbeam_channel::{Sender, bounded};
     use crossterm::event::{KeyCode, KeyEvent};
@@ -468,8 +476,8 @@ mod tests {
     struct Stage {
         dashboard: Dashboard,
         terminal: Terminal<TestBackend>,
-        send: Sender<Input>,
-        inputs: Receiver<Input>,
+        send: Sender<InputEvent>,
+        inputs: Receiver<InputEvent>,
         _alarm: Sender<()>,
     }
 
@@ -487,9 +495,9 @@ mod tests {
                 spec: options.check().unwrap(),
                 threads: 1,
                 paused,
-                record: Record::No,
+                record: Recording::No,
             };
-            let settings = Settings {
+            let settings = ScreenSettings {
                 fps: 1000.0,
                 speed: 1.0,
                 mouse: false,
@@ -499,13 +507,13 @@ mod tests {
                 view: None,
                 plain: false,
             };
-            let dashboard = Dashboard::new(Order::Compute(Box::new(compute)), &settings).unwrap();
+            let dashboard = Dashboard::new(SessionRequest::Compute(Box::new(compute)), &settings).unwrap();
             let (send, inputs) = unbounded();
             let (alarm, over) = bounded::<()>(0);
             let late = send.clone();
             std::thread::spawn(move || {
                 if over.recv_timeout(DEADLINE) == Err(crossbeam_channel::RecvTimeoutError::Timeout) {
-                    let _ = late.send(Input::Signal(ALARM));
+                    let _ = late.send(InputEvent::Signal(ALARM));
                 }
             });
             let terminal = Terminal::new(TestBackend::new(120, 36)).unwrap();
@@ -513,7 +521,7 @@ mod tests {
         }
 
         fn press(&self, key: impl Into<KeyCode>) {
-            self.send.send(Input::Terminal(Event::Key(KeyEvent::from(key.into())))).unwrap();
+            self.send.send(InputEvent::Terminal(Event::Key(KeyEvent::from(key.into())))).unwrap();
         }
 
         fn draw(&mut self) {
@@ -570,7 +578,7 @@ mod tests {
         let mut stage = Stage::heart(false);
         stage.until("DONE 2/2");
         stage.terminal.backend_mut().resize(150, 50);
-        stage.send.send(Input::Resized).unwrap();
+        stage.send.send(InputEvent::Resized).unwrap();
         stage.press(KeyCode::Char('3'));
         stage.until("macro F1");
         assert_eq!(stage.terminal.backend().buffer().area.as_size(), Size::new(150, 50));
@@ -579,7 +587,9 @@ mod tests {
 
     #[test]
     fn signals_and_hang_ups_end_it_with_their_code() {
-        for (input, code) in [(Input::Signal(15), 143), (Input::Signal(2), 130), (Input::HungUp, 129)] {
+        for (input, code) in
+            [(InputEvent::Signal(15), 143), (InputEvent::Signal(2), 130), (InputEvent::HungUp, 129)]
+        {
             let stage = Stage::heart(true);
             stage.send.send(input).unwrap();
             assert_eq!(stage.ended(), code);

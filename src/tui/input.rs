@@ -5,7 +5,7 @@ use ratatui::layout::Position;
 
 use super::action::{Action, View};
 use super::app::{App, Effect};
-use super::keymap::Key;
+use super::keymap::KeyPress;
 use super::overlay::Overlay;
 use super::view::{Hit, Hits};
 
@@ -24,7 +24,7 @@ impl App {
         if self.overlay_takes(key) {
             return Vec::new();
         }
-        match self.keymap().action(Key::of(&key), self.view()) {
+        match self.keymap().action(KeyPress::of(&key), self.view()) {
             Some(action) => self.update(action),
             None => Vec::new(),
         }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// A key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct KeyPress {
     code: KeyCode,
     ctrl: bool,
 }
@@ -18,7 +18,7 @@ pub struct Binding {
     /// The name in the configuration file.
     pub name: &'static str,
     /// Its keys; the first is shown in the footer.
-    pub keys: Vec<Key>,
+    pub keys: Vec<KeyPress>,
     /// What it does.
     pub action: Action,
     /// What it does, in words.
@@ -54,7 +54,7 @@ pub struct Keymap {
     bindings: Vec<Binding>,
 }
 
-impl Key {
+impl KeyPress {
     /// From what the terminal sent.
     pub fn of(event: &KeyEvent) -> Self {
         Self { code: event.code, ctrl: event.modifiers.contains(KeyModifiers::CONTROL) }
@@ -124,10 +124,11 @@ const LISTED: &[View] = &[View::Answer, View::Data];
 const CHOSEN: &[View] = &[View::Answer, View::Size, View::Stability];
 
 /// name, keys, action, words, short, chapter, views.
-type Line = (&'static str, &'static str, Action, &'static str, &'static str, &'static str, &'static [View]);
+type KeymapLine =
+    (&'static str, &'static str, Action, &'static str, &'static str, &'static str, &'static [View]);
 
 /// In the order of the footer; help takes them chapter by chapter.
-const LINES: &[Line] = &[
+const LINES: &[KeymapLine] = &[
     ("open", "enter", Action::Open, "details of the selected feature", "feature", LOOK, LISTS),
     ("confirm", "enter", Action::Open, "confirm", "", LOOK, PAGES),
     ("mark", "a", Action::Mark, "add the selected feature to my list, or remove it", "my list", DO, LISTS),
@@ -234,7 +235,7 @@ impl Default for Keymap {
             .iter()
             .map(|&(name, keys, action, words, short, chapter, views)| Binding {
                 name,
-                keys: keys.split(' ').filter_map(Key::parse).collect(),
+                keys: keys.split(' ').filter_map(KeyPress::parse).collect(),
                 action,
                 words,
                 short,
@@ -248,7 +249,7 @@ impl Default for Keymap {
 
 impl Keymap {
     /// The action of a key in a view.
-    pub fn action(&self, key: Key, view: View) -> Option<Action> {
+    pub fn action(&self, key: KeyPress, view: View) -> Option<Action> {
         self.in_view(view).find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
     }
 
@@ -296,7 +297,7 @@ impl Keymap {
     }
 
     fn replace(&mut self, name: &str, keys: &[String]) -> Result<()> {
-        let parsed: Option<Vec<Key>> = keys.iter().map(|key| Key::parse(key)).collect();
+        let parsed: Option<Vec<KeyPress>> = keys.iter().map(|key| KeyPress::parse(key)).collect();
         let Some(parsed) = parsed else {
             return Err(Error::usage(format!("'{}' is not a key", keys.join("', '")))
                 .remedy("write a character or a name such as space, enter, left, pageup or ctrl-x"));
@@ -328,7 +329,7 @@ mod tests {
                 assert!(!binding.keys.is_empty(), "{}", binding.name);
                 for key in &binding.keys {
                     assert_eq!(seen.insert(*key, binding.name), None, "{} in {view:?}", key.name());
-                    assert_eq!(Key::parse(&key.name()), Some(*key));
+                    assert_eq!(KeyPress::parse(&key.name()), Some(*key));
                 }
             }
         }
@@ -340,7 +341,7 @@ mod tests {
     fn keys_can_be_changed_and_mistakes_are_named() {
         let mut map = Keymap::default();
         let change = |name: &str, key: &str| (name.to_owned(), vec![key.to_owned()]);
-        let action = |map: &Keymap, key: &str| map.action(Key::parse(key).unwrap(), View::Explore);
+        let action = |map: &Keymap, key: &str| map.action(KeyPress::parse(key).unwrap(), View::Explore);
         map.rebind(&[change("quit", "Q")]).unwrap();
         assert_eq!((action(&map, "Q"), action(&map, "q")), (Some(Action::Quit), None));
         for (name, key, part) in [
@@ -354,7 +355,7 @@ mod tests {
         map.rebind(&[change("step", "e"), change("finish", ".")]).unwrap();
         assert_eq!(action(&map, "."), Some(Action::ToEnd));
         // In different views one key may do different things.
-        assert_eq!(map.action(Key::parse("+").unwrap(), View::Answer), Some(Action::Larger));
+        assert_eq!(map.action(KeyPress::parse("+").unwrap(), View::Answer), Some(Action::Larger));
         assert_eq!(action(&map, "+"), Some(Action::Faster));
     }
 }

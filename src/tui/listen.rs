@@ -10,7 +10,7 @@ use super::terminal::interrupt_writes;
 
 /// What comes from outside.
 #[derive(Debug)]
-pub enum Input {
+pub enum InputEvent {
     /// A key, the mouse, a paste.
     Terminal(Event),
     /// The terminal has another size.
@@ -22,7 +22,7 @@ pub enum Input {
 }
 
 /// Starts the listening threads; they live as long as the process and are never joined.
-pub fn listen(sender: &Sender<Input>) -> std::io::Result<()> {
+pub fn listen(sender: &Sender<InputEvent>) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGWINCH])?;
     let to = sender.clone();
     std::thread::Builder::new().name("crfe-signals".into()).spawn(move || {
@@ -32,7 +32,7 @@ pub fn listen(sender: &Sender<Input>) -> std::io::Result<()> {
                 // The loop may be blocked in a write to a terminal that nobody reads.
                 interrupt_writes(signal);
             }
-            let input = if ends { Input::Signal(signal) } else { Input::Resized };
+            let input = if ends { InputEvent::Signal(signal) } else { InputEvent::Resized };
             if to.send(input).is_err() && ends {
                 std::process::exit(128 + signal);
             }
@@ -42,16 +42,16 @@ pub fn listen(sender: &Sender<Input>) -> std::io::Result<()> {
     std::thread::Builder::new().name("crfe-input".into()).spawn(move || {
         // An error is a terminal that cannot be read any more; nothing else ends this.
         while let Ok(event) = crossterm::event::read() {
-            if to.send(Input::Terminal(event)).is_err() {
+            if to.send(InputEvent::Terminal(event)).is_err() {
                 return;
             }
         }
-        let _ = to.send(Input::HungUp);
+        let _ = to.send(InputEvent::HungUp);
     })?;
     let to = sender.clone();
     std::thread::Builder::new().name("crfe-hangup".into()).spawn(move || {
         if hangs_up() {
-            let _ = to.send(Input::HungUp);
+            let _ = to.send(InputEvent::HungUp);
         }
     })?;
     Ok(())

@@ -29,14 +29,14 @@ pub use action::{Action, View};
 pub use app::{App, CopiedList, Effect, Pause, Phase};
 pub use cast::{CastSettings, cast};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
-pub use event_loop::{Settings, explore, start};
-pub use keymap::{Key, Keymap};
+pub use event_loop::{ScreenSettings, explore, start};
+pub use keymap::{KeyPress, Keymap};
 pub use overlay::{
     Export, ExportMenu, FeaturePage, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt,
     QuitQuestion,
 };
-pub use session::{Compute, Message, Order, Record};
+pub use session::{Compute, Message, Recording, SessionRequest};
 pub use start::{Choice, StartScreen};
-pub use table::{Column, Filter, Table};
+pub use table::{Filter, RankingColumn, RankingTable};
 pub use theme::{Depth, Role, Theme};
 pub use view::{Hit, Hits, draw, panels};

@@ -11,7 +11,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::evaluate::Tally;
 use crate::fault;
-use crate::record::{Live, RunDirectory, Shard, ShardStatus, Source, state_directory};
+use crate::record::{EventSource, Live, RunDirectory, Shard, ShardStatus, state_directory};
 use crate::report::outputs;
 use crate::run::{
     Branch, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, TaskId, Twins,
@@ -62,7 +62,7 @@ pub enum FromBehind {
     /// Something to show.
     Message(Message),
     /// The run has begun; its events come from here.
-    Source(Box<Source>),
+    Source(Box<EventSource>),
 }
 
 /// Sends messages to the screen.
@@ -75,14 +75,14 @@ impl Messenger {
         self.0.send(FromBehind::Message(message)).is_ok()
     }
 
-    fn send_source(&self, source: Source) {
+    fn send_source(&self, source: EventSource) {
         let _ = self.0.send(FromBehind::Source(Box::new(source)));
     }
 }
 
 /// What to show.
 #[derive(Debug, Clone)]
-pub enum Order {
+pub enum SessionRequest {
     /// Compute it.
     Compute(Box<Compute>),
     /// Replay or follow what a directory holds; the data where the user says they are now.
@@ -101,12 +101,12 @@ pub struct Compute {
     /// Wait before the first elimination.
     pub paused: bool,
     /// Where it is recorded.
-    pub record: Record,
+    pub record: Recording,
 }
 
 /// Where a run is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Record {
+pub enum Recording {
     /// Nowhere.
     No,
     /// In the user's state directory, by fingerprint.
@@ -120,16 +120,16 @@ pub struct Session {
     gate: Arc<Gate>,
     messages: Receiver<FromBehind>,
     messenger: Messenger,
-    source: Option<Box<Source>>,
+    source: Option<Box<EventSource>>,
     events: Receiver<RunEvent>,
     shard_changes: Receiver<()>,
 }
 
 impl Session {
     /// Starts reading at once.
-    pub fn start(order: Order) -> Self {
+    pub fn start(order: SessionRequest) -> Self {
         let gate = Arc::new(Gate::default());
-        if matches!(&order, Order::Compute(compute) if compute.paused) {
+        if matches!(&order, SessionRequest::Compute(compute) if compute.paused) {
             gate.pause();
         }
         let (sender, messages) = bounded(WAITING);
@@ -138,8 +138,8 @@ impl Session {
         let session = Self { gate: gate.clone(), messages, messenger, source: None, events, shard_changes };
         session.spawn(RUN, move |to| {
             let begun = match &order {
-                Order::Compute(compute) => compute_source(compute, &gate, to),
-                Order::Open(directory, _) => Source::open(directory).map(|source| {
+                SessionRequest::Compute(compute) => compute_source(compute, &gate, to),
+                SessionRequest::Open(directory, _) => EventSource::open(directory).map(|source| {
                     to.send(Message::Recorded(directory.clone()));
                     Some(source)
                 }),
@@ -176,7 +176,7 @@ impl Session {
     }
 
     /// The run has begun.
-    pub fn attach(&mut self, source: Box<Source>) {
+    pub fn attach(&mut self, source: Box<EventSource>) {
         self.events = source.events().clone();
         self.shard_changes = source.shard_changes().clone();
         self.source = Some(source);
@@ -286,7 +286,7 @@ impl Drop for Session {
 }
 
 /// Reads the file and begins the run; none if nobody wants it any more.
-fn compute_source(order: &Compute, gate: &Arc<Gate>, to: &Messenger) -> Result<Option<Source>> {
+fn compute_source(order: &Compute, gate: &Arc<Gate>, to: &Messenger) -> Result<Option<EventSource>> {
     let data = Dataset::load(&order.data, &order.spec.schema, |bytes, of| {
         to.send(Message::event(EventKind::Loading { bytes, of }));
     })?;
@@ -310,15 +310,15 @@ fn compute_source(order: &Compute, gate: &Arc<Gate>, to: &Messenger) -> Result<O
     let followups = plan.info.followups();
     let live =
         Live { plan, gate: gate.clone(), tasks, followups, threads: order.threads, directory, records };
-    Ok(Some(Source::engine(live)))
+    Ok(Some(EventSource::engine(live)))
 }
 
 /// The directory of the run; in the user's state directory another dashboard may be at work on it, which is no harm.
 fn claim(order: &Compute, plan: &Plan, to: &Messenger) -> Result<Option<RunDirectory>> {
     match &order.record {
-        Record::No => Ok(None),
-        Record::In(path) => RunDirectory::claim(path, Shard::WHOLE).map(Some),
-        Record::State => {
+        Recording::No => Ok(None),
+        Recording::In(path) => RunDirectory::claim(path, Shard::WHOLE).map(Some),
+        Recording::State => {
             let claimed =
                 state_directory(&plan.info).map(|path| RunDirectory::claim_private(&path, Shard::WHOLE));
             match claimed {

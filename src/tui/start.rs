@@ -13,13 +13,13 @@ use unicode_width::UnicodeWidthStr;
 
 use super::app::plural;
 use super::event_loop::{failed, redraw};
-use super::listen::Input;
+use super::listen::InputEvent;
 use super::terminal::Console;
 use super::theme::{Role, Theme};
 use super::view::framed;
 use super::view::text::{clean, fit, head};
 use crate::analysis::{Answer, History, StabilityBand};
-use crate::record::{RecentRun, Records, recent_runs, state_home};
+use crate::record::{Journals, RecentRun, recent_runs, state_home};
 
 /// Runs and tables that are listed, at most.
 const LISTED: usize = 30;
@@ -40,21 +40,21 @@ pub enum Choice {
 
 /// One line of the list.
 #[derive(Debug, Clone)]
-enum Entry {
+enum StartEntry {
     Run(Box<RecentRun>, Option<String>),
     Table(PathBuf, u64),
 }
 
 /// The list and the chosen line.
 pub struct StartScreen {
-    entries: Vec<Entry>,
+    entries: Vec<StartEntry>,
     at: usize,
     now: SystemTime,
     theme: Theme,
 }
 
 /// What came of one key.
-enum Flow {
+enum KeyOutcome {
     Stay,
     Choose(Choice),
     Leave(u8),
@@ -64,10 +64,10 @@ impl StartScreen {
     /// The runs of a directory, and the tables of another.
     pub fn new(runs: Option<&Path>, tables: &Path, theme: Theme) -> Self {
         let runs = runs.map_or_else(Vec::new, recent_runs);
-        let mut entries: Vec<Entry> =
-            runs.into_iter().take(LISTED).map(|run| Entry::Run(Box::new(run), None)).collect();
+        let mut entries: Vec<StartEntry> =
+            runs.into_iter().take(LISTED).map(|run| StartEntry::Run(Box::new(run), None)).collect();
         entries.extend(
-            tables_in(tables).into_iter().take(LISTED).map(|(path, bytes)| Entry::Table(path, bytes)),
+            tables_in(tables).into_iter().take(LISTED).map(|(path, bytes)| StartEntry::Table(path, bytes)),
         );
         Self { entries, at: 0, now: SystemTime::now(), theme }
     }
@@ -79,7 +79,7 @@ impl StartScreen {
             .iter()
             .enumerate()
             .filter_map(|(i, entry)| match entry {
-                Entry::Run(run, _) if run.bytes <= READ_UP_TO => Some((i, run.directory.clone())),
+                StartEntry::Run(run, _) if run.bytes <= READ_UP_TO => Some((i, run.directory.clone())),
                 _ => None,
             })
             .collect();
@@ -97,7 +97,7 @@ impl StartScreen {
     }
 
     fn tell_answer(&mut self, at: usize, words: String) {
-        if let Some(Entry::Run(_, answer)) = self.entries.get_mut(at) {
+        if let Some(StartEntry::Run(_, answer)) = self.entries.get_mut(at) {
             *answer = Some(words);
         }
     }
@@ -107,47 +107,51 @@ impl StartScreen {
         self.at = if down { (self.at + 1).min(last) } else { self.at.saturating_sub(1) };
     }
 
-    fn key(&mut self, code: KeyCode, ctrl: bool) -> Flow {
+    fn key(&mut self, code: KeyCode, ctrl: bool) -> KeyOutcome {
         match code {
-            KeyCode::Char('c') if ctrl => return Flow::Leave(0),
-            KeyCode::Char('q') | KeyCode::Esc => return Flow::Leave(0),
+            KeyCode::Char('c') if ctrl => return KeyOutcome::Leave(0),
+            KeyCode::Char('q') | KeyCode::Esc => return KeyOutcome::Leave(0),
             KeyCode::Up | KeyCode::Char('k') => self.go(false),
             KeyCode::Down | KeyCode::Char('j') => self.go(true),
             KeyCode::Home | KeyCode::Char('g') => self.at = 0,
             KeyCode::End | KeyCode::Char('G') => self.at = self.entries.len().saturating_sub(1),
             KeyCode::Enter => {
-                return self.entries.get(self.at).map_or(Flow::Stay, |entry| {
-                    Flow::Choose(match entry {
-                        Entry::Run(run, _) => Choice::Run(run.directory.clone()),
-                        Entry::Table(path, _) => Choice::Table(path.clone()),
+                return self.entries.get(self.at).map_or(KeyOutcome::Stay, |entry| {
+                    KeyOutcome::Choose(match entry {
+                        StartEntry::Run(run, _) => Choice::Run(run.directory.clone()),
+                        StartEntry::Table(path, _) => Choice::Table(path.clone()),
                     })
                 });
             }
             _ => {}
         }
-        Flow::Stay
+        KeyOutcome::Stay
     }
 
-    fn input(&mut self, input: Input, terminal: &mut Terminal<impl Console>) -> std::io::Result<Flow> {
+    fn input(
+        &mut self,
+        input: InputEvent,
+        terminal: &mut Terminal<impl Console>,
+    ) -> std::io::Result<KeyOutcome> {
         Ok(match input {
-            Input::HungUp => Flow::Leave(128 + 1),
-            Input::Signal(number) => Flow::Leave(128 + u8::try_from(number).unwrap_or(0)),
-            Input::Resized | Input::Terminal(Event::Resize(..)) => {
+            InputEvent::HungUp => KeyOutcome::Leave(128 + 1),
+            InputEvent::Signal(number) => KeyOutcome::Leave(128 + u8::try_from(number).unwrap_or(0)),
+            InputEvent::Resized | InputEvent::Terminal(Event::Resize(..)) => {
                 redraw(terminal)?;
-                Flow::Stay
+                KeyOutcome::Stay
             }
-            Input::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+            InputEvent::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 self.key(key.code, key.modifiers.contains(KeyModifiers::CONTROL))
             }
-            Input::Terminal(Event::Mouse(mouse)) => {
+            InputEvent::Terminal(Event::Mouse(mouse)) => {
                 match mouse.kind {
                     MouseEventKind::ScrollUp => self.go(false),
                     MouseEventKind::ScrollDown => self.go(true),
                     _ => {}
                 }
-                Flow::Stay
+                KeyOutcome::Stay
             }
-            Input::Terminal(_) => Flow::Stay,
+            InputEvent::Terminal(_) => KeyOutcome::Stay,
         })
     }
 
@@ -177,8 +181,8 @@ impl StartScreen {
         let mut heading = "";
         for (i, entry) in self.entries.iter().enumerate() {
             let own = match entry {
-                Entry::Run(..) => "Recent runs",
-                Entry::Table(..) => "Tables here",
+                StartEntry::Run(..) => "Recent runs",
+                StartEntry::Table(..) => "Tables here",
             };
             if own != heading {
                 if !heading.is_empty() {
@@ -204,14 +208,14 @@ impl StartScreen {
         (lines, at)
     }
 
-    fn words(&self, entry: &Entry) -> String {
+    fn words(&self, entry: &StartEntry) -> String {
         match entry {
-            Entry::Table(path, bytes) => {
+            StartEntry::Table(path, bytes) => {
                 let name =
                     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
                 format!("{} {:>10}", fit(&name, 40), size_words(*bytes))
             }
-            Entry::Run(run, answer) => {
+            StartEntry::Run(run, answer) => {
                 let name = Path::new(&run.info.input).file_name();
                 let name = name.map_or_else(String::new, |name| clean(&name.to_string_lossy()));
                 let times = self.theme.glyph("×", "x");
@@ -247,7 +251,7 @@ fn tables_in(directory: &Path) -> Vec<(PathBuf, u64)> {
 
 /// The answer of a recorded run; none while no split has finished.
 fn answer(directory: &Path) -> Option<Answer> {
-    let mut records = Records::open(directory).ok().flatten()?;
+    let mut records = Journals::open(directory).ok().flatten()?;
     let mut history = History::default();
     records.replay(|event| history.apply(&event)).ok()?;
     Answer::new(&history).filter(|answer| !answer.methods.is_empty())
@@ -284,7 +288,7 @@ fn age_words(age: Duration) -> String {
 /// Lets the user choose; the exit code if nothing is chosen.
 pub fn choose(
     terminal: &mut Terminal<impl Console>,
-    inputs: &Receiver<Input>,
+    inputs: &Receiver<InputEvent>,
     theme: Theme,
 ) -> std::io::Result<Result<Choice, u8>> {
     let mut screen = StartScreen::new(state_home().as_deref(), Path::new("."), theme);
@@ -299,9 +303,9 @@ pub fn choose(
             recv(inputs) -> input => {
                 let Ok(input) = input else { return Ok(Err(1)) };
                 match screen.input(input, terminal)? {
-                    Flow::Stay => {}
-                    Flow::Choose(choice) => return Ok(Ok(choice)),
-                    Flow::Leave(code) => return Ok(Err(code)),
+                    KeyOutcome::Stay => {}
+                    KeyOutcome::Choose(choice) => return Ok(Ok(choice)),
+                    KeyOutcome::Leave(code) => return Ok(Err(code)),
                 }
             }
             recv(answers) -> answer => match answer {
@@ -341,8 +345,8 @@ mod tests {
         screen.key(KeyCode::Down, false);
         assert!(picture(&screen, 80, 24).contains("▶ b.csv"));
         let chosen = screen.key(KeyCode::Enter, false);
-        assert!(matches!(chosen, Flow::Choose(Choice::Table(path)) if path == Path::new("b.csv")));
-        assert!(matches!(screen.key(KeyCode::Char('q'), false), Flow::Leave(0)));
+        assert!(matches!(chosen, KeyOutcome::Choose(Choice::Table(path)) if path == Path::new("b.csv")));
+        assert!(matches!(screen.key(KeyCode::Char('q'), false), KeyOutcome::Leave(0)));
         for (width, height) in [(1, 1), (10, 3), (40, 12), (200, 50)] {
             picture(&screen, width, height);
         }
@@ -353,7 +357,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut screen = StartScreen::new(Some(directory.path()), directory.path(), THEME);
         assert!(picture(&screen, 100, 10).contains("Start with: crfe-tui DATA.CSV"));
-        assert!(matches!(screen.key(KeyCode::Enter, false), Flow::Stay));
+        assert!(matches!(screen.key(KeyCode::Enter, false), KeyOutcome::Stay));
     }
 
     #[test]

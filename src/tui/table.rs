@@ -10,7 +10,7 @@ use crate::run::RunInfo;
 
 /// The columns of the ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Column {
+pub enum RankingColumn {
     /// The step that removes it: what is removed now on top, then what is left, then what was removed, latest first.
     Step,
     /// The name.
@@ -29,7 +29,7 @@ pub enum Column {
     File,
 }
 
-impl Column {
+impl RankingColumn {
     /// In the order of the key that goes through them.
     pub const ALL: [Self; 8] = [
         Self::Step,
@@ -91,8 +91,8 @@ impl Filter {
 
 /// The state of the ranking.
 #[derive(Debug, Clone)]
-pub struct Table {
-    column: Column,
+pub struct RankingTable {
+    column: RankingColumn,
     is_reversed: bool,
     filter: Option<Filter>,
     search: Option<Filter>,
@@ -101,10 +101,10 @@ pub struct Table {
     changes: u64,
 }
 
-impl Default for Table {
+impl Default for RankingTable {
     fn default() -> Self {
         Self {
-            column: Column::Step,
+            column: RankingColumn::Step,
             is_reversed: false,
             filter: None,
             search: None,
@@ -115,16 +115,16 @@ impl Default for Table {
 }
 
 /// What the order of the rows depends on, besides the run.
-pub type Order = (Column, bool, u64);
+pub type SortKey = (RankingColumn, bool, u64);
 
-impl Table {
+impl RankingTable {
     /// Column, direction, filter and marks.
-    pub fn order(&self) -> Order {
+    pub fn order(&self) -> SortKey {
         (self.column, self.is_reversed, self.changes)
     }
 
     /// The column the rows are sorted by.
-    pub fn column(&self) -> Column {
+    pub fn column(&self) -> RankingColumn {
         self.column
     }
 
@@ -139,7 +139,7 @@ impl Table {
     }
 
     /// Sorts by a column; a second time reverses it.
-    pub fn sort_by(&mut self, column: Column) {
+    pub fn sort_by(&mut self, column: RankingColumn) {
         self.is_reversed = self.column == column && !self.is_reversed;
         self.column = column;
     }
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn matches_go_round_in_both_directions() {
         let (units, rows) = (units(&["a1", "b", "a2", "c", "a3"]), [4, 3, 2, 1, 0]);
-        let mut table = Table::default();
+        let mut table = RankingTable::default();
         assert_eq!(table.find(&rows, &units, None, true), None);
         table.set_search(Some(Filter::new("^a").unwrap()));
         assert_eq!(table.matches(&rows, &units), 3);
@@ -256,12 +256,12 @@ mod tests {
 
     #[test]
     fn a_second_click_reverses() {
-        let mut table = Table::default();
-        table.sort_by(Column::MeanRank);
-        assert_eq!(table.order(), (Column::MeanRank, false, 0));
-        table.sort_by(Column::MeanRank);
+        let mut table = RankingTable::default();
+        table.sort_by(RankingColumn::MeanRank);
+        assert_eq!(table.order(), (RankingColumn::MeanRank, false, 0));
+        table.sort_by(RankingColumn::MeanRank);
         assert!(table.is_reversed());
-        table.sort_by(Column::Feature);
+        table.sort_by(RankingColumn::Feature);
         assert!(!table.is_reversed());
         assert!(table.toggle_mark(3) && !table.toggle_mark(3));
     }

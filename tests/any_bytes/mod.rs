@@ -13,8 +13,8 @@ use crfe::data::{
     Calibration, Censored, Dataset, Impute, NewRows, ReadOptions, Scale, SchemaOptions, Split, SplitOptions,
     Splits, Table, prepare,
 };
-use crfe::model::{Ingredients, Model, Reading, ScoredRow, Scorer, Selection, fit_list};
-use crfe::record::{Live, Records, RunDirectory, Shard, Source, journals};
+use crfe::model::{CellReading, Ingredients, ListOrigin, Model, ScoredRow, Scorer, fit_list};
+use crfe::record::{EventSource, Journals, Live, RunDirectory, Shard, journals};
 use crfe::run::{EventKind, Gate, Permutations, Plan, RunEvent, RunOptions, fit_settings};
 use crfe::{Error, Result};
 
@@ -122,7 +122,7 @@ pub fn magnitudes(desk: &Path, input: &[u8]) -> Result<Vec<String>> {
         }
     }
     let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
-    let source = Source::engine(Live {
+    let source = EventSource::engine(Live {
         plan,
         gate,
         tasks,
@@ -183,7 +183,7 @@ pub fn journal(desk: &Path, input: &[u8]) -> Result<(History, Vec<String>)> {
     file(desk, "journal-1of1-any.jsonl", &whole);
     let read = || {
         let mut history = History::default();
-        let Some(mut records) = Records::open(desk)? else { return Ok((history, Vec::new())) };
+        let Some(mut records) = Journals::open(desk)? else { return Ok((history, Vec::new())) };
         records.replay(|event| history.apply(&event))?;
         Ok((history, records.notes()))
     };
@@ -217,7 +217,7 @@ fn write_good_journal(desk: &Path) -> Result<Vec<u8>> {
     let run = desk.join("run");
     let directory = Some(Arc::new(RunDirectory::claim(&run, Shard::WHOLE)?));
     let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
-    let source = Source::engine(Live {
+    let source = EventSource::engine(Live {
         plan,
         gate,
         tasks,
@@ -292,11 +292,11 @@ fn make_good_model(desk: &Path) -> Result<Vec<u8>> {
         program: "a test",
         data: &plan.data,
         list: &list,
-        selection: Selection { method: None, rule: "given".to_owned(), counts: Vec::new(), splits: 0 },
+        selection: ListOrigin { method: None, rule: "given".to_owned(), counts: Vec::new(), splits: 0 },
         settings: &settings,
         guaranteed: true,
         id_column: None,
-        reading: Reading { max_missing: 0.25, ..Reading::default() },
+        reading: CellReading { max_missing: 0.25, ..CellReading::default() },
         fingerprint: String::new(),
         command: String::new(),
         rest: &rest,

@@ -10,7 +10,7 @@ use ndarray::ArrayView1;
 
 use super::rows;
 use crate::data::Dataset;
-use crate::data::features::Reason;
+use crate::data::features::DropReason;
 use crate::data::names::{listed, short};
 
 /// Fewer rows agree by chance.
@@ -97,7 +97,8 @@ impl Dataset {
     /// Rows that come again. Where an id tells them apart they are hardly the same patient.
     fn doubt_repeated_rows(&mut self) {
         let again = self.repeated_rows(false);
-        let ids = [Reason::Index, Reason::Counter, Reason::Identifier].map(|reason| reason.to_string());
+        let ids =
+            [DropReason::Index, DropReason::Counter, DropReason::Identifier].map(|reason| reason.to_string());
         let id = self.dropped.iter().find(|column| ids.contains(&column.reason));
         let entirely = match (id, &self.ids) {
             (Some(_), _) => 0,
@@ -279,7 +280,7 @@ mod tests {
             )
         };
         let dropped = |data: &mut Dataset| {
-            let (name, reason) = ("code".to_owned(), Reason::Identifier.to_string());
+            let (name, reason) = ("code".to_owned(), DropReason::Identifier.to_string());
             data.dropped.push(DroppedColumn { name, reason });
         };
         assert_eq!(said(dropped), [apart("'code'")]);

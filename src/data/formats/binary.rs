@@ -57,7 +57,7 @@ pub(super) fn digest(path: &Path) -> Result<String> {
 }
 
 /// Rows that are written as text a few at a time, so that no file is in memory as a whole.
-pub(super) trait Rows: Send {
+pub(super) trait RowWriter: Send {
     /// Appends some rows to the text; false after the last.
     fn write(&mut self, text: &mut Vec<u8>) -> Result<bool>;
 }
@@ -69,14 +69,14 @@ pub(super) struct RowText<R> {
     given: usize,
 }
 
-impl<R: Rows> RowText<R> {
+impl<R: RowWriter> RowText<R> {
     /// The text of a header and rows.
     pub(super) fn new(header: Vec<u8>, rows: R) -> Self {
         Self { rows, text: header, given: 0 }
     }
 }
 
-impl<R: Rows> Read for RowText<R> {
+impl<R: RowWriter> Read for RowText<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.given == self.text.len() {
             self.text.clear();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::write_record;
 use crate::data::memory;
-use crate::data::records::{Record, Records};
+use crate::data::records::{CsvRecord, RecordReader};
 use crate::error::{Error, Result};
 
 /// Whether a file begins like a series matrix.
@@ -23,7 +23,7 @@ struct GeoFields {
 
 impl GeoFields {
     /// Takes a line `!Sample_title "a" "b" …`, or one of characteristics, `"sex: f" "sex: m" …`, in which every cell names its field.
-    fn take(&mut self, record: &Record) {
+    fn take(&mut self, record: &CsvRecord) {
         let field = record.cell(0).trim_start_matches("!Sample_");
         let cells: Vec<&str> = record.iter().skip(1).map(str::trim).collect();
         match field {
@@ -99,7 +99,10 @@ impl Parts {
 }
 
 /// Takes the file apart.
-pub(in crate::data) fn take_apart<P: FnMut(u64, u64)>(records: &mut Records<P>, limit: u64) -> Result<Parts> {
+pub(in crate::data) fn take_apart<P: FnMut(u64, u64)>(
+    records: &mut RecordReader<P>,
+    limit: u64,
+) -> Result<Parts> {
     let mut samples = GeoFields::default();
     let (mut text, mut line, mut lines) = (Vec::new(), 0, 0);
     let mut inside = false;

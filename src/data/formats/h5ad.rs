@@ -7,7 +7,7 @@ use hdf5_reader::group::Group;
 use hdf5_reader::messages::datatype::Datatype;
 use hdf5_reader::{Dataset, Hdf5File, OpenOptions};
 
-use super::binary::{Converted, RowText, Rows, digest, write_number};
+use super::binary::{Converted, RowText, RowWriter, digest, write_number};
 use super::{Samples, write_cell, write_record};
 use crate::data::memory;
 use crate::data::source::unreadable;
@@ -162,17 +162,17 @@ fn decode<const N: usize, T>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T
 }
 
 /// A column of obs.
-enum Column {
+enum ObsColumn {
     Numbers(Numbers),
     Text(Vec<String>),
     /// Values by their codes; no code is a missing value.
     Categories {
-        levels: Box<Column>,
+        levels: Box<ObsColumn>,
         codes: Vec<Option<usize>>,
     },
 }
 
-impl Column {
+impl ObsColumn {
     fn of_dataset(dataset: &Dataset, part: &str) -> Result<Self> {
         match dataset.dtype() {
             Datatype::String { .. } | Datatype::VarLen { .. } => {
@@ -231,7 +231,7 @@ fn index(group: &Group, part: &str) -> Result<Vec<String>> {
         Ok(dataset) => dataset.read_strings().map_err(damaged),
         // Names that occur often are stored as categories.
         Err(_) => {
-            let column = Column::of_group(&group.group(&name).map_err(damaged)?, part)?;
+            let column = ObsColumn::of_group(&group.group(&name).map_err(damaged)?, part)?;
             let column = column.ok_or_else(|| unexpected(part, "has no names for its rows"))?;
             let name = |row: usize| {
                 let mut text = Vec::new();
@@ -246,7 +246,7 @@ fn index(group: &Group, part: &str) -> Result<Vec<String>> {
 /// A table of obs.
 struct Frame {
     index: Vec<String>,
-    columns: Vec<(String, Column)>,
+    columns: Vec<(String, ObsColumn)>,
 }
 
 impl Frame {
@@ -258,9 +258,9 @@ impl Frame {
         let mut columns = Vec::new();
         for name in order {
             let column = if datasets.contains(&name) {
-                Some(Column::of_dataset(&group.dataset(&name).map_err(damaged)?, part)?)
+                Some(ObsColumn::of_dataset(&group.dataset(&name).map_err(damaged)?, part)?)
             } else if groups.contains(&name) {
-                Column::of_group(&group.group(&name).map_err(damaged)?, part)?
+                ObsColumn::of_group(&group.group(&name).map_err(damaged)?, part)?
             } else {
                 None
             };
@@ -382,7 +382,7 @@ struct MatrixRows {
     row: usize,
 }
 
-impl Rows for MatrixRows {
+impl RowWriter for MatrixRows {
     fn write(&mut self, text: &mut Vec<u8>) -> Result<bool> {
         let Some(id) = self.ids.get(self.row) else { return Ok(false) };
         write_cell(text, id);

@@ -11,7 +11,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::binary::{Converted, RowText, Rows, digest, write_number};
+use super::binary::{Converted, RowText, RowWriter, digest, write_number};
 use super::{write_cell, write_record};
 use crate::data::names::short;
 use crate::data::source::unreadable;
@@ -25,7 +25,8 @@ pub(in crate::data) fn open(path: &Path) -> Result<Converted> {
     let index =
         pandas_index(about.key_value_metadata().into_iter().flatten().find(|pair| pair.key == "pandas"));
     let schema = about.schema_descr();
-    let kinds = (0..schema.num_columns()).map(|i| Kind::of(&schema.column(i))).collect::<Result<Vec<_>>>()?;
+    let kinds =
+        (0..schema.num_columns()).map(|i| ValueKind::of(&schema.column(i))).collect::<Result<Vec<_>>>()?;
     let names: Vec<&str> = schema.columns().iter().map(|column| column.name()).collect();
     // The index of pandas is the last column of the file; as row names it belongs in front.
     let mut order: Vec<usize> = (0..names.len()).collect();
@@ -99,7 +100,7 @@ fn refuse_compression(reader: &SerializedFileReader<File>) -> Result<()> {
 
 /// What the values of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ValueKind {
     Boolean,
     Integer,
     Unsigned,
@@ -113,7 +114,7 @@ enum Kind {
     Timestamp(i64),
 }
 
-impl Kind {
+impl ValueKind {
     fn of(column: &ColumnDescriptor) -> Result<Self> {
         let refuse = |what: &str| {
             Error::data(format!("the column holds {what}"))
@@ -165,7 +166,7 @@ impl Kind {
 /// The rows of all row groups.
 struct ParquetRows {
     reader: SerializedFileReader<File>,
-    kinds: Vec<Kind>,
+    kinds: Vec<ValueKind>,
     /// The columns, as they are written.
     order: Vec<usize>,
     /// The next row group.
@@ -176,17 +177,17 @@ struct ParquetRows {
     left: usize,
     /// Rows that were written.
     row: u64,
-    cells: Vec<Cells>,
+    cells: Vec<CellText>,
 }
 
 /// Some cells of a column, one after the other.
 #[derive(Default)]
-struct Cells {
+struct CellText {
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Rows for ParquetRows {
+impl RowWriter for ParquetRows {
     fn write(&mut self, text: &mut Vec<u8>) -> Result<bool> {
         /// Cells that are held at once.
         const CELLS: usize = 1 << 19;
@@ -202,7 +203,7 @@ impl Rows for ParquetRows {
         }
         let rows = self.left.min((CELLS / self.kinds.len().max(1)).clamp(1, 1 << 12));
         let schema = self.reader.metadata().file_metadata().schema_descr();
-        self.cells.resize_with(self.kinds.len(), Cells::default);
+        self.cells.resize_with(self.kinds.len(), CellText::default);
         for (i, (column, cells)) in self.columns.iter_mut().zip(&mut self.cells).enumerate() {
             let at_column = |error: Error| error.column(schema.column(i).name());
             cells.read(column, self.kinds[i], rows, self.row).map_err(at_column)?;
@@ -222,14 +223,14 @@ impl Rows for ParquetRows {
     }
 }
 
-impl Cells {
+impl CellText {
     fn of(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.text[start..self.ends[row]]
     }
 
     /// Reads the next rows of a column, `before` rows from its start.
-    fn read(&mut self, column: &mut ColumnReader, kind: Kind, rows: usize, before: u64) -> Result<()> {
+    fn read(&mut self, column: &mut ColumnReader, kind: ValueKind, rows: usize, before: u64) -> Result<()> {
         self.text.clear();
         self.ends.clear();
         match column {
@@ -264,12 +265,14 @@ impl Cells {
             }
         }
         .map_err(|fault| match fault {
-            Fault::Unreadable(error) => damaged(&error),
-            Fault::Short => Error::data("the column has fewer values than the file has rows")
+            ColumnFault::Unreadable(error) => damaged(&error),
+            ColumnFault::Short => Error::data("the column has fewer values than the file has rows")
                 .remedy("write the file again, or convert it to CSV"),
-            Fault::NotText(row, value) => Error::data(format!("the value '{}' is not text", short(&value)))
-                .line(before + row as u64 + 1)
-                .remedy("write the column as text or as numbers"),
+            ColumnFault::NotText(row, value) => {
+                Error::data(format!("the value '{}' is not text", short(&value)))
+                    .line(before + row as u64 + 1)
+                    .remedy("write the column as text or as numbers")
+            }
         })
     }
 
@@ -279,15 +282,15 @@ impl Cells {
         column: &mut ColumnReaderImpl<T>,
         rows: usize,
         write: impl Fn(&mut Vec<u8>, &T::T) -> Option<()>,
-    ) -> std::result::Result<(), Fault> {
+    ) -> std::result::Result<(), ColumnFault> {
         let (mut levels, mut values) = (Vec::new(), Vec::new());
         let mut read = 0;
         while read < rows {
             let (records, ..) = column
                 .read_records(rows - read, Some(&mut levels), None, &mut values)
-                .map_err(Fault::Unreadable)?;
+                .map_err(ColumnFault::Unreadable)?;
             if records == 0 {
-                return Err(Fault::Short);
+                return Err(ColumnFault::Short);
             }
             read += records;
         }
@@ -295,8 +298,9 @@ impl Cells {
         let mut present = values.iter();
         for row in 0..rows {
             if levels.get(row).is_none_or(|&level| level > 0) {
-                let value = present.next().ok_or(Fault::Short)?;
-                write(&mut self.text, value).ok_or_else(|| Fault::NotText(row, format!("{value:?}")))?;
+                let value = present.next().ok_or(ColumnFault::Short)?;
+                write(&mut self.text, value)
+                    .ok_or_else(|| ColumnFault::NotText(row, format!("{value:?}")))?;
             }
             self.ends.push(self.text.len());
         }
@@ -305,26 +309,28 @@ impl Cells {
 }
 
 /// Why a column could not be read.
-enum Fault {
+enum ColumnFault {
     Unreadable(ParquetError),
     Short,
     NotText(usize, String),
 }
 
-fn write_integer(text: &mut Vec<u8>, kind: Kind, value: i128, unsigned: u64) -> Option<()> {
+fn write_integer(text: &mut Vec<u8>, kind: ValueKind, value: i128, unsigned: u64) -> Option<()> {
     match kind {
-        Kind::Unsigned => write!(text, "{unsigned}").ok()?,
-        Kind::Decimal(scale) => write_decimal(text, value, scale)?,
-        Kind::Date => write_day(text, i64::try_from(value).ok()?),
-        Kind::Timestamp(second) => write_day(text, i64::try_from(value).ok()?.div_euclid(86_400 * second)),
+        ValueKind::Unsigned => write!(text, "{unsigned}").ok()?,
+        ValueKind::Decimal(scale) => write_decimal(text, value, scale)?,
+        ValueKind::Date => write_day(text, i64::try_from(value).ok()?),
+        ValueKind::Timestamp(second) => {
+            write_day(text, i64::try_from(value).ok()?.div_euclid(86_400 * second))
+        }
         _ => write!(text, "{value}").ok()?,
     }
     Some(())
 }
 
-fn write_bytes(text: &mut Vec<u8>, kind: Kind, bytes: &[u8]) -> Option<()> {
+fn write_bytes(text: &mut Vec<u8>, kind: ValueKind, bytes: &[u8]) -> Option<()> {
     match kind {
-        Kind::Decimal(scale) => {
+        ValueKind::Decimal(scale) => {
             // A number in two's complement, the highest byte first.
             let first = *bytes.first()?;
             let mut number = [if first < 0x80 { 0 } else { 0xff }; 16];
@@ -385,9 +391,9 @@ mod tests {
             let mut text = Vec::new();
             write_bytes(&mut text, kind, bytes).map(|()| String::from_utf8(text).unwrap())
         };
-        assert_eq!(write(Kind::Decimal(2), &[0xff, 0x85]).as_deref(), Some("-1.23"));
-        assert_eq!(write(Kind::Decimal(3), &[5]).as_deref(), Some("0.005"));
-        assert_eq!(write(Kind::Decimal(2), &[1; 17]), None);
-        assert_eq!(write(Kind::Text, &[0xff, 0xfe]), None);
+        assert_eq!(write(ValueKind::Decimal(2), &[0xff, 0x85]).as_deref(), Some("-1.23"));
+        assert_eq!(write(ValueKind::Decimal(3), &[5]).as_deref(), Some("0.005"));
+        assert_eq!(write(ValueKind::Decimal(2), &[1; 17]), None);
+        assert_eq!(write(ValueKind::Text, &[0xff, 0xfe]), None);
     }
 }

@@ -6,8 +6,8 @@ fn records(text: &[u8], delimiter: u8) -> Result<Vec<(u64, Vec<String>)>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
     std::fs::write(&path, text).unwrap();
-    let source = Source::open(&path, false, |_, _| ()).unwrap();
-    let mut records = Records::new(source, delimiter, u64::MAX);
+    let source = TextSource::open(&path, false, |_, _| ()).unwrap();
+    let mut records = RecordReader::new(source, delimiter, u64::MAX);
     let mut found = Vec::new();
     while records.advance()? {
         found.push((records.line, records.record.iter().map(str::to_owned).collect()));

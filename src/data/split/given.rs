@@ -15,13 +15,13 @@ const FORM: &str = r#"write {"splits":[{"train":[…],"calibration":[…],"test"
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with the list splits")]
 struct File {
-    splits: Vec<Rows>,
+    splits: Vec<GivenSplit>,
 }
 
 /// One split as written: 0-based data rows of the data file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with train, calibration and test")]
-struct Rows {
+struct GivenSplit {
     train: Vec<usize>,
     calibration: Option<Vec<usize>>,
     selection: Option<Vec<usize>>,
@@ -60,7 +60,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn split(&self, index: usize, rows: Rows) -> Result<Split> {
+    fn split(&self, index: usize, rows: GivenSplit) -> Result<Split> {
         let mut checked = Checked { reader: self, index, part: HashMap::new(), group: HashMap::new() };
         let train = checked.part("train", rows.train)?;
         let test = checked.part("test", rows.test)?;

@@ -81,11 +81,11 @@ fn set_aside(
 }
 
 /// What a class is too small for, and the remedy.
-type Refusal = (&'static str, &'static str);
+type ClassTooSmall = (&'static str, &'static str);
 
-const TOO_SMALL_FOR_FOLDS: Refusal =
+const TOO_SMALL_FOR_FOLDS: ClassTooSmall =
     ("to be tested in folds", "use fewer folds (--validate 3) or none (--validate none)");
-const TOO_SMALL_TO_SET_ASIDE: Refusal = (
+const TOO_SMALL_TO_SET_ASIDE: ClassTooSmall = (
     "to set rows of it aside for calibration",
     "leave small classes out with --min-class-size, or merge them with --merge-rare NAME",
 );
@@ -110,7 +110,7 @@ fn check(
     reserve: &[usize],
     rest: &[usize],
     needed: usize,
-    (purpose, remedy): Refusal,
+    (purpose, remedy): ClassTooSmall,
 ) -> Result<()> {
     for (class, name) in data.classes.iter().enumerate() {
         let count = |rows: &[usize]| rows.iter().filter(|&&row| data.y[row] == class).count();

@@ -445,7 +445,7 @@ proptest! {
         let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         let expected: Vec<_> = rows.iter().map(|row| row.0.unwrap_or(f64::NAN)).collect();
         prop_assert_eq!(bits(numbers(&table, 0)), bits(&expected));
-        let cells = Cells::new('.', &[], None);
+        let cells = CellFormat::new('.', &[], None);
         let expected = |text: &String| Some(text.trim().to_owned()).filter(|text| !cells.is_missing(text));
         let found = |column| words(&table, column).into_iter().map(|w| w.map(str::to_owned)).collect::<Vec<_>>();
         prop_assert_eq!(found(1), rows.iter().map(|row| expected(&row.1)).collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 /// How values are mapped to an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scale {
+pub enum AxisMapping {
     /// Evenly.
     Linear,
     /// By their logarithm.
@@ -20,7 +20,7 @@ pub struct Axis {
     pub lo: f64,
     /// Its upper end.
     pub hi: f64,
-    scale: Scale,
+    scale: AxisMapping,
     /// A value that has a tick of its own if there is room: the smallest size.
     first: Option<f64>,
 }
@@ -31,14 +31,14 @@ const LINEAR_SIZES: usize = 120;
 impl Axis {
     /// An even axis.
     pub fn linear(name: impl Into<String>, lo: f64, hi: f64) -> Self {
-        Self::new(name, lo, hi, Scale::Linear)
+        Self::new(name, lo, hi, AxisMapping::Linear)
     }
 
     /// An even axis around all values, with a little air.
     pub fn around(name: impl Into<String>, values: impl Iterator<Item = f64>) -> Self {
         let (lo, hi) = range(values);
         let air = (hi - lo) * 0.04;
-        Self::new(name, lo - air, hi + air, Scale::Linear)
+        Self::new(name, lo - air, hi + air, AxisMapping::Linear)
     }
 
     /// An axis for values of very different magnitudes on both sides of zero.
@@ -47,14 +47,14 @@ impl Axis {
         magnitudes.sort_unstable_by(f64::total_cmp);
         let middle = magnitudes.get(magnitudes.len() / 2).copied().unwrap_or(1.0);
         let (lo, hi) = range(values);
-        Self::new(name, lo.min(0.0) * 1.1, hi.max(0.0) * 1.1, Scale::Asinh(middle))
+        Self::new(name, lo.min(0.0) * 1.1, hi.max(0.0) * 1.1, AxisMapping::Asinh(middle))
     }
 
     /// The axis of subset sizes.
     pub fn sizes(smallest: usize, largest: usize) -> Self {
         let wide = largest > LINEAR_SIZES;
         let name = if wide { "number of features (logarithmic)" } else { "number of features" };
-        let scale = if wide { Scale::Log } else { Scale::Linear };
+        let scale = if wide { AxisMapping::Log } else { AxisMapping::Linear };
         Self { first: Some(smallest as f64), ..Self::new(name, smallest as f64, largest as f64, scale) }
     }
 
@@ -63,7 +63,7 @@ impl Axis {
         Self { lo: self.lo - 0.5, hi: self.hi + 0.5, ..self }
     }
 
-    fn new(name: impl Into<String>, lo: f64, hi: f64, scale: Scale) -> Self {
+    fn new(name: impl Into<String>, lo: f64, hi: f64, scale: AxisMapping) -> Self {
         // An axis of one value has it in the middle.
         let (lo, hi) = if hi > lo { (lo, hi) } else { (lo - 0.5, lo + 0.5) };
         Self { name: name.into(), lo, hi, scale, first: None }
@@ -71,9 +71,9 @@ impl Axis {
 
     fn spread(&self, value: f64) -> f64 {
         match self.scale {
-            Scale::Linear => value,
-            Scale::Log => value.max(f64::MIN_POSITIVE).log10(),
-            Scale::Asinh(unit) => (value / unit).asinh(),
+            AxisMapping::Linear => value,
+            AxisMapping::Log => value.max(f64::MIN_POSITIVE).log10(),
+            AxisMapping::Asinh(unit) => (value / unit).asinh(),
         }
     }
 
@@ -86,8 +86,8 @@ impl Axis {
     /// Values and labels, from the lower end to the upper.
     pub fn ticks(&self) -> Vec<(f64, String)> {
         let mut values = match self.scale {
-            Scale::Linear => even_ticks(self.lo, self.hi),
-            Scale::Log => {
+            AxisMapping::Linear => even_ticks(self.lo, self.hi),
+            AxisMapping::Log => {
                 let ticks = |steps: &[f64]| -> Vec<f64> {
                     let decades = self.lo.log10().floor() as i32..=self.hi.log10().ceil() as i32;
                     let all =
@@ -99,7 +99,7 @@ impl Axis {
                 let few = ticks(&[1.0]);
                 if few.len() > 3 { few } else { ticks(&[1.0, 2.0, 5.0]) }
             }
-            Scale::Asinh(_) => self.signed_ticks(),
+            AxisMapping::Asinh(_) => self.signed_ticks(),
         };
         let room =
             |first: f64| values.iter().all(|&tick| (self.share(tick) - self.share(first)).abs() > 0.05);

@@ -2,8 +2,8 @@
 
 use super::axis::Axis;
 use super::panel::{Panel, Series};
-use super::svg::{Anchor, COLOURS, Colour, FAINT, Key, SMALL, Sheet, label, sheet};
-use super::{Figure, LEFT, Material, Panels, of, size_axis, thinned};
+use super::svg::{Anchor, COLOURS, Colour, FAINT, LegendKey, SMALL, Sheet, label, sheet};
+use super::{Figure, FigureContent, LEFT, Panels, of, size_axis, thinned};
 use crate::analysis::{MethodAnswer, Metric, Pair, class_mean};
 use crate::evaluate::{Agreement, Bootstrap, ClassMetrics, PairedDifference, Spread};
 
@@ -32,23 +32,23 @@ fn names(series: &[Series]) -> Vec<(String, Colour)> {
 }
 
 /// Titled panels with the same axes and lines below one legend.
-struct Lines {
+struct LineFigure {
     panels: Vec<(String, Vec<Series>)>,
     x: Axis,
     y: Axis,
 }
 
-impl Lines {
+impl LineFigure {
     fn draw(
         &self,
-        material: &Material<'_>,
+        content: &FigureContent<'_>,
         title: &str,
         extra: impl Fn(usize, &Panel, &mut Sheet),
     ) -> String {
-        let panels = Panels { layout: material.layout, legend: LEGEND, count: self.panels.len() };
-        sheet(title, material.layout, panels.height(), |sheet| {
+        let panels = Panels { layout: content.layout, legend: LEGEND, count: self.panels.len() };
+        sheet(title, content.layout, panels.height(), |sheet| {
             if let Some((_, series)) = self.panels.first() {
-                sheet.legend((LEFT, 8), Key::Line, &names(series));
+                sheet.legend((LEFT, 8), LegendKey::Line, &names(series));
             }
             for (n, (title, series)) in self.panels.iter().enumerate() {
                 let panel = panels.panel(n, self.x.clone(), self.y.clone());
@@ -62,7 +62,7 @@ impl Lines {
     }
 }
 
-impl Material<'_> {
+impl FigureContent<'_> {
     /// Mean and sd over splits of a metric at the sizes.
     fn metric(&self, answer: &MethodAnswer, metric: Metric, name: &str) -> Series {
         let paths = self.paths(answer.method);
@@ -92,24 +92,24 @@ impl Material<'_> {
 }
 
 /// The two metrics that a size is chosen by, with all methods in one panel.
-pub fn size(material: &Material<'_>) -> Figure {
-    let methods = &material.answer.methods;
+pub fn size(content: &FigureContent<'_>) -> Figure {
+    let methods = &content.answer.methods;
     let series = |metric: Metric| -> Vec<Series> {
         let of_method = |answer: &MethodAnswer| {
             let chosen = answer.chosen.size.map_or_else(String::new, |size| format!(" (chosen: {size})"));
-            material.metric(answer, metric, &format!("{}{chosen}", answer.method))
+            content.metric(answer, metric, &format!("{}{chosen}", answer.method))
         };
         methods.iter().map(of_method).collect()
     };
     let (set_size, accuracy) = (series(Metric::Inefficiency), series(Metric::Accuracy));
     let highest = set_size.iter().flat_map(|series| &series.band).map(|&(_, hi)| hi).fold(1.0, f64::max);
-    let classes = material.info.classes.len();
-    let rate = material.info.no_information_rate();
-    let target = material.answer.target_coverage;
-    let panels = Panels { layout: material.layout, legend: LEGEND / 2, count: 2 };
+    let classes = content.info.classes.len();
+    let rate = content.info.no_information_rate();
+    let target = content.answer.target_coverage;
+    let panels = Panels { layout: content.layout, legend: LEGEND / 2, count: 2 };
     let title = "Set size and accuracy by number of features";
-    let svg = sheet(title, material.layout, panels.height(), |sheet| {
-        sheet.legend((LEFT, 8), Key::Line, &names(&set_size));
+    let svg = sheet(title, content.layout, panels.height(), |sheet| {
+        sheet.legend((LEFT, 8), LegendKey::Line, &names(&set_size));
         let sets = Axis::linear(format!("mean set size (of {classes})"), 0.0, highest * 1.04);
         let right = Axis::linear("accuracy", 0.0, 1.0);
         for (n, (name, y, level, series)) in
@@ -117,7 +117,7 @@ pub fn size(material: &Material<'_>) -> Figure {
                 .into_iter()
                 .enumerate()
         {
-            let panel = panels.panel(n, material.all_sizes(), y);
+            let panel = panels.panel(n, content.all_sizes(), y);
             panel.frame(sheet, name);
             panel.level(sheet, level);
             if n == 1 {
@@ -136,70 +136,70 @@ pub fn size(material: &Material<'_>) -> Figure {
     let caption = format!(
         "Mean ± sd over {}. Upright lines: the chosen sizes. Level lines: in A the target coverage {target}, below which valid sets cannot \
          shrink on average; in B the share of the largest class, {rate:.2}, the accuracy of a model that knows nothing.",
-        material.splits(&methods[0])
+        content.splits(&methods[0])
     );
     Figure { name: "size".into(), title: title.into(), caption, method: None, svg }
 }
 
 /// The shares of prediction sets of each kind, one panel per method.
-pub fn conformal(material: &Material<'_>) -> Figure {
-    let lines = Lines {
-        panels: material.each(|answer| material.metrics(answer, &CONFORMAL)),
-        x: material.all_sizes(),
+pub fn conformal(content: &FigureContent<'_>) -> Figure {
+    let lines = LineFigure {
+        panels: content.each(|answer| content.metrics(answer, &CONFORMAL)),
+        x: content.all_sizes(),
         y: Axis::linear("share of test rows", 0.0, 1.0),
     };
-    let target = material.answer.target_coverage;
+    let target = content.answer.target_coverage;
     let title = "Coverage and kinds of prediction sets by number of features";
-    let svg = lines.draw(material, title, |n, panel, sheet| {
-        if let Some((lo, hi)) = material.answer.methods[n].coverage_band() {
+    let svg = lines.draw(content, title, |n, panel, sheet| {
+        if let Some((lo, hi)) = content.answer.methods[n].coverage_band() {
             let (left, right) = (panel.x.lo, panel.x.hi);
             let corners = [(left, lo), (right, lo), (right, hi), (left, hi)];
             sheet.veil(&corners.map(|(x, y)| panel.at(x, y)), FAINT);
         }
         panel.level(sheet, target);
-        material.mark_chosen(n, panel, sheet);
+        content.mark_chosen(n, panel, sheet);
     });
-    let has_band = material.answer.methods.iter().any(|method| method.coverage_band().is_some());
+    let has_band = content.answer.methods.iter().any(|method| method.coverage_band().is_some());
     let band = if has_band { "; grey: 95 % band of the coverage of one valid split" } else { "" };
-    let guarantee = if material.answer.guaranteed { "" } else { " Guarantee void." };
+    let guarantee = if content.answer.guaranteed { "" } else { " Guarantee void." };
     let caption = format!(
         "Mean ± sd over {}. Dashed: target coverage {target}{band}.{guarantee} \
          Certainty: the set is the true class alone; uncertainty: the set is all classes; mistrust: the set is empty.",
-        material.splits(&material.answer.methods[0])
+        content.splits(&content.answer.methods[0])
     );
     Figure { name: "conformal".into(), title: title.into(), caption, method: None, svg }
 }
 
 /// Single predictions, one panel per method.
-pub fn accuracy(material: &Material<'_>) -> Figure {
-    let lines = Lines {
-        panels: material.each(|answer| material.metrics(answer, &SINGLE)),
-        x: material.all_sizes(),
+pub fn accuracy(content: &FigureContent<'_>) -> Figure {
+    let lines = LineFigure {
+        panels: content.each(|answer| content.metrics(answer, &SINGLE)),
+        x: content.all_sizes(),
         y: Axis::linear("score on test rows", 0.0, 1.0),
     };
-    let rate = material.info.no_information_rate();
+    let rate = content.info.no_information_rate();
     let title = "Accuracy, precision and recall by number of features";
-    let svg = lines.draw(material, title, |n, panel, sheet| {
+    let svg = lines.draw(content, title, |n, panel, sheet| {
         panel.level(sheet, rate);
-        material.mark_chosen(n, panel, sheet);
+        content.mark_chosen(n, panel, sheet);
     });
     let caption = format!(
         "Single predictions, mean ± sd over {}. Mean recall over classes is the balanced accuracy. Dashed: accuracy of always predicting \
          the largest class, {rate:.2}.",
-        material.splits(&material.answer.methods[0])
+        content.splits(&content.answer.methods[0])
     );
     Figure { name: "accuracy".into(), title: title.into(), caption, method: None, svg }
 }
 
 /// The metrics of each class under one method.
-pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
-    let info = material.info;
+pub fn per_class(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
+    let info = content.info;
     let mut classes: Vec<usize> = (0..info.classes.len()).collect();
     classes.sort_by_key(|&class| std::cmp::Reverse(info.class_counts[class]));
     classes.truncate(MOST_CLASSES);
     classes.sort_unstable();
-    let sizes = material.sizes(answer);
-    let paths = material.paths(answer.method);
+    let sizes = content.sizes(answer);
+    let paths = content.paths(answer.method);
     // For each size, split and class what was counted.
     let counted: Vec<Vec<Vec<ClassMetrics>>> = sizes.iter().map(|&size| paths.by_class(size)).collect();
     let lines = |value: fn(&ClassMetrics) -> f64| -> Vec<Series> {
@@ -219,14 +219,14 @@ pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
         ("recall", lines(|c| c.recall), 1.0),
     ];
     let title = format!("{}: each class by number of features", answer.method);
-    let panels = Panels { layout: material.layout, legend: 2 * LEGEND, count: drawn.len() };
-    let svg = sheet(&title, material.layout, panels.height(), |sheet| {
-        sheet.legend((LEFT, 8), Key::Line, &names(&drawn[0].1));
+    let panels = Panels { layout: content.layout, legend: 2 * LEGEND, count: drawn.len() };
+    let svg = sheet(&title, content.layout, panels.height(), |sheet| {
+        sheet.legend((LEFT, 8), LegendKey::Line, &names(&drawn[0].1));
         for (n, (name, series, highest)) in drawn.iter().enumerate() {
             let panel = panels.panel(n, size_axis(sizes.iter()), Axis::linear(*name, 0.0, *highest));
             panel.frame(sheet, &format!("{}: {name}", answer.method));
             if n == 0 {
-                panel.level(sheet, material.answer.target_coverage);
+                panel.level(sheet, content.answer.target_coverage);
             }
             if let Some(size) = answer.chosen.size {
                 panel.chosen(sheet, size);
@@ -240,14 +240,14 @@ pub fn per_class(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
         0 => String::new(),
         left => format!(" The {left} rarest classes are left out; per_class.csv has them."),
     };
-    let caption = format!("Mean over {} of each class's own test rows.{cut}", material.splits(answer));
+    let caption = format!("Mean over {} of each class's own test rows.{cut}", content.splits(answer));
     Figure { name: of("per_class", answer.method), title, caption, method: Some(answer.method), svg }
 }
 
 /// How much splits agree, one panel per method.
-pub fn consistency(material: &Material<'_>) -> Figure {
+pub fn consistency(content: &FigureContent<'_>) -> Figure {
     let series = |answer: &MethodAnswer| {
-        let agreement = material.paths(answer.method).agreement(&material.sizes(answer));
+        let agreement = content.paths(answer.method).agreement(&content.sizes(answer));
         let line = |value: fn(&Agreement) -> Option<f64>| -> Vec<(f64, f64)> {
             let point = |(size, agreement): &(usize, Agreement)| Some((*size as f64, value(agreement)?));
             agreement.iter().filter_map(point).collect()
@@ -270,17 +270,17 @@ pub fn consistency(material: &Material<'_>) -> Figure {
         }
         all
     };
-    let panels = material.each(series);
+    let panels = content.each(series);
     let values = panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
     let lowest = values.fold(0.0, f64::min);
     let lines =
-        Lines { panels, x: material.all_sizes(), y: Axis::linear("agreement of splits", lowest, 1.0) };
+        LineFigure { panels, x: content.all_sizes(), y: Axis::linear("agreement of splits", lowest, 1.0) };
     let title = "Agreement of the splits by number of features";
-    let svg = lines.draw(material, title, |n, panel, sheet| material.mark_chosen(n, panel, sheet));
+    let svg = lines.draw(content, title, |n, panel, sheet| content.mark_chosen(n, panel, sheet));
     let caption = format!(
         "How similar the subsets of {} are: 1 means the same features in every split; for Nogueira's stability (which equals Kuncheva's \
          index among subsets of one size) 0 is chance, below 0.4 poor and above 0.75 good.",
-        material.splits(&material.answer.methods[0])
+        content.splits(&content.answer.methods[0])
     );
     Figure { name: "consistency".into(), title: title.into(), caption, method: None, svg }
 }
@@ -292,9 +292,9 @@ fn same_line(a: &Series, b: &Series) -> bool {
 }
 
 /// How much two methods agree, one panel per pair.
-pub fn similarity(material: &Material<'_>) -> Option<Figure> {
+pub fn similarity(content: &FigureContent<'_>) -> Option<Figure> {
     let mut all = Vec::new();
-    let panels: Vec<(String, Vec<Series>)> = Pair::all(material.history, material.info)
+    let panels: Vec<(String, Vec<Series>)> = Pair::all(content.history, content.info)
         .iter()
         .filter(|pair| !pair.both.is_empty())
         .map(|pair| {
@@ -316,18 +316,18 @@ pub fn similarity(material: &Material<'_>) -> Option<Figure> {
     let lowest = panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
     let y = Axis::linear("similarity of methods", lowest.fold(0.0, f64::min), 1.0);
     let title = "Similarity of the methods by number of features";
-    let svg = Lines { panels, x: size_axis(all.iter()), y }.draw(material, title, |_, _, _| {});
+    let svg = LineFigure { panels, x: size_axis(all.iter()), y }.draw(content, title, |_, _, _| {});
     let caption =
         "Subsets of two methods on the same split and of the same size: mean ± sd over splits.".to_owned();
     Some(Figure { name: "similarity".into(), title: title.into(), caption, method: None, svg })
 }
 
 /// Paired differences of the first pair of methods, one panel per metric.
-pub fn differences(material: &Material<'_>) -> Option<Figure> {
-    let pairs = Pair::all(material.history, material.info);
+pub fn differences(content: &FigureContent<'_>) -> Option<Figure> {
+    let pairs = Pair::all(content.history, content.info);
     let (pair, share) = pairs.iter().find_map(|pair| Some((pair, pair.test_share()?)))?;
     let sizes = thinned(pair.sizes(), None);
-    let mut bootstrap = Bootstrap::new(material.info.spec.split.seed);
+    let mut bootstrap = Bootstrap::new(content.info.spec.split.seed);
     let mut lines: Vec<Vec<(f64, PairedDifference)>> = vec![Vec::new(); COMPARED.len()];
     for &size in &sizes {
         for (metric, differences) in pair.differences(size) {
@@ -340,8 +340,8 @@ pub fn differences(material: &Material<'_>) -> Option<Figure> {
     }
     let (a, b) = (pair.a, pair.b);
     let title = format!("Paired differences, {a} − {b}");
-    let panels = Panels { layout: material.layout, legend: 0, count: COMPARED.len() };
-    let svg = sheet(&title, material.layout, panels.height(), |sheet| {
+    let panels = Panels { layout: content.layout, legend: 0, count: COMPARED.len() };
+    let svg = sheet(&title, content.layout, panels.height(), |sheet| {
         for (n, (metric, line)) in COMPARED.iter().zip(&lines).enumerate() {
             let metric = metric.label();
             let points = line.iter().map(|(x, d)| (*x, d.mean)).collect();

@@ -1,8 +1,8 @@
 //! Figures with features from top to bottom: how often they were chosen, and their ranks.
 
 use super::axis::Axis;
-use super::svg::{Anchor, At, COLOURS, FAINT, GRID, INK, Key, SMALL, Sheet, TEXT, label, shade, sheet};
-use super::{Figure, Material, of};
+use super::svg::{Anchor, At, COLOURS, FAINT, GRID, INK, LegendKey, SMALL, Sheet, TEXT, label, shade, sheet};
+use super::{Figure, FigureContent, of};
 use crate::analysis::{MethodAnswer, RankTable};
 
 /// Features that are shown: the best.
@@ -16,8 +16,8 @@ const ROW: i32 = 34;
 const ABOVE: i32 = 118;
 const BELOW: i32 = 92;
 
-fn cut(material: &Material<'_>) -> String {
-    match material.info.removable() {
+fn cut(content: &FigureContent<'_>) -> String {
+    match content.info.removable() {
         all if all > TOP => format!(" The best {TOP} of {all} features by mean rank."),
         _ => String::new(),
     }
@@ -25,15 +25,15 @@ fn cut(material: &Material<'_>) -> String {
 
 /// Rows of features: where they are on the sheet.
 #[derive(Clone, Copy)]
-struct Rows {
+struct FeatureRows {
     count: usize,
     left: i32,
     right: i32,
 }
 
-impl Rows {
-    fn new(material: &Material<'_>, count: usize) -> Self {
-        let width = material.layout.width;
+impl FeatureRows {
+    fn new(content: &FigureContent<'_>, count: usize) -> Self {
+        let width = content.layout.width;
         Self { count, left: (width * 2 / 5).min(412), right: width - 30 }
     }
 
@@ -54,11 +54,11 @@ impl Rows {
     }
 
     /// The method above, and the names of the features from top to bottom.
-    fn names(self, sheet: &mut Sheet, material: &Material<'_>, answer: &MethodAnswer, units: &[usize]) {
+    fn names(self, sheet: &mut Sheet, content: &FigureContent<'_>, answer: &MethodAnswer, units: &[usize]) {
         sheet.words(&answer.method.to_string(), (self.left, 22), TEXT, Anchor::Start, INK);
         let letters = usize::try_from((self.left - 60) / 14).unwrap_or(8).max(8);
         for (row, &unit) in units.iter().enumerate() {
-            let name = label(&material.info.units[unit].name, letters);
+            let name = label(&content.info.units[unit].name, letters);
             sheet.words(&name, (self.left - 12, self.top(row) + ROW / 2), SMALL, Anchor::End, INK);
         }
     }
@@ -100,10 +100,10 @@ impl Rows {
 }
 
 /// How often each feature is in the splits' own subsets of the chosen size, and what chance would give.
-pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Option<Figure> {
+pub fn frequency(content: &FigureContent<'_>, answer: &MethodAnswer) -> Option<Figure> {
     let size = answer.chosen.size?;
-    let info = material.info;
-    let mut order = material.paths(answer.method).by_frequency(size);
+    let info = content.info;
+    let mut order = content.paths(answer.method).by_frequency(size);
     let listed = size.saturating_sub(info.kept());
     order.retain(|kept| kept.count > 0);
     let all = order.len();
@@ -126,16 +126,16 @@ pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Option<Figur
             "the share that each feature would have if subsets were drawn at random".to_owned(),
         ),
     };
-    let rows = Rows::new(material, order.len());
+    let rows = FeatureRows::new(content, order.len());
     let (blue, grey) = (COLOURS[0], COLOURS[6]);
     let title = format!("{}: how often each feature is selected", answer.method);
-    let svg = sheet(&title, material.layout, rows.height(), |sheet| {
-        rows.names(sheet, material, answer, &units);
+    let svg = sheet(&title, content.layout, rows.height(), |sheet| {
+        rows.names(sheet, content, answer, &units);
         let mut legend = vec![(format!("in the list of {size}"), blue)];
         if order.len() > listed {
             legend.push(("not in the list".to_owned(), grey));
         }
-        sheet.legend((rows.left - 10, 58), Key::Bar, &legend);
+        sheet.legend((rows.left - 10, 58), LegendKey::Bar, &legend);
         let axis = Axis::linear("share of splits", 0.0, 1.0);
         for (value, _) in axis.ticks() {
             let x = rows.across(value);
@@ -155,24 +155,24 @@ pub fn frequency(material: &Material<'_>, answer: &MethodAnswer) -> Option<Figur
     let left_out = if all > TOP { format!(" The {TOP} most frequent of {all}.") } else { String::new() };
     let caption = format!(
         "Share of {} whose own subset of {size} features holds the feature. Dashed: {meaning}.{left_out}",
-        material.splits(answer)
+        content.splits(answer)
     );
     let name = of("frequency", answer.method);
     Some(Figure { name, title, caption, method: Some(answer.method), svg })
 }
 
 /// In what share of the splits a feature survives to a size.
-pub fn by_size(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
-    let ranks = RankTable::new(&material.paths(answer.method));
+pub fn by_size(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
+    let ranks = RankTable::new(&content.paths(answer.method));
     let mut order = ranks.means().order;
     order.truncate(TOP);
-    let (kept, largest) = (material.info.kept(), material.info.units.len());
+    let (kept, largest) = (content.info.kept(), content.info.units.len());
     let smallest = kept.max(1);
     let axis = Axis::sizes(smallest, largest).with_cells();
     let title = format!("{}: share of splits that keep a feature, by number of features", answer.method);
-    let rows = Rows::new(material, order.len());
-    let svg = sheet(&title, material.layout, rows.height(), |sheet| {
-        rows.names(sheet, material, answer, &order);
+    let rows = FeatureRows::new(content, order.len());
+    let svg = sheet(&title, content.layout, rows.height(), |sheet| {
+        rows.names(sheet, content, answer, &order);
         rows.scale(sheet, "in no split", "in every split");
         for (row, &unit) in order.iter().enumerate() {
             let own = ranks.thresholds(unit);
@@ -199,24 +199,24 @@ pub fn by_size(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     let caption = format!(
         "Share of {} whose subset of a given size holds the feature. A sharp edge means that splits agree on its rank; the dashed line \
          is the chosen size.{}",
-        material.splits(answer),
-        cut(material)
+        content.splits(answer),
+        cut(content)
     );
     Figure { name: of("heatmap_sizes", answer.method), title, caption, method: Some(answer.method), svg }
 }
 
 /// The rank of each feature in each split.
-pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
-    let ranks = RankTable::new(&material.paths(answer.method));
+pub fn by_split(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
+    let ranks = RankTable::new(&content.paths(answer.method));
     let mut order = ranks.means().order;
     order.truncate(TOP);
-    let splits: Vec<usize> = material.history.of_method(answer.method).map(|(split, _)| split).collect();
+    let splits: Vec<usize> = content.history.of_method(answer.method).map(|(split, _)| split).collect();
     let shown = splits.len().min(MOST_SPLITS);
-    let lowest = (material.info.removable() as f64).ln().max(f64::MIN_POSITIVE);
+    let lowest = (content.info.removable() as f64).ln().max(f64::MIN_POSITIVE);
     let title = format!("{}: rank of each feature in each split", answer.method);
-    let rows = Rows::new(material, order.len());
-    let svg = sheet(&title, material.layout, rows.height(), |sheet| {
-        rows.names(sheet, material, answer, &order);
+    let rows = FeatureRows::new(content, order.len());
+    let svg = sheet(&title, content.layout, rows.height(), |sheet| {
+        rows.names(sheet, content, answer, &order);
         rows.scale(sheet, "removed first", "rank 1");
         let left = |column: usize| rows.across(column as f64 / shown as f64);
         for (row, &unit) in order.iter().enumerate() {
@@ -240,7 +240,7 @@ pub fn by_split(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     };
     let caption = format!(
         "Splits agree on features whose row has one shade, which follows the logarithm of the rank.{}{left_out}",
-        cut(material)
+        cut(content)
     );
     Figure { name: of("heatmap_splits", answer.method), title, caption, method: Some(answer.method), svg }
 }

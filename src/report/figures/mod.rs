@@ -18,7 +18,7 @@ use crate::files::{Directory, unwritable};
 use crate::run::RunInfo;
 use crate::select::Method;
 use axis::Axis;
-use options::Layout;
+use options::SheetSize;
 pub use options::{FigureOptions, Format};
 use panel::Panel;
 
@@ -120,41 +120,41 @@ fn of(name: &str, method: Method) -> String {
     format!("{name}_{}", method.name())
 }
 
-/// Draws all figures that the history has material for, the most important first.
+/// Draws all figures that the history has content for, the most important first.
 pub fn figures(history: &History, answer: &Answer, options: &FigureOptions) -> Result<Vec<Figure>> {
     let layout = options.layout()?;
     let Some(info) = history.info() else { return Ok(Vec::new()) };
-    let material = Material { history, info, answer, layout };
+    let content = FigureContent { history, info, answer, layout };
     let methods = &answer.methods;
     if methods.iter().all(|method| method.splits == 0) {
         return Ok(Vec::new());
     }
-    let mut figures = vec![by_size::size(&material)];
-    figures.extend(methods.iter().filter_map(|method| features::frequency(&material, method)));
-    figures.push(by_size::conformal(&material));
-    figures.push(by_size::accuracy(&material));
-    figures.extend(methods.iter().map(|method| by_size::per_class(&material, method)));
-    figures.push(by_size::consistency(&material));
-    figures.extend(by_size::similarity(&material));
-    figures.extend(by_size::differences(&material));
-    figures.push(stopping::sizes(&material));
+    let mut figures = vec![by_size::size(&content)];
+    figures.extend(methods.iter().filter_map(|method| features::frequency(&content, method)));
+    figures.push(by_size::conformal(&content));
+    figures.push(by_size::accuracy(&content));
+    figures.extend(methods.iter().map(|method| by_size::per_class(&content, method)));
+    figures.push(by_size::consistency(&content));
+    figures.extend(by_size::similarity(&content));
+    figures.extend(by_size::differences(&content));
+    figures.push(stopping::sizes(&content));
     for method in methods {
-        figures.push(features::by_size(&material, method));
-        figures.push(features::by_split(&material, method));
-        figures.push(stopping::beta(&material, method));
+        figures.push(features::by_size(&content, method));
+        figures.push(features::by_split(&content, method));
+        figures.push(stopping::beta(&content, method));
     }
     Ok(figures)
 }
 
 /// What figures are made of.
-struct Material<'a> {
+struct FigureContent<'a> {
     history: &'a History,
     info: &'a RunInfo,
     answer: &'a Answer,
-    layout: Layout,
+    layout: SheetSize,
 }
 
-impl<'a> Material<'a> {
+impl<'a> FigureContent<'a> {
     /// The sizes of a method that are drawn, rising.
     fn sizes(&self, answer: &MethodAnswer) -> Vec<usize> {
         thinned(self.paths(answer.method).common_sizes(), answer.chosen.size)
@@ -206,7 +206,7 @@ const WIDE: i32 = 1700;
 /// How the panels of a figure are laid out, below a legend.
 #[derive(Clone, Copy)]
 struct Panels {
-    layout: Layout,
+    layout: SheetSize,
     legend: i32,
     count: usize,
 }

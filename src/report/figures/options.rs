@@ -76,7 +76,7 @@ impl Default for FigureOptions {
 
 impl FigureOptions {
     /// The measures of a sheet; refused where the text leaves no room.
-    pub fn layout(&self) -> Result<Layout> {
+    pub fn layout(&self) -> Result<SheetSize> {
         let width = (self.width * POINTS / self.font_size * f64::from(TEXT)).round() as i32;
         if width < NARROWEST {
             let most = self.width * POINTS * f64::from(TEXT) / f64::from(NARROWEST);
@@ -86,13 +86,13 @@ impl FigureOptions {
             ))
             .remedy(format!("use --font-size {most:.1} or less, or a larger --figure-width")));
         }
-        Ok(Layout { mm: self.width, width })
+        Ok(SheetSize { mm: self.width, width })
     }
 }
 
 /// The measures of a sheet.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Layout {
+pub struct SheetSize {
     /// Its width in millimetres.
     pub mm: f64,
     /// Its width in units, 30 of which are the height of ordinary text.

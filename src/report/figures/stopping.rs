@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::axis::Axis;
 use super::panel::Series;
-use super::svg::{COLOURS, INK, Key, sheet};
-use super::{Figure, LEFT, Material, Panels, of, size_axis};
+use super::svg::{COLOURS, INK, LegendKey, sheet};
+use super::{Figure, FigureContent, LEFT, Panels, of, size_axis};
 use crate::analysis::{MethodAnswer, Trace};
 use crate::evaluate::Spread;
 use crate::select::{Chooses, StopRule, gradient};
@@ -15,22 +15,22 @@ const LEGEND: i32 = 60;
 const MOST_GROUPS: usize = 40;
 
 /// How often each size was chosen, one panel per method.
-pub fn sizes(material: &Material<'_>) -> Figure {
+pub fn sizes(content: &FigureContent<'_>) -> Figure {
     let mut rules: Vec<StopRule> = StopRule::of_paths().map(|entry| entry.rule).collect();
     rules.extend(
-        Some(material.info.spec.stop)
+        Some(content.info.spec.stop)
             .filter(|stop| matches!(stop.entry().map(|entry| &entry.chooses), Some(Chooses::ByRun(_)))),
     );
-    let chosen: Vec<Vec<Vec<Option<usize>>>> = material
+    let chosen: Vec<Vec<Vec<Option<usize>>>> = content
         .answer
         .methods
         .iter()
         .map(|answer| {
-            let paths = material.paths(answer.method);
+            let paths = content.paths(answer.method);
             rules.iter().map(|&rule| paths.recorded_sizes(rule)).collect()
         })
         .collect();
-    let (smallest, largest) = (material.info.kept().max(1), material.info.units.len());
+    let (smallest, largest) = (content.info.kept().max(1), content.info.units.len());
     let axis = Axis::sizes(smallest, largest).with_cells();
     let groups = (largest + 1 - smallest).clamp(1, MOST_GROUPS);
     let count = |sizes: &[Option<usize>]| {
@@ -43,12 +43,12 @@ pub fn sizes(material: &Material<'_>) -> Figure {
     };
     let most = chosen.iter().flatten().flat_map(|sizes| count(sizes).into_values()).max().unwrap_or(0);
     let title = "Where the rules stop";
-    let panels = Panels { layout: material.layout, legend: LEGEND, count: chosen.len() };
-    let svg = sheet(title, material.layout, panels.height(), |sheet| {
+    let panels = Panels { layout: content.layout, legend: LEGEND, count: chosen.len() };
+    let svg = sheet(title, content.layout, panels.height(), |sheet| {
         let legend: Vec<_> =
             rules.iter().zip(COLOURS).map(|(&rule, colour)| (rule.label(), colour)).collect();
-        sheet.legend((LEFT, 8), Key::Bar, &legend);
-        for (n, (answer, by_rule)) in material.answer.methods.iter().zip(&chosen).enumerate() {
+        sheet.legend((LEFT, 8), LegendKey::Bar, &legend);
+        for (n, (answer, by_rule)) in content.answer.methods.iter().zip(&chosen).enumerate() {
             let panel = panels.panel(n, axis.clone(), Axis::linear("splits", 0.0, most.max(5) as f64));
             let silent: Vec<String> = rules
                 .iter()
@@ -100,10 +100,10 @@ impl<'a> Slopes<'a> {
 }
 
 /// Mean β, its derivatives and the threshold of the rule.
-pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
-    let paths = material.paths(answer.method);
+pub fn beta(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
+    let paths = content.paths(answer.method);
     let slopes: Vec<Slopes<'_>> = paths.traces().map(Slopes::new).collect();
-    let sizes = material.sizes(answer);
+    let sizes = content.sizes(answer);
     let line = |name: &str, value: &dyn Fn(&Slopes<'_>, usize) -> Option<f64>| -> Series {
         let spread = |&size: &usize| {
             let values: Vec<f64> = slopes.iter().filter_map(|slopes| value(slopes, size)).collect();
@@ -134,11 +134,11 @@ pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
     ];
     let fired = paths.recorded_sizes(StopRule::Beta);
     let title = format!("{}: mean β, its derivatives and the threshold", answer.method);
-    let panels = Panels { layout: material.layout, legend: LEGEND, count: drawn.len() };
-    let svg = sheet(&title, material.layout, panels.height(), |sheet| {
+    let panels = Panels { layout: content.layout, legend: LEGEND, count: drawn.len() };
+    let svg = sheet(&title, content.layout, panels.height(), |sheet| {
         let legend: Vec<_> =
             drawn[2].1.iter().zip(COLOURS).map(|(series, colour)| (series.name.clone(), colour)).collect();
-        sheet.legend((LEFT, 8), Key::Line, &legend);
+        sheet.legend((LEFT, 8), LegendKey::Line, &legend);
         for (n, (name, series)) in drawn.iter().enumerate() {
             let ends = series.iter().flat_map(|s| &s.band).flat_map(|&(lo, hi)| [lo, hi]);
             let y = Axis::signed(*name, ends.collect::<Vec<f64>>().into_iter());
@@ -161,7 +161,7 @@ pub fn beta(material: &Material<'_>, answer: &MethodAnswer) -> Figure {
         "Mean ± sd over {}; the vertical axis is logarithmic on both sides of zero. The β rule stops where β″ falls below its \
          threshold; short strokes mark the {} splits on which it did. Size × |mean β| is nearly constant over most of a \
          path, so the rule is noisy.",
-        material.splits(answer),
+        content.splits(answer),
         fired.iter().flatten().count()
     );
     Figure { name: of("beta", answer.method), title, caption, method: Some(answer.method), svg }

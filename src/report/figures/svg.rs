@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Write};
 
-use super::Layout;
+use super::SheetSize;
 use crate::error::printable;
 use crate::report::escaped;
 
@@ -59,7 +59,7 @@ pub enum Anchor {
 
 /// What a legend shows before a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub enum LegendKey {
     /// A line with its mark.
     Line,
     /// A bar.
@@ -76,7 +76,7 @@ pub struct Sheet {
 }
 
 /// Draws a sheet of this height; the text of the SVG.
-pub fn sheet(title: &str, layout: Layout, height: i32, draw: impl FnOnce(&mut Sheet)) -> String {
+pub fn sheet(title: &str, layout: SheetSize, height: i32, draw: impl FnOnce(&mut Sheet)) -> String {
     let width = layout.width;
     let mut sheet = Sheet { svg: String::new(), width };
     sheet.rectangle((0, 0), (width, height), PAPER);
@@ -203,7 +203,7 @@ impl Sheet {
     }
 
     /// A row (or more) of keys and names.
-    pub fn legend(&mut self, (left, top): At, key: Key, items: &[(String, Colour)]) {
+    pub fn legend(&mut self, (left, top): At, key: LegendKey, items: &[(String, Colour)]) {
         let (mut x, mut y) = (left, top + SMALL / 2);
         for (which, (name, colour)) in items.iter().enumerate() {
             let width = 52 + width_of(name, SMALL);
@@ -211,11 +211,11 @@ impl Sheet {
                 (x, y) = (left, y + SMALL + 12);
             }
             match key {
-                Key::Line => {
+                LegendKey::Line => {
                     self.line(&[(x, y), (x + 44, y)], *colour, 4);
                     self.mark(which, (x + 22, y), *colour);
                 }
-                Key::Bar => self.rectangle((x + 10, y - 10), (x + 44, y + 10), *colour),
+                LegendKey::Bar => self.rectangle((x + 10, y - 10), (x + 44, y + 10), *colour),
             }
             self.words(name, (x + 52, y), SMALL, Anchor::Start, INK);
             x += width + 26;
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn words_are_text_and_escaped() {
-        let layout = Layout { mm: 89.0, width: 1000 };
+        let layout = SheetSize { mm: 89.0, width: 1000 };
         let svg =
             sheet("a & b", layout, 100, |sheet| sheet.words("<script>", (5, 50), SMALL, Anchor::Start, INK));
         assert!(svg.contains("&lt;script&gt;") && svg.contains("<title>a &amp; b</title>"), "{svg}");

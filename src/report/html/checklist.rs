@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::prose::{models, percent, prediction_sets, preparation, size, software, splits};
-use super::{Material, text};
+use super::{PageContent, text};
 use crate::analysis::MethodAnswer;
 use crate::data::{Calibration, Level};
 use crate::report::command::shell_command;
@@ -22,7 +22,7 @@ const GUIDELINES: [&str; 2] = [
 ];
 
 /// What a run knows about a topic.
-type Answers = fn(&Material<'_>) -> Vec<String>;
+type Answers = fn(&PageContent<'_>) -> Vec<String>;
 
 /// Topics that the run knows: the items in TRIPOD+AI and REFORMS, and what to tell.
 const KNOWN: [(&str, &str, &str, Answers); 15] = [
@@ -100,7 +100,7 @@ const QUESTIONS: [(&str, &str, &str); 28] = [
 ];
 
 /// What the run knows, and the questions.
-pub fn checklist(material: &Material<'_>) -> Markup {
+pub fn checklist(content: &PageContent<'_>) -> Markup {
     html! {
         p.note {
             "Numbers are items of TRIPOD+AI [1] and REFORMS [2]; their wording is shortened here. Check every answer before you publish it."
@@ -115,7 +115,7 @@ pub fn checklist(material: &Material<'_>) -> Markup {
                             th scope="row" { (topic) }
                             td { (tripod) }
                             td { (reforms) }
-                            td { @for answer in answers(material) { p { (text(&answer)) } } }
+                            td { @for answer in answers(content) { p { (text(&answer)) } } }
                         }
                     }
                 }
@@ -134,12 +134,12 @@ pub fn checklist(material: &Material<'_>) -> Markup {
     }
 }
 
-fn models_of(material: &Material<'_>) -> Vec<String> {
-    vec![models(&material.info.spec)]
+fn models_of(content: &PageContent<'_>) -> Vec<String> {
+    vec![models(&content.info.spec)]
 }
 
-fn imbalance(material: &Material<'_>) -> Vec<String> {
-    let weights = match material.info.spec.class_weight {
+fn imbalance(content: &PageContent<'_>) -> Vec<String> {
+    let weights = match content.info.spec.class_weight {
         ClassWeight::Balanced => {
             "Classes were weighted by the inverse of their frequency; rows were not resampled."
         }
@@ -148,27 +148,27 @@ fn imbalance(material: &Material<'_>) -> Vec<String> {
     vec![weights.to_owned()]
 }
 
-fn output(material: &Material<'_>) -> Vec<String> {
+fn output(content: &PageContent<'_>) -> Vec<String> {
     vec![
         "The class with the highest decision value, and a prediction set with a p-value for each class; no probabilities.".to_owned(),
-        prediction_sets(&material.info.spec),
+        prediction_sets(&content.info.spec),
     ]
 }
 
-fn specification(_: &Material<'_>) -> Vec<String> {
+fn specification(_: &PageContent<'_>) -> Vec<String> {
     let files = "selected.txt lists the features; ranking.csv has their rank in every split, and predictions.csv the p-values of every test row.";
     vec![files.to_owned()]
 }
 
-fn classes(material: &Material<'_>) -> Vec<String> {
-    let info = material.info;
+fn classes(content: &PageContent<'_>) -> Vec<String> {
+    let info = content.info;
     let counted = info.classes.iter().zip(&info.class_counts);
     let each: Vec<String> = counted.map(|(class, count)| format!("{class}: {count}")).collect();
     vec![format!("{} rows with a class in “{}” ({}).", info.rows, info.target, each.join("; "))]
 }
 
-fn features(material: &Material<'_>) -> Vec<String> {
-    let info = material.info;
+fn features(content: &PageContent<'_>) -> Vec<String> {
+    let info = content.info;
     let mut answers = vec![format!("{} features were offered to the selection.", info.units.len())];
     if info.kept() > 0 {
         answers.push(format!("{} of them were kept in every model by request.", info.kept()));
@@ -179,11 +179,11 @@ fn features(material: &Material<'_>) -> Vec<String> {
     answers
 }
 
-fn missing(material: &Material<'_>) -> Vec<String> {
-    let Some(by_unit) = &material.missing else {
+fn missing(content: &PageContent<'_>) -> Vec<String> {
+    let Some(by_unit) = &content.missing else {
         return vec!["Not known: the table was not at hand when this page was written.".to_owned()];
     };
-    let info = material.info;
+    let info = content.info;
     let mut some: Vec<(&str, usize)> =
         info.units.iter().map(|unit| unit.name.as_str()).zip(by_unit.iter().copied()).collect();
     some.retain(|(_, count)| *count > 0);
@@ -204,16 +204,16 @@ fn missing(material: &Material<'_>) -> Vec<String> {
     vec![format!("{cells} cells of {} features are missing: {}{more}.", some.len(), each.join("; "))]
 }
 
-fn quality(material: &Material<'_>) -> Vec<String> {
-    let warnings: Vec<String> = material.info.audit.at(Level::Warning).map(str::to_owned).collect();
+fn quality(content: &PageContent<'_>) -> Vec<String> {
+    let warnings: Vec<String> = content.info.audit.at(Level::Warning).map(str::to_owned).collect();
     if warnings.is_empty() {
         return vec!["Checked for duplicate rows, codes for missing values, identifiers and constant columns: nothing was found.".to_owned()];
     }
     warnings
 }
 
-fn preprocessing(material: &Material<'_>) -> Vec<String> {
-    let spec = &material.info.spec;
+fn preprocessing(content: &PageContent<'_>) -> Vec<String> {
+    let spec = &content.info.spec;
     vec![
         format!(
             "1. Columns that are constant, identifiers, or missing in more than {} % of the rows were dropped.",
@@ -225,9 +225,9 @@ fn preprocessing(material: &Material<'_>) -> Vec<String> {
     ]
 }
 
-fn partitions(material: &Material<'_>) -> Vec<String> {
-    let info = material.info;
-    let mut answers = vec![format!("{}.", capital(&splits(material)))];
+fn partitions(content: &PageContent<'_>) -> Vec<String> {
+    let info = content.info;
+    let mut answers = vec![format!("{}.", capital(&splits(content)))];
     if info.folds > 0 {
         answers.push(format!(
             "The whole procedure was repeated in {} folds and tested on the rows of each fold, none of which it had seen.",
@@ -237,8 +237,8 @@ fn partitions(material: &Material<'_>) -> Vec<String> {
     answers
 }
 
-fn selection(material: &Material<'_>) -> Vec<String> {
-    let spec = &material.info.spec;
+fn selection(content: &PageContent<'_>) -> Vec<String> {
+    let spec = &content.info.spec;
     let mut answers = vec![
         size(spec),
         "The list holds the features that most splits keep at this size; ties are broken by mean rank."
@@ -258,8 +258,8 @@ fn selection(material: &Material<'_>) -> Vec<String> {
     answers
 }
 
-fn leakage(material: &Material<'_>) -> Vec<String> {
-    let info = material.info;
+fn leakage(content: &PageContent<'_>) -> Vec<String> {
+    let info = content.info;
     let calibration = match info.spec.split.calibration {
         Calibration::Strict => {
             "In each split, scaling, imputation and models were fitted on training rows; β came from one half of the calibration rows and \
@@ -285,27 +285,27 @@ fn leakage(material: &Material<'_>) -> Vec<String> {
     vec![calibration.to_owned(), validation.to_owned(), groups]
 }
 
-fn performance(material: &Material<'_>) -> Vec<String> {
+fn performance(content: &PageContent<'_>) -> Vec<String> {
     let of_method = |method: &MethodAnswer| {
-        let lines = tested_lines(method, &material.info.classes);
+        let lines = tested_lines(method, &content.info.classes);
         if lines.is_empty() {
             return format!("{}: not tested on rows that the procedure never saw.", method.method);
         }
         let each: Vec<String> = lines.iter().map(|(label, value)| format!("{label} {value}")).collect();
         format!("{}. {}: {}.", method.method, tested_headline(method), each.join("; "))
     };
-    material.answer.methods.iter().map(of_method).collect()
+    content.answer.methods.iter().map(of_method).collect()
 }
 
-fn baselines(material: &Material<'_>) -> Vec<String> {
+fn baselines(content: &PageContent<'_>) -> Vec<String> {
     let mut answers = vec![format!(
         "Always predicting the largest class has an accuracy of {:.3}.",
-        material.info.no_information_rate()
+        content.info.no_information_rate()
     )];
-    answers.extend(material.answer.comparisons.iter().map(|comparison| {
+    answers.extend(content.answer.comparisons.iter().map(|comparison| {
         format!("{} (paired over splits, corrected resampled t-test).", comparison.sentence)
     }));
-    for method in &material.answer.methods {
+    for method in &content.answer.methods {
         if let Some(chance) = &method.by_chance {
             let p = chance.p.map_or_else(String::new, |p| format!("; p of the whole {p:.2}"));
             answers
@@ -315,10 +315,10 @@ fn baselines(material: &Material<'_>) -> Vec<String> {
     answers
 }
 
-fn reproduction(material: &Material<'_>) -> Vec<String> {
-    let info = material.info;
+fn reproduction(content: &PageContent<'_>) -> Vec<String> {
+    let info = content.info;
     let mut answers = vec![
-        software(material),
+        software(content),
         format!(
             "SHA-256 of the input: {}. Fingerprint of data and settings: {}.",
             info.input_sha256, info.fingerprint
@@ -326,7 +326,7 @@ fn reproduction(material: &Material<'_>) -> Vec<String> {
         format!("Seed {}. Command: {}", info.spec.split.seed, shell_command(&info.spec, &info.input)),
         "The same command gives the same bytes on any machine and any number of threads.".to_owned(),
     ];
-    if material.script.is_ok() {
+    if content.script.is_ok() {
         answers.push("reproduce.py repeats the elimination of one split with scikit-learn.".to_owned());
     }
     answers

@@ -34,7 +34,7 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// What the page is made of.
-pub struct Material<'a> {
+pub struct PageContent<'a> {
     /// Everything that happened.
     pub history: &'a History,
     /// The data and the settings.
@@ -49,7 +49,7 @@ pub struct Material<'a> {
     pub script: std::result::Result<&'a str, &'a str>,
 }
 
-impl<'a> Material<'a> {
+impl<'a> PageContent<'a> {
     /// The finished paths of a method.
     fn paths(&self, method: Method) -> Paths<'a> {
         Paths::new(self.history, self.info, method)
@@ -62,24 +62,24 @@ fn text(text: &str) -> String {
 }
 
 /// The methods paragraph and its references as Markdown.
-pub fn methods(material: &Material<'_>) -> String {
-    prose::markdown(material)
+pub fn methods(content: &PageContent<'_>) -> String {
+    prose::markdown(content)
 }
 
 /// The whole page.
-pub fn page(material: &Material<'_>) -> String {
-    let answer = material.answer;
+pub fn page(content: &PageContent<'_>) -> String {
+    let answer = content.answer;
     let parts: [(&str, &str, Markup); 10] = [
-        ("answer", "Answer", sections::answer(material)),
-        ("tested", "Tested", sections::tested(material)),
-        ("cautions", "Cautions", sections::cautions(material)),
-        ("figures", "Figures", sections::figures(material)),
-        ("tables", "Tables", table::tables(material)),
-        ("data", "Data", sections::data(material)),
-        ("settings", "Settings", sections::settings(material)),
-        ("reproduce", "Reproduce", sections::reproduce(material)),
-        ("methods", "Methods", prose::methods(material)),
-        ("reporting", "Reporting checklist", checklist::checklist(material)),
+        ("answer", "Answer", sections::answer(content)),
+        ("tested", "Tested", sections::tested(content)),
+        ("cautions", "Cautions", sections::cautions(content)),
+        ("figures", "Figures", sections::figures(content)),
+        ("tables", "Tables", table::tables(content)),
+        ("data", "Data", sections::data(content)),
+        ("settings", "Settings", sections::settings(content)),
+        ("reproduce", "Reproduce", sections::reproduce(content)),
+        ("methods", "Methods", prose::methods(content)),
+        ("reporting", "Reporting checklist", checklist::checklist(content)),
     ];
     let page = html! {
         (DOCTYPE)
@@ -95,7 +95,7 @@ pub fn page(material: &Material<'_>) -> String {
             }
             body {
                 header {
-                    (sections::header(material))
+                    (sections::header(content))
                     nav aria-label="sections" {
                         @for (id, name, _) in &parts { a href={ "#" (id) } { (name) } " " }
                         @if answer.methods.len() > 1 { (switch(answer)) }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{Material, text};
+use super::{PageContent, text};
 use crate::data::{Calibration, Impute, Scale};
 use crate::run::options::OPTIONS;
 use crate::run::{Permutations, RunOptions, RunSpec};
@@ -17,19 +17,19 @@ const CITATIONS: [&str; 4] = [
 ];
 
 /// The paragraph and the references.
-pub fn methods(material: &Material<'_>) -> Markup {
+pub fn methods(content: &PageContent<'_>) -> Markup {
     html! {
         p.note { "A draft to edit into your paper; methods.md has the same text." }
-        p id="paragraph" { (text(&paragraph(material))) }
+        p id="paragraph" { (text(&paragraph(content))) }
         ol { @for citation in CITATIONS { li { (citation) } } }
     }
 }
 
 /// The same as Markdown.
-pub fn markdown(material: &Material<'_>) -> String {
+pub fn markdown(content: &PageContent<'_>) -> String {
     let references: String =
         CITATIONS.iter().enumerate().map(|(i, citation)| format!("{}. {citation}\n", i + 1)).collect();
-    let paragraph = in_markdown(&text(&paragraph(material)));
+    let paragraph = in_markdown(&text(&paragraph(content)));
     format!("## Methods\n\n{paragraph}\n\n## References\n\n{references}")
 }
 
@@ -45,26 +45,26 @@ fn in_markdown(text: &str) -> String {
     safe
 }
 
-fn paragraph(material: &Material<'_>) -> String {
+fn paragraph(content: &PageContent<'_>) -> String {
     let sentences = [
-        data(material),
-        preparation(&material.info.spec),
-        models(&material.info.spec),
-        prediction_sets(&material.info.spec),
-        options(material),
-        size(&material.info.spec),
+        data(content),
+        preparation(&content.info.spec),
+        models(&content.info.spec),
+        prediction_sets(&content.info.spec),
+        options(content),
+        size(&content.info.spec),
         "Agreement of splits was measured by Nogueira's stability [3], and methods were compared on the same splits with the corrected \
          resampled t-test [4]."
             .to_owned(),
-        results(material),
-        software(material),
+        results(content),
+        software(content),
     ];
     sentences.iter().filter(|sentence| !sentence.is_empty()).cloned().collect::<Vec<_>>().join(" ")
 }
 
 /// What was ranked, on which rows, over which splits.
-fn data(material: &Material<'_>) -> String {
-    let info = material.info;
+fn data(content: &PageContent<'_>) -> String {
+    let info = content.info;
     let names: Vec<&str> = info.spec.methods.iter().map(|method| long_name(*method)).collect();
     format!(
         "Features were ranked by {} on {} rows with {} features and {} classes, over {}.",
@@ -72,13 +72,13 @@ fn data(material: &Material<'_>) -> String {
         info.rows,
         info.units.len(),
         info.classes.len(),
-        splits(material)
+        splits(content)
     )
 }
 
 /// The splits and their shares.
-pub fn splits(material: &Material<'_>) -> String {
-    let (info, split) = (material.info, &material.info.spec.split);
+pub fn splits(content: &PageContent<'_>) -> String {
+    let (info, split) = (content.info, &content.info.spec.split);
     if info.splits_sha256.is_some() {
         return format!("{} given splits", info.splits);
     }
@@ -183,8 +183,8 @@ pub fn prediction_sets(spec: &RunSpec) -> String {
 }
 
 /// The sentences of options that have one.
-fn options(material: &Material<'_>) -> String {
-    let info = material.info;
+fn options(content: &PageContent<'_>) -> String {
+    let info = content.info;
     // As many folds and permutations as there were.
     let done = RunOptions {
         validate: (info.folds > 0).then_some(info.folds),
@@ -206,7 +206,7 @@ pub fn size(spec: &RunSpec) -> String {
     }
 }
 
-fn results(material: &Material<'_>) -> String {
+fn results(content: &PageContent<'_>) -> String {
     let of_method = |method: &crate::analysis::MethodAnswer| {
         let achieved = method.achieved.as_ref()?;
         let stability = method
@@ -217,15 +217,15 @@ fn results(material: &Material<'_>) -> String {
              accuracy of {:.3}{stability}.{}",
             method.method,
             method.chosen.size?,
-            material.answer.features,
+            content.answer.features,
             achieved.coverage,
             achieved.inefficiency,
-            material.info.classes.len(),
+            content.info.classes.len(),
             achieved.accuracy,
             tested(method),
         ))
     };
-    material.answer.methods.iter().filter_map(of_method).collect::<Vec<_>>().join(" ")
+    content.answer.methods.iter().filter_map(of_method).collect::<Vec<_>>().join(" ")
 }
 
 fn tested(method: &crate::analysis::MethodAnswer) -> String {
@@ -248,8 +248,8 @@ fn tested(method: &crate::analysis::MethodAnswer) -> String {
 }
 
 /// The program and the input.
-pub fn software(material: &Material<'_>) -> String {
-    let sha256 = &material.info.input_sha256;
+pub fn software(content: &PageContent<'_>) -> String {
+    let sha256 = &content.info.input_sha256;
     format!(
         "All computations were done with crfe-tui {} (input SHA-256 {}…).",
         env!("CARGO_PKG_VERSION"),

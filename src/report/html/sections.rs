@@ -2,8 +2,8 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::table::{Cell, Table};
-use super::{Material, text};
+use super::table::{HtmlCell, HtmlTable};
+use super::{PageContent, text};
 use crate::analysis::{ChosenFeature, MethodAnswer};
 use crate::data::Level;
 use crate::report::Figure;
@@ -22,8 +22,8 @@ const MAIN_FIGURE: &str = "size";
 const MOST_LINES: usize = 200;
 
 /// The data, the splits, and whether coverage is guaranteed.
-pub fn header(material: &Material<'_>) -> Markup {
-    let answer = material.answer;
+pub fn header(content: &PageContent<'_>) -> Markup {
+    let answer = content.answer;
     let (features, splits) = (counted(answer.features, "feature"), counted(answer.splits, "split"));
     html! {
         h1 { (text(&answer.input)) }
@@ -56,8 +56,8 @@ fn list(lines: &[(String, String)]) -> Markup {
 }
 
 /// One card per method, how the methods compare, and the figure that shows why these sizes were chosen.
-pub fn answer(material: &Material<'_>) -> Markup {
-    let answer = material.answer;
+pub fn answer(content: &PageContent<'_>) -> Markup {
+    let answer = content.answer;
     let beware =
         answer.cautions.len() + answer.methods.iter().map(|method| method.cautions.len()).sum::<usize>();
     html! {
@@ -74,7 +74,7 @@ pub fn answer(material: &Material<'_>) -> Markup {
                  conservative: a difference that it does not find may still be there."
             }
         }
-        @for figure in material.figures.iter().filter(|figure| figure.name == MAIN_FIGURE) {
+        @for figure in content.figures.iter().filter(|figure| figure.name == MAIN_FIGURE) {
             div.main-figure { (drawn(figure)) }
         }
     }
@@ -85,15 +85,15 @@ fn card(answer: &MethodAnswer) -> Markup {
     let none = "no rule was asked to choose";
     let size =
         answer.chosen.size.map_or_else(|| "no size chosen".to_owned(), |size| counted(size, "feature"));
-    let mut table = Table::new(&["no.#", "feature", "in splits#", "mean rank#", "adjusted p#"]);
+    let mut table = HtmlTable::new(&["no.#", "feature", "in splits#", "mean rank#", "adjusted p#"]);
     for (i, feature) in answer.features.iter().take(LISTED).enumerate() {
         let rank = match feature.mean_rank {
-            Some(rank) => Cell::Rank(rank),
-            None => Cell::Text("kept".to_owned()),
+            Some(rank) => HtmlCell::Rank(rank),
+            None => HtmlCell::Text("kept".to_owned()),
         };
-        let p = feature.adjusted_p.map_or(Cell::Real(None), Cell::P);
-        let name = Cell::Named(feature.name.clone(), twins(feature));
-        table.row(None, &[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, p]);
+        let p = feature.adjusted_p.map_or(HtmlCell::Real(None), HtmlCell::P);
+        let name = HtmlCell::Named(feature.name.clone(), twins(feature));
+        table.row(None, &[HtmlCell::Int(i + 1), name, HtmlCell::Int(feature.count), rank, p]);
     }
     let more = answer.features.len().saturating_sub(LISTED);
     let exchangeable = answer.features.iter().filter(|feature| feature.exchangeable).count();
@@ -146,22 +146,22 @@ fn twins(feature: &ChosenFeature) -> String {
 }
 
 /// What was measured, first on rows that the procedure never saw: the numbers, the classes, the folds, the permutations.
-pub fn tested(material: &Material<'_>) -> Markup {
+pub fn tested(content: &PageContent<'_>) -> Markup {
     html! {
-        .cards { @for method in &material.answer.methods { (tested_card(material, method)) } }
-        (classes(material))
-        (folds(material))
+        .cards { @for method in &content.answer.methods { (tested_card(content, method)) } }
+        (classes(content))
+        (folds(content))
     }
 }
 
-fn tested_card(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
-    let lines = tested_lines(answer, &material.info.classes);
+fn tested_card(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
+    let lines = tested_lines(answer, &content.info.classes);
     html! {
         .card data-method=(answer.method.name()) {
             h3 { (answer.method) }
             @if let Some(elsewhere) = &answer.elsewhere {
                 p.note { (text(&elsewhere.headline())) "." }
-                (list(&measured_lines(&elsewhere.measured, &material.info.classes)))
+                (list(&measured_lines(&elsewhere.measured, &content.info.classes)))
             }
             @if lines.is_empty() && answer.elsewhere.is_none() {
                 p {
@@ -185,16 +185,16 @@ fn tested_card(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
                 }
             }
             @if answer.achieved.is_some() { h4 { "On the test rows of the splits" } }
-            (achieved(material, answer))
+            (achieved(content, answer))
         }
     }
 }
 
 /// Each class at the chosen size, worst first.
-fn classes(material: &Material<'_>) -> Markup {
-    let methods = &material.answer.methods;
+fn classes(content: &PageContent<'_>) -> Markup {
+    let methods = &content.answer.methods;
     let is_tested = methods.iter().flat_map(|method| &method.classes).any(|class| class.tested.is_some());
-    let mut table = Table::new(&[
+    let mut table = HtmlTable::new(&[
         "method",
         "class",
         "rows#",
@@ -206,28 +206,28 @@ fn classes(material: &Material<'_>) -> Markup {
     ]);
     for method in methods {
         for class in method.classes.iter().take(MOST_LINES) {
-            let name = Cell::Text(class.class.clone());
-            let mut cells = vec![Cell::Text(method.method.to_string()), name, Cell::Int(class.rows)];
+            let name = HtmlCell::Text(class.class.clone());
+            let mut cells = vec![HtmlCell::Text(method.method.to_string()), name, HtmlCell::Int(class.rows)];
             match (&class.tested, &class.splits) {
                 (Some(tested), _) => cells.extend([
-                    Cell::Interval(tested.recall),
-                    Cell::Interval(tested.coverage),
-                    Cell::Real(Some(tested.set_size)),
-                    Cell::Real(Some(tested.precision)),
-                    Cell::Real(Some(tested.f1)),
+                    HtmlCell::Interval(tested.recall),
+                    HtmlCell::Interval(tested.coverage),
+                    HtmlCell::Real(Some(tested.set_size)),
+                    HtmlCell::Real(Some(tested.precision)),
+                    HtmlCell::Real(Some(tested.f1)),
                 ]),
                 (None, Some(means)) => cells.extend(
                     [means.recall, means.coverage, means.set_size, means.precision, means.f1]
-                        .map(|mean| Cell::Real(Some(mean))),
+                        .map(|mean| HtmlCell::Real(Some(mean))),
                 ),
-                (None, None) => cells.extend([(); 5].map(|()| Cell::Real(None))),
+                (None, None) => cells.extend([(); 5].map(|()| HtmlCell::Real(None))),
             }
             table.row(Some(method.method), &cells);
         }
     }
-    let promise = if !material.answer.guaranteed {
+    let promise = if !content.answer.guaranteed {
         "No coverage is promised: the guarantee is void."
-    } else if material.info.spec.mondrian {
+    } else if content.info.spec.mondrian {
         "Coverage is aimed at in every class (--mondrian)."
     } else {
         "Coverage is promised on average over the classes, not in each of them; --mondrian aims at each."
@@ -246,19 +246,19 @@ fn classes(material: &Material<'_>) -> Markup {
 }
 
 /// The list of each fold of the validation.
-fn folds(material: &Material<'_>) -> Markup {
-    let mut table = Table::new(&["method", "fold#", "features#", "list, most frequent first"]);
-    for method in &material.answer.methods {
+fn folds(content: &PageContent<'_>) -> Markup {
+    let mut table = HtmlTable::new(&["method", "fold#", "features#", "list, most frequent first"]);
+    for method in &content.answer.methods {
         for (fold, list) in method.tested.iter().flat_map(|tested| &tested.lists).enumerate() {
             let shown = list.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
             let more = match list.len().saturating_sub(LISTED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let name = Cell::Text(method.method.to_string());
+            let name = HtmlCell::Text(method.method.to_string());
             table.row(
                 Some(method.method),
-                &[name, Cell::Int(fold + 1), Cell::Int(list.len()), Cell::Text(shown + &more)],
+                &[name, HtmlCell::Int(fold + 1), HtmlCell::Int(list.len()), HtmlCell::Text(shown + &more)],
             );
         }
     }
@@ -269,16 +269,16 @@ fn folds(material: &Material<'_>) -> Markup {
     }
 }
 
-fn achieved(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
+fn achieved(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
     let Some(achieved) = &answer.achieved else { return Markup::default() };
     let sd = |sd: Option<f64>| sd.map_or_else(String::new, |sd| format!(" ± {sd:.3}"));
-    let void = if material.answer.guaranteed { "" } else { "; guarantee void" };
-    let target = material.answer.target_coverage;
+    let void = if content.answer.guaranteed { "" } else { "; guarantee void" };
+    let target = content.answer.target_coverage;
     let band = match achieved.coverage_band {
         Some((lo, hi)) => format!(" (target {target}; 95 % band of one valid split {lo:.3} to {hi:.3})"),
         None => format!(" (target {target}{void})"),
     };
-    let classes = material.info.classes.len();
+    let classes = content.info.classes.len();
     let line = |name: &str, value: String| (name.to_owned(), value);
     let set_size =
         format!("{:.3}{} of {classes} classes", achieved.inefficiency, sd(achieved.inefficiency_sd));
@@ -305,8 +305,8 @@ fn achieved(material: &Material<'_>, answer: &MethodAnswer) -> Markup {
 }
 
 /// Everything to beware of: the run's, then each method's.
-pub fn cautions(material: &Material<'_>) -> Markup {
-    let answer = material.answer;
+pub fn cautions(content: &PageContent<'_>) -> Markup {
+    let answer = content.answer;
     let none = answer.cautions.is_empty() && answer.methods.iter().all(|method| method.cautions.is_empty());
     html! {
         @if none { p { "None: no check of the data, the models or the results found anything to beware of." } }
@@ -328,31 +328,31 @@ fn drawn(figure: &Figure) -> Markup {
 }
 
 /// The other figures.
-pub fn figures(material: &Material<'_>) -> Markup {
+pub fn figures(content: &PageContent<'_>) -> Markup {
     html! {
         p.note {
             "Each is a file in the directory figures. "
             code { "crfe-tui report RUN --figure-width 183 --font-size 8" }
             " draws them again for another width and size of text."
         }
-        .figures { @for figure in material.figures.iter().filter(|figure| figure.name != MAIN_FIGURE) { (drawn(figure)) } }
+        .figures { @for figure in content.figures.iter().filter(|figure| figure.name != MAIN_FIGURE) { (drawn(figure)) } }
     }
 }
 
 /// How the table was read.
-pub fn data(material: &Material<'_>) -> Markup {
-    let info = material.info;
+pub fn data(content: &PageContent<'_>) -> Markup {
+    let info = content.info;
     let more = |all: usize| match all.saturating_sub(MOST_LINES) {
         0 => Markup::default(),
         more => html! { p.note { "and " (more) " more: manifest.json has them all." } },
     };
-    let mut classes = Table::new(&["class", "rows#"]);
+    let mut classes = HtmlTable::new(&["class", "rows#"]);
     for (class, &count) in info.classes.iter().zip(&info.class_counts).take(MOST_LINES) {
-        classes.row(None, &[Cell::Text(class.clone()), Cell::Int(count)]);
+        classes.row(None, &[HtmlCell::Text(class.clone()), HtmlCell::Int(count)]);
     }
-    let mut dropped = Table::new(&["unused column", "reason"]);
+    let mut dropped = HtmlTable::new(&["unused column", "reason"]);
     for column in info.dropped.iter().take(MOST_LINES) {
-        dropped.row(None, &[Cell::Text(column.name.clone()), Cell::Text(column.reason.clone())]);
+        dropped.row(None, &[HtmlCell::Text(column.name.clone()), HtmlCell::Text(column.reason.clone())]);
     }
     html! {
         ul {
@@ -368,8 +368,8 @@ pub fn data(material: &Material<'_>) -> Markup {
 }
 
 /// Everything that determines the result.
-pub fn settings(material: &Material<'_>) -> Markup {
-    let info = material.info;
+pub fn settings(content: &PageContent<'_>) -> Markup {
+    let info = content.info;
     let mut rows = vec![
         ("version".to_owned(), crate::report::VERSION.to_owned()),
         ("input".to_owned(), info.input.clone()),
@@ -411,12 +411,12 @@ fn plain(value: &serde_json::Value) -> String {
 }
 
 /// How to get this again, with this program and with another.
-pub fn reproduce(material: &Material<'_>) -> Markup {
-    let command = shell_command(&material.info.spec, &material.info.input);
+pub fn reproduce(content: &PageContent<'_>) -> Markup {
+    let command = shell_command(&content.info.spec, &content.info.input);
     html! {
         p { "With the same file (its SHA-256 is in Settings) and without configuration file and CRFE_* variables, on any number of threads:" }
         pre.wrap id="command" { (text(&command)) }
-        @match material.script {
+        @match content.script {
             Ok(script) => {
                 p {
                     "This Python script repeats the first split with scikit-learn's LinearSVC and compares the order of removal; the file \

@@ -2,8 +2,8 @@
 
 use maud::{Markup, Render, html};
 
-use super::{Material, text};
-use crate::analysis::{Column, Metric, Pair, RankTable};
+use super::{PageContent, text};
+use crate::analysis::{Metric, PageColumn, Pair, RankTable};
 use crate::evaluate::{Bootstrap, Interval};
 use crate::report::figures::thinned;
 use crate::select::{Method, StopRule};
@@ -12,7 +12,7 @@ use crate::select::{Method, StopRule};
 const MOST_ROWS: usize = 200;
 
 /// What a cell holds.
-pub enum Cell {
+pub enum HtmlCell {
     /// Words.
     Text(String),
     /// A name, and a note below it.
@@ -49,12 +49,12 @@ impl Head {
 }
 
 /// A table in the making.
-pub struct Table {
+pub struct HtmlTable {
     head: Vec<Head>,
     rows: Vec<Markup>,
 }
 
-impl Table {
+impl HtmlTable {
     /// A table with these columns; a name that ends in `#` is of numbers.
     pub fn new(head: &[&'static str]) -> Self {
         let column = |name: &&'static str| match name.strip_suffix('#') {
@@ -70,7 +70,7 @@ impl Table {
     }
 
     /// Adds a row, which may belong to a method.
-    pub fn row(&mut self, method: Option<Method>, cells: &[Cell]) {
+    pub fn row(&mut self, method: Option<Method>, cells: &[HtmlCell]) {
         let method = method.map(|method| method.name());
         self.rows.push(html! { tr data-method=[method] { @for cell in cells { (cell) } } });
     }
@@ -104,7 +104,7 @@ impl Table {
     }
 }
 
-impl Render for Cell {
+impl Render for HtmlCell {
     fn render(&self) -> Markup {
         let number =
             |value: &dyn std::fmt::Display, shown: String| html! { td.n data-v={ (value) } { (shown) } };
@@ -126,23 +126,29 @@ impl Render for Cell {
 }
 
 /// All tables of the page.
-pub fn tables(material: &Material<'_>) -> Markup {
+pub fn tables(content: &PageContent<'_>) -> Markup {
     html! {
         p.note { "Click on the name of a column to sort by it. The CSV files beside this page hold every row." }
-        (features(material))
-        (metrics(material))
-        (stopping(material))
-        (agreement(material))
-        (differences(material))
+        (features(content))
+        (metrics(content))
+        (stopping(content))
+        (agreement(content))
+        (differences(content))
     }
 }
 
-fn features(material: &Material<'_>) -> Markup {
-    let mut table =
-        Table::new(&["method", "feature", "mean rank#", "best#", "worst#", "in splits at the chosen size#"]);
-    let (info, mut cut) = (material.info, false);
-    for answer in &material.answer.methods {
-        let ranks = RankTable::new(&material.paths(answer.method));
+fn features(content: &PageContent<'_>) -> Markup {
+    let mut table = HtmlTable::new(&[
+        "method",
+        "feature",
+        "mean rank#",
+        "best#",
+        "worst#",
+        "in splits at the chosen size#",
+    ]);
+    let (info, mut cut) = (content.info, false);
+    for answer in &content.answer.methods {
+        let ranks = RankTable::new(&content.paths(answer.method));
         let means = ranks.means();
         cut |= means.order.len() > MOST_ROWS;
         for &unit in means.order.iter().take(MOST_ROWS) {
@@ -150,12 +156,12 @@ fn features(material: &Material<'_>) -> Markup {
             table.row(
                 Some(answer.method),
                 &[
-                    Cell::Text(answer.method.to_string()),
-                    Cell::Text(info.units[unit].name.clone()),
-                    Cell::Rank(means.mean[unit].unwrap_or(0.0)),
-                    Cell::Int(ranks.of_unit(unit).min().unwrap_or(0)),
-                    Cell::Int(ranks.of_unit(unit).max().unwrap_or(0)),
-                    held.map_or(Cell::Real(None), Cell::Int),
+                    HtmlCell::Text(answer.method.to_string()),
+                    HtmlCell::Text(info.units[unit].name.clone()),
+                    HtmlCell::Rank(means.mean[unit].unwrap_or(0.0)),
+                    HtmlCell::Int(ranks.of_unit(unit).min().unwrap_or(0)),
+                    HtmlCell::Int(ranks.of_unit(unit).max().unwrap_or(0)),
+                    held.map_or(HtmlCell::Real(None), HtmlCell::Int),
                 ],
             );
         }
@@ -168,30 +174,30 @@ fn features(material: &Material<'_>) -> Markup {
     )
 }
 
-fn metrics(material: &Material<'_>) -> Markup {
+fn metrics(content: &PageContent<'_>) -> Markup {
     let mut head = vec![Head::text("method"), Head::number("features")];
     for metric in Metric::ALL {
         match metric.column() {
-            Column::MeanAndSd(name) => head.extend([Head::number(name), Head::number("± sd")]),
-            Column::Mean(name) => head.push(Head::number(name)),
-            Column::Absent => {}
+            PageColumn::MeanAndSd(name) => head.extend([Head::number(name), Head::number("± sd")]),
+            PageColumn::Mean(name) => head.push(Head::number(name)),
+            PageColumn::Absent => {}
         }
     }
-    let mut table = Table::with(head);
+    let mut table = HtmlTable::with(head);
     let mut cut = false;
-    for answer in &material.answer.methods {
-        let paths = material.paths(answer.method);
+    for answer in &content.answer.methods {
+        let paths = content.paths(answer.method);
         let all = paths.common_sizes();
         let visited = all.len();
         let sizes = thinned(all, answer.chosen.size);
         cut |= sizes.len() < visited;
         for &size in &sizes {
-            let mut cells = vec![Cell::Text(answer.method.to_string()), Cell::Int(size)];
-            for &metric in Metric::ALL.iter().filter(|metric| metric.column() != Column::Absent) {
+            let mut cells = vec![HtmlCell::Text(answer.method.to_string()), HtmlCell::Int(size)];
+            for &metric in Metric::ALL.iter().filter(|metric| metric.column() != PageColumn::Absent) {
                 let spread = paths.spread(size, metric);
-                cells.push(Cell::Real(spread.map(|spread| spread.mean)));
-                if let Column::MeanAndSd(_) = metric.column() {
-                    cells.push(Cell::Real(spread.and_then(|spread| spread.sd)));
+                cells.push(HtmlCell::Real(spread.map(|spread| spread.mean)));
+                if let PageColumn::MeanAndSd(_) = metric.column() {
+                    cells.push(HtmlCell::Real(spread.and_then(|spread| spread.sd)));
                 }
             }
             table.row(Some(answer.method), &cells);
@@ -205,17 +211,17 @@ fn metrics(material: &Material<'_>) -> Markup {
     )
 }
 
-fn stopping(material: &Material<'_>) -> Markup {
+fn stopping(content: &PageContent<'_>) -> Markup {
     let rules: Vec<_> = StopRule::of_paths().collect();
     let mut head = vec![Head::text("method"), Head::number("split")];
     head.extend(rules.iter().map(|entry| Head::number(entry.label)));
-    let mut table = Table::with(head);
-    for answer in &material.answer.methods {
-        let paths = material.paths(answer.method);
+    let mut table = HtmlTable::with(head);
+    for answer in &content.answer.methods {
+        let paths = content.paths(answer.method);
         let sizes: Vec<_> = rules.iter().map(|entry| paths.recorded_sizes(entry.rule)).collect();
         for (i, (split, _)) in paths.splits().enumerate().take(MOST_ROWS) {
-            let mut cells = vec![Cell::Text(answer.method.to_string()), Cell::Int(split)];
-            cells.extend(sizes.iter().map(|sizes| sizes[i].map_or(Cell::Real(None), Cell::Int)));
+            let mut cells = vec![HtmlCell::Text(answer.method.to_string()), HtmlCell::Int(split)];
+            cells.extend(sizes.iter().map(|sizes| sizes[i].map_or(HtmlCell::Real(None), HtmlCell::Int)));
             table.row(Some(answer.method), &cells);
         }
     }
@@ -226,24 +232,32 @@ fn stopping(material: &Material<'_>) -> Markup {
     )
 }
 
-fn agreement(material: &Material<'_>) -> Markup {
-    let mut table =
-        Table::new(&["method", "features#", "Jaccard#", "I_W#", "Kuncheva#", "Nogueira#", "from#", "to#"]);
-    for answer in &material.answer.methods {
-        let paths = material.paths(answer.method);
+fn agreement(content: &PageContent<'_>) -> Markup {
+    let mut table = HtmlTable::new(&[
+        "method",
+        "features#",
+        "Jaccard#",
+        "I_W#",
+        "Kuncheva#",
+        "Nogueira#",
+        "from#",
+        "to#",
+    ]);
+    for answer in &content.answer.methods {
+        let paths = content.paths(answer.method);
         let sizes = thinned(paths.common_sizes(), answer.chosen.size);
         for (size, agreement) in paths.agreement(&sizes) {
             table.row(
                 Some(answer.method),
                 &[
-                    Cell::Text(answer.method.to_string()),
-                    Cell::Int(size),
-                    Cell::Real(Some(agreement.jaccard)),
-                    Cell::Real(Some(agreement.i_w)),
-                    Cell::Real(agreement.kuncheva),
-                    Cell::Real(agreement.nogueira),
-                    Cell::Real(agreement.nogueira_lo),
-                    Cell::Real(agreement.nogueira_hi),
+                    HtmlCell::Text(answer.method.to_string()),
+                    HtmlCell::Int(size),
+                    HtmlCell::Real(Some(agreement.jaccard)),
+                    HtmlCell::Real(Some(agreement.i_w)),
+                    HtmlCell::Real(agreement.kuncheva),
+                    HtmlCell::Real(agreement.nogueira),
+                    HtmlCell::Real(agreement.nogueira_lo),
+                    HtmlCell::Real(agreement.nogueira_hi),
                 ],
             );
         }
@@ -251,16 +265,23 @@ fn agreement(material: &Material<'_>) -> Markup {
     table.folded(false, "Agreement of splits", "1 means the same features in every split; from and to bound Nogueira's stability with 95 % confidence. consistency.csv has every size.")
 }
 
-fn differences(material: &Material<'_>) -> Markup {
-    let pairs = Pair::all(material.history, material.info);
-    let mut table =
-        Table::new(&["methods", "features#", "metric", "mean difference#", "from#", "to#", "p (corrected)#"]);
-    let mut bootstrap = Bootstrap::new(material.info.spec.split.seed);
+fn differences(content: &PageContent<'_>) -> Markup {
+    let pairs = Pair::all(content.history, content.info);
+    let mut table = HtmlTable::new(&[
+        "methods",
+        "features#",
+        "metric",
+        "mean difference#",
+        "from#",
+        "to#",
+        "p (corrected)#",
+    ]);
+    let mut bootstrap = Bootstrap::new(content.info.spec.split.seed);
     let mut any = false;
     for pair in &pairs {
         let Some(share) = pair.test_share() else { continue };
         let visited = pair.sizes();
-        let mut sizes: Vec<usize> = material
+        let mut sizes: Vec<usize> = content
             .answer
             .methods
             .iter()
@@ -277,13 +298,13 @@ fn differences(material: &Material<'_>) -> Markup {
                 table.row(
                     None,
                     &[
-                        Cell::Text(format!("{} − {}", pair.a, pair.b)),
-                        Cell::Int(size),
-                        Cell::Text(metric.key().replace('_', " ")),
-                        Cell::Real(Some(paired.mean)),
-                        Cell::Real(paired.lo),
-                        Cell::Real(paired.hi),
-                        Cell::Real(paired.p_corrected),
+                        HtmlCell::Text(format!("{} − {}", pair.a, pair.b)),
+                        HtmlCell::Int(size),
+                        HtmlCell::Text(metric.key().replace('_', " ")),
+                        HtmlCell::Real(Some(paired.mean)),
+                        HtmlCell::Real(paired.lo),
+                        HtmlCell::Real(paired.hi),
+                        HtmlCell::Real(paired.p_corrected),
                     ],
                 );
             }

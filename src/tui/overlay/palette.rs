@@ -26,7 +26,7 @@ pub struct Palette {
 
 /// Something that can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Entry {
+enum PaletteEntry {
     /// An action, by its place in the keymap.
     Action(usize),
     /// An option, by its place in the table of options.
@@ -37,22 +37,23 @@ enum Entry {
 
 impl Palette {
     /// The best matches, those first in which the letters stand closest together.
-    fn entries(&self, app: &App) -> Vec<Entry> {
+    fn entries(&self, app: &App) -> Vec<PaletteEntry> {
         let actions = app
             .keymap()
             .bindings()
             .iter()
             .enumerate()
             .filter(|(_, own)| own.views.contains(&app.view()) && own.action != Action::Palette);
-        let actions = actions.map(|(i, own)| (Entry::Action(i), own.words));
+        let actions = actions.map(|(i, own)| (PaletteEntry::Action(i), own.words));
         let settings = OPTIONS.iter().enumerate().filter(|_| !app.is_replay());
-        let settings = settings.map(|(i, own)| (Entry::Setting(i), own.name));
+        let settings = settings.map(|(i, own)| (PaletteEntry::Setting(i), own.name));
         let units = app.info().map_or(&[][..], |info| &info.units);
         // Without letters to look for, features would drown the rest.
         let units = if self.text.is_empty() { &[][..] } else { units };
-        let features = units.iter().enumerate().map(|(i, unit)| (Entry::Feature(i), unit.name.as_str()));
+        let features =
+            units.iter().enumerate().map(|(i, unit)| (PaletteEntry::Feature(i), unit.name.as_str()));
         let wanted = self.text.to_lowercase();
-        let mut found: Vec<(usize, Entry)> = actions
+        let mut found: Vec<(usize, PaletteEntry)> = actions
             .chain(settings)
             .chain(features)
             .filter_map(|(entry, name)| Some((distance(&wanted, name)?, entry)))
@@ -66,17 +67,17 @@ impl Palette {
     fn choose(&self, app: &mut App) -> Reaction {
         match self.entries(app).get(self.at) {
             None => Reaction::STAY,
-            Some(&Entry::Action(binding)) => {
+            Some(&PaletteEntry::Action(binding)) => {
                 let action = app.keymap().bindings()[binding].action;
                 Reaction::Close(app.on_view(action))
             }
-            Some(&Entry::Setting(option)) => {
+            Some(&PaletteEntry::Setting(option)) => {
                 let mut editor = OptionsEditor::new(app.spec());
                 editor.go_to(OPTIONS[option].name);
                 app.set_overlay(Some(Overlay::Options(Box::new(editor))));
                 Reaction::Close(Vec::new())
             }
-            Some(&Entry::Feature(unit)) => {
+            Some(&PaletteEntry::Feature(unit)) => {
                 app.select(unit);
                 app.set_overlay(Some(Overlay::Feature(FeaturePage::of(unit))));
                 Reaction::Close(app.portrait_wanted(unit))
@@ -134,16 +135,16 @@ impl Component for Palette {
     fn draw(&self, frame: &mut Frame<'_>, app: &App, area: Rect) {
         let width = usize::from(area.width.min(Popup::WIDTH)).saturating_sub(24);
         let (dim, accent) = (app.theme().style(Role::Dim), app.theme().style(Role::Accent));
-        let line = |(i, entry): (usize, Entry)| {
+        let line = |(i, entry): (usize, PaletteEntry)| {
             let (kind, name) = match entry {
-                Entry::Action(at) => {
+                PaletteEntry::Action(at) => {
                     let own = &app.keymap().bindings()[at];
                     (own.key_names().first().cloned().unwrap_or_default(), own.words.to_owned())
                 }
-                Entry::Setting(at) => {
+                PaletteEntry::Setting(at) => {
                     ("setting".to_owned(), format!("{}: {}", OPTIONS[at].name, OPTIONS[at].help))
                 }
-                Entry::Feature(unit) => {
+                PaletteEntry::Feature(unit) => {
                     let name = app.info().map_or("", |info| info.units[unit].name.as_str());
                     ("feature".to_owned(), name.to_owned())
                 }

@@ -16,7 +16,7 @@ use crate::tui::chart::{Chart, ChartCurve, ReferenceLine};
 use crate::tui::theme::Role;
 
 /// Where the rules stop on the focused path.
-type Stop = (&'static Rule, Option<usize>);
+type RuleStop = (&'static Rule, Option<usize>);
 
 /// Rows that three charts need.
 const CHARTS_FROM: u16 = 21;
@@ -34,10 +34,10 @@ fn beta_test(app: &App, trace: &Trace, t: usize) -> Option<Stopping> {
 
 /// Mean β, β′ and β″: sparklines, or charts when there is room.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    let stops: Vec<Stop> = app.derived().facts.stops.on(app.focus().split);
+    let stops: Vec<RuleStop> = app.derived().facts.stops.on(app.focus().split);
     let say = |size: Option<usize>| size.map_or_else(|| "–".to_owned(), |size| size.to_string());
     let is_narrow = area.width < 44;
-    let word = |(entry, size): &Stop| {
+    let word = |(entry, size): &RuleStop| {
         format!("{} {}", if is_narrow { entry.symbol } else { entry.label }, say(*size))
     };
     let words: Vec<String> = stops.iter().map(word).collect();
@@ -151,7 +151,7 @@ fn cells(app: &App, trace: &Trace, width: usize) -> Vec<std::ops::Range<usize>> 
 }
 
 /// Under the bars: where the rules stop, and the cursor.
-fn places(app: &App, trace: &Trace, width: usize, stops: &[Stop]) -> Line<'static> {
+fn places(app: &App, trace: &Trace, width: usize, stops: &[RuleStop]) -> Line<'static> {
     let columns = cells(app, trace, width);
     let of_step = |step: usize| columns.iter().position(|steps| steps.contains(&step));
     let of_size = |size: usize| of_step(trace.steps().iter().position(|step| step.size == size)?);

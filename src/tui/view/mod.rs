@@ -34,7 +34,7 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 
 use super::action::View;
 use super::app::{App, Phase};
-use super::table::Column;
+use super::table::RankingColumn;
 use super::theme::{Role, Theme};
 use crate::run::RunInfo;
 
@@ -52,7 +52,7 @@ pub enum Hit {
     /// A row of a list: this unit.
     Unit(usize),
     /// A heading of the ranking.
-    Column(Column),
+    Column(RankingColumn),
     /// A column of a chart: this size.
     Size(usize),
     /// A place on the timeline.

@@ -14,7 +14,7 @@ use crate::analysis::{Paths, RankTable};
 use crate::run::{Betas, RunInfo};
 use crate::select::Method;
 use crate::tui::app::{App, plural};
-use crate::tui::table::Column;
+use crate::tui::table::RankingColumn;
 use crate::tui::theme::Role;
 
 /// The score that decides in a method.
@@ -53,7 +53,7 @@ fn title(app: &App) -> String {
 }
 
 /// Widths of the columns; none is 0 wide unless it is left out.
-struct Columns {
+struct ColumnWidths {
     step: usize,
     name: usize,
     score: usize,
@@ -65,7 +65,7 @@ struct Columns {
 
 const MARK: usize = 2;
 
-impl Columns {
+impl ColumnWidths {
     fn new(info: &RunInfo, splits: usize, width: usize) -> Self {
         let step = (info.units.len().to_string().len() + 3).max(6);
         let splits = if splits > 0 { (2 * splits.to_string().len() + 3).max(8) } else { 8 };
@@ -78,18 +78,18 @@ impl Columns {
     }
 
     /// The headings, each with what it sorts by.
-    fn headings(&self, app: &App) -> [(String, Column); 7] {
+    fn headings(&self, app: &App) -> [(String, RankingColumn); 7] {
         let (name, rank) = (self.name, self.rank);
         let score = score_name(app.focus().method);
         let right = |text: &str, width: usize| format!("{text:>width$}");
         [
-            (app.theme().glyph("✓ ", "v ").to_owned(), Column::Mark),
-            (fit("step", self.step), Column::Step),
-            (fit("feature", name), Column::Feature),
-            (right(&format!("{score} "), self.score) + &" ".repeat(self.bar), Column::Score),
-            (right("splits", self.splits), Column::InSplits),
-            (if rank > 0 { right("rank", rank) } else { String::new() }, Column::MeanRank),
-            (fit("  twins", self.twins), Column::Twins),
+            (app.theme().glyph("✓ ", "v ").to_owned(), RankingColumn::Mark),
+            (fit("step", self.step), RankingColumn::Step),
+            (fit("feature", name), RankingColumn::Feature),
+            (right(&format!("{score} "), self.score) + &" ".repeat(self.bar), RankingColumn::Score),
+            (right("splits", self.splits), RankingColumn::InSplits),
+            (if rank > 0 { right("rank", rank) } else { String::new() }, RankingColumn::MeanRank),
+            (fit("  twins", self.twins), RankingColumn::Twins),
         ]
     }
 }
@@ -102,7 +102,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         return;
     }
     let ranks = RankTable::new(&Paths::new(app.history(), info, app.focus().method));
-    let columns = Columns::new(info, ranks.splits().len(), usize::from(inside.width));
+    let columns = ColumnWidths::new(info, ranks.splits().len(), usize::from(inside.width));
     let rows = &app.derived().rows;
     let height = usize::from(inside.height) - 1;
     let selection = app.selection();
@@ -118,7 +118,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     frame.render_widget(Paragraph::new(lines), inside);
 }
 
-fn headings(app: &App, columns: &Columns, inside: Rect, hits: &mut Hits) -> Line<'static> {
+fn headings(app: &App, columns: &ColumnWidths, inside: Rect, hits: &mut Hits) -> Line<'static> {
     let mut x = inside.x;
     let spans = columns.headings(app).into_iter().map(|(text, column)| {
         let width = text.chars().count() as u16;
@@ -151,7 +151,7 @@ fn row_of(
     app: &App,
     info: &RunInfo,
     ranks: &RankTable<'_>,
-    columns: &Columns,
+    columns: &ColumnWidths,
     unit: usize,
     is_selected: bool,
 ) -> Line<'static> {
