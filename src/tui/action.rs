@@ -1,61 +1,6 @@
 //! What a person can ask for; keys and the mouse become these.
 
-/// The five views.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum View {
-    /// Which features, and how sure is that?
-    Answer,
-    /// What is removed now, and why?
-    Explore,
-    /// How small can I go?
-    Size,
-    /// Would another split agree?
-    Stability,
-    /// What was understood of my file?
-    Data,
-}
-
-impl View {
-    /// All, in the order of their keys.
-    pub const ALL: [Self; 5] = [Self::Answer, Self::Explore, Self::Size, Self::Stability, Self::Data];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Answer => "Answer",
-            Self::Explore => "Explore",
-            Self::Size => "Size",
-            Self::Stability => "Stability",
-            Self::Data => "Data",
-        }
-    }
-
-    /// The question it answers.
-    pub fn question(self) -> &'static str {
-        match self {
-            Self::Answer => "which features, and how sure?",
-            Self::Explore => "what is removed now, and why?",
-            Self::Size => "how small can I go?",
-            Self::Stability => "would another split agree?",
-            Self::Data => "what was understood of my file?",
-        }
-    }
-
-    /// Its name as an option: `answer`.
-    pub fn key(self) -> String {
-        self.name().to_lowercase()
-    }
-}
-
-impl std::str::FromStr for View {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let names: Vec<String> = Self::ALL.into_iter().map(Self::key).collect();
-        let found = Self::ALL.into_iter().find(|view| view.key() == text);
-        found.ok_or_else(|| format!("write one of {}", names.join(", ")))
-    }
-}
+use super::view::View;
 
 /// One thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

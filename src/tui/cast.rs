@@ -10,10 +10,11 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use serde_json::json;
 
-use super::action::{Action, View};
+use super::action::Action;
 use super::app::App;
 use super::keymap::Keymap;
 use super::theme::Theme;
+use super::view::View;
 use super::view::draw;
 use crate::error::{Error, Result};
 use crate::record::Journals;
@@ -66,7 +67,7 @@ pub fn cast(directory: &Path, settings: CastSettings, out: &mut impl Write) -> R
         app.tick();
         film.frame(&mut app).map_err(unwritten)?;
     }
-    for view in [View::Answer, View::Size, View::Stability, View::Data] {
+    for view in View::ALL.into_iter().filter(|&view| view != View::Explore) {
         film.time += STILL;
         app.choose_view(view);
         film.frame(&mut app).map_err(unwritten)?;

@@ -2,7 +2,6 @@
 //!
 //! Computed before drawing, only what the view shows and only when it is stale; `draw` itself stays O(visible).
 
-use super::action::View;
 use super::app::App;
 use super::table::{RankingColumn, SortKey};
 use crate::analysis::{MethodCache, Paths, RankTable};
@@ -45,32 +44,17 @@ impl Derived {
         }
         // A line of every view tells the answer.
         self.facts.refresh_answer(app.history(), &paths, app.finished(), app.rule(), app.taken());
-        let size = self.facts.answer.as_ref().and_then(|answer| answer.chosen.size);
-        match app.view() {
-            View::Answer => {
-                self.refresh_answer_rows(app, info, size);
-                if let Some(size) = size {
-                    self.facts.refresh_comparison(app.history(), info, app.finished(), size);
-                }
-            }
-            View::Explore => {
-                self.refresh_ranking(app, info, &paths);
-                self.facts.refresh_stops(&paths, app.finished(), app.rule());
-            }
-            View::Size => {
-                let at = app.cursor_size().or(size).unwrap_or_else(|| app.size());
-                self.facts.refresh_comparison(app.history(), info, app.finished(), at);
-            }
-            View::Stability => {
-                self.facts.refresh_stops(&paths, app.finished(), app.rule());
-                self.facts.refresh_agreement(app.history(), &paths, app.finished());
-            }
-            View::Data => {}
-        }
+        app.view().page().refresh(self, app, info, &paths);
+    }
+
+    /// The size of the answer.
+    pub fn answer_size(&self) -> Option<usize> {
+        self.facts.answer.as_ref().and_then(|answer| answer.chosen.size)
     }
 
     /// The list of the answer, and behind it the features that were not chosen.
-    fn refresh_answer_rows(&mut self, app: &App, info: &RunInfo, size: Option<usize>) {
+    pub fn refresh_answer_rows(&mut self, app: &App, info: &RunInfo) {
+        let size = self.answer_size();
         let key = (TaskId { split: 0, ..app.focus() }, app.finished(), size, app.table().order().2);
         if self.answer_for == Some(key) {
             return;
@@ -86,7 +70,8 @@ impl Derived {
         self.answer_rows.extend(by_frequency.skip(chosen).filter(shown));
     }
 
-    fn refresh_ranking(&mut self, app: &App, info: &RunInfo, paths: &Paths<'_>) {
+    /// Scores and rows of the ranking.
+    pub fn refresh_ranking(&mut self, app: &App, info: &RunInfo, paths: &Paths<'_>) {
         let inspected = app.inspected_here();
         let of_splits = matches!(
             app.table().column(),

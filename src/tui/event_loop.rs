@@ -10,7 +10,6 @@ use crossterm::event::{Event, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::layout::{Rect, Size};
 
-use super::action::View;
 use super::app::{App, Effect, Pause, Phase};
 use super::exporter::{ExportJob, plain_text};
 use super::keymap::Keymap;
@@ -20,6 +19,7 @@ use super::session::{FromBehind, Message, Session, SessionRequest};
 use super::start::{Choice, choose};
 use super::terminal::{Console, RealBackend, TerminalGuard, interrupting_signal};
 use super::theme::Theme;
+use super::view::View;
 use super::view::{Hits, draw};
 use crate::analysis::Answer;
 use crate::error::{Error, ErrorKind, Result, printable};

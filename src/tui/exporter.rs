@@ -8,11 +8,11 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use unicode_width::UnicodeWidthStr;
 
-use super::action::View;
 use super::app::{App, CopiedList};
 use super::overlay::Export;
 use super::plain::text;
 use super::theme::{Depth, Theme};
+use super::view::View;
 use super::view::draw;
 use crate::analysis::History;
 use crate::error::{Error, Result};

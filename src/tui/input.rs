@@ -3,10 +3,11 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::action::{Action, View};
+use super::action::Action;
 use super::app::{App, Effect};
 use super::keymap::KeyPress;
 use super::overlay::Overlay;
+use super::view::View;
 use super::view::{Hit, Hits};
 
 impl App {

@@ -2,7 +2,8 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::action::{Action, View};
+use super::action::Action;
+use super::view::View;
 use crate::error::{Error, Result};
 
 /// A key with its modifiers.

@@ -25,7 +25,7 @@ mod theme;
 mod time_left;
 mod view;
 
-pub use action::{Action, View};
+pub use action::Action;
 pub use app::{App, CopiedList, Effect, Pause, Phase};
 pub use cast::{CastSettings, cast};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
@@ -39,4 +39,4 @@ pub use session::{Compute, Message, Recording, SessionRequest};
 pub use start::{Choice, StartScreen};
 pub use table::{Filter, RankingColumn, RankingTable};
 pub use theme::{Depth, Role, Theme};
-pub use view::{Hit, Hits, draw, panels};
+pub use view::{Hit, Hits, View, draw, panels};

@@ -8,6 +8,8 @@
 //! └─────────────────────────────┘└───────────────────────────┘
 //! ```
 
+use std::fmt::Write;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
@@ -15,24 +17,65 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
+use super::page::Page;
 use super::text::{clean, fit, share, wrap};
 use super::{Hit, Hits, panel};
 use crate::analysis::{
-    ComparedMetric, LEVEL, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Tested, Verdict,
+    Answer, ComparedMetric, LEVEL, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Tested, Verdict,
 };
 use crate::evaluate::{Interval, PairedDifference};
+use crate::report::summary;
 use crate::run::RunInfo;
 use crate::select::StopRule;
 use crate::tui::action::Action;
 use crate::tui::app::{App, plural};
+use crate::tui::derived::Derived;
 use crate::tui::theme::Role;
 
 /// Cells of the labels beside the facts.
 const LABEL: usize = 12;
 
-/// Draws the view.
-pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    let Some(info) = app.info() else { return };
+/// The view.
+pub struct AnswerPage;
+
+impl Page for AnswerPage {
+    fn name(&self) -> &'static str {
+        "Answer"
+    }
+
+    fn question(&self) -> &'static str {
+        "which features, and how sure?"
+    }
+
+    fn panels(&self) -> &'static [&'static str] {
+        &["List", "How sure", "Cautions"]
+    }
+
+    fn refresh(&self, derived: &mut Derived, app: &App, info: &RunInfo, _paths: &Paths<'_>) {
+        derived.refresh_answer_rows(app, info);
+        if let Some(size) = derived.answer_size() {
+            derived.facts.refresh_comparison(app.history(), info, app.finished(), size);
+        }
+    }
+
+    fn rows<'a>(&self, derived: &'a Derived) -> Option<&'a [usize]> {
+        Some(&derived.answer_rows)
+    }
+
+    fn length(&self, app: &App, _info: &RunInfo) -> usize {
+        length(app)
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
+        draw(frame, app, info, area, hits);
+    }
+
+    fn text(&self, app: &App, _info: &RunInfo) -> String {
+        text(app)
+    }
+}
+
+fn draw(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
     let Some(answer) = app.answer() else { return nothing_yet(frame, app, area) };
     match app.zoom() {
         Some(0) => return list(frame, app, info, answer, area, hits),
@@ -66,7 +109,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 }
 
 /// Lines of the longest panel that scrolls when it is enlarged.
-pub fn length(app: &App) -> usize {
+fn length(app: &App) -> usize {
     let (Some(info), Some(answer)) = (app.info(), app.answer()) else { return 0 };
     // At the narrowest, so that the end can always be reached.
     let lines = match app.zoom() {
@@ -646,4 +689,21 @@ pub fn strip(app: &App, width: usize) -> Line<'static> {
         spans.push(Span::styled(text, app.theme().style(role)));
     }
     Line::from(spans)
+}
+
+/// The view in words.
+fn text(app: &App) -> String {
+    let history = app.history().under(app.rule(), app.taken());
+    let answer = history.ok().and_then(|history| Answer::new(&history));
+    let mut text = match answer.filter(|answer| !answer.methods.is_empty()) {
+        Some(answer) => summary(&answer),
+        None => "No split has finished yet.\n".to_owned(),
+    };
+    if let (Some(unit), Some(info)) = (app.selection(), app.info()) {
+        let _ = writeln!(text, "Selected: {}.", clean(&info.units[unit].name));
+    }
+    if let Some(comparison) = app.my_list_comparison() {
+        let _ = writeln!(text, "My list: {}.", comparison.sentence);
+    }
+    text
 }

@@ -10,6 +10,9 @@ use crate::tui::app::App;
 use crate::tui::chart::{Chart, ChartCurve, ReferenceLine, SizeAxis};
 use crate::tui::theme::Role;
 
+/// Rows of a table in words, at most.
+pub const TABLED: usize = 20;
+
 /// The sizes of a curve that are drawn on so many cells, rising: all of them, or about two per cell. `falling` are all its sizes,
 /// the largest first.
 pub fn drawn_sizes(axis: &SizeAxis, falling: &[usize], cells: u16) -> Vec<usize> {
@@ -103,4 +106,18 @@ fn references(app: &App, info: &RunInfo, metric: Metric) -> Vec<ReferenceLine> {
         Metric::Coverage => vec![line(1.0 - info.spec.epsilon, "target", Role::Good)],
         _ => Vec::new(),
     }
+}
+
+/// The sizes of a table: all, or a few from one to all in equal steps of the axis.
+pub fn tabled_sizes(app: &App, info: &RunInfo) -> Vec<usize> {
+    let Some(curve) = app.history().curve(app.focus().method) else { return Vec::new() };
+    let axis = app.axis();
+    let mut wanted: Vec<usize> =
+        (0..TABLED as u16).map(|cell| axis.size_of_cell(cell, TABLED as u16)).collect();
+    wanted.extend(app.chosen_size());
+    wanted.extend([app.chart_size(), info.units.len()]);
+    wanted.retain(|&size| curve.splits(size) > 0);
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
 }

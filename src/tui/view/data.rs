@@ -1,20 +1,50 @@
 //! Data: what was understood of my file?
 
+use std::fmt::Write;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
+use super::page::Page;
 use super::text::{clean, fit};
 use super::{Hits, panel};
 use crate::data::Level;
 use crate::run::RunInfo;
-use crate::tui::app::App;
+use crate::tui::app::{App, plural};
 use crate::tui::theme::Role;
 
-/// Draws the view.
-pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    let Some(info) = app.info() else { return };
+/// The view.
+pub struct DataPage;
+
+impl Page for DataPage {
+    fn name(&self) -> &'static str {
+        "Data"
+    }
+
+    fn question(&self) -> &'static str {
+        "what was understood of my file?"
+    }
+
+    fn panels(&self) -> &'static [&'static str] {
+        &["Table", "Notes"]
+    }
+
+    fn length(&self, app: &App, info: &RunInfo) -> usize {
+        length(app, info)
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
+        draw(frame, app, info, area, hits);
+    }
+
+    fn text(&self, _app: &App, info: &RunInfo) -> String {
+        text(info)
+    }
+}
+
+fn draw(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
     match app.zoom() {
         Some(0) => return table(frame, app, info, area, hits),
         Some(_) => return notes(frame, app, info, area, hits),
@@ -30,7 +60,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 }
 
 /// Lines of the longer panel, before long ones are wrapped.
-pub fn length(app: &App, info: &RunInfo) -> usize {
+fn length(app: &App, info: &RunInfo) -> usize {
     let table = FACTS + info.classes.len();
     let run = app.shards().len() + app.history().failed().len();
     table.max(info.audit.notes.len() + run + info.dropped.len() + 3)
@@ -151,4 +181,28 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
     }
     let first = first.min(lines.len().saturating_sub(1));
     frame.render_widget(Paragraph::new(lines.split_off(first)).wrap(Wrap { trim: false }), inside);
+}
+
+/// The view in words.
+fn text(info: &RunInfo) -> String {
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{}: {}, {}, class column '{}'.",
+        clean(&info.input),
+        plural(info.rows, "row"),
+        plural(info.units.len(), "feature"),
+        clean(&info.target)
+    );
+    for (class, rows) in info.classes.iter().zip(&info.class_counts) {
+        let _ = writeln!(text, "class {}: {}", clean(class), plural(*rows, "row"));
+    }
+    for note in &info.audit.notes {
+        let lead = if note.level == Level::Warning { "Warning: " } else { "Note: " };
+        let _ = writeln!(text, "{lead}{}", clean(&note.text));
+    }
+    for dropped in &info.dropped {
+        let _ = writeln!(text, "Column {} is not used: {}", clean(&dropped.name), clean(&dropped.reason));
+    }
+    text
 }

@@ -10,22 +10,61 @@
 //! └─────────────────────────┘└───────────────────────────┘
 //! ```
 
+use std::fmt::Write;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
+use super::curves::TABLED;
+use super::page::Page;
+use super::ranking::score_name;
 use super::text::{clean, fit, number, wrap};
 use super::{Hits, derivatives, ranking, survival, what_if};
-use crate::analysis::{Metric, coverage_band};
-use crate::run::Step;
+use crate::analysis::{Metric, Paths, RankTable, coverage_band};
+use crate::run::{RunInfo, Step};
 use crate::select::{Method, MethodWords};
-use crate::tui::app::App;
+use crate::tui::app::{App, plural};
+use crate::tui::derived::Derived;
 use crate::tui::theme::Role;
 
-/// Draws the view.
-pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
+/// The view.
+pub struct ExplorePage;
+
+impl Page for ExplorePage {
+    fn name(&self) -> &'static str {
+        "Explore"
+    }
+
+    fn question(&self) -> &'static str {
+        "what is removed now, and why?"
+    }
+
+    fn panels(&self) -> &'static [&'static str] {
+        &["Ranking", "Mean β", "Survival", "What if"]
+    }
+
+    fn refresh(&self, derived: &mut Derived, app: &App, info: &RunInfo, paths: &Paths<'_>) {
+        derived.refresh_ranking(app, info, paths);
+        derived.facts.refresh_stops(paths, app.finished(), app.rule());
+    }
+
+    fn rows<'a>(&self, derived: &'a Derived) -> Option<&'a [usize]> {
+        Some(&derived.rows)
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, app: &App, _info: &RunInfo, area: Rect, hits: &mut Hits) {
+        draw(frame, app, area, hits);
+    }
+
+    fn text(&self, app: &App, info: &RunInfo) -> String {
+        text(app, info)
+    }
+}
+
+fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     match app.zoom() {
         Some(0) => return ranking::draw(frame, app, area, hits),
         Some(1) => return derivatives::draw(frame, app, area, hits),
@@ -129,4 +168,42 @@ fn this_split(app: &App, step: &Step, width: usize) -> Vec<Line<'static>> {
         value(Metric::Accuracy)
     );
     wrap(&text, width).into_iter().map(|line| Line::styled(line, app.theme().style(Role::Dim))).collect()
+}
+
+/// The view in words.
+fn text(app: &App, info: &RunInfo) -> String {
+    let mut text = String::new();
+    let (method, score) = (app.focus().method, score_name(app.focus().method));
+    let name = |unit: usize| clean(&info.units[unit].name);
+    let Some(step) = app.step() else { return "This split has not started yet.\n".to_owned() };
+    let _ = writeln!(
+        text,
+        "{method}, split {} of {}, step {} of {}: {} left.",
+        app.focus().split + 1,
+        info.splits,
+        step.t + 1,
+        app.path_length(),
+        plural(step.size, "feature"),
+    );
+    match (step.removed.first(), step.criterion) {
+        (Some(&unit), Some(value)) => {
+            let _ = writeln!(text, "Removed at this step: {} ({score} {}).", name(unit), number(value));
+        }
+        _ => text += "This is the last feature; nothing is left to remove.\n",
+    }
+    if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
+        let _ = writeln!(text, "Runner-up: {}, {} away.", name(next), number(margin));
+    }
+    let ranks = RankTable::new(&Paths::new(app.history(), info, method));
+    let splits = ranks.splits().len();
+    let _ = writeln!(text, "feature; {score}; in splits; mean rank");
+    for &unit in app.derived().rows.iter().take(TABLED) {
+        let value = app.derived().score.get(unit).copied().flatten();
+        let value = value.map_or_else(|| "removed or not known".to_owned(), |value| number(f64::from(value)));
+        let mean = app.derived().facts.ranks.mean.get(unit).copied().flatten();
+        let mean = mean.map_or_else(|| "none".to_owned(), |mean| format!("{mean:.1}"));
+        let count = ranks.count(unit, app.size());
+        let _ = writeln!(text, "{}; {value}; {count} of {splits}; {mean}", name(unit));
+    }
+    text
 }

@@ -7,10 +7,11 @@ use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
 use super::text::head;
-use crate::tui::action::{Action, View};
+use crate::tui::action::Action;
 use crate::tui::app::{App, Pause, Phase};
 use crate::tui::keymap::Binding;
 use crate::tui::theme::Role;
+use crate::tui::view::View;
 
 /// Draws the footer; made from the keymap.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {

@@ -10,9 +10,9 @@ use unicode_width::UnicodeWidthStr;
 use super::text::{clean, fit, share};
 use super::{Hit, Hits};
 use crate::data::Level;
-use crate::tui::action::View;
 use crate::tui::app::{App, Pause, Phase, plural};
 use crate::tui::theme::Role;
+use crate::tui::view::View;
 
 /// Draws the header.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {

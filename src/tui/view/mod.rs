@@ -16,6 +16,7 @@ mod explore;
 mod feature;
 mod footer;
 mod header;
+mod page;
 mod ranking;
 mod size;
 mod stability;
@@ -24,7 +25,7 @@ pub(super) mod text;
 mod timeline;
 mod what_if;
 
-pub(super) use ranking::score_name;
+use page::Page;
 pub use size::METRIC_PAIRS;
 
 use ratatui::Frame;
@@ -32,17 +33,71 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
-use super::action::View;
 use super::app::{App, Phase};
 use super::table::RankingColumn;
 use super::theme::{Role, Theme};
-use crate::run::RunInfo;
 
 /// Lines around a view: at most three above and two below.
 pub const AROUND: usize = 5;
 
 /// Smaller than this it only says so.
 const SMALLEST: (u16, u16) = (40, 12);
+
+/// The views.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum View {
+    /// Which features, and how sure is that?
+    Answer,
+    /// What is removed now, and why?
+    Explore,
+    /// How small can I go?
+    Size,
+    /// Would another split agree?
+    Stability,
+    /// What was understood of my file?
+    Data,
+}
+
+impl View {
+    /// All, in the order of their keys.
+    pub const ALL: [Self; 5] = [Self::Answer, Self::Explore, Self::Size, Self::Stability, Self::Data];
+
+    /// Where it is drawn.
+    pub(super) fn page(self) -> &'static dyn Page {
+        match self {
+            Self::Answer => &answer::AnswerPage,
+            Self::Explore => &explore::ExplorePage,
+            Self::Size => &size::SizePage,
+            Self::Stability => &stability::StabilityPage,
+            Self::Data => &data::DataPage,
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.page().name()
+    }
+
+    /// The question it answers.
+    pub fn question(self) -> &'static str {
+        self.page().question()
+    }
+
+    /// Its name as an option: `answer`.
+    pub fn key(self) -> String {
+        self.name().to_lowercase()
+    }
+}
+
+impl std::str::FromStr for View {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<String> = Self::ALL.into_iter().map(Self::key).collect();
+        let found = Self::ALL.into_iter().find(|view| view.key() == text);
+        found.ok_or_else(|| format!("write one of {}", names.join(", ")))
+    }
+}
 
 /// What is under the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,14 +120,8 @@ pub enum Hit {
 pub type Hits = Vec<(Rect, Hit)>;
 
 /// The panels of a view that can be enlarged.
-pub fn panels(view: View) -> Vec<&'static str> {
-    match view {
-        View::Answer => vec!["List", "How sure", "Cautions"],
-        View::Explore => vec!["Ranking", "Mean β", "Survival", "What if"],
-        View::Size => vec!["First metric", "Second metric"],
-        View::Stability => vec!["Selection frequency", "Rank by split", "Stability", "Stopping rules"],
-        View::Data => vec!["Table", "Notes"],
-    }
+pub fn panels(view: View) -> &'static [&'static str] {
+    view.page().panels()
 }
 
 /// Lines of all about a feature.
@@ -83,16 +132,6 @@ pub fn feature_length(app: &App, unit: usize) -> usize {
 /// Draws all about a feature.
 pub fn draw_feature(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, scroll: usize) {
     feature::draw(frame, app, area, unit, scroll);
-}
-
-/// Lines that an enlarged panel of the answer can be scrolled by.
-pub fn answer_length(app: &App) -> usize {
-    answer::length(app)
-}
-
-/// Lines of the longer panel of the data view, at least.
-pub fn data_length(app: &App, info: &RunInfo) -> usize {
-    data::length(app, info)
 }
 
 /// Draws everything.
@@ -158,17 +197,11 @@ fn draw_all(frame: &mut Frame<'_>, app: &App) -> Hits {
         hits.push((strip, Hit::Tab(View::Answer)));
         frame.render_widget(Paragraph::new(answer::strip(app, usize::from(strip.width))), strip);
     }
-    match app.phase() {
-        Phase::Loading { bytes, of } => loading(frame, app, body, *bytes, *of),
-        Phase::Failed(why) if !has_run => failed(frame, app, body, why),
-        _ if !has_run => loading(frame, app, body, 0, 0),
-        _ => match app.view() {
-            View::Answer => answer::draw(frame, app, body, &mut hits),
-            View::Explore => explore::draw(frame, app, body, &mut hits),
-            View::Size => size::draw(frame, app, body, &mut hits),
-            View::Stability => stability::draw(frame, app, body, &mut hits),
-            View::Data => data::draw(frame, app, body, &mut hits),
-        },
+    match (app.phase(), app.info()) {
+        (Phase::Loading { bytes, of }, _) => loading(frame, app, body, *bytes, *of),
+        (Phase::Failed(why), None) => failed(frame, app, body, why),
+        (_, None) => loading(frame, app, body, 0, 0),
+        (_, Some(info)) => app.view().page().draw(frame, app, info, body, &mut hits),
     }
     if line.height > 0 {
         timeline::draw(frame, app, line, &mut hits);

@@ -1,18 +1,22 @@
 //! Size: how small can I go? Two large charts, the exact values under the cursor with the difference of the methods, and a table
 //! of the classes behind a key.
 
+use std::fmt::Write;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::answer::difference_words;
-use super::curves::draw_metric;
+use super::curves::{draw_metric, tabled_sizes};
+use super::page::Page;
 use super::text::{fit, head, share};
 use super::{Hits, panel};
-use crate::analysis::Metric;
+use crate::analysis::{Metric, Paths};
 use crate::run::RunInfo;
 use crate::tui::app::{App, plural};
+use crate::tui::derived::Derived;
 use crate::tui::theme::Role;
 
 /// The metrics that are charted together.
@@ -26,9 +30,41 @@ const PAIRS: [[Metric; 2]; 4] = [
 /// How many pairs there are.
 pub const METRIC_PAIRS: usize = PAIRS.len();
 
-/// Draws the view.
-pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    let Some(info) = app.info() else { return };
+/// The view.
+pub struct SizePage;
+
+impl Page for SizePage {
+    fn name(&self) -> &'static str {
+        "Size"
+    }
+
+    fn question(&self) -> &'static str {
+        "how small can I go?"
+    }
+
+    fn panels(&self) -> &'static [&'static str] {
+        &["First metric", "Second metric"]
+    }
+
+    fn refresh(&self, derived: &mut Derived, app: &App, info: &RunInfo, _paths: &Paths<'_>) {
+        let at = app.cursor_size().or(derived.answer_size()).unwrap_or_else(|| app.size());
+        derived.facts.refresh_comparison(app.history(), info, app.finished(), at);
+    }
+
+    fn length(&self, app: &App, info: &RunInfo) -> usize {
+        if app.per_class() { info.classes.len() } else { 0 }
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
+        draw(frame, app, info, area, hits);
+    }
+
+    fn text(&self, app: &App, info: &RunInfo) -> String {
+        text(app, info)
+    }
+}
+
+fn draw(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
     if app.per_class() {
         return classes(frame, app, info, area, hits);
     }
@@ -142,4 +178,27 @@ fn classes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &
         ]));
     }
     frame.render_widget(Paragraph::new(lines), inside);
+}
+
+/// The view in words.
+fn text(app: &App, info: &RunInfo) -> String {
+    let mut text = String::new();
+    if let Some(size) = app.chosen_size() {
+        let _ = writeln!(text, "The answer has {}.", plural(size, "feature"));
+    }
+    let rate = share((1000.0 * info.no_information_rate()).round() / 1000.0);
+    let _ = writeln!(text, "Always answering the largest class is right in {rate} of the rows.");
+    let _ = writeln!(text, "features; method; set size; accuracy; coverage; share of empty sets");
+    for size in tabled_sizes(app, info) {
+        for &method in &info.spec.methods {
+            let Some(curve) = app.history().curve(method) else { continue };
+            let mean = |metric| {
+                curve.spread(size, metric).map_or_else(|| "none".to_owned(), |own| format!("{:.3}", own.mean))
+            };
+            let values =
+                [Metric::Inefficiency, Metric::Accuracy, Metric::Coverage, Metric::Mistrust].map(mean);
+            let _ = writeln!(text, "{size}; {method}; {}", values.join("; "));
+        }
+    }
+    text
 }

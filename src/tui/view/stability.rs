@@ -1,13 +1,16 @@
 //! Stability: would another split agree? Selection frequency by size, rank by split, Nogueira's index by size, and where each
 //! stopping rule stops. k and ψ slide.
 
+use std::fmt::Write;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::curves::{draw_chart, drawn_sizes};
+use super::curves::{draw_chart, drawn_sizes, tabled_sizes};
+use super::page::Page;
 use super::text::{fit, head};
 use super::{Hit, Hits, panel};
 use crate::analysis::{Paths, RankTable, StabilityBand, Stops};
@@ -16,10 +19,44 @@ use crate::run::RunInfo;
 use crate::tui::action::Action;
 use crate::tui::app::App;
 use crate::tui::chart::{AxisScale, Chart, ChartCurve, ReferenceLine};
+use crate::tui::derived::Derived;
 use crate::tui::theme::Role;
 
-/// Draws the view.
-pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
+/// The view.
+pub struct StabilityPage;
+
+impl Page for StabilityPage {
+    fn name(&self) -> &'static str {
+        "Stability"
+    }
+
+    fn question(&self) -> &'static str {
+        "would another split agree?"
+    }
+
+    fn panels(&self) -> &'static [&'static str] {
+        &["Selection frequency", "Rank by split", "Stability", "Stopping rules"]
+    }
+
+    fn refresh(&self, derived: &mut Derived, app: &App, _info: &RunInfo, paths: &Paths<'_>) {
+        derived.facts.refresh_stops(paths, app.finished(), app.rule());
+        derived.facts.refresh_agreement(app.history(), paths, app.finished());
+    }
+
+    fn length(&self, _app: &App, info: &RunInfo) -> usize {
+        info.units.len()
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, app: &App, _info: &RunInfo, area: Rect, hits: &mut Hits) {
+        draw(frame, app, area, hits);
+    }
+
+    fn text(&self, app: &App, info: &RunInfo) -> String {
+        text(app, info)
+    }
+}
+
+fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     match app.zoom() {
         Some(0) => return by_size(frame, app, area, hits),
         Some(1) => return by_split(frame, app, area, hits),
@@ -354,6 +391,37 @@ fn histogram(app: &App, info: &RunInfo, stops: &Stops, rows: usize, width: usize
         Line::from(spans)
     };
     bins.iter().zip(&counts).map(row).collect()
+}
+
+/// The view in words.
+fn text(app: &App, info: &RunInfo) -> String {
+    let mut text = String::new();
+    let agreement = &app.derived().facts.agreement;
+    let _ = writeln!(text, "features; stability; verdict; 95 % interval");
+    for size in tabled_sizes(app, info) {
+        let found = agreement.binary_search_by(|(other, _)| size.cmp(other)).ok();
+        let Some(own) = found.and_then(|at| Some((agreement[at].1, agreement[at].1.nogueira?))) else {
+            continue;
+        };
+        let (at, value) = own;
+        let interval = match (at.nogueira_lo, at.nogueira_hi) {
+            (Some(lo), Some(hi)) => format!("{lo:.2} to {hi:.2}"),
+            _ => "none".to_owned(),
+        };
+        let _ = writeln!(text, "{size}; {value:.2}; {}; {interval}", StabilityBand::of(value).word());
+    }
+    let stops = &app.derived().facts.stops;
+    for (entry, size) in stops.rules.iter().zip(&stops.sizes) {
+        let median = size.size.map_or_else(|| "never stops".to_owned(), |size| format!("median {size}"));
+        let _ = writeln!(
+            text,
+            "{}: {median}, stops on {} of {} splits.",
+            entry.label,
+            size.fired,
+            stops.splits.len()
+        );
+    }
+    text
 }
 
 #[cfg(test)]

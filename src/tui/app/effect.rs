@@ -1,0 +1,57 @@
+//! What a change of the state asks to be done outside.
+
+use crate::run::{Forced, RunSpec, TaskId};
+use crate::tui::overlay::Export;
+
+/// What must be done outside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Leave.
+    Quit,
+    /// Stop the process for a while.
+    Suspend,
+    /// Pause computing.
+    PauseEngine,
+    /// Resume computing.
+    ResumeEngine,
+    /// One elimination of a paused task.
+    StepEngine(TaskId),
+    /// A paused task goes on to its end.
+    FinishTask(TaskId),
+    /// Run again with other settings.
+    Rerun(Box<RunSpec>),
+    /// Recompute β of a step.
+    Inspect(TaskId, Vec<usize>),
+    /// Look for the twins of these features.
+    FindTwins(Vec<usize>),
+    /// Test a list on all splits.
+    TestList(Vec<usize>),
+    /// Look at a feature.
+    Portrait(usize),
+    /// What would have happened otherwise?
+    Branch(TaskId, Vec<usize>, Forced),
+    /// Write something into files.
+    Export(Export),
+    /// Put a list on the clipboard, and into a file beside the exports.
+    Copy(CopiedList),
+}
+
+/// A list of features for the clipboard and for a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopiedList {
+    /// One name per line.
+    pub text: String,
+    /// The file, beside the exports.
+    pub file: &'static str,
+    /// What it is, in words.
+    pub words: String,
+}
+
+impl CopiedList {
+    /// The answer.
+    pub const SELECTED: &'static str = "selected.txt";
+    /// My list.
+    pub const MY_LIST: &'static str = "my_list.txt";
+    /// What is left at a step.
+    pub const STEP: &'static str = "step.txt";
+}

@@ -1,0 +1,157 @@
+//! What is computed from the data when somebody looks closer, asked for once: β, twins, my list, a feature, what if.
+
+use super::{App, Effect, Phase};
+use crate::analysis::Comparison;
+use crate::evaluate::Tally;
+use crate::run::{Branch, Forced, Inspection, Portrait, TaskId};
+use crate::select::Method;
+use crate::tui::overlay::{FeaturePage, Overlay};
+use crate::tui::view::View;
+
+/// Features whose twins are looked for at once.
+const MOST_TWINS: usize = 200;
+
+/// A list, and what it achieved split by split.
+type ListTallies = (Vec<usize>, Vec<(usize, Tally)>);
+
+/// What was computed from the data, and what has been asked for.
+#[derive(Default)]
+pub(super) struct Lookups {
+    pub(super) branch: Option<Branch>,
+    /// The feature that was looked at last.
+    pub(super) portrait: Option<Portrait>,
+    /// β that was recomputed, with its task and size.
+    pub(super) inspected: Option<(TaskId, usize, Inspection)>,
+    /// The step whose β is being recomputed.
+    pub(super) asked: Option<(TaskId, usize)>,
+    /// The units whose twins are being looked for.
+    pub(super) asked_twins: Vec<usize>,
+    /// The list that is being tested on all splits.
+    pub(super) asked_list: Vec<usize>,
+    /// The list that was tested, and what it achieved split by split.
+    pub(super) tested_list: Option<ListTallies>,
+}
+
+impl App {
+    /// What would have happened otherwise.
+    pub fn branch(&self) -> Option<&Branch> {
+        self.lookups.branch.as_ref()
+    }
+
+    /// The feature that was looked at last.
+    pub fn portrait(&self) -> Option<&Portrait> {
+        self.lookups.portrait.as_ref()
+    }
+
+    /// β that was recomputed, with its task and size.
+    pub fn inspected(&self) -> Option<&(TaskId, usize, Inspection)> {
+        self.lookups.inspected.as_ref()
+    }
+
+    pub(super) fn open_feature(&mut self) -> Vec<Effect> {
+        let Some(unit) = self.selection() else {
+            self.layout.status = Some(self.nothing_selected());
+            return Vec::new();
+        };
+        self.layout.overlay = Some(Overlay::Feature(FeaturePage::of(unit)));
+        self.portrait_wanted(unit)
+    }
+
+    /// The data of a feature, unless they are there already.
+    pub(in crate::tui) fn portrait_wanted(&self, unit: usize) -> Vec<Effect> {
+        let known = self.lookups.portrait.as_ref().is_some_and(|portrait| portrait.unit == unit);
+        if known { Vec::new() } else { vec![Effect::Portrait(unit)] }
+    }
+
+    /// Whether β of the step under the cursor was recomputed.
+    pub fn inspected_here(&self) -> bool {
+        let here = (self.playback.focus, self.size());
+        self.lookups.inspected.as_ref().is_some_and(|(task, size, _)| (*task, *size) == here)
+    }
+
+    /// What must be computed from the data because the run does not hold it, asked for once.
+    pub fn wanted(&mut self) -> Option<Effect> {
+        self.wanted_beta().or_else(|| self.wanted_list()).or_else(|| self.wanted_twins())
+    }
+
+    /// The twins of the answer, once it does not change any more.
+    pub(super) fn wanted_twins(&mut self) -> Option<Effect> {
+        if self.run.plan.is_none() || self.run.phase != Phase::Done {
+            return None;
+        }
+        let features = &self.answer()?.features;
+        let units = features.iter().filter(|feature| feature.twins.is_none()).map(|feature| feature.unit);
+        let units: Vec<usize> = units.take(MOST_TWINS).collect();
+        if units.is_empty() || self.lookups.asked_twins == units {
+            return None;
+        }
+        self.lookups.asked_twins.clone_from(&units);
+        Some(Effect::FindTwins(units))
+    }
+
+    /// My list on all splits.
+    pub(super) fn wanted_list(&mut self) -> Option<Effect> {
+        let units: Vec<usize> = self.selection.table.marks().iter().copied().collect();
+        let is_known = self.lookups.tested_list.as_ref().is_some_and(|(tested, _)| *tested == units);
+        if self.run.plan.is_none() || units.is_empty() || is_known || self.lookups.asked_list == units {
+            return None;
+        }
+        self.lookups.asked_list.clone_from(&units);
+        Some(Effect::TestList(units))
+    }
+
+    /// My list beside the answer on all splits, once it has been tested.
+    pub fn my_list_comparison(&self) -> Option<Comparison> {
+        let (units, tallies) = self.lookups.tested_list.as_ref()?;
+        let is_mine = units.iter().eq(self.selection.table.marks());
+        let (info, answer) = (self.info()?, self.answer()?);
+        is_mine.then(|| Comparison::of_list(self.history(), info, units.len(), tallies, answer)).flatten()
+    }
+
+    /// β of all features when the cursor rests, and what each class contributes while a feature is looked at.
+    pub(super) fn wanted_beta(&mut self) -> Option<Effect> {
+        let step = self.step()?;
+        let whole = matches!(step.beta, Some(crate::run::Betas::Whole(_)));
+        let looking = matches!(self.layout.overlay, Some(Overlay::Feature(_)));
+        // The journal holds β, not the weights that RFE goes by.
+        let is_rfe = self.playback.focus.method == Method::Rfe;
+        let resting = self.layout.view == View::Explore && (!whole || is_rfe) && !self.playback.playing;
+        let here = (self.playback.focus, step.size);
+        if self.run.plan.is_none()
+            || !(looking || resting)
+            || self.inspected_here()
+            || self
+                .lookups
+                .asked
+                .is_some_and(|(task, size)| (task, size) == here || looking && self.playback.playing)
+        {
+            return None;
+        }
+        self.lookups.asked = Some(here);
+        Some(Effect::Inspect(self.playback.focus, self.present()))
+    }
+
+    pub(super) fn what_if(&mut self, removed: bool) -> Vec<Effect> {
+        let (Some(unit), Some(step)) = (self.selection(), self.step()) else {
+            self.layout.status = Some(self.nothing_selected());
+            return Vec::new();
+        };
+        if removed && step.removed.contains(&unit) {
+            self.layout.status = Some("this feature is removed here anyway; choose another with ↑ ↓".into());
+            return Vec::new();
+        }
+        let present = self.present();
+        if present.binary_search(&unit).is_err() {
+            self.layout.status =
+                Some("this feature has already been removed; go back to a step where it is present".into());
+            return Vec::new();
+        }
+        if removed && (present.len() < 2 || self.info().is_some_and(|info| info.units[unit].kept)) {
+            self.layout.status = Some("this feature cannot be removed here".into());
+            return Vec::new();
+        }
+        self.layout.status = Some("computing what would have happened …".into());
+        let forced = if removed { Forced::Removed(unit) } else { Forced::Kept(unit) };
+        vec![Effect::Branch(self.playback.focus, present, forced)]
+    }
+}

@@ -1,0 +1,89 @@
+//! What reaches the screen from behind: messages of the session, events of the run.
+
+use super::{App, Pause, Phase};
+use crate::error::ErrorKind;
+use crate::run::{EventKind, RunEvent};
+use crate::tui::overlay::{OptionsEditor, Overlay};
+use crate::tui::session::Message;
+use crate::tui::view::View;
+
+impl App {
+    /// Takes a message from behind the screen.
+    pub fn tell(&mut self, message: Message) {
+        match message {
+            Message::Event(event) => self.event(&event),
+            Message::Ready(plan) => self.run.plan = Some(plan),
+            Message::Failed(error) => {
+                self.run.phase = Phase::Failed(error.to_string());
+                // A table that was refused may be read with another setting.
+                if self.info().is_none()
+                    && !self.run.replay
+                    && matches!(error.kind(), ErrorKind::Data | ErrorKind::Usage)
+                {
+                    let editor = OptionsEditor::for_remedy(&self.run.asked_spec, &error.to_string());
+                    self.layout.overlay = editor.map(|editor| Overlay::Options(Box::new(editor)));
+                }
+                self.run.failure = Some(error);
+            }
+            Message::Inspected(task, size, inspection) => {
+                self.lookups.inspected = Some((task, size, inspection));
+                self.lookups.asked = None;
+            }
+            Message::Portrait(portrait) => self.lookups.portrait = Some(portrait),
+            Message::ListTested(units, tallies) => {
+                self.lookups.asked_list.clear();
+                self.lookups.tested_list = Some((units, tallies));
+            }
+            Message::Branched(branch) => {
+                self.layout.status = None;
+                self.lookups.branch = Some(branch);
+            }
+            Message::Recorded(directory) => self.run.directory = Some(directory),
+            Message::Reopened => self.start_in(View::Answer),
+            Message::Shards(shards) => self.run.shards = shards,
+            Message::Said(words) => self.layout.status = Some(words),
+        }
+    }
+
+    /// Takes an event of the run.
+    pub fn event(&mut self, event: &RunEvent) {
+        let first = self.info().is_none();
+        self.run.history.apply(event);
+        match &event.kind {
+            EventKind::Loading { bytes, of } => self.run.phase = Phase::Loading { bytes: *bytes, of: *of },
+            EventKind::RunStarted(info) => {
+                self.run.phase = Phase::Running;
+                // The methods of a recorded run were not known before.
+                if self.run.replay && first {
+                    self.playback.focus.method = info.spec.methods[0];
+                }
+                self.selection.table.fit_to(info);
+            }
+            EventKind::RunFinished => {
+                self.run.phase = Phase::Done;
+                self.run.pause = Pause::No;
+            }
+            EventKind::TaskFinished { .. } => self.run.finished += 1,
+            EventKind::TaskFailed { message } => {
+                if let Some(task) = event.task {
+                    // On the screen splits count from 1.
+                    self.layout.status =
+                        Some(format!("{} on split {} failed: {message}", task.method, task.split + 1));
+                }
+            }
+            EventKind::Paused => self.run.pause = Pause::Yes,
+            EventKind::Resumed => self.run.pause = Pause::No,
+            EventKind::FollowupFailed(followup, message) => {
+                self.layout.status = Some(format!("{followup} failed: {message}"));
+            }
+            EventKind::TaskStarted(_) | EventKind::Step(_) | EventKind::Followed(..) => {}
+            // The answer names them.
+            EventKind::TwinsFound(_) => self.run.finished += 1,
+        }
+        if event.task == Some(self.playback.focus) {
+            // A task that failed or began anew has fewer steps than before.
+            let last = self.steps().saturating_sub(1);
+            self.go(if self.playback.live { last } else { self.playback.cursor.min(last) });
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The selected feature and the lists it is chosen from: table, search, filter, my list.
+
+use super::{App, CopiedList, Effect, plural};
+use crate::run::TaskId;
+use crate::tui::action::Action;
+use crate::tui::overlay::Prompt;
+use crate::tui::table::{Filter, RankingColumn, RankingTable};
+use crate::tui::view::View;
+
+/// Which feature is selected, and how the lists are sorted and filtered.
+#[derive(Default)]
+pub(super) struct SelectionState {
+    pub(super) table: RankingTable,
+    /// The selected feature; none means the one that is removed, or the first of the answer.
+    pub(super) selected: Option<usize>,
+}
+
+impl App {
+    /// How the ranking is sorted and filtered, and my list.
+    pub fn table(&self) -> &RankingTable {
+        &self.selection.table
+    }
+
+    /// The feature that was selected by hand.
+    pub fn selected(&self) -> Option<usize> {
+        self.selection.selected
+    }
+
+    /// The selected feature; else the one that is removed now, or in Answer the first.
+    pub fn selection(&self) -> Option<usize> {
+        let first = || match self.layout.view {
+            View::Answer => self.derived.answer_rows.first().copied(),
+            _ => self.step().and_then(|step| step.removed.first().copied()),
+        };
+        self.selection.selected.or_else(first)
+    }
+
+    /// The rows of the list that is on the screen.
+    pub fn list_rows(&self) -> &[usize] {
+        self.layout.view.page().rows(&self.derived).unwrap_or_default()
+    }
+
+    /// Selects a feature.
+    pub fn select(&mut self, unit: usize) {
+        self.selection.selected = Some(unit);
+    }
+
+    /// Sorts the ranking by a column; a second time reverses it.
+    pub fn sort_by(&mut self, column: RankingColumn) {
+        self.selection.table.sort_by(column);
+    }
+
+    /// Adds the selected feature to my list, or removes it.
+    pub(super) fn mark(&mut self) {
+        self.refresh();
+        let (Some(unit), Some(info)) = (self.selection(), self.run.history.info().cloned()) else {
+            self.layout.status = Some(self.nothing_selected());
+            return;
+        };
+        let is_marked = self.selection.table.toggle_mark(unit);
+        let (name, count) = (&info.units[unit].name, self.selection.table.marks().len());
+        let done = if is_marked { "added to" } else { "removed from" };
+        self.layout.status = Some(format!("{name} {done} my list ({})", plural(count, "feature")));
+    }
+
+    /// Selects another row of the ranking.
+    pub(in crate::tui) fn move_selection(&mut self, down: bool, by: usize) {
+        self.refresh();
+        let rows = self.list_rows();
+        if rows.is_empty() {
+            return;
+        }
+        let at = self.selection().and_then(|unit| rows.iter().position(|&row| row == unit)).unwrap_or(0);
+        let to = if down { at.saturating_add(by).min(rows.len() - 1) } else { at.saturating_sub(by) };
+        self.selection.selected = Some(rows[to]);
+    }
+
+    /// Why there is no feature to do something with.
+    pub(super) fn nothing_selected(&self) -> String {
+        match self.step() {
+            Some(_) => {
+                "nothing is removed at the last step: go back with ←, or choose a feature with ↑ ↓".into()
+            }
+            None => "this split has not started yet".into(),
+        }
+    }
+
+    /// A typed line is complete.
+    pub fn submit(&mut self, prompt: Prompt, text: &str) {
+        match prompt {
+            Prompt::GoTo => match (text.trim().parse(), self.layout.view) {
+                (Ok(size), View::Explore) => self.go_to_size(size),
+                (Ok(size), _) => self.point_at(size),
+                (Err(_), _) => self.layout.status = Some(format!("'{text}' is not a number of features")),
+            },
+            Prompt::Find | Prompt::Filter if text.is_empty() => match prompt {
+                Prompt::Find => self.find_next(true),
+                _ => self.selection.table.set_filter(None),
+            },
+            Prompt::Find | Prompt::Filter => match Filter::new(text) {
+                Err(why) => self.layout.status = Some(why),
+                Ok(filter) if prompt == Prompt::Find => {
+                    self.selection.table.set_search(Some(filter));
+                    self.find_next(true);
+                }
+                Ok(filter) => {
+                    self.selection.table.set_filter(Some(filter));
+                    self.after_filter(text);
+                }
+            },
+        }
+    }
+
+    /// A filter that hides everything is taken back.
+    pub(super) fn after_filter(&mut self, text: &str) {
+        self.refresh();
+        if self.list_rows().is_empty() {
+            self.selection.table.set_filter(None);
+            self.layout.status = Some(format!("no feature name matches '{text}'"));
+            return;
+        }
+        let rows = self.list_rows();
+        if self.selection().is_none_or(|unit| !rows.contains(&unit)) {
+            self.selection.selected = rows.first().copied();
+        }
+    }
+
+    pub(super) fn find_next(&mut self, forward: bool) {
+        self.refresh();
+        let Some(info) = self.run.history.info().cloned() else { return };
+        let Some(search) = self.selection.table.search() else {
+            let key = self.keymap.key_of(Action::Find);
+            self.layout.status = Some(format!("nothing was searched for; {key} searches"));
+            return;
+        };
+        let (rows, text) = (self.list_rows(), search.text().to_owned());
+        let from = self.selection().and_then(|unit| rows.iter().position(|&row| row == unit));
+        let table = &self.selection.table;
+        let found = table.find(rows, &info.units, from, forward);
+        let count = table.matches(rows, &info.units);
+        self.layout.status = Some(match found {
+            Some(_) => {
+                format!("{count} {} '{text}'", if count == 1 { "name matches" } else { "names match" })
+            }
+            None => format!("no feature name matches '{text}'"),
+        });
+        if found.is_some() {
+            self.selection.selected = found;
+        }
+    }
+
+    /// My list if there is one, in Explore what is left under the cursor, elsewhere the answer.
+    pub(super) fn copy(&mut self) -> Vec<Effect> {
+        self.refresh();
+        let Some(info) = self.info() else {
+            self.layout.status = Some("there is nothing to copy yet".into());
+            return Vec::new();
+        };
+        let named = |units: &[usize]| units.iter().map(|&unit| info.units[unit].name.clone()).collect();
+        let marks: Vec<usize> = self.selection.table.marks().iter().copied().collect();
+        let (names, which, file): (Vec<String>, String, &'static str) = match self.answer() {
+            _ if !marks.is_empty() => (named(&marks), "of my list".into(), CopiedList::MY_LIST),
+            _ if self.layout.view == View::Explore => {
+                let TaskId { method, split } = self.playback.focus;
+                (
+                    named(&self.present()),
+                    format!("at this step of {method}, split {}", split + 1),
+                    CopiedList::STEP,
+                )
+            }
+            Some(answer) => (
+                answer.features.iter().map(|feature| feature.name.clone()).collect(),
+                format!("of the answer of {}", answer.method),
+                CopiedList::SELECTED,
+            ),
+            None => (Vec::new(), String::new(), CopiedList::SELECTED),
+        };
+        if names.is_empty() {
+            let none = match self.answer() {
+                Some(_) => "the rule chooses no size, so there is no list to copy",
+                None => "no split has finished yet, so there is no list to copy",
+            };
+            self.layout.status = Some(none.into());
+            return Vec::new();
+        }
+        let words = format!("{} {which}", plural(names.len(), "name"));
+        vec![Effect::Copy(CopiedList { text: names.join("\n"), file, words })]
+    }
+}
