@@ -75,7 +75,7 @@ fn steps(path: usize) -> Vec<EventKind> {
 
 fn app() -> App {
     let info = Arc::new(info());
-    let theme = Theme { depth: Depth::True, light: false, ascii: false };
+    let theme = Theme::new(Depth::True, false, false);
     let mut app = App::new("genes.csv".into(), info.spec.clone(), theme, Keymap::default());
     let mut tell = |task, kind| app.event(&RunEvent { task, kind });
     tell(None, EventKind::RunStarted(info));

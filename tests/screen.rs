@@ -85,7 +85,7 @@ fn every_view_at_four_sizes() {
 #[test]
 fn every_palette_and_ascii() {
     let (_, mut app) = heart();
-    let theme = |depth, light, ascii| Theme { depth, light, ascii };
+    let theme = |depth, light, ascii| Theme::new(depth, light, ascii);
     let palettes = [
         ("light", theme(Depth::True, true, false)),
         ("256", theme(Depth::Indexed, false, false)),
@@ -217,7 +217,7 @@ fn ascii_means_ascii() {
     act(&mut app, &run, &[Action::Down, Action::Open, Action::Back, Action::WhatIfRemoved]);
     let mut hostile = hostile_run().watched(DARK);
     for app in [&mut app, &mut hostile] {
-        app.set_theme(Theme { depth: Depth::Sixteen, light: false, ascii: true });
+        app.set_theme(Theme::new(Depth::Sixteen, false, true));
         each_state(app, |app| {
             for (width, height) in [(120, 40), (60, 20), (30, 8)] {
                 let (buffer, _) = picture(app, width, height);
@@ -895,7 +895,7 @@ fn curves_differ_without_colours() {
     app.update(Action::Indices);
     app.set_zoom(Some(2));
     for ascii in [false, true] {
-        app.set_theme(Theme { depth: Depth::None, light: false, ascii });
+        app.set_theme(Theme::new(Depth::None, false, ascii));
         let (buffer, _) = picture(&mut app, 100, 30);
         let text: String = (4..28).map(|y| row(&buffer, y) + "\n").collect();
         for (mark, label) in [("j", "I_J in all"), ("w", "I_W in most"), ("n", "Nogueira")] {

@@ -14,7 +14,7 @@ pub fn cast(args: &CastArgs) -> Result<u8> {
         "none" => Depth::None,
         _ => Depth::True,
     };
-    let theme = Theme { depth, light: args.light, ascii: args.ascii };
+    let theme = Theme::new(depth, args.light, args.ascii);
     let settings = CastSettings { size: args.size, speed: args.speed, theme };
     // All of it, or nothing but an error.
     let mut text = Vec::new();

@@ -8,7 +8,7 @@ use super::args::Cli;
 use crate::data::word_list;
 use crate::error::Result;
 use crate::say::print;
-use crate::tui::Keymap;
+use crate::tui::{Keymap, PAINTED};
 
 /// Options of a single run: in a file that applies to all runs they would do harm.
 const OF_ONE_RUN: [&str; 4] = ["shard", "force", "help", "version"];
@@ -50,6 +50,13 @@ pub(crate) fn configuration_file() -> String {
             let name = option.get_long().unwrap_or_default();
             let _ = writeln!(text, "# {help}\n#{name} = {}", default_of(option));
         }
+    }
+    let _ = writeln!(
+        text,
+        "\n# --- Colours of the dashboard: #rrggbb, a name such as lightblue, or a number of the 256 colours; \"\" is the palette's\n#[theme]"
+    );
+    for (name, words) in PAINTED {
+        let _ = writeln!(text, "# {words}\n#{name} = \"\"");
     }
     let _ = writeln!(text, "\n# --- Keys of the dashboard: an action and its keys\n#[keys]");
     for binding in Keymap::default().bindings() {

@@ -12,17 +12,19 @@ pub struct Defaults {
     pub file: PathBuf,
     /// Option names and values, as they would be typed.
     pub values: Vec<(String, String)>,
-    /// Keys of the dashboard.
-    pub keys: Keys,
+    /// Keys and colours of the dashboard.
+    pub look: Look,
 }
 
-/// The table `[keys]`: actions of the dashboard and their keys.
+/// The tables `[keys]` and `[theme]`: actions of the dashboard and their keys, roles and their colours.
 #[derive(Debug, Default)]
-pub struct Keys {
+pub struct Look {
     /// The file they come from.
     pub file: PathBuf,
     /// Actions and keys.
     pub bindings: Vec<(String, Vec<String>)>,
+    /// Roles and colours.
+    pub colours: Vec<(String, String)>,
 }
 
 /// `$CRFE_CONFIG`, else `crfe-tui/config.toml` in the XDG configuration directory.
@@ -65,11 +67,18 @@ pub(crate) fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
         Error::usage(format!("this is not TOML: {}", error.message())).file(&file).line(line)
     })?;
     let mut values = Vec::new();
-    let mut keys = Keys { file: file.clone(), bindings: Vec::new() };
+    let mut look = Look { file: file.clone(), ..Look::default() };
     for (name, value) in table {
-        if let (toml::Value::Table(table), "keys") = (&value, name.as_str()) {
-            keys.bindings = bindings(&file, table)?;
-            continue;
+        match (&value, name.as_str()) {
+            (toml::Value::Table(table), "keys") => {
+                look.bindings = bindings(&file, table)?;
+                continue;
+            }
+            (toml::Value::Table(table), "theme") => {
+                look.colours = colours(&file, table)?;
+                continue;
+            }
+            _ => {}
         }
         let Some(text) = as_typed(&value) else {
             return Err(Error::usage(format!(
@@ -79,7 +88,7 @@ pub(crate) fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
         };
         values.push((name, text));
     }
-    Ok(Defaults { file, values, keys })
+    Ok(Defaults { file, values, look })
 }
 
 /// `quit = "Q"` or `quit = ["Q", "ctrl-q"]`.
@@ -96,6 +105,24 @@ fn bindings(file: &Path, table: &toml::Table) -> Result<Vec<(String, Vec<String>
                 .remedy("write a key or a list of keys")
         };
         Ok((name.clone(), keys(value).filter(|keys| !keys.is_empty()).ok_or_else(wrong)?))
+    };
+    table.iter().map(line).collect()
+}
+
+/// `accent = "#56b4e9"`, `warn = "yellow"` or `bad = 196`.
+fn colours(file: &Path, table: &toml::Table) -> Result<Vec<(String, String)>> {
+    let line = |(name, value): (&String, &toml::Value)| {
+        let colour = match value {
+            toml::Value::String(text) => Some(text.clone()),
+            toml::Value::Integer(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let wrong = || {
+            Error::usage(format!("the theme's '{name}' is neither a word nor a number"))
+                .file(file)
+                .remedy("write #rrggbb, a name such as yellow or lightblue, or a number from 0 to 255")
+        };
+        Ok((name.clone(), colour.ok_or_else(wrong)?))
     };
     table.iter().map(line).collect()
 }
@@ -131,7 +158,7 @@ mod tests {
         assert!(values.contains(&("drop", "\"a, b\"")));
         let error = parse("c.toml".into(), "a = 1\nb = = 2\n").unwrap_err();
         assert!(error.to_string().starts_with("c.toml, line 2: this is not TOML"), "{error}");
-        let keys = parse("c.toml".into(), "[keys]\nquit = 'Q'\nstep = ['n', '.']\n").unwrap().keys.bindings;
+        let keys = parse("c.toml".into(), "[keys]\nquit = 'Q'\nstep = ['n', '.']\n").unwrap().look.bindings;
         assert_eq!(
             keys,
             [
@@ -140,6 +167,11 @@ mod tests {
             ]
         );
         assert!(parse("c.toml".into(), "[keys]\nquit = 7\n").is_err());
+        let theme = parse("c.toml".into(), "[theme]\nbad = 196\nwarn = 'yellow'\n").unwrap().look.colours;
+        assert!(theme.contains(&("bad".to_owned(), "196".to_owned())), "{theme:?}");
+        assert!(theme.contains(&("warn".to_owned(), "yellow".to_owned())), "{theme:?}");
+        let error = parse("c.toml".into(), "[theme]\nbad = 1.5\n").unwrap_err();
+        assert!(error.to_string().contains("the theme's 'bad' is neither a word nor a number"), "{error}");
         assert!(parse("c.toml".into(), "[colours]\nred = 'x'\n").is_err());
     }
 }

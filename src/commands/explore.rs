@@ -1,7 +1,7 @@
 //! `crfe-tui DATA.CSV`: the dashboard on a table.
 
 use super::args::ExploreArgs;
-use super::config_file::Keys;
+use super::config_file::Look;
 use super::screen::{keys_come_from_there, need_a_terminal, settings};
 use crate::data::STANDARD;
 use crate::error::Result;
@@ -10,13 +10,13 @@ use crate::run::default_threads;
 use crate::tui::{Compute, Recording, SessionRequest, explore as show};
 
 /// Opens the dashboard on a file; the exit code.
-pub fn explore(args: &ExploreArgs, keys: &Keys) -> Result<u8> {
+pub fn explore(args: &ExploreArgs, look: &Look) -> Result<u8> {
     args.spec.spec()?;
     need_a_terminal(&format!("run {} --out RUN", args.spec.data.display()))?;
     if args.spec.data.as_os_str() == STANDARD {
         return Err(keys_come_from_there("crfe-tui run - --out RUN"));
     }
-    let settings = settings(&args.screen, keys)?;
+    let settings = settings(&args.screen, look)?;
     show(order(args)?, settings)
 }
 

@@ -27,13 +27,13 @@ use crate::error::Result;
 
 /// Runs the command; returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
-    let (command, keys) = match precedence::parse(words)? {
-        Parsed::Command(command, keys) => (command, keys),
+    let (command, look) = match precedence::parse(words)? {
+        Parsed::Command(command, look) => (command, look),
         Parsed::Said(said) => return Ok(precedence::tell(&said)),
     };
     match command {
-        Command::Explore(args) => explore::explore(&args, &keys),
-        Command::Open(args) => open::open(&args, &keys),
+        Command::Explore(args) => explore::explore(&args, &look),
+        Command::Open(args) => open::open(&args, &look),
         Command::Cast(args) => cast::cast(&args),
         Command::Run(args) => run::run(&args),
         Command::Fit(args) => fit::fit(*args),

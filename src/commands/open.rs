@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::args::{Command, OpenArgs};
-use super::config_file::Keys;
+use super::config_file::Look;
 use super::explore::order;
 use super::precedence::{self, Parsed};
 use super::screen::{keys_come_from_there, need_a_terminal, settings};
@@ -12,19 +12,19 @@ use crate::error::{Error, Result};
 use crate::tui::{Choice, SessionRequest, explore as show, start};
 
 /// Opens the dashboard on a recorded run; the exit code.
-pub fn open(args: &OpenArgs, keys: &Keys) -> Result<u8> {
-    let Some(run) = &args.run else { return choose(args, keys) };
+pub fn open(args: &OpenArgs, look: &Look) -> Result<u8> {
+    let Some(run) = &args.run else { return choose(args, look) };
     need_a_terminal(&format!("report {}", run.display()))?;
     if args.data.as_deref().is_some_and(|data| data.as_os_str() == STANDARD) {
         return Err(keys_come_from_there("crfe-tui report RUN --data -"));
     }
-    show(SessionRequest::Open(run.clone(), args.data.clone()), settings(&args.screen, keys)?)
+    show(SessionRequest::Open(run.clone(), args.data.clone()), settings(&args.screen, look)?)
 }
 
 /// Lets the user choose a run or a table.
-fn choose(args: &OpenArgs, keys: &Keys) -> Result<u8> {
+fn choose(args: &OpenArgs, look: &Look) -> Result<u8> {
     need_a_terminal("run DATA.CSV --out RUN")?;
-    start(settings(&args.screen, keys)?, |choice| match choice {
+    start(settings(&args.screen, look)?, |choice| match choice {
         Choice::Run(run) => Ok(SessionRequest::Open(run, None)),
         Choice::Table(table) => {
             // As if it had been typed: environment and configuration file count.

@@ -9,14 +9,14 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
 
 use super::args::{Cli, Command, PAPER, SpecArgs, id_of};
-use super::config_file::{self, Defaults, Keys};
+use super::config_file::{self, Defaults, Look};
 use crate::error::{Error, Result, printable};
 use crate::say::say;
 
 /// A parsed command line.
 pub enum Parsed {
     /// A command to run, and the keys of the configuration file.
-    Command(Command, Keys),
+    Command(Command, Look),
     /// Help, a version, or a mistake: clap's own words and exit code.
     Said(clap::Error),
 }
@@ -87,7 +87,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
             if let (Command::Slurm(slurm), Some((_, sub))) = (&mut cli.command, matches.subcommand()) {
                 slurm.run_options = as_flags(sub, &defaults);
             }
-            Parsed::Command(cli.command, defaults.keys)
+            Parsed::Command(cli.command, defaults.look)
         }
         Err(said) => Parsed::Said(said),
     })
@@ -294,7 +294,7 @@ mod tests {
     fn uncommented() -> Defaults {
         let printed = crate::commands::config::configuration_file();
         let as_printed = config_file::parse("printed.toml".into(), &printed).unwrap();
-        assert!(as_printed.values.is_empty() && as_printed.keys.bindings.is_empty());
+        assert!(as_printed.values.is_empty() && as_printed.look.bindings.is_empty());
         let setting = |line: &&str| line.starts_with('#') && !line.starts_with("# ");
         let settings: String =
             printed.lines().filter(setting).map(|line| format!("{}\n", &line[1..])).collect();
@@ -323,8 +323,8 @@ mod tests {
         }
         let mut keymap = crate::tui::Keymap::default();
         let usual = format!("{keymap:?}");
-        assert_eq!(defaults.keys.bindings.len(), keymap.bindings().len());
-        keymap.rebind(&defaults.keys.bindings).unwrap();
+        assert_eq!(defaults.look.bindings.len(), keymap.bindings().len());
+        keymap.rebind(&defaults.look.bindings).unwrap();
         assert_eq!(format!("{keymap:?}"), usual);
     }
 

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use super::args::ScreenArgs;
-use super::config_file::Keys;
+use super::config_file::Look;
 use crate::error::{Error, Result};
 use crate::tui::{Depth, Keymap, ScreenSettings, Theme};
 
@@ -23,7 +23,7 @@ pub(super) fn keys_come_from_there(instead: &str) -> Error {
 }
 
 /// How the dashboard is shown.
-pub(super) fn settings(args: &ScreenArgs, keys: &Keys) -> Result<ScreenSettings> {
+pub(super) fn settings(args: &ScreenArgs, look: &Look) -> Result<ScreenSettings> {
     let variable = |name: &str| std::env::var(name).ok();
     let mut theme = Theme::detect(variable);
     theme.light = args.light;
@@ -35,8 +35,11 @@ pub(super) fn settings(args: &ScreenArgs, keys: &Keys) -> Result<ScreenSettings>
         "none" => theme.depth = Depth::None,
         _ => {}
     }
+    for (name, colour) in &look.colours {
+        theme.own.set(name, colour).map_err(|error| error.file(&look.file))?;
+    }
     let mut keymap = Keymap::default();
-    keymap.rebind(&keys.bindings).map_err(|error| error.file(&keys.file))?;
+    keymap.rebind(&look.bindings).map_err(|error| error.file(&look.file))?;
     let remote = variable("SSH_CONNECTION").is_some();
     let fps = args.fps.unwrap_or(if remote { 4.0 } else { 10.0 });
     Ok(ScreenSettings {

@@ -596,12 +596,12 @@ mod tests {
 
     const SIZES: [(u16, u16); 3] = [(80, 24), (120, 36), (200, 50)];
     const PALETTES: [Theme; 6] = [
-        Theme { depth: Depth::True, light: false, ascii: false },
-        Theme { depth: Depth::True, light: true, ascii: false },
-        Theme { depth: Depth::Indexed, light: false, ascii: false },
-        Theme { depth: Depth::Sixteen, light: false, ascii: false },
-        Theme { depth: Depth::None, light: false, ascii: false },
-        Theme { depth: Depth::None, light: false, ascii: true },
+        Theme::new(Depth::True, false, false),
+        Theme::new(Depth::True, true, false),
+        Theme::new(Depth::Indexed, false, false),
+        Theme::new(Depth::Sixteen, false, false),
+        Theme::new(Depth::None, false, false),
+        Theme::new(Depth::None, false, true),
     ];
 
     /// Two methods over 500 features: a rise to 0.95, with a band on the first.

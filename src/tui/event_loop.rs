@@ -501,7 +501,7 @@ mod tests {
                 fps: 1000.0,
                 speed: 1.0,
                 mouse: false,
-                theme: Theme { depth: Depth::None, light: false, ascii: false },
+                theme: Theme::new(Depth::None, false, false),
                 keymap: Keymap::default(),
                 out: None,
                 view: None,

@@ -8,6 +8,7 @@ mod action;
 mod app;
 mod cast;
 mod chart;
+mod colours;
 mod derived;
 mod event_loop;
 mod exporter;
@@ -29,6 +30,7 @@ pub use action::Action;
 pub use app::{App, CopiedList, Effect, Pause, Phase};
 pub use cast::{CastSettings, cast};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
+pub use colours::{OwnColours, PAINTED};
 pub use event_loop::{ScreenSettings, explore, start};
 pub use keymap::{KeyPress, Keymap};
 pub use overlay::{

@@ -323,7 +323,7 @@ mod tests {
     use crate::tui::theme::Depth;
     use ratatui::backend::TestBackend;
 
-    const THEME: Theme = Theme { depth: Depth::None, light: false, ascii: false };
+    const THEME: Theme = Theme::new(Depth::None, false, false);
 
     fn picture(screen: &StartScreen, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();

@@ -4,6 +4,8 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
+use super::colours::{OwnColours, mixed, nearest_of_256, rgb, shown};
+
 /// How many colours the terminal has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
@@ -49,6 +51,8 @@ pub struct Theme {
     pub light: bool,
     /// Only ASCII glyphs.
     pub ascii: bool,
+    /// Colours that replace those of the palette.
+    pub own: OwnColours,
 }
 
 /// Okabe and Ito's colours, which the colour-blind can tell apart.
@@ -61,6 +65,11 @@ const PURPLE: (u8, u8, u8) = (204, 121, 167);
 const YELLOW: (u8, u8, u8) = (240, 228, 66);
 
 impl Theme {
+    /// The colours of the palette.
+    pub const fn new(depth: Depth, light: bool, ascii: bool) -> Self {
+        Self { depth, light, ascii, own: OwnColours::NONE }
+    }
+
     /// What the environment says: NO_COLOR, COLORTERM, TERM, and 256 colours over SSH, where bytes count.
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
@@ -89,7 +98,7 @@ impl Theme {
                 let locale = locale.to_ascii_lowercase();
                 !locale.contains("utf-8") && !locale.contains("utf8")
             });
-        Self { depth, light: false, ascii }
+        Self::new(depth, false, ascii)
     }
 
     fn colour(&self, rgb: (u8, u8, u8), sixteen: Color) -> Color {
@@ -103,6 +112,10 @@ impl Theme {
 
     /// The style of a role.
     pub fn style(&self, role: Role) -> Style {
+        painted(self.palette_style(role), self.own.of(role), self.depth)
+    }
+
+    fn palette_style(&self, role: Role) -> Style {
         let plain = Style::new();
         let none = self.depth == Depth::None;
         let fg = |rgb, sixteen| plain.fg(self.colour(rgb, sixteen));
@@ -129,7 +142,7 @@ impl Theme {
         let dark = [(SKY, Color::Cyan), (ORANGE, Color::Yellow), (PURPLE, Color::Magenta)];
         let light = [(BLUE, Color::Blue), (VERMILION, Color::Red), (GREEN, Color::Green)];
         let (rgb, sixteen) = if self.light { light[i % 3] } else { dark[i % 3] };
-        let style = Style::new().fg(self.colour(rgb, sixteen));
+        let style = painted(Style::new().fg(self.colour(rgb, sixteen)), self.own.method(i), self.depth);
         if i.is_multiple_of(2) { style.add_modifier(Modifier::BOLD) } else { style }
     }
 
@@ -179,24 +192,15 @@ impl Theme {
     /// A pale shade of a colour, for areas behind text; none without colours.
     pub fn tint(&self, colour: Color) -> Option<Color> {
         let ground: (u8, u8, u8) = if self.light { (255, 255, 255) } else { (20, 20, 20) };
-        let mixed = |rgb: (u8, u8, u8)| {
-            let mix = |a: u8, b: u8| ((u16::from(a) * 3 + u16::from(b) * 7) / 10) as u8;
-            (mix(rgb.0, ground.0), mix(rgb.1, ground.1), mix(rgb.2, ground.2))
-        };
         match (self.depth, colour) {
             (Depth::None, _) => None,
             (Depth::Sixteen, _) if self.light => Some(Color::Gray),
             (Depth::Sixteen, _) => Some(Color::DarkGray),
-            (_, Color::Rgb(r, g, b)) => {
-                let (r, g, b) = mixed((r, g, b));
-                Some(Color::Rgb(r, g, b))
-            }
-            (_, Color::Indexed(index)) => Some(Color::Indexed(nearest_of_256(mixed(rgb_of_256(index))))),
-            _ => None,
+            _ => rgb(colour).map(|rgb| self.colour(mixed(ground, rgb, 0.3), Color::Reset)),
         }
     }
 
-    /// The colour of a share in a heatmap: from the background to full.
+    /// The colour of a share in a heatmap of half blocks: one hue, from the background to full.
     pub fn heat(&self, share: f64) -> Color {
         let share = share.clamp(0.0, 1.0);
         let ramp: [(u8, u8, u8); 6] = if self.light {
@@ -204,32 +208,18 @@ impl Theme {
         } else {
             [(28, 28, 28), (20, 60, 90), (0, 95, 135), (0, 135, 175), (86, 180, 233), (215, 255, 255)]
         };
-        match self.depth {
-            Depth::None => Color::Reset,
-            Depth::Sixteen => {
-                [Color::Black, Color::Blue, Color::Blue, Color::Cyan, Color::Cyan, Color::White]
-                    [(share * 5.0).round() as usize]
-            }
-            // One hue, picked in the palette: the nearest of mixed colours would wander through green and violet.
-            Depth::Indexed => {
-                let ramp: [u8; 7] = if self.light {
-                    [255, 153, 110, 67, 31, 24, 17]
-                } else {
-                    [234, 24, 31, 38, 74, 117, 195]
-                };
-                Color::Indexed(ramp[(share * 6.0).round() as usize])
-            }
-            Depth::True => {
-                let at = share * (ramp.len() - 1) as f64;
-                let low = (at.floor() as usize).min(ramp.len() - 2);
-                let mix = |a: u8, b: u8| {
-                    (f64::from(a) + (f64::from(b) - f64::from(a)) * (at - low as f64)).round() as u8
-                };
-                let (a, b) = (ramp[low], ramp[low + 1]);
-                let rgb = (mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2));
-                self.colour(rgb, Color::Reset)
-            }
+        if let Some(full) = self.own.heat() {
+            return self.colour(mixed(ramp[0], full, share), Color::Reset);
         }
+        if self.depth == Depth::Indexed {
+            // Picked in the palette: the nearest of mixed colours would wander through green and violet.
+            let ramp: [u8; 7] =
+                if self.light { [255, 153, 110, 67, 31, 24, 17] } else { [234, 24, 31, 38, 74, 117, 195] };
+            return Color::Indexed(ramp[(share * 6.0).round() as usize]);
+        }
+        let at = share * (ramp.len() - 1) as f64;
+        let low = (at.floor() as usize).min(ramp.len() - 2);
+        self.colour(mixed(ramp[low], ramp[low + 1], at - low as f64), Color::Reset)
     }
 
     /// A share as one character, where there are no colours to show it.
@@ -263,39 +253,11 @@ impl Theme {
     }
 }
 
-/// The levels of the 6 × 6 × 6 cube.
-const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
-
-/// What a colour of the cube or the grey ramp looks like.
-fn rgb_of_256(index: u8) -> (u8, u8, u8) {
-    match index {
-        0..16 => (128, 128, 128),
-        16..232 => {
-            let cube = usize::from(index - 16);
-            (LEVELS[cube / 36], LEVELS[cube / 6 % 6], LEVELS[cube % 6])
-        }
-        _ => {
-            let shade = 8 + 10 * (index - 232);
-            (shade, shade, shade)
-        }
-    }
-}
-
-/// The nearest colour of the 6 × 6 × 6 cube or the grey ramp.
-fn nearest_of_256((r, g, b): (u8, u8, u8)) -> u8 {
-    let level = |value: u8| (0..6).min_by_key(|&i| LEVELS[i].abs_diff(value)).unwrap_or(0);
-    let (i, j, k) = (level(r), level(g), level(b));
-    let distance = |a: (u8, u8, u8)| {
-        let square = |x: u8, y: u8| u32::from(x.abs_diff(y)).pow(2);
-        square(a.0, r) + square(a.1, g) + square(a.2, b)
-    };
-    let grey =
-        (0..24_u8).min_by_key(|&step| distance((8 + 10 * step, 8 + 10 * step, 8 + 10 * step))).unwrap_or(0);
-    let shade = 8 + 10 * grey;
-    if distance((shade, shade, shade)) < distance((LEVELS[i], LEVELS[j], LEVELS[k])) {
-        232 + grey
-    } else {
-        (16 + 36 * i + 6 * j + k) as u8
+/// A style with a colour of one's own in place of the palette's.
+fn painted(style: Style, own: Option<Color>, depth: Depth) -> Style {
+    match own {
+        Some(colour) if depth != Depth::None => style.fg(shown(colour, depth)),
+        _ => style,
     }
 }
 
@@ -325,13 +287,9 @@ mod tests {
         for (depth, light) in
             [(Depth::True, false), (Depth::True, true), (Depth::Indexed, false), (Depth::Indexed, true)]
         {
-            let theme = Theme { depth, light, ascii: false };
-            let rgb = |share: f64| match theme.heat(share) {
-                Color::Rgb(r, g, b) => (r, g, b),
-                Color::Indexed(index) => rgb_of_256(index),
-                other => panic!("{other:?}"),
-            };
-            let colours: Vec<(u8, u8, u8)> = (0..=12).map(|i| rgb(f64::from(i) / 12.0)).collect();
+            let theme = Theme::new(depth, light, false);
+            let colours: Vec<(u8, u8, u8)> =
+                (0..=12).map(|i| rgb(theme.heat(f64::from(i) / 12.0)).unwrap()).collect();
             let light_of = |&(r, g, b): &(u8, u8, u8)| 3 * u32::from(r) + 6 * u32::from(g) + u32::from(b);
             let grows = |pair: &[u32]| if light { pair[0] >= pair[1] } else { pair[0] <= pair[1] };
             let lights: Vec<u32> = colours.iter().map(light_of).collect();
@@ -342,10 +300,20 @@ mod tests {
     }
 
     #[test]
-    fn the_256_cube_holds_its_own_corners() {
-        assert_eq!(nearest_of_256((0, 0, 0)), 16);
-        assert_eq!(nearest_of_256((255, 255, 255)), 231);
-        assert_eq!(nearest_of_256((0, 95, 135)), 24);
-        assert!((16..=255).all(|index| rgb_of_256(nearest_of_256(rgb_of_256(index))) == rgb_of_256(index)));
+    fn own_colours_replace_those_of_the_palette() {
+        let mut theme = Theme::new(Depth::True, false, false);
+        let before = theme.style(Role::Accent);
+        theme.own.set("accent", "#102030").unwrap();
+        theme.own.set("first", "magenta").unwrap();
+        theme.own.set("heat", "#ff0000").unwrap();
+        assert_eq!(theme.style(Role::Accent), before.fg(Color::Rgb(16, 32, 48)));
+        assert_eq!(theme.series(0).fg, Some(Color::Magenta));
+        assert_eq!(theme.heat(1.0), Color::Rgb(255, 0, 0));
+        // Without colours there are none.
+        theme.depth = Depth::None;
+        assert_eq!(
+            theme.style(Role::Accent).fg,
+            Theme::new(Depth::None, false, false).style(Role::Accent).fg
+        );
     }
 }

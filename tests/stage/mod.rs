@@ -21,7 +21,7 @@ pub struct Run {
 }
 
 /// The colours of most pictures.
-pub const DARK: Theme = Theme { depth: Depth::True, light: false, ascii: false };
+pub const DARK: Theme = Theme::new(Depth::True, false, false);
 
 impl Run {
     /// Of a shipped table.
