@@ -1,4 +1,6 @@
-//! The version with the commit: from `CRFE_COMMIT`, else from git, else (a tarball, `cargo install`) without one.
+//! The version with the commit: from `CRFE_COMMIT`, else from git, else (a tarball, `cargo install`) without one; and the target.
+//!
+//! Names do not begin with `CRFE_` where an option could have the same: cargo also sets them in the environment of tests.
 
 use std::process::Command;
 
@@ -6,11 +8,11 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CRFE_COMMIT");
     let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
     let given = std::env::var("CRFE_COMMIT").ok().filter(|commit| !commit.trim().is_empty());
-    let version = match given.or_else(from_git) {
-        Some(commit) => format!("{version} ({})", commit.trim()),
-        None => version,
-    };
+    let commit = given.or_else(from_git).unwrap_or_default().trim().to_owned();
+    let version = if commit.is_empty() { version } else { format!("{version} ({commit})") };
     println!("cargo::rustc-env=CRFE_VERSION={version}");
+    println!("cargo::rustc-env=CRATE_COMMIT={commit}");
+    println!("cargo::rustc-env=CRATE_TARGET={}", std::env::var("TARGET").unwrap_or_default());
 }
 
 /// The commit, if this directory is the root of a working tree of its own (a copy inside another repository is not).

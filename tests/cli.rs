@@ -456,7 +456,14 @@ fn the_tables_have_the_columns_they_promise() {
         assert_eq!(header(&run, table), expected, "{table}");
     }
     let known: BTreeSet<String> = columns.iter().map(|(table, _)| (*table).to_owned()).collect();
-    let others = ["manifest.json", "summary.json", "summary.txt", "selected.txt"];
+    let others = [
+        "manifest.json",
+        "summary.json",
+        "summary.txt",
+        "selected.txt",
+        "crfe_mqc.json",
+        "crfe_mqc_versions.yml",
+    ];
     let others =
         others.into_iter().chain(["figures", "methods.md", "report.html", "reproduce.py"]).map(str::to_owned);
     let expected: BTreeSet<String> = known.into_iter().chain(others).collect();
@@ -882,7 +889,8 @@ fn shells_complete_the_options_of_every_command() {
     for (line, expected) in [
         ("crfe-tui run --lam", "--lambda"),
         ("crfe-tui explore --fp", "--fps"),
-        ("crfe-tui slurm --sba", "--sbatch"),
+        ("crfe-tui cluster --sch", "--scheduler"),
+        ("crfe-tui cluster --sbat", "--sbatch"),
         ("crfe-tui rep", "report"),
     ] {
         let ask =
@@ -1011,11 +1019,9 @@ fn a_check_knows_the_step_and_the_solver() {
 fn nothing_that_was_typed_is_obeyed_by_a_terminal() {
     let desk = Desk::new();
     let hostile = "b\u{1b}]52;c;aGk=\u{7}\u{202e}";
-    for line in [
-        vec!["report", "a", hostile],
-        vec!["run", "data/heart.csv", "--lambda", hostile],
-        vec!["man", hostile],
-    ] {
+    for line in
+        [vec!["config", hostile], vec!["run", "data/heart.csv", "--lambda", hostile], vec!["man", hostile]]
+    {
         let ran = finish(program().args(&line));
         assert_eq!(ran.code, 2, "{line:?}");
         assert!(ran.stderr.contains("b\\u{1b}]52"), "{}", ran.stderr);
@@ -1064,4 +1070,125 @@ fn a_run_from_standard_input_is_reported_without_it() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(child.wait().unwrap().success() && said.contains(sentence), "{said}");
     drop(input);
+}
+
+/// The files of a report, by name: everything that does not depend on who computed what.
+fn report_files(run: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    for directory in [run.to_path_buf(), run.join("figures")] {
+        for entry in std::fs::read_dir(&directory).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().to_str().unwrap().to_owned();
+            let is_of_a_process =
+                ["journal-", "timing-", ".lock-"].iter().any(|start| name.starts_with(start));
+            if entry.file_type().unwrap().is_file() && !is_of_a_process {
+                found.insert(name, std::fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_written_elsewhere() {
+    let desk = Desk::new();
+    let options = "--splits 3 --validate 2 --permutations 3 --quiet";
+    run_into(&desk.path("ONE"), "data/heart.csv", options);
+    std::fs::create_dir(desk.path("home")).unwrap();
+    std::fs::create_dir(desk.path("tmp")).unwrap();
+    let at_home = |home: &Path| {
+        let mut program = program();
+        program.env("HOME", home).env("TMPDIR", desk.path("tmp"));
+        program.env_remove("XDG_CONFIG_HOME").env_remove("XDG_STATE_HOME");
+        program
+    };
+    for shard in 1..=3 {
+        // A home that does not exist, one that cannot be written to, and one that could be.
+        let home =
+            [Path::new("/nonexistent/home"), Path::new("/proc"), &desk.path("home")][shard - 1].to_owned();
+        let part = desk.path(&format!("PART{shard}"));
+        let shard = format!("{shard}/3");
+        let line = ["run", "data/heart.csv", "--shard", &shard, "--out"];
+        let ran = finish(at_home(&home).args(line).arg(&part).args(options.split_whitespace()));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let parts: Vec<PathBuf> = (1..=3).map(|shard| desk.path(&format!("PART{shard}"))).collect();
+    let merged = desk.path("MERGED");
+    let ran =
+        finish(at_home(Path::new("/nonexistent")).args(["report", "-q", "--out"]).arg(&merged).args(&parts));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let (one, merged) = (report_files(&desk.path("ONE")), report_files(&merged));
+    assert!(one.len() > 20 && one.contains_key("crfe_mqc.json") && one.contains_key("predictions.csv"));
+    assert_eq!(one.keys().collect::<Vec<_>>(), merged.keys().collect::<Vec<_>>());
+    for (name, bytes) in &one {
+        assert!(merged[name] == *bytes, "{name} differs");
+    }
+    for empty in ["home", "tmp"] {
+        assert_eq!(std::fs::read_dir(desk.path(empty)).unwrap().count(), 0, "{empty}");
+    }
+    let names = ["ONE", "PART1", "PART2", "PART3", "MERGED", "home", "tmp"].map(|name| desk.path(name));
+    assert_eq!(desk.contents(), BTreeSet::from(names));
+
+    refused(
+        &finish(program().arg("report").args(&parts)),
+        2,
+        "several directories were given, but no place for the report; name one with --out",
+    );
+    // A directory that holds another run is not written into.
+    run_into(&desk.path("OTHER"), "data/heart.csv", "--splits 1 --lambda 0.3 --quiet");
+    let other = report_files(&desk.path("OTHER"));
+    let ran = finish(program().args(["report", "-q", "--out"]).arg(desk.path("OTHER")).args(&parts));
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    assert!(other == report_files(&desk.path("OTHER")));
+    // Nor are parts of different runs put together.
+    let mixed = finish(
+        program()
+            .args(["report", "-q", "--out"])
+            .arg(desk.path("MIX"))
+            .arg(&parts[0])
+            .arg(desk.path("OTHER")),
+    );
+    assert!(mixed.code == 5 && mixed.stderr.contains("another run"), "{}", mixed.stderr);
+}
+
+#[test]
+fn the_version_is_told_as_json() {
+    for line in [["--version", "--json"], ["--json", "-V"]] {
+        let ran = finish(program().args(line));
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        let about: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(about["version"], env!("CARGO_PKG_VERSION"));
+        assert!(about["features"].as_array().unwrap().contains(&"cli".into()), "{about}");
+        assert!(about["target"].as_str().unwrap().contains('-'), "{about}");
+        assert!(["avx512", "avx2", "none"].contains(&about["simd"].as_str().unwrap()), "{about}");
+        assert!(about["commit"].is_null() || about["commit"].as_str().unwrap().len() >= 7, "{about}");
+    }
+}
+
+#[test]
+fn a_task_of_a_job_array_finds_its_shard() {
+    let desk = Desk::new();
+    let run = |variables: &[(&str, &str)]| {
+        let mut program = program();
+        for name in ["SLURM_ARRAY_TASK_ID", "SGE_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX"] {
+            program.env_remove(name);
+        }
+        program.envs(variables.iter().copied());
+        finish(
+            program
+                .args(["run", "data/heart.csv", "--splits", "1", "-q", "--shard", "auto/2", "--out"])
+                .arg(desk.path("RUN")),
+        )
+    };
+    let ran = run(&[]);
+    assert!(ran.code == 2 && ran.stderr.contains("not a task of a job array"), "{}", ran.stderr);
+    let ran = run(&[("LSB_JOBINDEX", "3")]);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("LSB_JOBINDEX of LSF is '3', outside 1 to 2"),
+        "{}",
+        ran.stderr
+    );
+    assert!(desk.contents().is_empty());
+    assert_eq!(run(&[("AWS_BATCH_JOB_ARRAY_INDEX", "1")]).code, 0);
+    let journals = std::fs::read_dir(desk.path("RUN")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(journals.into_iter().any(|name| name.to_string_lossy().starts_with("journal-2of2-")));
 }

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand}
 
 use crate::data::word_list;
 use crate::error::Result;
-use crate::record::Shard;
+use crate::record::{Scheduler, Shard, array_shard};
 use crate::report::{FigureOptions, Format};
 use crate::run::options::{Chapter, OPTIONS, RunOption, Takes};
 use crate::run::{RunOptions, RunSpec};
@@ -53,9 +53,9 @@ pub enum Command {
     /// Make tables, figures and report.html from the journals of a run, also of many shards
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
-    /// Write the scripts that run it on a Slurm cluster: an array of shards, and the report that waits for it
-    #[command(after_help = SLURM_EXAMPLES)]
-    Slurm(Box<SlurmArgs>),
+    /// Write the scripts that run it on a cluster: an array of shards, and the report that waits for it
+    #[command(visible_alias = "slurm", after_help = CLUSTER_EXAMPLES)]
+    Cluster(Box<ClusterArgs>),
     /// Write a recorded run as an asciicast: the dashboard as a film, without a terminal
     #[command(after_help = CAST_EXAMPLES)]
     Cast(CastArgs),
@@ -80,7 +80,7 @@ impl Command {
             Self::Explore(args) => Some(&args.spec),
             Self::Run(args) => Some(&args.spec),
             Self::Fit(args) => Some(&args.run.spec),
-            Self::Slurm(args) => Some(&args.spec),
+            Self::Cluster(args) => Some(&args.spec),
             Self::Check(args) => Some(&args.spec),
             _ => None,
         }
@@ -174,6 +174,7 @@ const REPORT_EXAMPLES: &str = "\
 Examples:
   crfe-tui report RUN                                   tables, figures and report.html from the journals
   crfe-tui report RUN --data moved/data.csv             the data are not where they were
+  crfe-tui report PART1 PART2 PART3 --out RUN           shards that were computed into directories of their own
   crfe-tui report RUN --figure-width 183 --font-size 8  figures across two columns";
 
 const RUN_EXAMPLES: &str = "\
@@ -212,7 +213,7 @@ pub struct ExploreArgs {
     /// What to compute.
     #[command(flatten)]
     pub spec: SpecArgs,
-    /// Worker threads [default: what affinity, cgroup and SLURM_CPUS_PER_TASK allow]
+    /// Worker threads [default: what affinity, cgroup and the scheduler allow]
     #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
     pub threads: Option<u16>,
     /// Wait before the first elimination
@@ -280,9 +281,10 @@ fn rate(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-const SLURM_EXAMPLES: &str = "\
-Example:
-  crfe-tui slurm data.csv --tasks 50 --splits 200 --cpus 4 --sbatch=--time=2:00:00 --out RUN";
+const CLUSTER_EXAMPLES: &str = "\
+Examples:
+  crfe-tui cluster data.csv --tasks 50 --splits 200 --cpus 4 --submit=--time=2:00:00 --out RUN
+  crfe-tui cluster data.csv --scheduler sge --tasks 50 --submit='-l h_rt=2:00:00' --out RUN";
 
 /// `crfe-tui run`.
 #[derive(Debug, Args)]
@@ -296,8 +298,8 @@ pub struct RunArgs {
     /// How figures are drawn.
     #[command(flatten)]
     pub figures: FigureArgs,
-    /// Run a share of the tasks: shard i of N, i from 1, into its own journal in the same directory; makes no tables
-    #[arg(long, value_name = "i/N", requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
+    /// Run a share of the tasks: shard i of N, i from 1, into its own journal in the same directory; makes no tables. auto/N takes i from the job array (Slurm, SGE, PBS, Torque, LSF, AWS Batch)
+    #[arg(long, value_name = "i/N", value_parser = shard, requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
     pub shard: Option<Shard>,
 }
 
@@ -433,9 +435,13 @@ impl FromArgMatches for ReadArgs {
 /// `crfe-tui report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The directory of the run
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    /// The directory of the run, or several that hold shards of it
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Directory for tables, figures and report.html [default: RUN, if there is one]
+    // Not called "out" for clap: the setting `out` of the configuration file and of the environment belongs to runs.
+    #[arg(id = "report_out", long = "out", value_name = "DIRECTORY")]
+    pub out: Option<PathBuf>,
     /// The table the run was made of, if it is no longer where it was; predictions.csv needs it
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
@@ -490,13 +496,34 @@ fn measure(text: &str, lowest: f64, highest: f64) -> std::result::Result<f64, St
     }
 }
 
-/// `crfe-tui slurm`.
+/// The shard that is typed, or the one that the scheduler of a job array gives.
+fn shard(text: &str) -> std::result::Result<Shard, String> {
+    match text.strip_prefix("auto/") {
+        None => text.parse(),
+        Some(count) => {
+            let count = count.parse().ok().filter(|&count| count > 0);
+            let count = count.ok_or("write auto/N with N from 1, such as auto/50")?;
+            array_shard(count, |variable| std::env::var(variable).ok())
+        }
+    }
+}
+
+/// `crfe-tui cluster`.
 #[derive(Debug, Args)]
-pub struct SlurmArgs {
+pub struct ClusterArgs {
     /// What to compute.
     #[command(flatten)]
     pub spec: SpecArgs,
-    /// Tasks of the array: into so many shards the run is divided
+    /// Scheduler of the cluster: slurm, sge (Grid Engine), pbs (PBS Pro, OpenPBS), torque or lsf
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "CRFE_SCHEDULER",
+        default_value = "slurm",
+        help_heading = "Cluster"
+    )]
+    pub scheduler: Scheduler,
+    /// Number of shards the run is divided into: the tasks of the job array
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Cluster")]
     pub tasks: u16,
     /// Directory of the run, on a disk that all nodes see
@@ -505,7 +532,7 @@ pub struct SlurmArgs {
     /// Start anew in a directory that holds another run, deleting its files
     #[arg(long, help_heading = "Cluster")]
     pub force: bool,
-    /// Processors of each task of the array: so many threads
+    /// Processors, and therefore threads, of each task
     #[arg(
         long,
         value_name = "N",
@@ -514,25 +541,26 @@ pub struct SlurmArgs {
         help_heading = "Cluster"
     )]
     pub cpus: u16,
-    /// An option for sbatch, such as --sbatch=--time=2:00:00; may be given more than once
+    /// Option of the scheduler's submit command, such as --submit=--time=2:00:00; may be given more than once
     #[arg(
         long,
+        visible_alias = "sbatch",
         value_name = "OPTION",
         allow_hyphen_values = true,
-        value_parser = sbatch_option,
+        value_parser = submit_option,
         help_heading = "Cluster"
     )]
-    pub sbatch: Vec<String>,
+    pub submit: Vec<String>,
     /// The options of the run, as flags of `crfe-tui run`.
     #[arg(skip)]
     pub run_options: Vec<OsString>,
 }
 
-fn sbatch_option(text: &str) -> std::result::Result<String, String> {
+fn submit_option(text: &str) -> std::result::Result<String, String> {
     if text.starts_with('-') && !text.contains(char::is_control) {
         Ok(text.to_owned())
     } else {
-        Err("write one option of sbatch, such as --time=2:00:00".into())
+        Err("write one option of sbatch, qsub or bsub, such as --time=2:00:00".into())
     }
 }
 
@@ -546,7 +574,7 @@ pub struct OutputArgs {
     /// Start anew in a directory that holds another run, deleting its files
     #[arg(long, requires = "out")]
     pub force: bool,
-    /// Worker threads [default: what affinity, cgroup and SLURM_CPUS_PER_TASK allow]
+    /// Worker threads [default: what affinity, cgroup and the scheduler allow]
     #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// Print the answer as JSON

@@ -3,6 +3,7 @@
 mod args;
 mod cast;
 mod check;
+mod cluster;
 mod completions;
 mod config;
 mod config_file;
@@ -16,8 +17,8 @@ mod report;
 mod run;
 mod screen;
 mod signals;
-mod slurm;
 mod validate;
+mod version;
 
 use std::ffi::OsString;
 
@@ -27,6 +28,10 @@ use crate::error::Result;
 
 /// Runs the command; returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    if version::is_asked(&words) {
+        return version::version();
+    }
     let (command, look) = match precedence::parse(words)? {
         Parsed::Command(command, look) => (command, look),
         Parsed::Said(said) => return Ok(precedence::tell(&said)),
@@ -41,7 +46,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
         Command::Validate(args) => validate::validate(&args),
         Command::Report(args) => report::report(&args),
         Command::Check(args) => check::check(&args),
-        Command::Slurm(args) => slurm::slurm(&args),
+        Command::Cluster(args) => cluster::cluster(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
         Command::Config => config::config(),

@@ -84,8 +84,8 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
             if let (Some(spec), Some((_, sub))) = (cli.command.spec(), matches.subcommand()) {
                 blame_the_file(spec, sub, &defaults)?;
             }
-            if let (Command::Slurm(slurm), Some((_, sub))) = (&mut cli.command, matches.subcommand()) {
-                slurm.run_options = as_flags(sub, &defaults);
+            if let (Command::Cluster(cluster), Some((_, sub))) = (&mut cli.command, matches.subcommand()) {
+                cluster.run_options = as_flags(sub, &defaults);
             }
             Parsed::Command(cli.command, defaults.look)
         }
@@ -101,7 +101,9 @@ fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
     }
     let known = |word: &str| {
         matches!(word, "-h" | "--help" | "-V" | "--version" | "help")
-            || Cli::command().get_subcommands().any(|command| command.get_name() == word)
+            || Cli::command().get_subcommands().any(|command| {
+                command.get_name() == word || command.get_all_aliases().any(|alias| alias == word)
+            })
     };
     if args.get(1).is_some_and(|first| first.to_str().is_none_or(|word| !known(word))) {
         args.insert(1, "explore".into());
@@ -355,14 +357,19 @@ mod tests {
     #[test]
     fn a_shard_on_a_node_is_asked_for_the_same_run() {
         let options = "d.csv --keep a,b --na=-9 --mondrian --paper --lambda 0.3 --delimiter ; --stop 7";
-        let args = format!("crfe-tui slurm {options} --tasks 4 --out RUN --sbatch=--time=1");
-        let Ok(Parsed::Command(Command::Slurm(slurm), _)) = parse(args.split(' ').map(OsString::from)) else {
-            panic!("not understood")
-        };
-        let flags: Vec<String> = slurm.run_options.iter().map(|flag| flag.to_str().unwrap().into()).collect();
-        let line = format!("run d.csv {}", flags.join(" "));
-        assert_eq!(run(&line), slurm.spec.spec().unwrap());
-        assert_eq!(run(&line), run(&format!("run {options}")));
+        for command in ["cluster", "cluster --scheduler lsf", "slurm"] {
+            let args = format!("crfe-tui {command} {options} --tasks 4 --out RUN --submit=--time=1");
+            let Ok(Parsed::Command(Command::Cluster(cluster), _)) =
+                parse(args.split(' ').map(OsString::from))
+            else {
+                panic!("not understood")
+            };
+            let flags: Vec<String> =
+                cluster.run_options.iter().map(|flag| flag.to_str().unwrap().into()).collect();
+            let line = format!("run d.csv {}", flags.join(" "));
+            assert_eq!(run(&line), cluster.spec.spec().unwrap());
+            assert_eq!(run(&line), run(&format!("run {options}")));
+        }
     }
 
     #[test]

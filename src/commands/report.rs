@@ -1,21 +1,21 @@
-//! `crfe-tui report RUN`: tables, figures and the page, from journals alone.
+//! `crfe-tui report RUN`: tables, figures and the page, from journals alone, also from those of several directories.
+
+use std::path::{Path, PathBuf};
 
 use super::args::ReportArgs;
 use crate::analysis::{Answer, History};
 use crate::error::{Error, Result, printable};
-use crate::record::Journals;
-use crate::report::{summary, write_report};
-use crate::run::{EventKind, Plan, RunEvent, Twins, default_threads};
+use crate::files::unwritable;
+use crate::record::{Journals, journals};
+use crate::report::{make_way, summary, write_report};
+use crate::run::{EventKind, Plan, RunEvent, RunInfo, Twins, default_threads};
 use crate::say::{print, say};
 
 /// Writes tables, figures and the page from journals alone; returns the exit code.
 pub fn report(args: &ReportArgs) -> Result<u8> {
     let figures = args.figures.options()?;
-    let Some(mut records) = Journals::open(&args.run)? else {
-        return Err(Error::data("there is no run in this directory")
-            .file(&args.run)
-            .remedy("make one with crfe-tui run DATA.CSV --out RUN"));
-    };
+    let mut records = open_all(args)?;
+    let out = directory_of_report(args, records.info())?;
     let mut history = History::default();
     records.replay(|event| history.apply(&event))?;
     tell_notes(&records.notes());
@@ -37,15 +37,42 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     if let Some(event) = plan.as_ref().and_then(|plan| find_twins(plan, &history)) {
         history.apply(&event);
     }
-    tell_notes(&write_report(&args.run, &history, plan.as_ref(), &figures, default_threads())?);
+    tell_notes(&write_report(out, &history, plan.as_ref(), &figures, default_threads())?);
     tell_answer(&history, args.json)?;
     if !args.quiet && !args.json {
-        say(format_args!(
-            "\nTables, figures and report.html are in {}",
-            printable(&args.run.to_string_lossy())
-        ));
+        say(format_args!("\nTables, figures and report.html are in {}", printable(&out.to_string_lossy())));
     }
     Ok(if missing > 0 { 4 } else { 0 })
+}
+
+/// The journals of all directories. A shard that had nothing to do leaves a directory without one.
+fn open_all(args: &ReportArgs) -> Result<Journals> {
+    if args.runs.len() > 1 && args.out.is_none() {
+        return Err(Error::usage("several directories were given, but no place for the report")
+            .remedy("name one with --out"));
+    }
+    let none = |directory: &PathBuf| {
+        Error::data("there is no run in this directory")
+            .file(directory)
+            .remedy("make one with crfe-tui run DATA.CSV --out RUN")
+    };
+    for directory in &args.runs {
+        if !directory.is_dir() {
+            return Err(none(directory));
+        }
+        if args.runs.len() > 1 && journals(directory)?.is_empty() {
+            say(format_args!("warning: there is no journal in {}", printable(&directory.to_string_lossy())));
+        }
+    }
+    Journals::open_all(&args.runs)?.ok_or_else(|| none(&args.runs[0]))
+}
+
+/// Where the report goes: a directory that holds nothing of another run, or that of the run itself.
+fn directory_of_report<'a>(args: &'a ReportArgs, info: &RunInfo) -> Result<&'a Path> {
+    let Some(out) = &args.out else { return Ok(&args.runs[0]) };
+    std::fs::create_dir_all(out).map_err(|error| unwritable(out, &error))?;
+    make_way(out, info, &[])?;
+    Ok(out)
 }
 
 /// Prints notices about the journals of a run.

@@ -16,3 +16,4 @@ pub use kernels::{
     squared_distance,
 };
 pub use packed_symmetric::{PackedSymmetric, UPDATES_PER_PASS};
+pub use simd::simd_level;

@@ -287,6 +287,17 @@ pub fn width() -> Width {
     }
 }
 
+/// The name of the vector instructions in use: avx512, avx2 or none.
+pub fn simd_level() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    match width() {
+        Width::V4(_) => return "avx512",
+        Width::V3(_) => return "avx2",
+        Width::Scalar => {}
+    }
+    "none"
+}
+
 /// Whether vectors of this many bits may be used: tests compare them with narrower ones.
 #[cfg(not(test))]
 #[inline(always)]

@@ -5,7 +5,7 @@
 //! - [`reader`], [`replay`], [`validate`]: journals as one run again, each line checked
 //! - [`source`]: one stream of events, from an engine that is recorded or from a directory; [`follow`]: a directory that grows
 //! - [`recent`]: the runs in the user's state directory
-//! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks
+//! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks; [`scheduler`]: shards as a job array
 //!
 //! A live run is here and not in `run` because each event is journaled before it is passed on: the recorder sits between the
 //! engine and its listeners.
@@ -16,6 +16,7 @@ mod format;
 mod reader;
 mod recent;
 mod replay;
+mod scheduler;
 mod shard;
 mod source;
 mod validate;
@@ -23,9 +24,9 @@ mod writer;
 
 pub use reader::{Journals, journals};
 pub use recent::{RecentRun, recent_runs, state_directory, state_home};
+pub use scheduler::{SCHEDULERS, SCRIPT_HEAD, Scheduler, array_shard};
 pub use shard::Shard;
-pub use source::{EventSource, Live, REPORT_JOB, SUBMITTED, ShardStatus};
+pub use source::{EventSource, Live, ShardStatus};
 pub use writer::{
-    Journal, JournalAuthor, RunDirectory, SCRIPT_HEAD, differences, host, is_our_script, manifest,
-    refuse_foreign,
+    Journal, JournalAuthor, RunDirectory, differences, host, is_our_script, manifest, refuse_foreign,
 };

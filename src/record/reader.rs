@@ -280,12 +280,19 @@ impl Journals {
     /// Indexes all journals of a directory; `None` if there are none, or none has more than its first line. A journal of
     /// another run among them is refused.
     pub fn open(directory: &Path) -> Result<Option<Self>> {
+        Self::open_all(&[directory])
+    }
+
+    /// The same for directories that hold parts of one run, as one run.
+    pub fn open_all(directories: &[impl AsRef<Path>]) -> Result<Option<Self>> {
         let mut records: Option<Self> = None;
-        for path in journals(directory)? {
-            match &mut records {
-                None => records = Self::first(directory, path)?,
-                Some(records) => {
-                    records.add(path)?;
+        for directory in directories.iter().map(AsRef::as_ref) {
+            for path in journals(directory)? {
+                match &mut records {
+                    None => records = Self::first(directory, path)?,
+                    Some(records) => {
+                        records.add(path)?;
+                    }
                 }
             }
         }

@@ -52,7 +52,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::follow::Follower;
-use super::{Journal, Journals, RunDirectory, Shard};
+use super::{Journal, Journals, RunDirectory, SCHEDULERS, Shard};
 use crate::error::{Error, Result};
 use crate::run::{Engine, EventKind, Followup, Gate, Plan, RunEvent, TaskId};
 
@@ -60,11 +60,6 @@ use crate::run::{Engine, EventKind, Followup, Gate, Plan, RunEvent, TaskId};
 const WAITING: usize = 1024;
 /// How often a growing directory is polled.
 pub(super) const POLL: Duration = Duration::from_millis(500);
-
-/// A directory with this file holds a run that was submitted to a cluster: `open` waits for it.
-pub const SUBMITTED: &str = "shards.sbatch";
-/// The script of the report job that waits for it.
-pub const REPORT_JOB: &str = "report.sbatch";
 
 /// What an engine is to run.
 #[derive(Debug)]
@@ -138,7 +133,8 @@ impl EventSource {
     pub fn open(directory: &Path) -> Result<Self> {
         let directory = directory.to_path_buf();
         let mut found = Journals::open(&directory)?;
-        if found.is_none() && !directory.join(SUBMITTED).exists() {
+        let submitted = || SCHEDULERS.iter().any(|entry| directory.join(entry.shards_script).exists());
+        if found.is_none() && !submitted() {
             return Err(Error::data("there is no run in this directory")
                 .file(directory)
                 .remedy("make one with crfe-tui run DATA.CSV --out RUN"));

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compress::{compress, compressed_name};
 use super::format::{self, task_name};
-use super::{Journals, REPORT_JOB, SUBMITTED, Shard, journals};
+use super::{Journals, SCHEDULERS, SCRIPT_HEAD, Shard, journals};
 use crate::error::{Error, Result};
 use crate::files::{Directory, identity, is_leftover, open_regular, read_start};
 use crate::run::{EventKind, Plan, RunEvent, RunInfo, TaskId};
@@ -30,9 +30,6 @@ const LARGE: u64 = 16 << 20;
 const LONGEST_LOCK: u64 = 32;
 /// Written at least this often to the disk itself.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-
-/// How the scripts for Slurm begin.
-pub const SCRIPT_HEAD: &[u8] = b"#!/bin/bash\n#SBATCH --job-name=crfe\n";
 
 /// Held while a start is recorded.
 const START_LOCK: &str = ".lock-start";
@@ -108,8 +105,8 @@ impl RunDirectory {
         for name in outputs.iter().map(AsRef::as_ref).filter(|&name| name != MANIFEST) {
             self.delete(name)?;
         }
-        for name in [SUBMITTED, REPORT_JOB].into_iter().filter(|name| is_our_script(&self.path().join(name)))
-        {
+        let scripts = SCHEDULERS.iter().flat_map(|entry| [entry.shards_script, entry.report_script]);
+        for name in scripts.filter(|name| is_our_script(&self.path().join(name))) {
             self.delete(name)?;
         }
         let plain_or_packed = |path: PathBuf| [compressed_name(&path), path];
@@ -329,7 +326,7 @@ pub fn refuse_foreign(directory: &Path, outputs: &[impl AsRef<str>]) -> Result<(
         .remedy("choose another --out, or move the file away"))
 }
 
-/// Whether a file begins as the scripts for Slurm do.
+/// Whether a file begins as our scripts for a cluster do.
 pub fn is_our_script(path: &Path) -> bool {
     read_start(path, SCRIPT_HEAD.len() as u64).is_ok_and(|head| head == SCRIPT_HEAD)
 }

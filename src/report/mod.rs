@@ -5,6 +5,7 @@ mod figures;
 mod files;
 mod html;
 mod measured;
+mod multiqc;
 mod outputs;
 mod progress;
 mod reproduce;

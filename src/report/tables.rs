@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::files::writing;
+use super::multiqc::{MULTIQC, MULTIQC_VERSIONS, multiqc, multiqc_versions};
 use super::rows::{CsvCell, CsvTable};
 use super::together::{Job, together};
 use crate::analysis::{
@@ -19,7 +20,7 @@ use crate::run::{Plan, RunInfo, predictions};
 use crate::select::Method;
 
 /// The files that [`write_tables`] makes.
-pub const TABLES: [&str; 14] = [
+pub const TABLES: [&str; 16] = [
     "manifest.json",
     "summary.json",
     "metrics.csv",
@@ -34,6 +35,8 @@ pub const TABLES: [&str; 14] = [
     "compare.csv",
     "selected.txt",
     "summary.txt",
+    MULTIQC,
+    MULTIQC_VERSIONS,
 ];
 
 /// selection.csv holds these sizes, and the chosen ones.
@@ -103,6 +106,8 @@ impl<'a> Tables<'a> {
             self.text("manifest.json", &pretty(&self.manifest()))?;
             self.text("summary.json", &pretty(self.answer))?;
             self.text("summary.txt", &super::summary(self.answer))?;
+            self.text(MULTIQC, &pretty(&multiqc(self.answer)))?;
+            self.text(MULTIQC_VERSIONS, &multiqc_versions())?;
             let selected = self.answer.selected();
             let names: String =
                 selected.iter().map(|feature| in_list(&feature.name, &['\n', '\r']) + "\n").collect();

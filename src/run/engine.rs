@@ -170,11 +170,28 @@ pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
 }
 
-/// The number of threads this process may use: affinity, cgroup limits and Slurm's allocation.
+/// The number of threads this process may use: affinity, cgroup limits and what a scheduler allocated.
 pub fn default_threads() -> usize {
     let allowed = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let slurm = std::env::var("SLURM_CPUS_PER_TASK").ok().and_then(|text| text.parse::<usize>().ok());
-    slurm.filter(|&cpus| cpus > 0).map_or(allowed, |cpus| cpus.min(allowed))
+    let allocated = allocated_cpus(|variable| std::env::var(variable).ok());
+    allocated.map_or(allowed, |cpus| cpus.min(allowed))
+}
+
+/// For each scheduler a variable that is set in its jobs, and the one that has the processors of the job.
+const ALLOCATIONS: [(&str, &str); 5] = [
+    ("SLURM_JOB_ID", "SLURM_CPUS_PER_TASK"),
+    ("SGE_TASK_ID", "NSLOTS"),
+    ("PBS_JOBID", "NCPUS"),
+    ("PBS_JOBID", "PBS_NUM_PPN"),
+    ("LSB_JOBID", "LSB_DJOB_NUMPROC"),
+];
+
+/// The processors that the scheduler of this job allocated to it, if it says so.
+fn allocated_cpus(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    ALLOCATIONS.iter().find_map(|(job, cpus)| {
+        variable(job)?;
+        variable(cpus)?.trim().parse().ok().filter(|&cpus: &usize| cpus > 0)
+    })
 }
 
 #[cfg(test)]
