@@ -41,8 +41,8 @@ def program() -> str:
 
 
 def version() -> str:
-    """Version of the program."""
-    return call(["--version"]).removeprefix(NAME).strip()
+    """Version of the program, as 1.2.3."""
+    return call(["--version"]).split()[1]
 
 
 def call(arguments: Iterable[str]) -> str:

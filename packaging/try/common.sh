@@ -2,9 +2,9 @@
 # Sourced by the scripts of this directory: counting, skipping, the static program, environments of Python, and what an
 # installed program must be able to do.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
-host=$(rustc -vV | sed -n 's/^host: //p')
+host=$(rustc --print host-tuple)
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -62,7 +62,7 @@ python_with() {
 # usable COMMAND…: the program that COMMAND starts has this version, runs, reports, fits and predicts.
 # Its working directory must hold heart.csv; it leaves RUN, M.json and predictions.csv.
 usable() {
-    [ "$("$@" --version)" = "crfe-tui $version" ] &&
+    "$@" --version | grep -q "^crfe-tui $version\b" &&
         "$@" run heart.csv --splits 2 --validate none --permutations none --quiet --out RUN &&
         "$@" report RUN --quiet &&
         "$@" fit heart.csv --splits 2 --validate none --permutations none --quiet --model M.json &&
