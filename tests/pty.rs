@@ -6,6 +6,7 @@
 mod program;
 mod terminal;
 
+use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
 
 use program::{finish, program};
@@ -556,4 +557,113 @@ fn speed_and_keys_as_configured() {
     let mut terminal = Terminal::start_with(200, 30, terminal::PROGRAM, &HEART, &[("CRFE_CONFIG", path)]);
     assert_eq!(terminal.ended(), 2);
     terminal.until_text("'step' and 'quit' would share a key");
+}
+
+/// The same program in words: no alternate screen, no boxes, the same keys.
+#[test]
+fn plain_tells_every_view_in_words() {
+    let arguments = [&HEART[..], &["--plain"]].concat();
+    let mut terminal = Terminal::start(160, 150, &arguments);
+    terminal.until_text("Finished: 6 of 6 paths");
+    for (key, sentences) in [
+        ("1", &["Answer: which features, and how sure?", "features"][..]),
+        ("3", &["Size: how small can I go?", "features; method; set size; accuracy; coverage"]),
+        ("4", &["Stability: would another split agree?", "features; stability; verdict; 95 % interval"]),
+        ("5", &["Data: what was understood of my file?", "class healthy: 164 rows"]),
+        ("2", &["Explore: what is removed now, and why?", "feature; β; in splits; mean rank"]),
+    ] {
+        terminal.press(key);
+        sentences.iter().for_each(|sentence| terminal.until_text(sentence));
+    }
+    // What stands in front of a view is told as well, and settings can be typed.
+    terminal.press("?");
+    terminal.until_text("these keys");
+    terminal.press("\x1bq");
+    assert_eq!(terminal.ended(), 0);
+    let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
+    assert!(!raw.contains("\x1b[?1049h") && !raw.contains("\x1b[?2026h") && !raw.contains("\x1b[?1000h"));
+    assert!(!raw.contains(['│', '╭', '─', '█']), "boxes or bars:\n{raw}");
+    assert!(!raw.contains("\x1b["), "escape sequences:\n{raw:?}");
+}
+
+/// What a player would show of a cast, and its times.
+fn played(text: &str) -> (vt100::Parser, Vec<f64>) {
+    let mut lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let head = lines.next().unwrap();
+    assert_eq!(head["version"], 2);
+    let size = |name: &str| NonZeroU16::new(head[name].as_u64().unwrap() as u16).unwrap();
+    let mut parser = vt100::Parser::new(size("height"), size("width"), 0);
+    let mut times = Vec::new();
+    for event in lines {
+        let [time, kind, data] = &event.as_array().unwrap()[..] else { panic!("{event}") };
+        assert_eq!(kind, "o");
+        times.push(time.as_f64().unwrap());
+        parser.process(data.as_str().unwrap().as_bytes());
+    }
+    (parser, times)
+}
+
+/// A cast is an asciicast: one JSON value per line, times that never go back; played, it shows the run and ends with the answer
+/// having been seen.
+#[test]
+fn a_cast_plays_the_run_and_shows_the_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("RUN");
+    let run = run.to_str().unwrap();
+    let ran = finish(program().args(["run", "data/heart.csv", "--splits", "3", "--stop", "knee"]).args([
+        "--validate",
+        "none",
+        "--permutations",
+        "none",
+        "--out",
+        run,
+        "--quiet",
+    ]));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let cast = finish(program().args(["cast", run]));
+    assert_eq!(cast.code, 0, "{}", cast.stderr);
+    let (parser, times) = played(&cast.stdout);
+    assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "{times:?}");
+    // Every elimination of a split is played, and every view shown for a while.
+    assert!(times.len() >= 13 + 4, "{} frames", times.len());
+    assert!(parser.screen().contents().contains("what was understood of my file?"));
+    // The answer is on the screen just before the views after it.
+    let frames: Vec<&str> = cast.stdout.lines().collect();
+    let shows =
+        |frames: &[&str], words: &str| played(&frames.join("\n")).0.screen().contents().contains(words);
+    let answer = (2..frames.len()).rev().find(|&end| shows(&frames[..end], "How sure")).unwrap();
+    let (parser, _) = played(&frames[..answer].join("\n"));
+    let text = parser.screen().contents();
+    assert!(text.contains("features are enough") || text.contains("features, but"), "{text}");
+    // The first frames are those of the path.
+    assert!(
+        shows(&frames[..3], "step 1/13, 13 left"),
+        "{}",
+        played(&frames[..3].join("\n")).0.screen().contents()
+    );
+    let none = finish(program().args(["cast", "data"]));
+    assert_eq!(none.code, 3, "{}", none.stderr);
+    assert!(none.stderr.contains("no run"), "{}", none.stderr);
+}
+
+#[test]
+fn colours_of_ones_own_and_hidden_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("config.toml");
+    std::fs::write(&config, "colors = 'true'\n[theme]\naccent = '#0a141e'\n").unwrap();
+    let environment = [("CRFE_CONFIG", config.to_str().unwrap())];
+    let terminal = Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &environment);
+    terminal.until_text("DONE 6/6");
+    let raw = terminal.raw();
+    assert!(raw.windows(11).any(|window| window == b"38;2;10;20;"[..].as_ref()));
+    for (wrong, words) in [
+        ("accent = 'reddish'", "'reddish', the theme's 'accent', is not a colour"),
+        ("axent = 'red'", "the theme has no colour 'axent'"),
+        ("accent = [1]", "the theme's 'accent' is neither a word nor a number"),
+    ] {
+        std::fs::write(&config, format!("[theme]\n{wrong}\n")).unwrap();
+        let mut terminal = Terminal::start_with(200, 30, terminal::PROGRAM, &HEART, &environment);
+        assert_eq!(terminal.ended(), 2, "{wrong}");
+        terminal.until_text(words);
+    }
 }

@@ -5,12 +5,14 @@
 
 mod stage;
 
+use std::path::Path;
+
 use crfe::run::{Betas, EventKind, Forced, RunEvent, RunOptions, TaskId, branch, inspect, portrait};
-use crfe::run::{Permutations, Twins, test_list};
+use crfe::run::{Permutations, Survey, Twins, test_list};
 use crfe::select::Method;
 use crfe::tui::{
-    Action, App, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap, LinePrompt, Message,
-    Overlay, Palette, Prompt, QuitQuestion, RankingColumn, Theme, View, panels,
+    Action, App, CopiedList, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap,
+    LinePrompt, Message, Overlay, Palette, Prompt, QuitQuestion, RankingColumn, Theme, View, panels,
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
@@ -60,6 +62,12 @@ fn typed(app: &mut App, text: &str) {
     for c in text.chars() {
         app.key(KeyEvent::from(KeyCode::Char(c)));
     }
+}
+
+/// All that is on a large screen.
+fn text_of(app: &mut App) -> String {
+    let (buffer, _) = picture(app, 120, 48);
+    (0..48).map(|y| row(&buffer, y) + "\n").collect()
 }
 
 /// A heart run of three splits, the cursor in the middle.
@@ -801,6 +809,103 @@ fn wide_data_play_to_the_end_in_seconds() {
     assert!(app.can_play());
     app.update(Action::Show(View::Size));
     assert!(!app.can_play());
+}
+
+/// On wide data the timeline is on the logarithmic axis of the charts: half of it is for the last few features.
+#[test]
+fn the_timeline_of_wide_data_is_logarithmic() {
+    let names: Vec<String> = (0..400).map(|i| format!("f{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let run = Run::of_names(&names, &["x", "y"], 24, RunOptions { methods: vec![Method::Rfe], ..splits(1) });
+    let mut app = run.watched(DARK);
+    let place = |app: &mut App, size: usize| {
+        app.go_to_size(size);
+        let (buffer, hits) = picture(app, 120, 36);
+        let line = row(&buffer, 34);
+        let at = line.chars().position(|c| c == '◆').unwrap();
+        // A click there comes back to the same place.
+        let hit = hits.iter().find(|(place, hit)| place.x == at as u16 && matches!(hit, Hit::Step(_)));
+        let Some((_, Hit::Step(step))) = hit else { panic!("no hit at {at}: {line}") };
+        app.scrub(*step);
+        let (buffer, _) = picture(app, 120, 36);
+        assert_eq!(row(&buffer, 34).chars().position(|c| c == '◆'), Some(at));
+        at
+    };
+    let (all, twenty, one) = (place(&mut app, 400), place(&mut app, 20), place(&mut app, 1));
+    // log 20 = log 400 / 2.
+    assert!(twenty.abs_diff((all + one) / 2) <= 1, "{all} {twenty} {one}");
+    app.update(Action::ToggleAxis);
+    assert!(place(&mut app, 20) > (all + 9 * one) / 10);
+}
+
+/// My list is saved for `fit`, and the command to type is shown and copied.
+#[test]
+fn a_model_can_be_made_of_my_list() {
+    let (run, mut app) = heart();
+    app.update(Action::Show(View::Answer));
+    let [] = app.update(Action::Fit)[..] else { panic!("nothing is saved for the answer's own list") };
+    assert!(text_of(&mut app).contains("crfe-tui fit data/table.csv"), "{}", text_of(&mut app));
+    assert!(!text_of(&mut app).contains("--features"));
+    app.update(Action::Back);
+    act(&mut app, &run, &[Action::Mark, Action::Down, Action::Mark]);
+    let effects = app.update(Action::Fit);
+    let [Effect::Save(list)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((list.text.lines().count(), list.file), (2, CopiedList::MY_LIST));
+    let text = text_of(&mut app);
+    assert!(text.contains("A model of my list: 2 features"), "{text}");
+    assert!(text.contains("--features"), "{text}");
+    let effects = app.update(Action::Copy);
+    let [Effect::CopyWords(command)] = &effects[..] else { panic!("{effects:?}") };
+    assert!(command.starts_with("crfe-tui fit data/table.csv ") && command.ends_with("--model M.json"));
+    assert!(command.contains("--features crfe-export-heart/my_list.txt"), "{command}");
+    assert_eq!(app.status(), Some("the command was sent to the clipboard"));
+}
+
+/// The settings say what the table gives with what is typed, before anything is computed.
+#[test]
+fn settings_count_rows_and_classes_as_they_change() {
+    let (_, mut app) = heart();
+    app.update(Action::Options);
+    let before = text_of(&mut app);
+    assert!(before.contains("'class': 2 classes, 303 rows"), "{before}");
+    assert!(before.contains("rows by class: diseased 139, healthy 164"), "{before}");
+    assert!(!matches!(app.wanted(), Some(Effect::Survey(_))), "the table has been read with these");
+    let Some(Overlay::Options(editor)) = app.overlay() else { panic!() };
+    let mut editor = editor.clone();
+    editor.go_to("target");
+    app.set_overlay(Some(Overlay::Options(editor)));
+    typed(&mut app, "gender");
+    assert!(text_of(&mut app).contains("reading the table with these settings"));
+    let Some(Effect::Survey(spec)) = app.wanted() else { panic!("no survey is asked for") };
+    assert!(!matches!(app.wanted(), Some(Effect::Survey(_))), "one at a time");
+    app.tell(Message::Surveyed(Box::new(Survey::take(Path::new("data/heart.csv"), *spec))));
+    let after = text_of(&mut app);
+    assert!(after.contains("'gender': 2 classes, 303 rows"), "{after}");
+    assert!(!matches!(app.wanted(), Some(Effect::Survey(_))));
+    typed(&mut app, "x");
+    let Some(Effect::Survey(spec)) = app.wanted() else { panic!("no survey is asked for") };
+    app.tell(Message::Surveyed(Box::new(Survey::take(Path::new("data/heart.csv"), *spec))));
+    assert!(text_of(&mut app).contains("'genderx'"), "{}", text_of(&mut app));
+}
+
+/// Names of rows can be hidden in everything that shows them.
+#[test]
+fn names_of_rows_can_be_hidden() {
+    let mut run = small_run();
+    let note = "1 sample of the matrix is not in p.csv and is left out: 'MRN-4711'";
+    let mut info = (*run.plan.info).clone();
+    info.audit.notice(note);
+    run.events.iter_mut().for_each(|event| {
+        if let EventKind::RunStarted(own) = &mut event.kind {
+            *own = std::sync::Arc::new(info.clone());
+        }
+    });
+    let mut app = run.watched(DARK);
+    app.update(Action::Show(View::Data));
+    assert!(text_of(&mut app).contains("MRN-4711"));
+    app.mask_ids();
+    let hidden = text_of(&mut app);
+    assert!(!hidden.contains("MRN-4711") && hidden.contains("left out: 'row"), "{hidden}");
 }
 
 #[test]

@@ -272,6 +272,9 @@ pub struct ScreenArgs {
     /// Sentences and tables instead of a screen, for a screen reader or a log; the keys are the same
     #[arg(long, env = "CRFE_PLAIN", value_parser = yes_or_no())]
     pub plain: bool,
+    /// Numbers in place of the names of rows, for screenshots
+    #[arg(long, env = "CRFE_MASK_IDS", value_parser = yes_or_no())]
+    pub mask_ids: bool,
 }
 
 fn rate(text: &str) -> std::result::Result<f64, String> {

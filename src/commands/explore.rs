@@ -33,5 +33,12 @@ pub(super) fn order(args: &ExploreArgs) -> Result<SessionRequest> {
         Some(out) => Recording::In(out.clone()),
         None => Recording::State,
     };
-    Ok(SessionRequest::Compute(Box::new(Compute { data, spec, threads, paused: args.paused, record })))
+    Ok(SessionRequest::Compute(Box::new(Compute {
+        data,
+        spec,
+        threads,
+        paused: args.paused,
+        settings_first: false,
+        record,
+    })))
 }

@@ -9,7 +9,7 @@ use super::precedence::{self, Parsed};
 use super::screen::{keys_come_from_there, need_a_terminal, settings};
 use crate::data::STANDARD;
 use crate::error::{Error, Result};
-use crate::tui::{Choice, SessionRequest, explore as show, start};
+use crate::tui::{Choice, Compute, SessionRequest, explore as show, start};
 
 /// Opens the dashboard on a recorded run; the exit code.
 pub fn open(args: &OpenArgs, look: &Look) -> Result<u8> {
@@ -26,11 +26,20 @@ fn choose(args: &OpenArgs, look: &Look) -> Result<u8> {
     need_a_terminal("run DATA.CSV --out RUN")?;
     start(settings(&args.screen, look)?, |choice| match choice {
         Choice::Run(run) => Ok(SessionRequest::Open(run, None)),
-        Choice::Table(table) => {
+        Choice::Table(table, settings_first) => {
             // As if it had been typed: environment and configuration file count.
             let words = ["crfe-tui", "explore", "--"].map(OsString::from).into_iter().chain([table.into()]);
             match precedence::parse(words)? {
-                Parsed::Command(Command::Explore(args), _) => order(&args),
+                Parsed::Command(Command::Explore(args), _) => Ok(match order(&args)? {
+                    SessionRequest::Compute(compute) if settings_first => {
+                        SessionRequest::Compute(Box::new(Compute {
+                            paused: true,
+                            settings_first,
+                            ..*compute
+                        }))
+                    }
+                    order => order,
+                }),
                 Parsed::Command(..) => Err(Error::internal("a table was not understood as a table")),
                 Parsed::Said(said) => Err(Error::usage(said.to_string())),
             }

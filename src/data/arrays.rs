@@ -45,6 +45,7 @@ impl Dataset {
             target: "class".to_owned(),
             classes,
             y,
+            file_rows: rows.len(),
             rows,
             ids: None,
             groups: None,

@@ -22,6 +22,7 @@ impl Dataset {
             classes: self.classes.clone(),
             y: rows.iter().map(|&row| y[row]).collect(),
             rows: rows.iter().map(|&row| self.rows[row]).collect(),
+            file_rows: self.file_rows,
             ids: None,
             groups: self.groups.as_ref().map(|groups| rows.iter().map(|&row| groups[row]).collect()),
             dropped: Vec::new(),

@@ -226,6 +226,7 @@ mod tests {
             classes: vec!["a".into(), "b".into()],
             y: (0..n).map(|row| row % 2).collect(),
             rows: (0..n).collect(),
+            file_rows: n,
             ids: None,
             groups: None,
             dropped: Vec::new(),

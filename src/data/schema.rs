@@ -121,6 +121,8 @@ pub struct Dataset {
     pub y: Vec<usize>,
     /// For each row its 0-based position among the data rows of the file.
     pub rows: Vec<usize>,
+    /// Data rows of the file, those without a class included.
+    pub file_rows: usize,
     /// For each row its name, when there is an id column.
     pub ids: Option<Vec<String>>,
     /// For each row the index of its group, when there is a group column.
@@ -247,6 +249,7 @@ impl Dataset {
             classes,
             y,
             rows,
+            file_rows: lines.len(),
             ids,
             groups,
             dropped,

@@ -388,6 +388,7 @@ mod tests {
             target: "class".into(),
             classes: (0..sizes.len()).map(|class| format!("c{class}")).collect(),
             rows: (0..y.len()).collect(),
+            file_rows: y.len(),
             y,
             ids: None,
             groups: None,

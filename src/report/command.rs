@@ -1,5 +1,7 @@
 //! The command line that runs a spec again, from the table of options: only what differs from the defaults.
 
+use std::path::Path;
+
 use crate::data::{STANDARD, STANDARD_INPUT};
 use crate::run::options::{OPTIONS, Takes};
 use crate::run::{RunOptions, RunSpec};
@@ -36,6 +38,19 @@ pub fn shell_command(spec: &RunSpec, data: &str) -> String {
     format!("{} --out RUN{input}", for_a_shell(&words))
 }
 
+/// The command that makes a model: of a list in a file, or of what is selected again, with a size that was taken by hand.
+pub fn fit_command(spec: &RunSpec, data: &str, list: Option<&Path>, size: Option<usize>) -> String {
+    let mut words = command_line(spec, data);
+    words[1] = "fit".to_owned();
+    match (list, size) {
+        (Some(list), _) => words.extend(["--features".to_owned(), list.to_string_lossy().into_owned()]),
+        (None, Some(size)) => words.extend(["--size".to_owned(), size.to_string()]),
+        (None, None) => {}
+    }
+    words.extend(["--model".to_owned(), "M.json".to_owned()]);
+    for_a_shell(&words)
+}
+
 /// The words as a shell takes them.
 pub fn for_a_shell(words: &[String]) -> String {
     let quoted = |word: &String| {
@@ -59,6 +74,19 @@ mod tests {
         assert_eq!(for_a_shell(&command_line(&spec, "data/a b.csv")), "crfe-tui run 'data/a b.csv'");
         assert_eq!(command_line(&spec, "-x.csv")[2], "./-x.csv");
         assert_eq!(shell_command(&spec, "standard input"), "crfe-tui run - --out RUN < DATA.CSV");
+    }
+
+    #[test]
+    fn a_model_is_made_with_the_settings_of_the_run() {
+        let spec = RunOptions { lambda: 0.3, ..RunOptions::default() }.check().unwrap();
+        assert_eq!(
+            fit_command(&spec, "a.csv", Some(Path::new("out/my list.txt")), Some(3)),
+            "crfe-tui fit a.csv --lambda 0.3 --features 'out/my list.txt' --model M.json"
+        );
+        assert_eq!(
+            fit_command(&spec, "a.csv", None, Some(3)),
+            "crfe-tui fit a.csv --lambda 0.3 --size 3 --model M.json"
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod permutation;
 mod plan;
 mod queue;
 mod spec;
+mod survey;
 mod task;
 mod trace;
 mod twins;
@@ -30,6 +31,7 @@ pub use inspect::{Branch, BranchStep, Forced, Inspection, Portrait, branch, insp
 pub use permutation::{PermutedRun, evaluated};
 pub use plan::Plan;
 pub use spec::{MOST_FOLDS, MOST_PERMUTATIONS, Permutations, RunOptions, RunSpec};
+pub use survey::{Survey, Surveyed};
 pub use task::{Prediction, predictions};
 pub use trace::Trace;
 pub use twins::{TWIN, Twins, TwinsOf};

@@ -119,6 +119,8 @@ pub enum Action {
     Export,
     /// Copy a list of features.
     Copy,
+    /// The command that makes a model of a list.
+    Fit,
     /// What if the selected feature were removed now?
     WhatIfRemoved,
     /// What if the selected feature were kept to the end?

@@ -10,11 +10,11 @@ use crossterm::event::{Event, KeyEventKind};
 use ratatui::Terminal;
 use ratatui::layout::{Rect, Size};
 
-use super::app::{App, Effect, Pause, Phase};
+use super::app::{App, CopiedList, Effect, Pause, Phase};
 use super::exporter::{ExportJob, plain_text};
 use super::keymap::Keymap;
 use super::listen::{InputEvent, listen};
-use super::overlay::Export;
+use super::overlay::{Export, OptionsEditor, Overlay};
 use super::session::{FromBehind, Message, Session, SessionRequest};
 use super::start::{Choice, choose};
 use super::terminal::{Console, RealBackend, TerminalGuard, interrupting_signal};
@@ -50,6 +50,8 @@ pub struct ScreenSettings {
     pub view: Option<View>,
     /// Sentences and tables instead of a screen.
     pub plain: bool,
+    /// Numbers in place of the names of rows.
+    pub mask_ids: bool,
 }
 
 /// Shows a run until the user leaves; the exit code.
@@ -114,8 +116,17 @@ fn first_state(order: &SessionRequest, settings: &ScreenSettings) -> Result<App>
     let mut app = App::new(data, spec, settings.theme, settings.keymap.clone());
     app.set_speed(settings.speed);
     app.set_out(settings.out.clone());
+    if settings.mask_ids {
+        app.mask_ids();
+    }
     match order {
-        SessionRequest::Compute(compute) if compute.paused => app.set_pause(Pause::Asked),
+        SessionRequest::Compute(compute) if compute.paused => {
+            app.set_pause(Pause::Asked);
+            if compute.settings_first {
+                let editor = OptionsEditor::new(&compute.spec);
+                app.set_overlay(Some(Overlay::Options(Box::new(editor))));
+            }
+        }
         SessionRequest::Compute(_) => {}
         SessionRequest::Open(..) => app.set_replay(),
     }
@@ -309,6 +320,7 @@ impl Dashboard {
             (Some(Effect::Inspect(task, units)), Some(plan)) => self.session.inspect(plan, task, units),
             (Some(Effect::FindTwins(units)), Some(plan)) => self.session.find_twins(plan, units),
             (Some(Effect::TestList(units)), Some(plan)) => self.session.test_list(plan, units),
+            (Some(Effect::Survey(spec)), _) => self.session.survey(self.app.data().to_path_buf(), *spec),
             _ => {}
         }
         if let Some(telling) = &mut self.plain {
@@ -369,10 +381,11 @@ impl Dashboard {
                 (Effect::Rerun(spec), _) => self.rerun(*spec),
                 (Effect::Copy(list), _) => {
                     terminal.backend_mut().copy(&list.text)?;
-                    if let Some(job) = ExportJob::of_list(&self.app, list) {
-                        self.session.say(move || job.write());
-                    }
+                    self.save(list, "sent to the clipboard, and saved");
                 }
+                (Effect::Save(list), _) => self.save(list, "saved"),
+                (Effect::CopyWords(words), _) => terminal.backend_mut().copy(&words)?,
+                (Effect::Survey(spec), _) => self.session.survey(self.app.data().to_path_buf(), *spec),
                 (Effect::Export(export), _) => self.export(export),
                 (Effect::Inspect(task, units), Some(plan)) => self.session.inspect(plan, task, units),
                 (Effect::FindTwins(units), Some(plan)) => self.session.find_twins(plan, units),
@@ -399,6 +412,8 @@ impl Dashboard {
     fn rerun(&mut self, spec: RunSpec) {
         let SessionRequest::Compute(compute) = &mut self.order else { return };
         compute.spec = spec.clone();
+        // The settings have been looked at now.
+        compute.paused &= !std::mem::take(&mut compute.settings_first);
         let paused = compute.paused;
         self.app.restart(spec);
         self.again = true;
@@ -409,6 +424,13 @@ impl Dashboard {
         self.started = Instant::now();
         if paused {
             self.app.set_pause(Pause::Asked);
+        }
+    }
+
+    /// Writes a list of features in the background; the status line says what was done, and where.
+    fn save(&mut self, list: CopiedList, done: &str) {
+        if let Some(job) = ExportJob::of_list(&self.app, list, done) {
+            self.session.say(move || job.write());
         }
     }
 
@@ -495,6 +517,7 @@ mod tests {
                 spec: options.check().unwrap(),
                 threads: 1,
                 paused,
+                settings_first: false,
                 record: Recording::No,
             };
             let settings = ScreenSettings {
@@ -506,6 +529,7 @@ mod tests {
                 out: None,
                 view: None,
                 plain: false,
+                mask_ids: false,
             };
             let dashboard = Dashboard::new(SessionRequest::Compute(Box::new(compute)), &settings).unwrap();
             let (send, inputs) = unbounded();

@@ -58,10 +58,10 @@ impl ExportJob {
         Some(Self { directory, info, content, my_list: my_list(app) })
     }
 
-    /// A list that was copied; none before there is a run.
-    pub fn of_list(app: &App, list: CopiedList) -> Option<Self> {
+    /// A list of features, and what was done with it; none before there is a run.
+    pub fn of_list(app: &App, list: CopiedList, done: &str) -> Option<Self> {
         let info = app.history().info().cloned()?;
-        let words = format!("{} sent to the clipboard, and saved", list.words);
+        let words = format!("{} {done}", list.words);
         let content = Content::Text { file: list.file.to_owned(), text: list.text + "\n", words };
         Some(Self { directory: app.exports_to(), info, content, my_list: None })
     }

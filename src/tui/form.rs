@@ -38,14 +38,13 @@ impl Field {
         self.value != self.before
     }
 
-    /// Whether left and right change it.
-    pub fn has_choices(&self) -> bool {
-        !self.option.choices.is_empty()
+    /// Whether it names one column of the table.
+    fn is_column(&self) -> bool {
+        COLUMNS.contains(&self.name)
     }
 
     /// The next choice, or the previous one; from a value that is none of them, the first or the last.
-    fn turn(&mut self, forward: bool) {
-        let choices = self.option.choices;
+    fn turn(&mut self, choices: &[&str], forward: bool) {
         let at = choices.iter().position(|&choice| choice == self.value);
         let next = match (at, forward) {
             (Some(at), true) => (at + 1) % choices.len(),
@@ -57,9 +56,14 @@ impl Field {
     }
 }
 
+/// Options that name one column of the table; left and right go through the columns.
+const COLUMNS: [&str; 3] = ["target", "id-col", "group-col"];
+
 /// The settings being edited.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
+    /// The columns of the table, as far as they are known.
+    pub columns: Vec<String>,
     /// The lines.
     pub fields: Vec<Field>,
     /// The line being edited.
@@ -88,7 +92,20 @@ impl Form {
             Field { option, heading, name: option.name, before: value.clone(), value }
         };
         let fields = sorted.into_iter().map(field).collect();
-        Self { fields, at: 0, error: None, is_fresh: true }
+        Self { columns: Vec::new(), fields, at: 0, error: None, is_fresh: true }
+    }
+
+    /// What left and right go through on a line.
+    fn choices(&self, field: &Field) -> Vec<&str> {
+        if field.is_column() && !self.columns.is_empty() {
+            return std::iter::once("").chain(self.columns.iter().map(String::as_str)).collect();
+        }
+        field.option.choices.to_vec()
+    }
+
+    /// Whether left and right change a line.
+    pub fn has_choices(&self, field: &Field) -> bool {
+        !field.option.choices.is_empty() || field.is_column() && !self.columns.is_empty()
     }
 
     /// One line up or down.
@@ -125,13 +142,18 @@ impl Form {
     /// A key is pressed on the line.
     pub fn key(&mut self, key: KeyEvent) {
         self.error = None;
+        if matches!(key.code, KeyCode::Left | KeyCode::Right) {
+            let mut field = self.fields[self.at].clone();
+            let choices = self.choices(&field);
+            if !choices.is_empty() {
+                field.turn(&choices, key.code == KeyCode::Right);
+                self.fields[self.at] = field;
+                self.is_fresh = true;
+            }
+            return;
+        }
         let field = &mut self.fields[self.at];
         match key.code {
-            KeyCode::Left | KeyCode::Right if field.has_choices() => {
-                field.turn(key.code == KeyCode::Right);
-                self.is_fresh = true;
-                return;
-            }
             KeyCode::Delete => field.value.clear(),
             KeyCode::Char(_)
                 if self.is_fresh && !key.modifiers.contains(crossterm::event::KeyModifiers::CONTROL) =>
@@ -139,7 +161,6 @@ impl Form {
                 field.value.clear();
                 edit(&mut field.value, key);
             }
-            KeyCode::Left | KeyCode::Right => return,
             _ => edit(&mut field.value, key),
         }
         self.is_fresh = false;
@@ -242,6 +263,14 @@ mod tests {
         press(&mut form, KeyCode::Left);
         press(&mut form, KeyCode::Char('y'));
         assert_eq!(form.fields[form.at].value, "y");
+        // Once the columns are known, arrows go through them.
+        form.columns = vec!["outcome".into(), "age".into()];
+        press(&mut form, KeyCode::Right);
+        press(&mut form, KeyCode::Right);
+        assert_eq!(form.fields[form.at].value, "outcome");
+        press(&mut form, KeyCode::Left);
+        press(&mut form, KeyCode::Left);
+        assert_eq!(form.fields[form.at].value, "age");
     }
 
     #[test]

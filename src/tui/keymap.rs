@@ -224,6 +224,7 @@ const LINES: &[KeymapLine] = &[
     ("options", "o", Action::Options, "change the settings and run again", "settings", DO, ALL),
     ("export", "x", Action::Export, "export tables, figures, or this view as text", "export", DO, ALL),
     ("copy", "y", Action::Copy, "copy a list of features and save it as selected.txt", "copy", DO, ALL),
+    ("fit", "f", Action::Fit, "command that fits a model of my list, or of the answer", "model", DO, LISTS),
     ("palette", ":", Action::Palette, "search actions, settings and features", "palette", DO, ALL),
     ("suspend", "ctrl-z", Action::Suspend, "suspend (fg resumes)", "", DO, ALL),
     ("help", "?", Action::Help, "these keys", "help", DO, ALL),

@@ -16,6 +16,7 @@ mod form;
 mod input;
 mod keymap;
 mod listen;
+mod mask;
 mod overlay;
 mod plain;
 mod session;
@@ -34,7 +35,7 @@ pub use colours::{OwnColours, PAINTED};
 pub use event_loop::{ScreenSettings, explore, start};
 pub use keymap::{KeyPress, Keymap};
 pub use overlay::{
-    Export, ExportMenu, FeaturePage, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt,
+    Export, ExportMenu, FeaturePage, FitPage, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt,
     QuitQuestion,
 };
 pub use session::{Compute, Message, Recording, SessionRequest};

@@ -14,8 +14,8 @@ use crate::fault;
 use crate::record::{EventSource, Live, RunDirectory, Shard, ShardStatus, state_directory};
 use crate::report::outputs;
 use crate::run::{
-    Branch, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, TaskId, Twins,
-    branch, inspect, panic_text, portrait, test_list,
+    Branch, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, Survey, TaskId,
+    Twins, branch, inspect, panic_text, portrait, test_list,
 };
 
 /// The thread without which there is no run.
@@ -38,6 +38,8 @@ pub enum Message {
     Portrait(Portrait),
     /// A list was tested on all splits.
     ListTested(Vec<usize>, Vec<(usize, Tally)>),
+    /// What the table gives under other settings.
+    Surveyed(Box<Survey>),
     /// What would have happened otherwise.
     Branched(Branch),
     /// Where the run is recorded.
@@ -100,6 +102,8 @@ pub struct Compute {
     pub threads: usize,
     /// Wait before the first elimination.
     pub paused: bool,
+    /// Show the settings before anything is computed; goes with `paused`.
+    pub settings_first: bool,
     /// Where it is recorded.
     pub record: Recording,
 }
@@ -230,6 +234,13 @@ impl Session {
                 Ok(tallies) => Message::ListTested(units, tallies),
                 Err(error) => Message::Said(format!("your list could not be tested: {error}")),
             });
+        });
+    }
+
+    /// Reads the table as other settings understand it.
+    pub fn survey(&self, data: PathBuf, spec: RunSpec) {
+        self.spawn("crfe-inspect", move |to| {
+            to.send(Message::Surveyed(Box::new(Survey::take(&data, spec))));
         });
     }
 

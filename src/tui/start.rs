@@ -34,8 +34,8 @@ const TABLES: [&str; 10] =
 pub enum Choice {
     /// A recorded run.
     Run(PathBuf),
-    /// A table.
-    Table(PathBuf),
+    /// A table; whether its settings are looked at before anything is computed.
+    Table(PathBuf, bool),
 }
 
 /// One line of the list.
@@ -115,13 +115,18 @@ impl StartScreen {
             KeyCode::Down | KeyCode::Char('j') => self.go(true),
             KeyCode::Home | KeyCode::Char('g') => self.at = 0,
             KeyCode::End | KeyCode::Char('G') => self.at = self.entries.len().saturating_sub(1),
-            KeyCode::Enter => {
-                return self.entries.get(self.at).map_or(KeyOutcome::Stay, |entry| {
-                    KeyOutcome::Choose(match entry {
-                        StartEntry::Run(run, _) => Choice::Run(run.directory.clone()),
-                        StartEntry::Table(path, _) => Choice::Table(path.clone()),
-                    })
-                });
+            KeyCode::Enter | KeyCode::Char('o') => {
+                let settings = code != KeyCode::Enter;
+                match self.entries.get(self.at) {
+                    Some(StartEntry::Table(path, _)) => {
+                        return KeyOutcome::Choose(Choice::Table(path.clone(), settings));
+                    }
+                    Some(StartEntry::Run(run, _)) if !settings => {
+                        return KeyOutcome::Choose(Choice::Run(run.directory.clone()));
+                    }
+                    // The settings of a recorded run are fixed.
+                    Some(StartEntry::Run(..)) | None => {}
+                }
             }
             _ => {}
         }
@@ -162,7 +167,11 @@ impl StartScreen {
             Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)]).areas(area);
         let (accent, dim) = (self.theme.style(Role::Accent), self.theme.style(Role::Dim));
         frame.render_widget(Paragraph::new(Line::styled(" crfe-tui ", accent)), top);
-        let keys = if self.entries.is_empty() { "q quit" } else { "enter open   up down choose   q quit" };
+        let keys = match self.entries.get(self.at) {
+            None => "q quit",
+            Some(StartEntry::Run(..)) => "enter open   up down choose   q quit",
+            Some(StartEntry::Table(..)) => "enter run   o settings first   up down choose   q quit",
+        };
         frame.render_widget(Paragraph::new(Line::styled(keys, dim)), bottom);
         let block = framed(&self.theme, "Open a run, or start one with a table", body);
         let inside = block.inner(body);
@@ -345,7 +354,12 @@ mod tests {
         screen.key(KeyCode::Down, false);
         assert!(picture(&screen, 80, 24).contains("▶ b.csv"));
         let chosen = screen.key(KeyCode::Enter, false);
-        assert!(matches!(chosen, KeyOutcome::Choose(Choice::Table(path)) if path == Path::new("b.csv")));
+        assert!(
+            matches!(chosen, KeyOutcome::Choose(Choice::Table(path, false)) if path == Path::new("b.csv"))
+        );
+        let chosen = screen.key(KeyCode::Char('o'), false);
+        assert!(matches!(chosen, KeyOutcome::Choose(Choice::Table(_, true))));
+        assert!(picture(&screen, 80, 24).contains("o settings first"));
         assert!(matches!(screen.key(KeyCode::Char('q'), false), KeyOutcome::Leave(0)));
         for (width, height) in [(1, 1), (10, 3), (40, 12), (200, 50)] {
             picture(&screen, width, height);

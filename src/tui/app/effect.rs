@@ -32,6 +32,12 @@ pub enum Effect {
     Branch(TaskId, Vec<usize>, Forced),
     /// Write something into files.
     Export(Export),
+    /// Read the table as these settings understand it.
+    Survey(Box<RunSpec>),
+    /// Write a list of features into a file.
+    Save(CopiedList),
+    /// Put words on the clipboard.
+    CopyWords(String),
     /// Put a list on the clipboard, and into a file beside the exports.
     Copy(CopiedList),
 }

@@ -3,7 +3,7 @@
 use super::{App, Effect, Phase};
 use crate::analysis::Comparison;
 use crate::evaluate::Tally;
-use crate::run::{Branch, Forced, Inspection, Portrait, TaskId};
+use crate::run::{Branch, Forced, Inspection, Portrait, RunSpec, Survey, Surveyed, TaskId};
 use crate::select::Method;
 use crate::tui::overlay::{FeaturePage, Overlay};
 use crate::tui::view::View;
@@ -26,6 +26,10 @@ pub(super) struct Lookups {
     pub(super) asked: Option<(TaskId, usize)>,
     /// The units whose twins are being looked for.
     pub(super) asked_twins: Vec<usize>,
+    /// The table as the settings that are being edited understand it.
+    pub(super) survey: Option<Survey>,
+    /// A table is being read for that.
+    pub(super) surveys: bool,
     /// The list that is being tested on all splits.
     pub(super) asked_list: Vec<usize>,
     /// The list that was tested, and what it achieved split by split.
@@ -71,7 +75,28 @@ impl App {
 
     /// What must be computed from the data because the run does not hold it, asked for once.
     pub fn wanted(&mut self) -> Option<Effect> {
-        self.wanted_beta().or_else(|| self.wanted_list()).or_else(|| self.wanted_twins())
+        let closer = self.wanted_survey().or_else(|| self.wanted_beta());
+        closer.or_else(|| self.wanted_list()).or_else(|| self.wanted_twins())
+    }
+
+    /// The table as the settings that are being edited understand it; one is read at a time.
+    fn wanted_survey(&mut self) -> Option<Effect> {
+        let Some(Overlay::Options(editor)) = &self.layout.overlay else { return None };
+        let spec = editor.spec()?;
+        if self.lookups.surveys || self.surveyed(&spec).is_some() {
+            return None;
+        }
+        self.lookups.surveys = true;
+        Some(Effect::Survey(Box::new(spec)))
+    }
+
+    /// What the table gives under these settings, if that is known; else why it cannot be read.
+    pub(in crate::tui) fn surveyed(&self, spec: &RunSpec) -> Option<Result<Surveyed, String>> {
+        if let Some(plan) = self.plan().filter(|plan| plan.info.spec.schema == spec.schema) {
+            return Some(Ok(Surveyed::of_plan(plan)));
+        }
+        let survey = self.lookups.survey.as_ref()?;
+        (survey.spec.schema == spec.schema).then(|| survey.found.clone())
     }
 
     /// The twins of the answer, once it does not change any more.

@@ -34,6 +34,10 @@ impl App {
                 self.lookups.asked_list.clear();
                 self.lookups.tested_list = Some((units, tallies));
             }
+            Message::Surveyed(survey) => {
+                self.lookups.surveys = false;
+                self.lookups.survey = Some(*survey);
+            }
             Message::Branched(branch) => {
                 self.layout.status = None;
                 self.lookups.branch = Some(branch);

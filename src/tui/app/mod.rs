@@ -4,6 +4,7 @@
 
 mod effect;
 mod layout;
+mod lists;
 mod lookups;
 mod messages;
 mod playback;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 
 use super::derived::Derived;
 use super::keymap::Keymap;
+use super::mask::IdMask;
 use super::theme::Theme;
 use crate::run::{RunSpec, TaskId};
 use layout::ScreenState;
@@ -43,6 +45,7 @@ pub struct App {
     layout: ScreenState,
     theme: Theme,
     keymap: Keymap,
+    mask: IdMask,
     /// What is computed from the above before a frame is drawn.
     derived: Derived,
 }
@@ -60,6 +63,7 @@ impl App {
             layout: ScreenState::default(),
             theme,
             keymap,
+            mask: IdMask::default(),
             derived: Derived::default(),
         }
     }
@@ -72,6 +76,16 @@ impl App {
     /// Other keys.
     pub fn set_keymap(&mut self, keymap: Keymap) {
         self.keymap = keymap;
+    }
+
+    /// Hides the names of rows.
+    pub fn mask_ids(&mut self) {
+        self.mask = IdMask::on();
+    }
+
+    /// How names of rows are shown.
+    pub fn mask(&self) -> &IdMask {
+        &self.mask
     }
 
     /// Colours and glyphs.
@@ -103,6 +117,7 @@ impl App {
         fresh.selection.table = std::mem::take(&mut self.selection.table);
         fresh.playback.speed = self.playback.speed;
         fresh.run.out = self.run.out.take();
+        fresh.mask = std::mem::take(&mut self.mask);
         *self = fresh;
     }
 }

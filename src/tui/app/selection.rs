@@ -1,7 +1,6 @@
 //! The selected feature and the lists it is chosen from: table, search, filter, my list.
 
-use super::{App, CopiedList, Effect, plural};
-use crate::run::TaskId;
+use super::{App, plural};
 use crate::tui::action::Action;
 use crate::tui::overlay::Prompt;
 use crate::tui::table::{Filter, RankingColumn, RankingTable};
@@ -147,43 +146,5 @@ impl App {
         if found.is_some() {
             self.selection.selected = found;
         }
-    }
-
-    /// My list if there is one, in Explore what is left under the cursor, elsewhere the answer.
-    pub(super) fn copy(&mut self) -> Vec<Effect> {
-        self.refresh();
-        let Some(info) = self.info() else {
-            self.layout.status = Some("there is nothing to copy yet".into());
-            return Vec::new();
-        };
-        let named = |units: &[usize]| units.iter().map(|&unit| info.units[unit].name.clone()).collect();
-        let marks: Vec<usize> = self.selection.table.marks().iter().copied().collect();
-        let (names, which, file): (Vec<String>, String, &'static str) = match self.answer() {
-            _ if !marks.is_empty() => (named(&marks), "of my list".into(), CopiedList::MY_LIST),
-            _ if self.layout.view == View::Explore => {
-                let TaskId { method, split } = self.playback.focus;
-                (
-                    named(&self.present()),
-                    format!("at this step of {method}, split {}", split + 1),
-                    CopiedList::STEP,
-                )
-            }
-            Some(answer) => (
-                answer.features.iter().map(|feature| feature.name.clone()).collect(),
-                format!("of the answer of {}", answer.method),
-                CopiedList::SELECTED,
-            ),
-            None => (Vec::new(), String::new(), CopiedList::SELECTED),
-        };
-        if names.is_empty() {
-            let none = match self.answer() {
-                Some(_) => "the rule chooses no size, so there is no list to copy",
-                None => "no split has finished yet, so there is no list to copy",
-            };
-            self.layout.status = Some(none.into());
-            return Vec::new();
-        }
-        let words = format!("{} {which}", plural(names.len(), "name"));
-        vec![Effect::Copy(CopiedList { text: names.join("\n"), file, words })]
     }
 }

@@ -148,6 +148,7 @@ impl App {
             }
             Action::Export => self.layout.overlay = Some(Overlay::Export(ExportMenu::default())),
             Action::Copy => return self.copy(),
+            Action::Fit => return self.fit(),
             Action::WhatIfRemoved | Action::WhatIfKept => {
                 return self.what_if(action == Action::WhatIfRemoved);
             }

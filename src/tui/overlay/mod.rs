@@ -3,6 +3,7 @@
 
 mod export;
 mod feature;
+mod fit;
 mod help;
 mod options;
 mod palette;
@@ -11,6 +12,7 @@ mod quit;
 
 pub use export::{Export, ExportMenu};
 pub use feature::FeaturePage;
+pub use fit::FitPage;
 pub use help::HelpPage;
 pub use options::OptionsEditor;
 pub use palette::Palette;
@@ -42,6 +44,8 @@ pub enum Overlay {
     Palette(Palette),
     /// What to write.
     Export(ExportMenu),
+    /// The command that makes a model.
+    Fit(FitPage),
     /// Really quit?
     Quit(QuitQuestion),
 }
@@ -93,6 +97,7 @@ impl Overlay {
             Self::Options(editor) => &**editor,
             Self::Palette(palette) => palette,
             Self::Export(menu) => menu,
+            Self::Fit(page) => page,
             Self::Quit(question) => question,
         }
     }
@@ -105,6 +110,7 @@ impl Overlay {
             Self::Options(editor) => &mut **editor,
             Self::Palette(palette) => palette,
             Self::Export(menu) => menu,
+            Self::Fit(page) => page,
             Self::Quit(question) => question,
         }
     }
@@ -114,7 +120,7 @@ impl Overlay {
         match self {
             Self::Prompt(_) | Self::Options(_) | Self::Palette(_) => true,
             Self::Help(page) => page.takes_text(),
-            Self::Feature(_) | Self::Export(_) | Self::Quit(_) => false,
+            Self::Feature(_) | Self::Export(_) | Self::Fit(_) | Self::Quit(_) => false,
         }
     }
 

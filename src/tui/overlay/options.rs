@@ -7,7 +7,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::{Component, Popup, Reaction};
-use crate::run::{Estimate, RunSpec, default_threads};
+use crate::run::{Estimate, RunSpec, Surveyed, default_threads};
 use crate::tui::action::Action;
 use crate::tui::app::{App, Effect, plural};
 use crate::tui::form::{Field, Form};
@@ -47,6 +47,11 @@ impl OptionsEditor {
         self.form.go_to(option);
     }
 
+    /// The settings as they are typed, if they are valid.
+    pub fn spec(&self) -> Option<RunSpec> {
+        self.form.spec().ok()
+    }
+
     /// Runs with these settings, or asks, or says why not.
     fn submit(&mut self, app: &App) -> Option<Reaction> {
         let spec = match self.form.spec() {
@@ -56,7 +61,7 @@ impl OptionsEditor {
                 return Some(Reaction::STAY);
             }
         };
-        let estimate = app.plan().map(|plan| Estimate::of_settings(&spec, &plan.data, default_threads()));
+        let estimate = estimate(app, &spec);
         match estimate.filter(|estimate| estimate.seconds > ASK_FROM && self.question.is_none()) {
             Some(estimate) => {
                 let question = format!("this takes {}; enter again starts it", words(&estimate));
@@ -77,16 +82,34 @@ impl OptionsEditor {
         let (text, role) = match (&self.form.error, &self.question) {
             (Some(error), _) => (clean(error), Role::Bad),
             (None, Some(question)) => (question.clone(), Role::Warn),
-            (None, None) => (self.estimate(app).unwrap_or_default(), Role::Text),
+            (None, None) => self.outlook(app),
         };
         lines.extend(wrap(&text, width).into_iter().take(4).map(|text| Line::styled(text, style(role))));
+        let found = self.spec().and_then(|spec| app.surveyed(&spec)).and_then(Result::ok);
+        if let Some(found) = found.filter(|_| self.question.is_none()) {
+            let counts = wrap(&class_words(&found), width).into_iter().take(2);
+            lines.extend(counts.map(|text| Line::styled(text, style(Role::Dim))));
+        }
         lines
     }
 
-    fn estimate(&self, app: &App) -> Option<String> {
-        let (plan, spec) = (app.plan()?, self.form.spec().ok()?);
-        let estimate = Estimate::of_settings(&spec, &plan.data, default_threads());
-        Some(format!("would take {}", words(&estimate)))
+    /// What the table gives under these settings and what a run would take, or why there can be none.
+    fn outlook(&self, app: &App) -> (String, Role) {
+        let spec = match self.form.spec() {
+            Ok(spec) => spec,
+            Err(error) => return (clean(&error.to_string()), Role::Bad),
+        };
+        match app.surveyed(&spec) {
+            None => ("reading the table with these settings …".to_owned(), Role::Dim),
+            Some(Err(why)) => (clean(&why), Role::Bad),
+            Some(Ok(found)) => match (&found.plan, estimate(app, &spec)) {
+                (Err(why), _) => (clean(&format!("{}: {why}", found.sentence())), Role::Bad),
+                (Ok(_), None) => (clean(&found.sentence()), Role::Text),
+                (Ok(_), Some(estimate)) => {
+                    (clean(&format!("{}; would take {}", found.sentence(), words(&estimate))), Role::Text)
+                }
+            },
+        }
     }
 
     fn line(&self, app: &App, i: usize, width: usize) -> Line<'static> {
@@ -101,7 +124,7 @@ impl OptionsEditor {
             theme.style(Role::Text)
         };
         let value = clean(&field.value);
-        let value = match (here, field.has_choices()) {
+        let value = match (here, self.form.has_choices(field)) {
             (true, true) => format!("{} {value} {}", theme.glyph("◂", "<"), theme.glyph("▸", ">")),
             (true, false) => format!("{value}{}", theme.glyph("▏", "_")),
             _ => value,
@@ -114,6 +137,19 @@ impl OptionsEditor {
             Span::styled(head(hint, width.saturating_sub(41)), theme.style(Role::Dim)),
         ])
     }
+}
+
+/// What a run with these settings would take, once the table has been read with them.
+fn estimate(app: &App, spec: &RunSpec) -> Option<Estimate> {
+    let plan = app.surveyed(spec)?.ok()?.plan.ok()?;
+    Some(Estimate::of_settings(spec, &plan.data, default_threads()))
+}
+
+/// The classes with their rows, the smallest first.
+fn class_words(found: &Surveyed) -> String {
+    let words: Vec<String> =
+        found.classes.iter().take(40).map(|(name, rows)| format!("{} {rows}", clean(name))).collect();
+    format!("rows by class: {}", words.join(", "))
 }
 
 /// Paths, time and memory.
@@ -137,6 +173,9 @@ impl Component for OptionsEditor {
             return self.submit(app);
         }
         self.question = None;
+        if let Some(Ok(found)) = self.spec().and_then(|spec| app.surveyed(&spec)) {
+            self.form.columns = found.columns;
+        }
         match key.code {
             KeyCode::Up | KeyCode::BackTab => self.form.go(false),
             KeyCode::Down | KeyCode::Tab => self.form.go(true),

@@ -134,8 +134,19 @@ fn nothing_yet(frame: &mut Frame<'_>, app: &App, area: Rect) {
     frame.render_widget(Paragraph::new(lines), inside);
 }
 
-/// What was found, in one sentence.
-pub fn headline(app: &App, answer: &MethodAnswer) -> String {
+/// What was found, in a sentence that fits.
+fn headline(app: &App, answer: &MethodAnswer, width: usize) -> String {
+    let long = sentence(app, answer);
+    let Some(size) = answer.chosen.size.filter(|_| long.width() > width) else { return long };
+    let count = plural(size, "feature");
+    match answer.verdict {
+        Verdict::Chance => format!("{count}: as by chance"),
+        Verdict::Unstable => format!("{count}: unstable"),
+        _ => count,
+    }
+}
+
+fn sentence(app: &App, answer: &MethodAnswer) -> String {
     let method = answer.method;
     match answer.chosen.size {
         None if answer.chosen.stop == StopRule::None => format!("{method}: no size was asked for"),
@@ -161,9 +172,10 @@ fn list(
     area: Rect,
     hits: &mut Hits,
 ) {
+    let room = usize::from(area.width).saturating_sub(4);
     let title = match app.table().filter() {
-        Some(filter) => format!("{}  &{}", headline(app, answer), filter.text()),
-        None => headline(app, answer),
+        Some(filter) => format!("{}  &{}", headline(app, answer, room), filter.text()),
+        None => headline(app, answer, room),
     };
     let inside = panel(frame, app, area, 0, &title, hits);
     if inside.width < 20 || inside.height < 2 {
@@ -282,7 +294,7 @@ impl<'a> ListColumns<'a> {
             let (words, role) = tag(info, answer, unit, count, splits, is_chosen);
             spans.push(Span::styled(
                 fit(&format!("  {words}"), self.tag),
-                app.theme().style(role).patch(style),
+                app.theme().style(role).patch(base),
             ));
         }
         Line::from(spans)
@@ -370,11 +382,12 @@ fn sure(
 }
 
 /// Says in the lower border of a panel that it holds more lines than are seen.
-fn more(frame: &mut Frame<'_>, app: &App, area: Rect, hidden: usize, panel: usize) {
+pub fn more(frame: &mut Frame<'_>, app: &App, area: Rect, hidden: usize, panel: usize) {
     if hidden == 0 || area.width < 24 || area.height < 2 {
         return;
     }
-    let key = if app.zoom().is_some() {
+    let scrolls = app.zoom().is_some() || app.view().page().rows(app.derived()).is_none();
+    let key = if scrolls {
         app.theme().glyph("↓", "down").to_owned()
     } else {
         app.keymap().key_of(Action::Zoom).repeat(panel + 1)

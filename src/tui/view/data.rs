@@ -7,6 +7,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
+use super::answer::more;
 use super::page::Page;
 use super::text::{clean, fit};
 use super::{Hits, panel};
@@ -39,8 +40,8 @@ impl Page for DataPage {
         draw(frame, app, info, area, hits);
     }
 
-    fn text(&self, _app: &App, info: &RunInfo) -> String {
-        text(info)
+    fn text(&self, app: &App, info: &RunInfo) -> String {
+        text(app, info)
     }
 }
 
@@ -53,7 +54,10 @@ fn draw(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut
     let halves = if area.width >= 100 {
         Layout::horizontal([Constraint::Percentage(45), Constraint::Min(20)]).split(area)
     } else {
-        Layout::vertical([Constraint::Percentage(50), Constraint::Min(3)]).split(area)
+        // All classes, as long as some notes can be seen.
+        let needed = (FACTS + info.classes.len() + 2) as u16;
+        let most = area.height.saturating_sub(7).max(area.height / 2);
+        Layout::vertical([Constraint::Length(needed.min(most)), Constraint::Min(3)]).split(area)
     };
     table(frame, app, info, halves[0], hits);
     notes(frame, app, info, halves[1], hits);
@@ -84,11 +88,13 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
         fact(
             app,
             "features",
-            &format!(
-                "{} ({} columns after encoding, {categories} categories or groups)",
-                info.units.len(),
-                info.columns.len()
-            ),
+            &match info.columns.len() {
+                columns if columns == info.units.len() && categories == 0 => columns.to_string(),
+                columns => format!(
+                    "{} ({columns} columns after encoding, {categories} categories or groups)",
+                    info.units.len()
+                ),
+            },
             width,
         ),
     ];
@@ -123,8 +129,10 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
             Span::styled(app.theme().glyph("▄", "#").repeat(filled), app.theme().style(Role::Negative)),
         ]));
     }
-    let first = app.scroll().min(lines.len().saturating_sub(1));
+    let hidden = lines.len().saturating_sub(usize::from(inside.height));
+    let first = app.scroll().min(hidden);
     frame.render_widget(Paragraph::new(lines.split_off(first)), inside);
+    more(frame, app, area, hidden - first, 0);
 }
 
 fn fact(app: &App, name: &str, value: &str, width: usize) -> Line<'static> {
@@ -143,7 +151,7 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
         let (mark, role) = if note.level == Level::Warning { ("! ", Role::Warn) } else { ("  ", Role::Text) };
         lines.push(Line::from(vec![
             Span::styled(mark, app.theme().style(role)),
-            Span::styled(clean(&note.text), app.theme().style(role)),
+            Span::styled(clean(&app.mask().sentence(&note.text)), app.theme().style(role)),
         ]));
     }
     if let Some(directory) = app.directory() {
@@ -184,7 +192,7 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
 }
 
 /// The view in words.
-fn text(info: &RunInfo) -> String {
+fn text(app: &App, info: &RunInfo) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
@@ -199,7 +207,7 @@ fn text(info: &RunInfo) -> String {
     }
     for note in &info.audit.notes {
         let lead = if note.level == Level::Warning { "Warning: " } else { "Note: " };
-        let _ = writeln!(text, "{lead}{}", clean(&note.text));
+        let _ = writeln!(text, "{lead}{}", clean(&app.mask().sentence(&note.text)));
     }
     for dropped in &info.dropped {
         let _ = writeln!(text, "Column {} is not used: {}", clean(&dropped.name), clean(&dropped.reason));

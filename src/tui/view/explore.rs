@@ -84,7 +84,8 @@ fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         }
         return;
     }
-    let left = if area.width >= 120 { Constraint::Percentage(50) } else { Constraint::Length(48) };
+    // Names come first.
+    let left = if area.width >= 120 { Constraint::Percentage(54) } else { Constraint::Length(52) };
     let [table, side] = Layout::horizontal([left, Constraint::Min(20)]).areas(area);
     ranking::draw(frame, app, table, hits);
     let curves = match area.height {
@@ -135,7 +136,7 @@ fn removed_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     }
     if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
         let away = format!(", {} away", number(margin));
-        let (name, lead) = (name(next), "runner-up: ");
+        let (name, lead) = (name(next), if width < 40 { "next: " } else { "runner-up: " });
         let room = width.saturating_sub(lead.width() + away.width());
         lines.push(Line::from(format!("{lead}{}{away}", fit(&name, name.width().min(room)))));
     }

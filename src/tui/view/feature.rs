@@ -2,10 +2,12 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 use unicode_width::UnicodeWidthStr;
 
+use super::ranking::signed_bar;
 use super::text::{clean, fit, head, number};
 use crate::run::{Betas, RunInfo};
 use crate::tui::action::Action;
@@ -130,6 +132,9 @@ fn beta_path(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
+/// Classes that are listed, at most.
+const CLASSES: usize = 20;
+
 /// What each class's machine contributes to β under the cursor.
 fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![title(app, format!("β at {}, by class", plural(app.size(), "feature")))];
@@ -146,19 +151,26 @@ fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
         ));
         return lines;
     };
-    let scale = parts.iter().fold(0.0_f64, |scale, part| scale.max(part.abs())).max(f64::MIN_POSITIVE);
-    let bar = width / 3;
-    for (class, &part) in info.classes.iter().zip(parts).take(8) {
-        let length = (part.abs() / scale * bar as f64).round() as usize;
-        let role = if part < 0.0 { Role::Negative } else { Role::Positive };
-        lines.push(Line::from(vec![
-            Span::raw(format!(
-                "  {} {:>9}  ",
-                fit(class, width.saturating_sub(bar + 16).min(32)),
-                number(part)
-            )),
-            Span::styled(app.theme().glyph("▄", "#").repeat(length), app.theme().style(role)),
-        ]));
+    let scale = parts.iter().fold(0.0_f64, |scale, part| scale.max(part.abs())) as f32;
+    let bar = (width / 3).max(3);
+    let line = |class: &str, part: f64| {
+        let name = fit(class, width.saturating_sub(bar + 16).min(32));
+        let mut spans = vec![Span::raw(format!("  {name} {:>9}  ", number(part)))];
+        spans.extend(signed_bar(app, Some(part as f32), scale, bar, Style::new()));
+        Line::from(spans)
+    };
+    // Two classes have one machine and its mirror image.
+    if let [first, second] = parts[..]
+        && first == second
+    {
+        lines.push(line("both classes", first));
+        return lines;
+    }
+    lines.extend(info.classes.iter().zip(parts).take(CLASSES).map(|(class, &part)| line(class, part)));
+    match parts.len().saturating_sub(CLASSES) {
+        0 => {}
+        1 => lines.push(Line::styled("  and 1 more class", app.theme().style(Role::Dim))),
+        more => lines.push(Line::styled(format!("  and {more} more classes"), app.theme().style(Role::Dim))),
     }
     lines
 }

@@ -68,10 +68,10 @@ const MARK: usize = 2;
 impl ColumnWidths {
     fn new(info: &RunInfo, splits: usize, width: usize) -> Self {
         let step = (info.units.len().to_string().len() + 3).max(6);
-        let splits = if splits > 0 { (2 * splits.to_string().len() + 3).max(8) } else { 8 };
+        let splits = if splits > 0 { (2 * splits.to_string().len() + 2).max(7) } else { 7 };
         let rank = if width >= 56 { 8 } else { 0 };
         let twins = if width >= 84 { 20 } else { 0 };
-        let bar = if width >= 64 { ((width - twins - 46) / 2).clamp(7, 31) | 1 } else { 0 };
+        let bar = if width >= 72 { ((width - twins - 46) / 2).clamp(7, 31) | 1 } else { 0 };
         let score = 9;
         let name = width.saturating_sub(MARK + step + score + bar + splits + rank + twins);
         Self { step, name, score, bar, splits, rank, twins }
@@ -179,7 +179,7 @@ fn row_of(
         Span::styled(format!("{text:>width$} ", width = columns.score - 1), style),
     ];
     if columns.bar > 0 {
-        spans.extend(signed_bar(app, score, columns.bar, style));
+        spans.extend(signed_bar(app, score, app.derived().score_scale, columns.bar, style));
     }
     let count = ranks.count(unit, app.size());
     let survives = if splits > 0 { format!("{count}/{splits}") } else { String::new() };
@@ -201,10 +201,16 @@ fn row_of(
 }
 
 /// A score as a bar: blue to the left of the axis below zero, orange to the right above.
-fn signed_bar(app: &App, score: Option<f32>, width: usize, style: Style) -> [Span<'static>; 4] {
+pub fn signed_bar(
+    app: &App,
+    score: Option<f32>,
+    scale: f32,
+    width: usize,
+    style: Style,
+) -> [Span<'static>; 4] {
     let half = width.saturating_sub(1) / 2;
     let axis = app.theme().glyph("│", "|");
-    let scale = app.derived().score_scale.max(f32::MIN_POSITIVE);
+    let scale = scale.max(f32::MIN_POSITIVE);
     let length = score.map_or(0, |score| ((score.abs() / scale * half as f32).round() as usize).min(half));
     let full = |glyph: &str| glyph.repeat(length);
     let (left, right) = match score {

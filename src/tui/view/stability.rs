@@ -326,6 +326,7 @@ fn sizes(app: &App, stops: &Stops, width: usize) -> Vec<Line<'static>> {
         let number = size.size.map_or_else(|| "never".to_owned(), |size| format!("median {size}"));
         let silent = match splits - size.fired {
             0 => String::new(),
+            silent if width < 50 => format!(", none on {silent}/{splits}"),
             silent => format!(", no stop on {silent} of {splits} splits"),
         };
         let text = format!("{} {}: {number}{silent}", entry.letter, entry.label);
@@ -333,8 +334,8 @@ fn sizes(app: &App, stops: &Stops, width: usize) -> Vec<Line<'static>> {
     }
     for (entry, size) in app.derived().facts.of_curves.iter() {
         let number = size.map_or_else(|| "none".to_owned(), |size| size.to_string());
-        lines
-            .push(Line::raw(head(&format!("{}: {number}, from all splits' test rows", entry.symbol), width)));
+        let from = if width < 40 { "all splits" } else { "all splits' test rows" };
+        lines.push(Line::raw(head(&format!("{}: {number}, from {from}", entry.symbol), width)));
     }
     lines
 }

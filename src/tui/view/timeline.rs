@@ -1,4 +1,4 @@
-//! Where the cursor is in the focused path.
+//! Where the cursor is in the focused path, on the axis of the charts but from all features to one.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -7,25 +7,24 @@ use ratatui::widgets::Paragraph;
 
 use super::{Hit, Hits};
 use crate::tui::app::App;
+use crate::tui::chart::SizeAxis;
 use crate::tui::theme::Role;
 
-/// Where the cursor is in the focused path; can be clicked.
+/// Draws the line; can be clicked.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    let Some(info) = app.info() else { return };
-    let total = info.units.len().max(1);
-    let steps = app.steps();
-    let left = format!(" {total} ");
-    let right = format!(" {} ", info.kept().max(1));
+    let (Some(info), Some(trace)) = (app.info(), app.trace()) else { return };
+    let (total, last) = (info.units.len().max(1), info.kept().max(1));
+    let (left, right) = (format!(" {total} "), format!(" {last} "));
     let width = usize::from(area.width).saturating_sub(left.len() + right.len());
-    if width < 4 || steps == 0 {
-        return;
-    }
-    // A finished path fills the line; a growing one as much of it as it has come.
-    let span = app.path_length().max(steps);
-    let column = |step: usize| step * (width - 1) / (span - 1).max(1);
+    let steps = trace.steps();
+    let Some(newest) = steps.last().filter(|_| width >= 4) else { return };
+    let axis = SizeAxis::new(last..=total, app.scale());
+    let column = |size: usize| {
+        let place = axis.place(size).unwrap_or(0.0);
+        ((1.0 - place) * (width - 1) as f64).round() as usize
+    };
     let mut spans = vec![Span::styled(left.clone(), app.theme().style(Role::Dim))];
-    let reached = column(steps - 1);
-    let at = column(app.cursor());
+    let (reached, at) = (column(newest.size), column(app.size()));
     for x in 0..width {
         let (glyph, role) = if x == at {
             (app.theme().glyph("◆", "@"), Role::Cursor)
@@ -34,8 +33,9 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         } else {
             (app.theme().glyph("┄", "."), Role::Dim)
         };
-        let step = x * (span - 1) / (width - 1).max(1);
         if x <= reached {
+            let size = axis.size_of_cell((width - 1 - x) as u16, width as u16);
+            let step = steps.partition_point(|step| step.size > size).min(steps.len() - 1);
             hits.push((Rect { x: area.x + (left.len() + x) as u16, width: 1, ..area }, Hit::Step(step)));
         }
         spans.push(Span::styled(glyph, app.theme().style(role)));

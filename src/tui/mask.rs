@@ -1,0 +1,58 @@
+//! Numbers in place of the names of rows, for screenshots: the same name gets the same number as long as the program runs.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// Hides names of rows, if that was asked for.
+#[derive(Debug, Default)]
+pub struct IdMask {
+    /// The names seen so far and their numbers; none if names are shown.
+    seen: Option<RefCell<HashMap<String, usize>>>,
+}
+
+impl IdMask {
+    /// Hides names.
+    pub fn on() -> Self {
+        Self { seen: Some(RefCell::default()) }
+    }
+
+    /// A name as it is shown.
+    pub fn id(&self, id: &str) -> String {
+        let Some(seen) = &self.seen else { return id.to_owned() };
+        let mut seen = seen.borrow_mut();
+        let next = seen.len() + 1;
+        format!("row {}", seen.entry(id.to_owned()).or_insert(next))
+    }
+
+    /// A sentence about the table as it is shown: names of rows that it lists in quotes at its end are hidden.
+    pub fn sentence(&self, text: &str) -> String {
+        let Some((lead, listed)) = text.split_once(LISTED).filter(|_| self.seen.is_some()) else {
+            return text.to_owned();
+        };
+        let pieces = listed.split('\'').enumerate();
+        let hidden = pieces.map(|(i, piece)| if i % 2 == 1 { self.id(piece) } else { piece.to_owned() });
+        format!("{lead}{LISTED}{}", hidden.collect::<Vec<_>>().join("'"))
+    }
+}
+
+/// Behind these words the notes on two files that were joined list the rows that are in one of them only.
+const LISTED: &str = " left out: ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_name_has_the_same_number() {
+        let mask = IdMask::on();
+        assert_eq!([mask.id("P7"), mask.id("P3"), mask.id("P7")], ["row 1", "row 2", "row 1"]);
+        assert_eq!(IdMask::default().id("P7"), "P7");
+        let note = "2 samples of the matrix are not in p.csv and are left out: 'P3', 'P9'";
+        assert_eq!(
+            mask.sentence(note),
+            "2 samples of the matrix are not in p.csv and are left out: 'row 2', 'row 3'"
+        );
+        assert_eq!(IdMask::default().sentence(note), note);
+        assert_eq!(mask.sentence("'class' has 2 values"), "'class' has 2 values");
+    }
+}
