@@ -62,7 +62,7 @@ python_with() {
 # usable COMMAND…: the program that COMMAND starts has this version, runs, reports, fits and predicts.
 # Its working directory must hold heart.csv; it leaves RUN, M.json and predictions.csv.
 usable() {
-    "$@" --version | grep -q "^crfe-tui $version\b" &&
+    "$@" --version --json | grep -q "\"version\": \"$version\"" &&
         "$@" run heart.csv --splits 2 --validate none --permutations none --quiet --out RUN &&
         "$@" report RUN --quiet &&
         "$@" fit heart.csv --splits 2 --validate none --permutations none --quiet --model M.json &&

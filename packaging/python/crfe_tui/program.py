@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -42,7 +43,8 @@ def program() -> str:
 
 def version() -> str:
     """Version of the program, as 1.2.3."""
-    return call(["--version"]).split()[1]
+    told: str = json.loads(call(["--version", "--json"]))["version"]
+    return told
 
 
 def call(arguments: Iterable[str]) -> str:

@@ -136,7 +136,8 @@ class CRFE(SelectorMixin, BaseEstimator):
     def _keep(self, names: list[str], selected: list[str], ranking: pd.DataFrame, selection: pd.DataFrame) -> None:
         """Sets the attributes from what the run found."""
         if not selected:
-            warnings.warn(f"the rule {self.stop} chose no size, so all features are kept; set n_features_to_select", CrfeWarning, stacklevel=3)
+            message = f"the rule {self.stop} chose no size, so all features are kept; set n_features_to_select"
+            warnings.warn(message, CrfeWarning, stacklevel=3)
             selected = names
         mean_rank = ranking.groupby("feature")["rank"].mean()
         frequency = selection[selection["n_features"] == len(selected)].set_index("feature")["frequency"]
