@@ -270,7 +270,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     regular(std::fs::OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?)
 }
 
-/// The first bytes of a regular file, at most so many.
+/// The first bytes of a regular file, at most this many.
 pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.take(most).read_to_end(&mut bytes)?;

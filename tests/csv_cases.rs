@@ -36,30 +36,30 @@ const MENDED: [Case; 27] = [
         "sheets.xlsx",
         "--sheet Data",
         0,
-        "1 column dropped, holding dates: make numbers of them, such as an age: seen",
+        "1 column dropped as dates (convert them to numbers, such as an age): seen",
     ),
     ("packed_under_a_wrong_name.csv", "", 0, "the file is compressed (gzip)"),
     ("answers.csv", "", 0, "4 features, 20 splits"),
     ("true_false.csv", "", 0, "4 features, 20 splits"),
     ("trailing_empty.csv", "", 0, "2 empty columns at the end were left out"),
     ("trailing_empty.csv", "", 0, "the class column is 'class' (found by its name)"),
-    ("pandas_index.csv", "", 0, "1 column dropped, the index that a program wrote along: Unnamed: 0"),
-    ("unnamed_index.csv", "", 0, "1 column dropped, the index that a program wrote along: c1"),
+    ("pandas_index.csv", "", 0, "1 column dropped as a row index written by a program: Unnamed: 0"),
+    ("unnamed_index.csv", "", 0, "1 column dropped as a row index written by a program: c1"),
     ("label_spaces.csv", "", 0, "2 classes: ill 24, well 24"),
     ("missing_target.csv", "", 0, "2 rows without a class left out: lines 6, 13"),
 ];
 
 /// Run, with a warning.
 const WARNED: [Case; 21] = [
-    ("id_text.csv", "", 0, "1 column dropped, different in every row, like an id: code"),
-    ("id_increasing.csv", "", 0, "1 column dropped, numbering the rows: visit"),
+    ("id_text.csv", "", 0, "1 column dropped as an id, different in every row: code"),
+    ("id_increasing.csv", "", 0, "1 column dropped as row numbers: visit"),
     (
         "codes.csv",
         "",
         0,
         "1 column holds few different whole numbers: if it is codes and not amounts, use --categorical: stage",
     ),
-    ("dates.csv", "", 0, "1 column dropped, holding dates: make numbers of them, such as an age: seen"),
+    ("dates.csv", "", 0, "1 column dropped as dates (convert them to numbers, such as an age): seen"),
     (
         "missing_code.csv",
         "",
@@ -89,7 +89,7 @@ const WARNED: [Case; 21] = [
         "repeated_patients.csv",
         "",
         0,
-        "1 column dropped, naming patients who come again: keep their rows together with --group-col: patient",
+        "1 column dropped as names of patients with several rows (keep these together with --group-col): patient",
     ),
     ("copied_column.csv", "", 0, "some columns are copies of others: 'age' repeats 'years'"),
     ("correlated.csv", "", 0, "some columns are perfectly correlated with others: 'age' follows 'months'"),
@@ -97,11 +97,11 @@ const WARNED: [Case; 21] = [
         "leak.csv",
         "",
         0,
-        "1 feature tells the class of every row without error: is it known before the class is? If not, use --drop: \
+        "1 feature predicts the class of every row without error: is it known before the class is? If not, use --drop: \
          treated",
     ),
-    ("constant.csv", "", 0, "1 column dropped, the same in all rows: centre"),
-    ("nearly_constant.csv", "", 0, "2 columns dropped, the same in all rows: nearly, nearly2"),
+    ("constant.csv", "", 0, "1 column dropped as constant: centre"),
+    ("nearly_constant.csv", "", 0, "2 columns dropped as constant: nearly, nearly2"),
     (
         "largest_number.csv",
         "",

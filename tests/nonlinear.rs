@@ -223,7 +223,7 @@ impl Planted {
 
 const SEEDS: std::ops::Range<u64> = 1..7;
 
-/// On how many seeds all of some features are among the first so many.
+/// On how many seeds all of some features are among the `first` of the ranking.
 fn found(estimator: Estimator, features: &[usize], first: usize, planted: impl Fn(u64) -> Planted) -> usize {
     let is_found = |seed: &u64| planted(*seed).ranks(estimator, features).iter().all(|&rank| rank <= first);
     SEEDS.filter(is_found).count()

@@ -33,48 +33,48 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Watch it on the screen; the word may be left out: crfe-tui DATA.CSV
+    /// Open the dashboard and run (the default command): crfe-tui DATA.CSV
     #[command(after_help = EXPLORE_EXAMPLES)]
     Explore(Box<ExploreArgs>),
-    /// Open a finished run on the screen, or follow one that is growing; without a name, choose a recent one
+    /// Open a recorded run in the dashboard, or follow one that is still running; without RUN, choose a recent one
     Open(Box<OpenArgs>),
-    /// Run without a screen: progress on standard error, the answer on standard output, files in --out
+    /// Run without the dashboard: progress on standard error, the answer on standard output, files in --out
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
-    /// Set rows aside, select, fit and calibrate: a model for new rows
+    /// Make a model for new rows: set rows aside, select features, fit, calibrate
     #[command(after_help = FIT_EXAMPLES)]
     Fit(Box<FitArgs>),
-    /// Predict new rows with a model: sets, p-values, confidence; if their class is known, how well it did
+    /// Predict new rows with a model: prediction sets, p-values, confidence, and performance if the class is known
     #[command(after_help = PREDICT_EXAMPLES)]
     Predict(Box<PredictArgs>),
     /// Test a model on rows whose class is known
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(Box<ValidateArgs>),
-    /// Make tables, figures and report.html from the journals of a run, also of many shards
+    /// Make tables, figures and report.html from the journals of a run, including all its shards
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
-    /// Write the scripts that run it on a cluster: an array of shards, and the report that waits for it
+    /// Write scripts for a cluster: a job array of shards, and a job that makes the report when they are done
     #[command(visible_alias = "slurm", after_help = CLUSTER_EXAMPLES)]
     Cluster(Box<ClusterArgs>),
-    /// Write a recorded run as an asciicast: the dashboard as a film, without a terminal
+    /// Write a recorded run as an asciicast, a recording of the dashboard; needs no terminal
     #[command(after_help = CAST_EXAMPLES)]
     Cast(CastArgs),
     /// Print the completions of a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
-    /// Print the man page, of the program or of one command
+    /// Print the man page of the program or of one command
     #[command(after_help = MAN_EXAMPLES)]
     Man(ManArgs),
     /// Print a commented configuration file
     #[command(after_help = CONFIG_EXAMPLES)]
     Config,
-    /// Say what was understood of a file, what is wrong with it, and what a run would take
+    /// Check a file: how it is read, what is wrong with it, and how long a run would take
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Box<CheckArgs>),
 }
 
 impl Command {
-    /// What it would compute, if it computes.
+    /// The settings of the run that it would compute, if it computes one.
     pub(super) fn spec(&self) -> Option<&SpecArgs> {
         match self {
             Self::Explore(args) => Some(&args.spec),
@@ -210,7 +210,7 @@ Examples:
 /// `crfe-tui DATA.CSV`.
 #[derive(Debug, Args)]
 pub struct ExploreArgs {
-    /// What to compute.
+    /// Data and settings of the run.
     #[command(flatten)]
     pub spec: SpecArgs,
     /// Worker threads [default: what affinity, cgroup and the scheduler allow]
@@ -222,7 +222,7 @@ pub struct ExploreArgs {
     /// Do not record the run
     #[arg(long, env = "CRFE_NO_JOURNAL", value_parser = yes_or_no(), help_heading = "Running")]
     pub no_journal: bool,
-    /// How it is shown.
+    /// Display settings.
     #[command(flatten)]
     pub screen: ScreenArgs,
 }
@@ -233,10 +233,10 @@ pub struct OpenArgs {
     /// The directory of the run [default: choose among recent runs and the tables of this directory]
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
-    /// The data file, if it is not where it was
+    /// The data file, if it has moved
     #[arg(long, value_name = "DATA.CSV", requires = "run")]
     pub data: Option<PathBuf>,
-    /// How it is shown.
+    /// Display settings.
     #[command(flatten)]
     pub screen: ScreenArgs,
 }
@@ -257,7 +257,7 @@ pub struct ScreenArgs {
     /// Frames per second, at most [default: 10, over SSH 4]
     #[arg(long, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
     pub fps: Option<f64>,
-    /// Leave the mouse to the terminal
+    /// Do not capture the mouse
     #[arg(long, env = "CRFE_NO_MOUSE", value_parser = yes_or_no())]
     pub no_mouse: bool,
     /// Colours: auto, true, 256, 16 or none
@@ -292,7 +292,7 @@ Examples:
 /// `crfe-tui run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// What to compute.
+    /// Data and settings of the run.
     #[command(flatten)]
     pub spec: SpecArgs,
     /// Where the results go.
@@ -301,7 +301,7 @@ pub struct RunArgs {
     /// How figures are drawn.
     #[command(flatten)]
     pub figures: FigureArgs,
-    /// Run a share of the tasks: shard i of N, i from 1, into its own journal in the same directory; makes no tables. auto/N takes i from the job array (Slurm, SGE, PBS, Torque, LSF, AWS Batch)
+    /// Run one share of the tasks: shard i of N, i from 1, with its own journal in the same directory; makes no tables. auto/N takes i from the job array (Slurm, SGE, PBS, Torque, LSF, AWS Batch)
     #[arg(long, value_name = "i/N", value_parser = shard, requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
     pub shard: Option<Shard>,
 }
@@ -315,10 +315,10 @@ pub struct FitArgs {
     /// The file of the model
     #[arg(long, value_name = "M.json", help_heading = "Model")]
     pub model: PathBuf,
-    /// So many features, as --stop N
+    /// Number of features, as --stop N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Model")]
     pub size: Option<u32>,
-    /// Text file with your own list, one feature on each line: nothing is selected
+    /// Text file with your own list, one feature per line: nothing is selected
     #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "out"], help_heading = "Model")]
     pub features: Option<PathBuf>,
     /// Write crfe_model.py and crfe_model.R beside the model: short readers that give the same p-values
@@ -327,7 +327,7 @@ pub struct FitArgs {
     /// Replace a file that is not a model
     #[arg(long, help_heading = "Model")]
     pub overwrite: bool,
-    /// With RUN: the table it was made of, if it is no longer where it was
+    /// With RUN: the table of the run, if it has moved
     #[arg(long = "data", value_name = "FILE", help_heading = "Model")]
     pub table: Option<PathBuf>,
 }
@@ -445,7 +445,7 @@ pub struct ReportArgs {
     // Not called "out" for clap: the setting `out` of the configuration file and of the environment belongs to runs.
     #[arg(id = "report_out", long = "out", value_name = "DIRECTORY")]
     pub out: Option<PathBuf>,
-    /// The table the run was made of, if it is no longer where it was; predictions.csv needs it
+    /// The table of the run, if it has moved; predictions.csv needs it
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
     /// Print the answer as JSON
@@ -481,7 +481,7 @@ pub struct FigureArgs {
 }
 
 impl FigureArgs {
-    /// As the report takes them; refused before anything is computed if the text leaves no room.
+    /// As the report takes them; refused before anything is computed if the text does not fit.
     pub fn options(&self) -> Result<FigureOptions> {
         let mut formats = self.figure_format.clone();
         formats.sort_unstable();
@@ -514,7 +514,7 @@ fn shard(text: &str) -> std::result::Result<Shard, String> {
 /// `crfe-tui cluster`.
 #[derive(Debug, Args)]
 pub struct ClusterArgs {
-    /// What to compute.
+    /// Data and settings of the run.
     #[command(flatten)]
     pub spec: SpecArgs,
     /// Scheduler of the cluster: slurm, sge (Grid Engine), pbs (PBS Pro, OpenPBS), torque or lsf
@@ -529,10 +529,10 @@ pub struct ClusterArgs {
     /// Number of shards the run is divided into: the tasks of the job array
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Cluster")]
     pub tasks: u16,
-    /// Directory of the run, on a disk that all nodes see
+    /// Directory of the run, on a file system that all nodes share
     #[arg(long, value_name = "RUN", env = "CRFE_OUT", help_heading = "Cluster")]
     pub out: PathBuf,
-    /// Start anew in a directory that holds another run, deleting its files
+    /// Start over in a directory that holds another run, deleting its files
     #[arg(long, help_heading = "Cluster")]
     pub force: bool,
     /// Processors, and therefore threads, of each task
@@ -574,7 +574,7 @@ pub struct OutputArgs {
     /// Directory for the journal and all tables; run again with the same settings to resume
     #[arg(long, value_name = "RUN", env = "CRFE_OUT")]
     pub out: Option<PathBuf>,
-    /// Start anew in a directory that holds another run, deleting its files
+    /// Start over in a directory that holds another run, deleting its files
     #[arg(long, requires = "out")]
     pub force: bool,
     /// Worker threads [default: what affinity, cgroup and the scheduler allow]

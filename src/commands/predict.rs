@@ -123,7 +123,7 @@ pub(super) fn each_row(
 ) -> Result<FileFacts> {
     let mut wanted = scorer.wanted(None, may_be_absent);
     if id.is_some() {
-        (wanted.id, wanted.told) = (id, true);
+        (wanted.id, wanted.id_is_named) = (id, true);
     }
     let mut rows = NewRows::open(data, options, &wanted)?;
     let mut before = 0;

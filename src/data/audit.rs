@@ -1,4 +1,4 @@
-//! What a careful colleague would say about this table, in sentences.
+//! Remarks on a table, in sentences: what was assumed, corrected or dropped, and what looks suspicious.
 
 use std::collections::HashMap;
 use std::mem::discriminant;
@@ -18,7 +18,7 @@ mod doubts;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Something that was understood or mended.
+    /// Something that was assumed or corrected.
     Notice,
     /// Something that deserves a look.
     Warning,
@@ -33,7 +33,7 @@ pub struct Note {
     pub text: String,
 }
 
-/// All that is to be said about the table, in the order in which it was noticed.
+/// All remarks on the table, in the order in which they came up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audit {
     /// The sentences.
@@ -56,11 +56,11 @@ impl Audit {
         self.notes.iter().filter(move |note| note.level == level).map(|note| note.text.as_str())
     }
 
-    /// Says how the class column was found.
+    /// States how the class column was found.
     pub(super) fn target(&mut self, name: &str, found: Found) {
         let name = short(name);
         match found {
-            Found::Told => self.notice(format!("the class column is '{name}' (as told)")),
+            Found::Specified => self.notice(format!("the class column is '{name}' (as specified)")),
             Found::ByName => self.notice(format!("the class column is '{name}' (found by its name)")),
             Found::Last => {
                 self.warn(format!("the class column is '{name}', the last: if it is not, use --target"))
@@ -68,7 +68,7 @@ impl Audit {
         }
     }
 
-    /// Says which rows have no class.
+    /// States which rows have no class.
     pub(super) fn without_class(&mut self, lines: &RowLines, classes: &[Option<u32>]) {
         let absent = classes.iter().enumerate().filter(|(_, class)| class.is_none());
         let absent: Vec<_> = absent.map(|(row, _)| lines.of(row).to_string()).collect();
@@ -82,7 +82,7 @@ impl Audit {
         }
     }
 
-    /// Warns of labels that differ in case alone.
+    /// Warns of labels that differ in case only.
     pub(super) fn alike(&mut self, column: &str, labels: &[String]) {
         let mut seen = HashMap::new();
         for label in labels {
@@ -95,7 +95,7 @@ impl Audit {
         }
     }
 
-    /// Says what was dropped, one sentence for each kind of reason.
+    /// States what was dropped, one sentence per kind of reason.
     pub(super) fn dropped(&mut self, dropped: &[(String, DropReason)]) {
         let kinds = [
             (DropReason::Asked, Level::Notice, "left out with --drop"),
@@ -104,26 +104,22 @@ impl Audit {
                 Level::Notice,
                 "of phenotypes not used (--keep puts one into every model)",
             ),
-            (DropReason::Empty, Level::Notice, "dropped, without any value"),
+            (DropReason::Empty, Level::Notice, "dropped for lack of values"),
             (
                 DropReason::Missing(0.0),
                 Level::Warning,
-                "dropped, with too many missing values (see --max-missing)",
+                "dropped for too many missing values (see --max-missing)",
             ),
-            (DropReason::Constant, Level::Warning, "dropped, the same in all rows"),
-            (DropReason::Index, Level::Notice, "dropped, the index that a program wrote along"),
-            (DropReason::Counter, Level::Warning, "dropped, numbering the rows"),
-            (DropReason::Identifier, Level::Warning, "dropped, different in every row, like an id"),
+            (DropReason::Constant, Level::Warning, "dropped as constant"),
+            (DropReason::Index, Level::Notice, "dropped as a row index written by a program"),
+            (DropReason::Counter, Level::Warning, "dropped as row numbers"),
+            (DropReason::Identifier, Level::Warning, "dropped as an id, different in every row"),
             (
                 DropReason::Person,
                 Level::Warning,
-                "dropped, naming patients who come again: keep their rows together with --group-col",
+                "dropped as names of patients with several rows (keep these together with --group-col)",
             ),
-            (
-                DropReason::Date,
-                Level::Warning,
-                "dropped, holding dates: make numbers of them, such as an age",
-            ),
+            (DropReason::Date, Level::Warning, "dropped as dates (convert them to numbers, such as an age)"),
         ];
         for (kind, level, end) in kinds {
             let of_kind = dropped.iter().filter(|(_, reason)| discriminant(reason) == discriminant(&kind));
@@ -138,7 +134,7 @@ impl Audit {
         }
     }
 
-    /// Says which numbers may be codes.
+    /// Points out numbers that may be codes.
     pub(super) fn codes(&mut self, features: &Features) {
         for (name, code, n) in features.missing_codes.iter().take(5) {
             let name = short(name);
@@ -159,7 +155,7 @@ impl Audit {
         }
     }
 
-    /// Says which names a spreadsheet has spoilt.
+    /// Points out names that a spreadsheet has altered.
     pub(super) fn mangled(&mut self, names: &[String]) {
         let names: Vec<_> = names.iter().map(String::as_str).filter(|name| is_mangled_gene(name)).collect();
         if !names.is_empty() {
@@ -172,7 +168,7 @@ impl Audit {
         }
     }
 
-    /// Says which features of the groups file are not there any more.
+    /// States which features of the groups file were dropped.
     pub(super) fn unused_members(&mut self, features: &[String]) {
         if !features.is_empty() {
             let names = listed(features.iter().map(String::as_str));
@@ -182,7 +178,7 @@ impl Audit {
 }
 
 impl Dataset {
-    /// Adds to the audit what can be said of the finished data.
+    /// Adds remarks on the finished data.
     pub(super) fn summarise(&mut self) {
         let classes: Vec<_> = self
             .classes
@@ -268,8 +264,8 @@ mod tests {
         assert_eq!(
             texts(&audit),
             [
-                "12 columns dropped, the same in all rows: x0, x1, x2, x3, x4, x5, x6, x7, x8, x9 and 2 more",
-                "1 column dropped, different in every row, like an id: id"
+                "12 columns dropped as constant: x0, x1, x2, x3, x4, x5, x6, x7, x8, x9 and 2 more",
+                "1 column dropped as an id, different in every row: id"
             ]
         );
         assert_eq!(audit.notes[1].level, Level::Warning);

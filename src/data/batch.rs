@@ -1,4 +1,4 @@
-//! Records on their way to the columns: taken apart by one thread, understood by others.
+//! Batches of records on their way to the columns: split into cells by one thread, parsed by others.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use crate::error::{Error, Result};
 
 /// Batches that may wait for a thread.
 const AHEAD: usize = 2;
-/// Batches there are at most: those that wait, one that is appended and one that is filled.
+/// The most batches at any time: those waiting, one being appended and one being filled.
 pub(super) const MOST_BATCHES: u64 = AHEAD as u64 + 2;
-/// More threads than this would wait for the one that reads.
+/// More threads than this would be idle, waiting for the reader.
 const MOST_THREADS: usize = 3;
 
-/// Some records. Cell by cell, a wide table would have the processor wait for each column's end in turn; a column takes
-/// several cells in the time of one.
+/// Some records. Appending cell by cell would miss the cache at the end of every column of a wide table; several cells per
+/// column cost little more than one.
 #[derive(Default)]
 pub(super) struct Batch {
     records: Vec<CsvRecord>,
-    /// How many of the records wait; the others are there to be used again.
+    /// How many of the records are waiting; the others are spare buffers.
     waiting: usize,
     bytes: usize,
 }
 
 impl Batch {
-    /// Takes a record and leaves an old one.
+    /// Takes a record and leaves a spare one in its place.
     pub(super) fn take(&mut self, record: &mut CsvRecord) {
         if self.waiting == self.records.len() {
             self.records.push(CsvRecord::default());
@@ -49,14 +49,14 @@ impl Batch {
 
     /// Bytes of the records.
     pub(super) fn memory(&self) -> u64 {
-        /// Of a record without its cells: two vectors and what their allocations waste.
+        /// Overhead per record: two vectors and the slack of their allocations.
         const RECORD: usize = 112;
         let cells = self.records.first().map_or(0, CsvRecord::len);
         (self.bytes + self.waiting * (RECORD + 4 * cells)) as u64
     }
 
-    /// Appends to columns, the first of which is at `start`, their cells, and returns by how many bytes they grew; an error comes
-    /// with the column it is about.
+    /// Appends the cells of some columns, the first of which is at `start`, and returns by how many bytes they grew; an error
+    /// comes with the column it is about.
     fn append(
         &self,
         start: usize,
@@ -67,7 +67,7 @@ impl Batch {
         for (place, column) in (start..).zip(columns) {
             let before = column.bytes();
             let at_column = |error| (Some(place), error);
-            column.make_room(self.waiting).map_err(at_column)?;
+            column.reserve(self.waiting).map_err(at_column)?;
             for record in &self.records[..self.waiting] {
                 column.push_cell(record, place, cells).map_err(at_column)?;
             }
@@ -77,7 +77,7 @@ impl Batch {
         Ok(grown)
     }
 
-    /// Makes the records ready to be used again.
+    /// Frees the records for reuse.
     fn emptied(mut self) -> Self {
         (self.waiting, self.bytes) = (0, 0);
         self
@@ -87,8 +87,8 @@ impl Batch {
 /// An error and the column it is about, if it is about one.
 pub(super) type AtColumn = (Option<usize>, Error);
 
-/// Runs `read`, which hands over full batches and gets empty ones for them, or nothing when there is no use in going on. Each
-/// of some threads appends the batches to its share of the columns meanwhile; if none can be had, this one does.
+/// Runs `read`, which exchanges full batches for empty ones, or gets `None` when it should stop. Meanwhile several threads
+/// append the batches, each to its share of the columns; if no thread can be started, this one does.
 /// `bytes` is what all columns take so far.
 pub(super) fn append_while(
     columns: &mut [ColumnBuilder],
@@ -105,7 +105,7 @@ pub(super) fn append_while(
         for (part, columns) in columns.chunks_mut(share).enumerate() {
             let (give, full) = sync_channel(AHEAD);
             let (start, back) = (part * share, back.clone());
-            // The columns go to the thread by a channel, so that they are not lost with a thread that cannot be had.
+            // Columns are sent through a channel, so that they are not lost if a thread cannot be started.
             let (hand, take) = channel();
             let work = move || {
                 take.recv().map_or(Ok(()), |columns| append_all(&full, &back, start, columns, cells, bytes))
@@ -161,10 +161,10 @@ fn append_all(
     Ok(())
 }
 
-/// The last to hold a batch gives it back.
+/// Returns a batch to the reader when its last holder drops it.
 fn give_back(batch: Arc<Batch>, back: &Sender<Batch>) {
     if let Some(batch) = Arc::into_inner(batch) {
-        // Nobody may want it any more.
+        // The reader may have ended.
         let _ = back.send(batch.emptied());
     }
 }

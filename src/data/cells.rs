@@ -37,10 +37,10 @@ impl fmt::Display for Censored {
     }
 }
 
-/// What text means in this file.
+/// How the text of cells is read in this file.
 pub(super) struct CellFormat {
     pub(super) decimal: char,
-    /// Words that mean "missing" besides the usual ones.
+    /// Words that mean "missing", in addition to the usual ones.
     missing: Vec<String>,
     /// Those of them that are numbers: in a column of numbers they may be spelled in any way.
     pub(super) missing_numbers: Vec<f64>,
@@ -96,7 +96,7 @@ impl CellFormat {
         }
     }
 
-    /// Whether a finite number is meant as it stands: no number can mean "missing".
+    /// Whether a finite number is a plain value: no number means "missing".
     pub(super) fn is_plain(&self) -> bool {
         self.decimal == '.' && self.missing.is_empty()
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::cells::{CellFormat, Censored};
 use super::decimal::plain_number;
 use super::lines::RowLines;
-use super::memory::{make_room, of_text};
+use super::memory::{of_text, reserve};
 use super::records::CsvRecord;
 use super::table::Column;
 use super::unparsed::{LISTED, UnparsedValues, check_text};
@@ -48,17 +48,17 @@ impl ColumnBuilder {
         }
     }
 
-    /// Makes sure that so many more cells fit.
-    pub(super) fn make_room(&mut self, cells: usize) -> Result<()> {
+    /// Reserves memory for this many more cells.
+    pub(super) fn reserve(&mut self, cells: usize) -> Result<()> {
         match &mut self.values {
-            Values::Numbers(values) => make_room(values, cells),
-            Values::Text { codes, .. } => make_room(codes, cells),
+            Values::Numbers(values) => reserve(values, cells),
+            Values::Text { codes, .. } => reserve(codes, cells),
         }
     }
 
-    /// Bytes that are reserved for values, and that finishing the column will take.
+    /// Bytes reserved for values, and bytes that finishing the column will need.
     pub(super) fn bytes(&self) -> u64 {
-        /// Of a level: a place in the map, which is never full, and one in the list of levels.
+        /// Per level: an entry of the map, which is never full, and one of the list of levels.
         const LEVEL: u64 = 40 + 24;
         match &self.values {
             Values::Numbers(values) => 8 * values.capacity() as u64,
@@ -89,7 +89,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Adds a cell of a record. Most cells of most files are numbers that go a short way.
+    /// Adds a cell of a record. Most cells of most files are numbers, which take a short path.
     pub(super) fn push_cell(&mut self, record: &CsvRecord, place: usize, cells: &CellFormat) -> Result<()> {
         if let Values::Numbers(values) = &mut self.values
             && cells.is_plain()
@@ -143,7 +143,7 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// The whole column; numbers among text are refused, for either may be a slip of the pen.
+    /// The whole column; a mixture of numbers and text is refused, because either may be a typing error.
     pub(super) fn finish(self, name: &str, lines: &RowLines, cells: &CellFormat) -> Result<Column> {
         let (codes, known) = match self.values {
             Values::Numbers(_) if self.unparsed_count > 0 => {

@@ -6,14 +6,14 @@ use std::ops;
 
 use super::Encoding;
 use super::guess;
-use super::memory::make_room;
+use super::memory::reserve;
 use super::names::option_with;
 use super::scaling::ValueRange;
 use super::table::Column;
 use super::target::sort_levels;
 use crate::error::{Error, Result};
 
-/// A category has at most so many levels.
+/// The most levels that a category may have.
 pub(super) const MOST_LEVELS: usize = 50;
 
 /// Why a column is no feature; displayed as the end of the sentence "dropped: …".
@@ -21,7 +21,7 @@ pub(super) const MOST_LEVELS: usize = 50;
 pub(super) enum DropReason {
     /// By `--drop`.
     Asked,
-    /// It is a phenotype that nobody asked for.
+    /// It is a phenotype that was not requested.
     Phenotype,
     /// No row has a value.
     Empty,
@@ -29,7 +29,7 @@ pub(super) enum DropReason {
     Missing(f64),
     /// All values are the same, up to rounding.
     Constant,
-    /// The row numbers or names that a program wrote along.
+    /// Row numbers or names that a program added.
     Index,
     /// It numbers the rows.
     Counter,
@@ -113,7 +113,7 @@ impl Features {
         Ok(())
     }
 
-    /// Whether the column that was added last was dropped because it tells the rows apart.
+    /// Whether the last column added was dropped because it identifies the rows.
     pub(super) fn names_rows(&self) -> bool {
         self.columns.is_empty()
             && matches!(self.dropped.last(), Some((_, DropReason::Index | DropReason::Identifier)))
@@ -172,7 +172,7 @@ impl Features {
             }
         }
         self.columns.push(name.to_owned());
-        make_room(&mut self.values, rows.len())?;
+        reserve(&mut self.values, rows.len())?;
         self.values.extend(values());
         self.encodings.push(Encoding::number(name));
         Ok(None)
@@ -191,7 +191,7 @@ impl Features {
         let first = if count == 2 { 1 } else { 0 };
         for (level, label) in sorted.iter().enumerate().skip(first) {
             self.columns.push(format!("{name}={label}"));
-            make_room(&mut self.values, category.codes.len())?;
+            reserve(&mut self.values, category.codes.len())?;
             let value = |code: &Option<usize>| code.map_or(f64::NAN, |code| f64::from(place[code] == level));
             self.values.extend(category.codes.iter().map(value));
         }
@@ -201,7 +201,7 @@ impl Features {
     }
 }
 
-/// The text of some rows, as levels in order of appearance. Levels seen only in other rows are gone.
+/// The text of some rows, as levels in order of appearance, without levels that only other rows have.
 struct LevelCodes {
     levels: Vec<String>,
     codes: Vec<Option<usize>>,
@@ -214,7 +214,7 @@ impl LevelCodes {
     fn new(levels: &[String], codes: &[Option<u32>], rows: &[usize]) -> Self {
         let fold = are_answers(levels);
         let (mut known, mut used, mut present) = (HashMap::new(), Vec::new(), 0);
-        // Each level is spelled once only, so that rows are numbers.
+        // Each level is compared once, not once per row.
         let mut renumbered = vec![None; levels.len()];
         let codes = rows.iter().map(|&row| {
             let level = codes[row]? as usize;
@@ -248,7 +248,7 @@ impl LevelCodes {
     }
 }
 
-/// Whether so many different names of people in so many rows are people who come again.
+/// Whether this many different names in this many rows mean that people occur more than once.
 fn recur(different: usize, rows: usize) -> bool {
     different < rows && different > 10 && 20 * different > rows
 }

@@ -1,8 +1,8 @@
 //! What a column looks like: an index, an id, dates, codes, a code for "missing". Guesses from names and values alone.
 
-/// In a shorter table a column may count or differ in every row by chance.
+/// In a shorter table a column may number the rows, or differ in every row, by chance.
 pub(super) const FEWEST_IDS: usize = 20;
-/// Columns of fewer different whole numbers may be codes.
+/// Columns with fewer distinct whole numbers may be codes.
 const MOST_CODES: usize = 10;
 
 const PEOPLE: [&str; 8] =
@@ -30,12 +30,12 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a name says that its column names rows.
+/// Whether the name of a column suggests that it identifies rows.
 pub(super) fn is_id_name(name: &str) -> bool {
     words(name).iter().any(|word| IDS.contains(&word.as_str()))
 }
 
-/// Whether a name says that its column names people, who may come more than once.
+/// Whether the name of a column suggests that it identifies people, who may have several rows.
 pub(super) fn is_person_name(name: &str) -> bool {
     let words = words(name);
     let is = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
@@ -45,7 +45,7 @@ pub(super) fn is_person_name(name: &str) -> bool {
     !words.is_empty() && words.iter().all(known) && (is(&PEOPLE) || (words.len() == 1 && is(&IDS)))
 }
 
-/// Whether a name is what programs call the numbers of the rows.
+/// Whether a name is one that programs give to row numbers.
 pub(super) fn is_index_name(name: &str) -> bool {
     name.starts_with("Unnamed:") || INDICES.contains(&name.to_lowercase().as_str())
 }
@@ -103,8 +103,8 @@ fn is_largest(value: f64) -> bool {
     value.abs() == f64::MAX || value.abs() as f32 == f32::MAX
 }
 
-/// A value that may mean "missing", and in how many rows: −9, 99 and the like, far from all others, or the largest number
-/// that there is.
+/// A value that may mean "missing", and in how many rows: −9, 99 and the like, far from all others, or the largest
+/// representable number.
 pub(super) fn missing_code(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, usize)> {
     const CODES: [f64; 8] = [-9.0, -99.0, -999.0, -9999.0, 9.0, 99.0, 999.0, 9999.0];
     let present = || values.clone().filter(|value| !value.is_nan());

@@ -40,7 +40,7 @@ impl Header {
     }
 }
 
-/// Names from the first record, and what was mended.
+/// Names from the first record, and notes on what was corrected.
 pub(super) fn read(
     record: &CsvRecord,
     options: &ReadOptions,
@@ -60,7 +60,7 @@ pub(super) fn read(
 /// `a`, `a` becomes `a`, `a.1`, as pandas has it.
 fn number_twins(names: &mut [String]) -> Vec<String> {
     let mut taken: HashSet<String> = names.iter().cloned().collect();
-    // For each name met the next number to try: a file may have one name a million times.
+    // The next number to try for each name seen: a file may repeat one name a million times.
     let mut next: HashMap<String, usize> = HashMap::new();
     let mut notes = Vec::new();
     for name in names {
@@ -115,7 +115,7 @@ pub(super) fn refuse_data(header: &Header, columns: &[Column], cells: &CellForma
             (Column::Numbers(_), true) => alike += 1,
             (Column::Numbers(values), false) if values.iter().all(|value| value.is_nan()) => {}
             (Column::Numbers(_), false) => return Ok(()),
-            // Different text in every row tells nothing.
+            // Text that differs in every row is no evidence.
             (Column::Text { levels, codes }, false) if levels.len() == codes.len() => {}
             (Column::Text { levels, .. }, _) if levels.iter().any(|level| level == name) => alike += 1,
             (Column::Text { .. }, _) => return Ok(()),

@@ -1,4 +1,4 @@
-//! Fill missing values of a split from its training rows. Knows nothing of how they were scaled.
+//! Fills missing values of a split from its training rows. Knows nothing of how they were scaled.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::scaling::mean;
 use super::seed::Rng;
 
-/// With more training rows than this, a seeded sample of so many are the donors.
+/// With more training rows than this, the donors are a seeded sample of this size.
 pub const DONOR_LIMIT: usize = 2000;
 
 /// How missing values are filled.
@@ -57,7 +57,7 @@ impl fmt::Display for Impute {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Filler {
-    /// For each column with gaps the value without neighbours: the training mean or median, 0 if none is present.
+    /// For each column with gaps the value to use without neighbours: the training mean or median, 0 if no value is present.
     fallback: Vec<f64>,
     nearest: Option<Neighbours>,
 }
@@ -122,7 +122,7 @@ impl Filler {
         self.nearest.as_ref().map_or(0, |nearest| nearest.donors.ncols())
     }
 
-    /// What cannot be true of one for so many columns.
+    /// Why it cannot have been fitted on this many columns, if it cannot.
     pub(super) fn fault(&self, columns: usize) -> Option<String> {
         let of_donors = self.nearest.as_ref().map_or(columns, |nearest| nearest.donors.nrows());
         (self.fallback.len() != columns || of_donors != columns)
@@ -206,7 +206,7 @@ impl Neighbours {
             *sum /= shared + shared_by_all;
         }
         let mut order: Vec<usize> = (0..sums.len()).filter(|&donor| !sums[donor].is_nan()).collect();
-        // Distances that are equal but for rounding are ties.
+        // Distances that differ by rounding only are ties.
         sums.iter_mut().for_each(|sum| *sum = (*sum * GRID).round_ties_even());
         order.sort_by(|&a, &b| sums[a].total_cmp(&sums[b]));
         order

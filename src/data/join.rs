@@ -37,13 +37,13 @@ impl Phenotypes {
     /// Reads the file of phenotypes. Only columns to be kept may be numbers: the others are ids, classes and groups.
     pub(super) fn read(path: &Path, options: &SchemaOptions) -> Result<Self> {
         let mut read = ReadOptions { transpose: false, no_header: false, ..options.read.clone() };
-        // A sheet may be meant for the matrix alone.
+        // --sheet may refer to the matrix only.
         read.sheet = read.sheet.filter(|_| is_workbook(path));
         let table = Table::read_samples(path, &read, |header| Ok(as_text(header, options)))?;
         Self::new(table, options)
     }
 
-    /// Takes what the file of the matrix says about its samples.
+    /// Takes the sample annotations in the file of the matrix.
     pub(super) fn of_samples(samples: Samples, options: &SchemaOptions) -> Result<Self> {
         let table = Table::of_samples(samples, &options.read, |header| Ok(as_text(header, options)))?;
         Self::new(table, options)
@@ -59,13 +59,13 @@ impl Phenotypes {
         Ok(Self { table, id, rows })
     }
 
-    /// How the matrix lies, from its header.
+    /// The orientation of the matrix, from its header.
     pub(super) fn orientation(&self, header: &Header, options: &SchemaOptions) -> Orientation {
         let hits = header.names.iter().filter(|name| self.rows.contains_key(name.as_str())).count();
         if !options.read.transpose && hits > 1 && 2 * hits > self.rows.len().min(header.len() - 1) {
             return Orientation::Columns;
         }
-        // The ids of the matrix are in the column that is called like that of the phenotypes, or in the first.
+        // The ids of the matrix are in the column that has the same name as that of the phenotypes, or in the first.
         let name = &self.table.header.names[self.id];
         let named =
             options.id_col.as_ref().and_then(|_| header.names.iter().position(|column| column == name));

@@ -1,4 +1,4 @@
-//! The labels of a table by themselves: of some of its rows, or permuted. What needs no feature values.
+//! The labels of a table without its features: of some rows, or permuted.
 
 use std::collections::BTreeMap;
 

@@ -35,7 +35,7 @@ impl FileLayout {
         Self { encoding, delimiter, decimal, target, columns: Vec::new() }
     }
 
-    /// Adds what became of a column of the file: its encoded columns, called `name` or `name=level`.
+    /// Adds the encoded columns of a column of the file, called `name` or `name=level`.
     pub(super) fn add(&mut self, position: usize, name: &str, column: &Column, encoded: &[String]) {
         let any_case = matches!(column, Column::Text { levels, .. } if are_answers(levels));
         let origin = |encoded: &String| {

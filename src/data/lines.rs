@@ -1,4 +1,4 @@
-//! Where in the file each row stands.
+//! The line of the file on which each row starts.
 
 use crate::error::RowKind;
 

@@ -9,20 +9,20 @@ use crate::error::{Error, Result};
 
 /// Used where nothing is known of the machine.
 const USUAL: u64 = 8 << 30;
-/// Address space that is reserved and never used: stacks and arenas of threads.
+/// Address space that is reserved but not used: stacks and arenas of threads.
 const RESERVED: u64 = 256 << 20;
-/// What the program itself takes, its buffers included.
+/// Memory of the program itself, including its buffers.
 pub(super) const PROGRAM: u64 = 12 << 20;
 
-/// Bytes for the table: as told, or what is free.
-pub(super) fn limit(told: Option<u64>) -> u64 {
-    told.map_or_else(free, |megabytes| megabytes.saturating_mul(1 << 20))
+/// Bytes for the table: as specified, or what is free.
+pub(super) fn limit(specified: Option<u64>) -> u64 {
+    specified.map_or_else(free, |megabytes| megabytes.saturating_mul(1 << 20))
 }
 
-/// Makes sure that so many more values fit into a vector. A large one grows by a sixteenth and not to twice its size, so that
-/// what is reserved is what is used.
-pub(super) fn make_room<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
-    /// Bytes above which growing moves pages, not bytes.
+/// Reserves memory for this many more values. A large vector grows by a sixteenth instead of doubling, so that little is
+/// reserved and not used.
+pub(super) fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
+    /// Above this many bytes, growing remaps pages instead of copying.
     const LARGE: usize = 1 << 20;
     let length = values.len();
     if values.capacity() - length >= more {
@@ -37,12 +37,12 @@ fn exhausted() -> Error {
         .remedy("leave columns or rows out of the file, or give the process more memory")
 }
 
-/// Bytes of a string of its own, as allocators round them.
+/// Bytes of a separate string, rounded up as allocators do.
 pub(super) fn of_text(length: usize) -> u64 {
     (length as u64 + 8).next_multiple_of(16).max(32)
 }
 
-/// What is left to this process, less a margin for others.
+/// The memory available to this process, less a margin for others.
 fn free() -> u64 {
     let root = Path::new("/");
     let all = [available(root), groups(root), address_space(root)];
@@ -54,12 +54,12 @@ fn read(root: &Path, path: &str) -> Option<String> {
     std::fs::read_to_string(root.join(path)).ok()
 }
 
-/// What the machine has left.
+/// The memory available on this machine.
 fn available(root: &Path) -> Option<u64> {
     kilobytes(&read(root, "proc/meminfo")?, "MemAvailable:")
 }
 
-/// The bytes that a line such as `VmSize:  1200 kB` tells.
+/// The bytes stated by a line such as `VmSize:  1200 kB`.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
@@ -84,7 +84,7 @@ fn groups(root: &Path) -> Option<u64> {
             _ => return None,
         };
         let (mount, above) = mounts.lines().find_map(|line| version.mount(line))?;
-        // A process in a namespace of its own may be told a path that it cannot see: then it sees its group as the root.
+        // In a namespace of its own, a process may be given a path that it cannot see; its group then appears as the root.
         let below = path.strip_prefix(above.as_str()).unwrap_or_default().trim_start_matches('/');
         let mount = root.join(mount.trim_start_matches('/'));
         let ancestors = Path::new(below).ancestors().map(|group| mount.join(group));
@@ -115,7 +115,7 @@ impl Version {
         is.then(|| (mount.to_owned(), above.trim_end_matches('/').to_owned()))
     }
 
-    /// What one group leaves; the pages of files it has read are given back when they are needed.
+    /// The memory that one group has left; cached file pages count as free.
     fn left(self, group: &Path) -> Option<u64> {
         let [most, used, cached] = match self {
             Self::One => ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"],
@@ -211,16 +211,16 @@ mod tests {
     #[test]
     fn large_vectors_grow_by_little() {
         let mut values = vec![0_u8; 32 << 20];
-        make_room(&mut values, 1).unwrap();
+        reserve(&mut values, 1).unwrap();
         assert!((33 << 20..36 << 20).contains(&values.capacity()), "{}", values.capacity());
         let mut few = vec![0_u8; 100];
-        make_room(&mut few, 1).unwrap();
+        reserve(&mut few, 1).unwrap();
         assert!(few.capacity() >= 200);
         let before = few.capacity();
-        make_room(&mut few, 50).unwrap();
+        reserve(&mut few, 50).unwrap();
         assert_eq!(few.capacity(), before, "there was room");
         assert!(
-            make_room(&mut few, usize::MAX / 2)
+            reserve(&mut few, usize::MAX / 2)
                 .unwrap_err()
                 .to_string()
                 .starts_with("there is not enough memory")

@@ -38,7 +38,7 @@ pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     listed_whole(names.into_iter().map(short))
 }
 
-/// A label that says something at both ends, its middle left out where it is long.
+/// A label whose middle is left out where it is long: both ends may matter.
 pub(super) fn elided(label: &str) -> String {
     const LONGEST: usize = 32;
     let length = label.chars().count();

@@ -1,4 +1,4 @@
-//! Rows that come after a model was made, batch by batch in bounded memory: columns found by name, cells encoded as they were then.
+//! New rows for a model, batch by batch in bounded memory: columns are found by name, cells encoded as in training.
 
 use std::path::{Path, PathBuf};
 
@@ -16,17 +16,17 @@ use super::table::{Column, Table, has_row_names, ragged, sign_of};
 use super::{Encoding, ReadOptions};
 use crate::error::{Error, Result, RowKind};
 
-/// What is looked for in the file.
+/// The columns to look for in the file.
 #[derive(Debug, Clone, Copy)]
 pub struct RequiredColumns<'a> {
     /// The columns that are needed.
     pub variables: &'a [Encoding],
     /// The class column, which may be absent.
     pub target: &'a str,
-    /// The column that names the rows, which must be there if it is `told`.
+    /// The column that names the rows, which must exist if the user named it.
     pub id: Option<&'a str>,
     /// Whether the user named the id column.
-    pub told: bool,
+    pub id_is_named: bool,
     /// Columns that are absent are missing in every row, instead of refused.
     pub may_be_absent: bool,
 }
@@ -40,7 +40,7 @@ pub struct RowBatch {
     pub ids: Vec<String>,
     /// The class of each row as the file spells it; none where it is missing, or without a class column.
     pub classes: Vec<Option<String>>,
-    /// For each row the variables whose category was never seen: they are missing in `x`.
+    /// For each row the variables with a category that training did not have: they are missing in `x`.
     pub unseen: Vec<Vec<usize>>,
     /// The line of the file on which each row starts.
     pub lines: Vec<u64>,
@@ -63,7 +63,7 @@ pub struct NewRows {
     /// Rows so far.
     count: usize,
     from: From,
-    /// What was understood of the file, in sentences.
+    /// Notes on how the file was read, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -75,9 +75,9 @@ struct ColumnPositions {
 }
 
 enum From {
-    /// Text, read as it comes.
+    /// Text, read as a stream.
     Text(Box<Text>),
-    /// What can only be read whole.
+    /// A format that can only be read whole.
     Table(Box<Table>),
 }
 
@@ -98,7 +98,7 @@ impl NewRows {
                 Self::new(path, &header, wanted, From::Text(Box::new(text)), notes).map_err(at)
             }
             Some(Err(error)) if path.as_os_str() == STANDARD => Err(at(error)),
-            // Not plain text: the reader of tables knows it, or says why not.
+            // Not plain text: the table reader reads it, or states why it cannot.
             _ => {
                 let mut places = None;
                 let look = |header: &Header| {
@@ -152,7 +152,7 @@ impl NewRows {
         Ok(Self { name: PathBuf::from(name(path)), encodings, places, width, count: 0, from, notes })
     }
 
-    /// SHA-256 of the file's bytes, when all rows are read. Refuses a file that changed meanwhile.
+    /// SHA-256 of the file's bytes, once all rows are read. Refuses a file that has changed meanwhile.
     pub fn finish(self) -> Result<String> {
         match self.from {
             From::Table(table) => Ok(table.sha256),
@@ -168,7 +168,7 @@ impl NewRows {
         self.places.target.is_some()
     }
 
-    /// The next rows, at most so many; none at the end.
+    /// The next rows, at most `most`; none at the end.
     pub fn next(&mut self, most: usize) -> Result<Option<RowBatch>> {
         let rows = match &mut self.from {
             From::Text(text) => text.next(most, self.width, self.count, &self.encodings, &self.places),
@@ -200,7 +200,7 @@ impl ColumnPositions {
         }
         let target = find(wanted.target).filter(|position| !variables.contains(&Some(*position)));
         let id = match wanted.id {
-            Some(id) if wanted.told => Some(super::names::find(&header.names, id, "--id-col")?),
+            Some(id) if wanted.id_is_named => Some(super::names::find(&header.names, id, "--id-col")?),
             id => id.and_then(find),
         };
         let names_rows = || {
@@ -241,18 +241,18 @@ fn refuse_absent(header: &Header, wanted: &RequiredColumns<'_>, variables: &[Opt
 }
 
 impl Text {
-    /// The text, its header and what was understood; nothing if it can only be read whole.
+    /// The text, its header and notes; `None` if the file can only be read whole.
     fn open(path: &Path, options: &ReadOptions) -> Result<Option<(Self, Header, Vec<String>)>> {
-        let told = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
+        let decimal_sign = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
         let source = TextSource::open(path, false, (|_, _| {}) as fn(u64, u64))?;
         if source.dialect().is_some() {
             return Ok(None);
         }
         let delimiter = match options.delimiter {
             Some(delimiter) => sign_of("delimiter", delimiter)?,
-            None => source.separator(told),
+            None => source.separator(decimal_sign),
         };
-        let decimal = told.unwrap_or_else(|| source.decimal(delimiter));
+        let decimal = decimal_sign.unwrap_or_else(|| source.decimal(delimiter));
         let cells = CellFormat::new(char::from(decimal), &options.missing, options.censored);
         let mut records = RecordReader::new(source, delimiter, memory::limit(options.memory_limit));
         let mut more = records.advance()?;
@@ -329,7 +329,7 @@ impl Text {
 }
 
 impl RowBatch {
-    /// Gives columns that no row filled back.
+    /// Returns unused columns.
     fn cut(&mut self) {
         let rows = self.ids.len();
         if rows < self.x.ncols() {
@@ -415,7 +415,7 @@ mod tests {
             variables: &variables,
             target: "class",
             id: None,
-            told: false,
+            id_is_named: false,
             may_be_absent: false,
         };
         change(&mut wanted);

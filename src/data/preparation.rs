@@ -1,4 +1,4 @@
-//! Scaling, imputation and splines as a thing of its own: fitted on some rows, kept in a model, applied to rows that come later.
+//! A fitted preparation (scaling, imputation, splines): kept in a model and applied to new rows.
 
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct FittedPreparation {
 }
 
 impl FittedPreparation {
-    /// Fits on training rows (columns × rows, NaN is missing), which become what a model is fitted on.
+    /// Fits on training rows (columns × rows, NaN is missing) and prepares them for fitting a model.
     pub fn fit(train: &mut Array2<f64>, how: Preparation, rng: Rng) -> Self {
         let scaler = |values: ndarray::ArrayView1<'_, f64>| {
             Scaler::fit(how.scale, values, &ValueRange::of(values.iter().copied()))
@@ -82,7 +82,7 @@ impl FittedPreparation {
         self.filling.as_ref().map_or(0, Filler::donors)
     }
 
-    /// What cannot be true of a preparation of so many columns that was read from a file.
+    /// Why a preparation that was read from a file cannot be one of this many columns, if it cannot.
     pub fn fault(&self, columns: usize) -> Option<String> {
         if self.scaling.len() != columns {
             return Some(format!("{} columns are scaled, and there are {columns}", self.scaling.len()));

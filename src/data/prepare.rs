@@ -1,4 +1,4 @@
-//! Scale and impute one split: fitted on its training rows, applied to the others. Knows nothing of how it was split.
+//! Scales and imputes one split: fitted on its training rows, applied to the others. Knows nothing of how it was split.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct Part {
 impl Part {
     fn of(data: &Dataset, rows: &[usize]) -> Self {
         let y = rows.iter().map(|&row| data.y[row]).collect();
-        // `select` along the rows would come out row-major.
+        // `select` along the rows would give a row-major matrix.
         let x = Array2::from_shape_fn((data.x.nrows(), rows.len()), |(column, i)| data.x[[column, rows[i]]]);
         Self { x, y, rows: rows.to_vec() }
     }
@@ -132,7 +132,7 @@ fn refuse_huge(data: &Dataset) -> Result<()> {
 
 /// The columns that some split has to clip.
 fn clipped_columns(data: &Dataset, splits: &Splits, scale: Scale) -> Result<Vec<usize>> {
-    /// Only values of more different sizes than this can be that far apart, however many rows there are.
+    /// Only values that span more orders of magnitude than this can be that far apart, whatever the number of rows.
     const SPAN: f64 = 1e10;
     let spans = |&column: &usize| {
         let sizes = || data.x.row(column).into_iter().map(|value| value.abs());

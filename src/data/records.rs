@@ -14,9 +14,9 @@ const PIECE: usize = 1 << 18;
 /// The cells of a record.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CsvRecord {
-    /// One after the other, with a byte between any two.
+    /// Concatenated, with one byte between any two.
     text: String,
-    /// Where each ends; no record is as long as would not fit.
+    /// Where each ends; records are shorter than 4 GiB.
     ends: Vec<u32>,
 }
 
@@ -93,8 +93,8 @@ impl CsvRecord {
     }
 }
 
-/// Tells every place of a byte, eight bytes at a time.
-fn each_place_of(byte: u8, text: &[u8], mut tell: impl FnMut(usize)) {
+/// Calls `visit` with every position of a byte, eight bytes at a time.
+fn each_place_of(byte: u8, text: &[u8], mut visit: impl FnMut(usize)) {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let pattern = u64::from_ne_bytes([byte; 8]);
     let (words, rest) = text.as_chunks::<8>();
@@ -103,12 +103,12 @@ fn each_place_of(byte: u8, text: &[u8], mut tell: impl FnMut(usize)) {
         // The highest bit of each byte that is zero, of no other.
         let mut found = !(((different & LOW) + LOW) | different | LOW);
         while found != 0 {
-            tell(8 * word + found.trailing_zeros() as usize / 8);
+            visit(8 * word + found.trailing_zeros() as usize / 8);
             found &= found - 1;
         }
     }
     let start = text.len() - rest.len();
-    (start..).zip(rest).filter(|&(_, &other)| other == byte).for_each(|(place, _)| tell(place));
+    (start..).zip(rest).filter(|&(_, &other)| other == byte).for_each(|(place, _)| visit(place));
 }
 
 /// Where the quotes of a record are, as the parser sees them.
@@ -116,8 +116,8 @@ fn each_place_of(byte: u8, text: &[u8], mut tell: impl FnMut(usize)) {
 struct Quotes {
     place: QuoteState,
     line_feeds: u64,
-    /// Text stands behind a closing quote, after so many line feeds: the parser takes it for a part of the cell, but a quote that
-    /// was meant as a character opened the cell, or closed it, and whole lines may be in it.
+    /// There is text behind a closing quote, after this many line feeds: the parser adds it to the cell, but a quote that was
+    /// meant as a character opened or closed the cell, which may hold whole lines.
     text_behind: Option<u64>,
 }
 
@@ -166,7 +166,7 @@ fn parser(delimiter: u8) -> csv_core::Reader {
 /// The records of a file, one at a time, each with the line it starts on. Blank lines are skipped.
 pub(super) struct RecordReader<P> {
     source: TextSource<P>,
-    /// What was read and not yet taken lies from `start` to `end`.
+    /// Bytes read but not yet consumed are at `start..end`.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -178,9 +178,9 @@ pub(super) struct RecordReader<P> {
     after_feed: bool,
     delimiter: u8,
     parser: csv_core::Reader,
-    /// The record under way may have so many bytes.
+    /// The most bytes that a record may have.
     longest: usize,
-    /// What the parser made of a record.
+    /// The output of the parser for a record.
     cells: Vec<u8>,
     ends: Vec<usize>,
     pub(super) record: CsvRecord,
@@ -190,9 +190,9 @@ pub(super) struct RecordReader<P> {
 }
 
 impl<P: FnMut(u64, u64)> RecordReader<P> {
-    /// Of a file in which cells are separated by a sign, when so many bytes of memory may be taken.
+    /// The records of a file with this separator, in at most `limit` bytes of memory.
     pub(super) fn new(source: TextSource<P>, delimiter: u8, limit: u64) -> Self {
-        // A record is kept several times over while it is taken apart.
+        // While a record is split, several copies of it exist.
         let longest = (limit / 16).clamp(1 << 20, 1 << 28) as usize;
         Self {
             source,
@@ -235,7 +235,7 @@ impl<P: FnMut(u64, u64)> RecordReader<P> {
         self
     }
 
-    /// Bytes of text that wait in memory to be read.
+    /// Bytes of text in memory that are still to be read.
     pub(super) fn held(&self) -> u64 {
         self.source.held()
     }
@@ -355,7 +355,7 @@ impl<P: FnMut(u64, u64)> RecordReader<P> {
         Ok(true)
     }
 
-    /// Takes so many bytes.
+    /// Consumes this many bytes.
     fn pass(&mut self, bytes: usize) {
         let passed = &self.buffer[self.start..self.start + bytes];
         self.line_feeds += memchr_iter(b'\n', passed).count() as u64;
@@ -363,7 +363,7 @@ impl<P: FnMut(u64, u64)> RecordReader<P> {
         self.start += bytes;
     }
 
-    /// Reads more bytes behind those that are there.
+    /// Reads more bytes into the buffer.
     fn refill(&mut self) -> Result<()> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);

@@ -1,4 +1,4 @@
-//! Scale one column by its training rows, whatever its magnitude. Knows nothing of gaps but that they stay gaps.
+//! Scales one column by its training rows, whatever its magnitude. Missing values stay missing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-/// Scaled values end here: values of other rows may lie arbitrarily far outside the training range, and a model must be able
+/// Scaled values are clipped here: values of other rows may lie arbitrarily far outside the training range, and a model must be able
 /// to square them, in single precision too.
 pub(super) const MOST_SCALED: f64 = 1e30;
 /// Values that `--scale none` hands to a model may not be larger, for the same reason.
@@ -119,7 +119,7 @@ impl Scaler {
         }
     }
 
-    /// Whether it can have been fitted: what a file says may be anything.
+    /// Whether it is valid: a file may hold anything.
     pub(super) fn is_sound(&self) -> bool {
         match self {
             Self::Affine(affine) => affine.is_accurate() && affine.spread > 0.0,
@@ -156,7 +156,7 @@ impl Affine {
         if scale == Scale::Minmax {
             return Self { centre: range.low, spread: width };
         }
-        // Squares are taken of deviations relative to the range: those of 1e-200 would vanish.
+        // Deviations are taken relative to the range: the square of 1e-200 would underflow.
         let centre = mean(values());
         let variance = mean(values().map(|value| ((value - centre) / width).powi(2)));
         Self { centre, spread: width * variance.sqrt() }
@@ -172,12 +172,12 @@ impl Affine {
     }
 }
 
-/// A power of two as the product of two: 2¹⁰⁷⁴, which makes 1 of the smallest number, is no number.
+/// A power of two as the product of two: 2¹⁰⁷⁴, which scales the smallest number to 1, is not representable.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct PowerOfTwo(f64, f64);
 
 impl PowerOfTwo {
-    /// What brings a finite positive value to 1/2..1 or near it.
+    /// The power of two that scales a finite positive value to about 1/2..1.
     fn to_unit(value: f64) -> Self {
         let exponent = -(value.log2().floor() as i32) - 1;
         Self(2.0_f64.powi(exponent / 2), 2.0_f64.powi(exponent - exponent / 2))

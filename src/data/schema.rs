@@ -19,7 +19,7 @@ use super::units::{keep, merge, read_groups};
 use super::{Audit, Encoding, FileLayout, ReadOptions};
 use crate::error::{Error, Result};
 
-/// What the user says about the columns, by their names.
+/// The user's statements about the columns, by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SchemaOptions {
@@ -96,7 +96,7 @@ pub struct DroppedColumn {
     pub reason: String,
 }
 
-/// A table understood: numbers, units and classes. Rows without a class are gone.
+/// An interpreted table: numbers, units and classes, without rows that have no class.
 #[derive(Debug, Clone)]
 pub struct Dataset {
     /// The file's name as the user gave it.
@@ -129,14 +129,14 @@ pub struct Dataset {
     pub groups: Option<Vec<usize>>,
     /// Columns of the file that are not used.
     pub dropped: Vec<DroppedColumn>,
-    /// What there is to say about the table.
+    /// Remarks on the table.
     pub audit: Audit,
     /// How the file was read, if it was one.
     pub layout: Option<FileLayout>,
 }
 
 impl Dataset {
-    /// Reads and understands a file; `progress` is told bytes read and bytes in all.
+    /// Reads and interprets a file; `progress` receives the bytes read and the total.
     pub fn load(path: &Path, options: &SchemaOptions, progress: impl FnMut(u64, u64)) -> Result<Self> {
         let (mut table, reading) = read(path, options, progress)?;
         let roles = reading.roles.ok_or_else(|| Error::internal("the header was not looked at"))?;
@@ -162,7 +162,7 @@ impl Dataset {
         Ok(data)
     }
 
-    /// All but the units.
+    /// Everything except the units.
     fn understand(table: Table, roles: &Roles, options: &SchemaOptions) -> Result<(Self, Features)> {
         let mut layout = FileLayout::new(&table, roles.target);
         let Table { name, sha256, header, mut columns, lines, notes, .. } = table;
@@ -296,7 +296,7 @@ fn read(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<(Table, HeaderFindings)> {
     let phenotypes = options.pheno.as_deref().map(|file| Phenotypes::read(file, options)).transpose()?;
-    // A sheet may be meant for the phenotypes alone.
+    // --sheet may refer to the phenotypes only.
     let mut options = options.clone();
     if options.pheno.as_deref().is_some_and(is_workbook) && !is_workbook(path) {
         options.read.sheet = None;
@@ -315,7 +315,7 @@ fn read(
     Ok((table?, reading))
 }
 
-/// What is found out when the header of a file is seen.
+/// What the header of a file reveals.
 struct HeaderFindings {
     phenotypes: Option<Phenotypes>,
     roles: Option<Roles>,
@@ -362,7 +362,7 @@ struct Roles {
     categorical: Vec<usize>,
     group: Option<usize>,
     id: Option<usize>,
-    /// Phenotypes that nobody asked for.
+    /// Phenotypes that were not requested.
     unused: HashSet<usize>,
 }
 
@@ -371,7 +371,7 @@ impl Roles {
         Self::among(header, header.named(), options)
     }
 
-    /// Of a matrix behind so many columns of phenotypes: the class is one of these, and those without a part are not used.
+    /// For a matrix behind this many columns of phenotypes: the class is one of these, and those without a role are not used.
     fn joined(header: &Header, phenotypes: usize, id: usize, options: &SchemaOptions) -> Result<Self> {
         let id_col = Some(header.names[id].clone());
         let mut roles = Self::among(header, phenotypes, &SchemaOptions { id_col, ..options.clone() })?;
@@ -423,10 +423,10 @@ impl Roles {
     }
 
     /// Refuses a table that was read but cannot be made a matrix in the memory that is left.
-    fn check_memory(&self, columns: &[Column], rows: usize, told: Option<u64>) -> Result<()> {
-        /// Of a row: its position, its class, a value that is copied and one that is compared.
+    fn check_memory(&self, columns: &[Column], rows: usize, megabytes: Option<u64>) -> Result<()> {
+        /// Per row: its position, its class, a value that is copied and one that is compared.
         const ROW: usize = 4 * 8;
-        /// Of a row's name, if it is not long.
+        /// Per row name, unless it is long.
         const ID: usize = 56;
         let more = |(position, column): (usize, &Column)| match column {
             Column::Text { levels, .. } if self.is_feature(position) && levels.len() <= MOST_LEVELS => {
@@ -436,9 +436,9 @@ impl Roles {
             _ => 0,
         };
         let more: usize = columns.iter().enumerate().map(more).sum::<usize>() + ROW * rows;
-        // What is free is free beside the table; what is allowed is allowed with it.
-        let read = told.map_or(0, |_| memory::PROGRAM + columns.iter().map(Column::bytes).sum::<u64>());
-        let (needed, limit) = (read + more as u64, memory::limit(told));
+        // Free memory is what remains beside the table; a limit includes the table.
+        let read = megabytes.map_or(0, |_| memory::PROGRAM + columns.iter().map(Column::bytes).sum::<u64>());
+        let (needed, limit) = (read + more as u64, memory::limit(megabytes));
         if needed <= limit {
             return Ok(());
         }

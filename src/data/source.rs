@@ -1,4 +1,4 @@
-//! The bytes of a file on their way to the parser: hashed, unpacked, decoded and looked at first. Knows nothing of cells.
+//! The bytes of a file on their way to the parser: hashed, unpacked, decoded and sniffed. Knows nothing of cells.
 //!
 //! ```text
 //! file or standard input ─► Raw (SHA-256 of the bytes as they are) ─► Unpacked (gzip) ─► Decoded (UTF-8) ─► parser
@@ -18,7 +18,7 @@ use super::sniff::{self, kinds};
 use crate::error::{Error, Result};
 
 const HEAD: u64 = 1 << 20;
-const TELL_EVERY: u64 = 1 << 20;
+const REPORT_EVERY: u64 = 1 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 const GZIP: &[u8] = b"\x1f\x8b";
 
@@ -44,7 +44,7 @@ pub(super) struct TextSource<P> {
     notes: Vec<String>,
 }
 
-/// What the bytes beyond ASCII were so far.
+/// The encoding that the bytes beyond ASCII suggest so far.
 #[derive(Clone, Copy, PartialEq)]
 enum Letters {
     Ascii,
@@ -62,7 +62,7 @@ impl<P: FnMut(u64, u64)> TextSource<P> {
         let refuse = |error: io::Error| unreadable(&error);
         let (input, stamp) = open(path)?;
         let total = stamp.map_or(0, |stamp| stamp.length);
-        let mut raw = Raw { input, hash: Sha256::new(), read: 0, total, told: 0, progress };
+        let mut raw = Raw { input, hash: Sha256::new(), read: 0, total, reported: 0, progress };
         let mut notes = Vec::new();
         let first = ahead(&mut raw, GZIP.len() as u64).map_err(refuse)?;
         let packed = first == GZIP;
@@ -103,7 +103,7 @@ impl<P: FnMut(u64, u64)> TextSource<P> {
     /// Text that another reader makes.
     pub(super) fn of_text(text: Box<dyn Read + Send>, progress: P) -> Self {
         let input = RawInput::Text(text);
-        let raw = Raw { input, hash: Sha256::new(), read: 0, total: 0, told: 0, progress };
+        let raw = Raw { input, hash: Sha256::new(), read: 0, total: 0, reported: 0, progress };
         let unpacked = Unpacked::Plain(Cursor::new(Vec::new()).chain(raw));
         let text = Decoded::new(Cursor::new(Vec::new()).chain(unpacked), None);
         let (head, notes) = (Vec::new(), Vec::new());
@@ -142,7 +142,7 @@ impl<P: FnMut(u64, u64)> TextSource<P> {
         (self.head, self.served) = (text, 0);
     }
 
-    /// What was understood, and the SHA-256 of all bytes as they are in the file, hexadecimal. Refuses a file that changed.
+    /// Notes, and the SHA-256 of all bytes of the file as they are, hexadecimal. Refuses a file that has changed.
     pub(super) fn finish(self) -> Result<(Vec<String>, String)> {
         let (_, unpacked) = self.text.from.into_inner();
         let mut raw = unpacked.into_raw();
@@ -200,7 +200,7 @@ fn open(path: &Path) -> Result<(RawInput, Option<Stamp>)> {
         return Ok((RawInput::Standard(io::stdin()), None));
     }
     let refuse = |error: io::Error| unreadable(&error);
-    // Looked at before it is opened: opening a pipe waits for its writer.
+    // Check before opening: opening a pipe waits for its writer.
     let about = std::fs::metadata(path).map_err(refuse)?;
     if about.is_dir() {
         return Err(Error::data("this is a directory").remedy("name the CSV file inside it"));
@@ -220,7 +220,7 @@ struct Raw<P> {
     hash: Sha256,
     read: u64,
     total: u64,
-    told: u64,
+    reported: u64,
     progress: P,
 }
 
@@ -233,8 +233,8 @@ impl<P: FnMut(u64, u64)> Read for Raw<P> {
         };
         self.hash.update(&buffer[..n]);
         self.read += n as u64;
-        if self.read - self.told >= TELL_EVERY {
-            self.told = self.read;
+        if self.read - self.reported >= REPORT_EVERY {
+            self.reported = self.read;
             (self.progress)(self.read, self.total.max(self.read));
         }
         Ok(n)
@@ -321,7 +321,7 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
-/// The next bytes, at most so many.
+/// The next bytes, at most this many.
 fn ahead(from: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most).read_to_end(&mut bytes)?;

@@ -121,7 +121,7 @@ impl Basis {
         Self { splines: train.outer_iter().map(|values| Spline::fit(values, knots)).collect() }
     }
 
-    /// Whether they can have been fitted on so many columns: what a file says may be anything.
+    /// Whether they are valid for this many columns: a file may hold anything.
     pub(super) fn is_sound(&self, columns: usize) -> bool {
         let sound = |spline: &Spline| {
             let Spline { knots, scalers } = spline;
@@ -155,7 +155,7 @@ impl Basis {
         units.iter().map(expanded).collect()
     }
 
-    /// What is known of columns, for each of their terms.
+    /// Repeats what is known of each column for each of its terms.
     pub fn repeat<T: Copy>(&self, of_columns: &[T]) -> Vec<T> {
         let repeated = |(spline, &value): (&Spline, &T)| std::iter::repeat_n(value, spline.terms());
         self.splines.iter().zip(of_columns).flat_map(repeated).collect()

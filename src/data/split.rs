@@ -99,7 +99,7 @@ impl Default for SplitOptions {
 }
 
 impl SplitOptions {
-    /// Refuses numbers that mean nothing; the number of splits does not matter when a file has them.
+    /// Refuses numbers out of range; the number of splits does not matter if a file defines them.
     pub fn check(&self) -> Result<()> {
         let reserve = self.reserve.map(|size| ("--reserve", size));
         let sizes = [("--test-size", self.test_size), ("--cal-size", self.cal_size)];
@@ -170,7 +170,7 @@ pub struct Splits {
 struct Pool {
     reserve: Vec<usize>,
     rest: Vec<usize>,
-    /// The labels of the rest by themselves: nothing else is known where splits are drawn.
+    /// The labels of the remaining rows only: drawing splits sees nothing else.
     labels: Dataset,
 }
 
@@ -309,7 +309,7 @@ fn stratified(data: &Dataset, options: &SplitOptions, index: usize) -> Split {
     Split { train, selection, conformal, test }
 }
 
-/// ⌈n·size⌉, unharmed by a product such as 100·0.07 = 7.000000000000001.
+/// ⌈n·size⌉, robust against products such as 100·0.07 = 7.000000000000001.
 fn share(n: usize, size: f64) -> usize {
     (n as f64 * size - 1e-9).ceil() as usize
 }
@@ -372,7 +372,7 @@ mod tests {
     use super::*;
     use crate::data::Audit;
 
-    /// A dataset with so many rows of each class, dealt out in turn.
+    /// A dataset with this many rows of each class, dealt out in turn.
     pub(super) fn dataset(sizes: &[usize]) -> Dataset {
         let mut y: Vec<usize> =
             sizes.iter().enumerate().flat_map(|(class, &size)| vec![class; size]).collect();

@@ -26,7 +26,7 @@ use crate::error::{Error, Result, RowKind};
 pub struct ReadOptions {
     /// The field separator; sniffed among `,` `;` tab `|` when absent.
     pub delimiter: Option<char>,
-    /// The decimal sign; when absent `.`, or `,` if the numbers say so and it does not separate.
+    /// The decimal sign; when absent `.`, or `,` if the numbers suggest it and it is not the separator.
     pub decimal: Option<char>,
     /// More words that mean "missing", besides the usual ones.
     pub missing: Vec<String>,
@@ -85,7 +85,7 @@ impl Column {
         match self {
             Self::Numbers(values) => Self::Numbers(rows.iter().map(|&row| values[row]).collect()),
             Self::Text { levels, codes } => {
-                // Values that no row has any more are gone.
+                // Drop values that no row has any more.
                 let (mut used, mut place) = (Vec::new(), vec![None; levels.len()]);
                 let mut code = |&row: &usize| {
                     let level = codes[row]? as usize;
@@ -127,13 +127,13 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The line of the file (from 1) on which each row starts.
     pub lines: RowLines,
-    /// What was mended, in sentences.
+    /// Notes on what was corrected, in sentences.
     pub notes: Vec<String>,
 }
 
 impl Table {
     /// Reads a file, or standard input if it is called `-`. `as_text` looks at the header and names (by position) the
-    /// columns that are text whatever they look like; `progress` is told bytes read and bytes in all.
+    /// columns that are text whatever they look like; `progress` receives the bytes read and the total.
     pub fn read(
         path: &Path,
         options: &ReadOptions,
@@ -143,7 +143,7 @@ impl Table {
         Self::read_with_samples(path, options, |header, _| as_text(header), progress)
     }
 
-    /// The same; `as_text` is also given what the file says about its samples, if it is a series matrix or AnnData.
+    /// The same; `as_text` also receives the annotations of the samples, if it is a series matrix or AnnData.
     pub(super) fn read_with_samples(
         path: &Path,
         options: &ReadOptions,
@@ -219,7 +219,7 @@ impl Table {
     }
 }
 
-/// What is wanted of a file that has a matrix and a table about its samples.
+/// Which part to read of a file that has a matrix and a table about its samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FilePart {
     Matrix,
@@ -289,7 +289,7 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
     }
 
     fn new(path: &Path, options: &ReadOptions, legacy: bool, progress: P) -> Result<Self> {
-        let told = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
+        let decimal_sign = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
         let source = TextSource::open(path, legacy, progress).map_err(|error| error.file(name(path)))?;
         let dialect = source.dialect();
         if let Some(dialect) = dialect.filter(|&dialect| options.no_header && dialect != Dialect::Libsvm) {
@@ -301,9 +301,9 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
             None => {
                 let delimiter = match options.delimiter {
                     Some(delimiter) => sign_of("delimiter", delimiter)?,
-                    None => source.separator(told),
+                    None => source.separator(decimal_sign),
                 };
-                (delimiter, told.unwrap_or_else(|| source.decimal(delimiter)))
+                (delimiter, decimal_sign.unwrap_or_else(|| source.decimal(delimiter)))
             }
         };
         if delimiter == decimal {
@@ -467,12 +467,12 @@ impl ColumnParser<'_> {
         }
         let (mut header, mut notes) = header::read(&first, options, rows)?;
         let width = header.len();
-        let room = Room { limit, width, taken: memory::PROGRAM + records.held() };
-        room.check(0, 0)?;
-        let mut told = vec![false; width];
-        as_text(&header)?.into_iter().for_each(|position| told[position] = true);
-        told[0] |= row_names;
-        let mut columns: Vec<_> = told.iter().map(|&text| ColumnBuilder::new(text)).collect();
+        let budget = MemoryBudget { limit, width, taken: memory::PROGRAM + records.held() };
+        budget.check(0, 0)?;
+        let mut declared_text = vec![false; width];
+        as_text(&header)?.into_iter().for_each(|position| declared_text[position] = true);
+        declared_text[0] |= row_names;
+        let mut columns: Vec<_> = declared_text.iter().map(|&text| ColumnBuilder::new(text)).collect();
         let (mut lines, mut longer) = (RowLines::new(rows), 0_usize);
         let (bytes, mut waiting) = (AtomicU64::new(0), 0);
         let read = |append: &mut dyn FnMut(Batch) -> Option<Batch>| {
@@ -492,7 +492,7 @@ impl ColumnParser<'_> {
                 if !more || batch.is_full() {
                     waiting = batch.memory().max(waiting);
                     let columns = bytes.load(Ordering::Relaxed);
-                    room.check(lines.len(), columns + lines.bytes() + MOST_BATCHES * waiting)?;
+                    budget.check(lines.len(), columns + lines.bytes() + MOST_BATCHES * waiting)?;
                     let Some(empty) = append(batch) else { break };
                     batch = empty;
                 }
@@ -508,7 +508,7 @@ impl ColumnParser<'_> {
         refuse_transposed(&columns, &lines, cells)?;
         let censored: usize = columns.iter().map(ColumnBuilder::censored).sum();
         let mut columns = finish(&header, columns, &lines, cells)?;
-        // Names that the file keeps apart from its rows are names.
+        // Names that the format keeps apart from its rows are not data.
         if !options.no_header && first_line > 0 {
             header::refuse_data(&header, &columns, cells)?;
         }
@@ -519,8 +519,8 @@ impl ColumnParser<'_> {
                     .to_owned(),
             );
         }
-        // A column that someone asked for stays, or another would take its part.
-        let is_waste = |&i: &usize| header.unnamed[i] && columns[i].is_empty() && !told[i];
+        // A column that the user named stays; otherwise another would be taken for it.
+        let is_waste = |&i: &usize| header.unnamed[i] && columns[i].is_empty() && !declared_text[i];
         let empty = (0..width).rev().take_while(is_waste).count();
         columns.truncate(width - empty);
         header.truncate(width - empty);
@@ -550,7 +550,7 @@ pub(super) fn has_row_names(header: &CsvRecord, line: &CsvRecord) -> bool {
     line.len() == header.len() + 1 && filled(line.iter().next()) && filled(line.iter().next_back())
 }
 
-/// Refuses names of rows that are none because one comes twice or is missing: then a name is missing in the header.
+/// Refuses row names if one occurs twice or is missing: then it is the header that lacks a name.
 fn refuse_repeated_names(names: &Column, lines: &RowLines, width: usize) -> Result<()> {
     match names {
         Column::Text { levels, codes } if levels.len() == codes.len() => Ok(()),
@@ -558,7 +558,7 @@ fn refuse_repeated_names(names: &Column, lines: &RowLines, width: usize) -> Resu
     }
 }
 
-/// The columns, or what is wrong with the first that is at fault and which others are.
+/// The columns, or an error about the first bad one that also names the others.
 fn finish(
     header: &Header,
     builders: Vec<ColumnBuilder>,
@@ -608,17 +608,17 @@ fn refuse_transposed(columns: &[ColumnBuilder], lines: &RowLines, cells: &CellFo
 }
 
 /// The memory for a table of this width.
-struct Room {
+struct MemoryBudget {
     limit: u64,
     width: usize,
-    /// What is taken besides the table.
+    /// Memory used besides the table.
     taken: u64,
 }
 
-impl Room {
-    /// Refuses so many rows if they, in so many bytes, need more than is allowed.
+impl MemoryBudget {
+    /// Refuses to go on if this many rows, in this many bytes, exceed the limit.
     fn check(&self, rows: usize, bytes: u64) -> Result<()> {
-        /// Of a column before its first value.
+        /// Per column, before its first value.
         const COLUMN: u64 = 256;
         let needed = self.taken + self.width as u64 * COLUMN + bytes;
         if needed <= self.limit {
@@ -644,7 +644,7 @@ pub(super) fn ragged(found: usize, expected: usize, first: &str, at_once: bool) 
     error.remedy("correct the line (a stray quote or delimiter?), or set the separator with --delimiter")
 }
 
-/// The table on its side: its columns as lines.
+/// The transposed table: its columns as lines.
 fn transpose<P: FnMut(u64, u64)>(
     records: &mut RecordReader<P>,
     delimiter: u8,
@@ -661,8 +661,8 @@ fn transpose<P: FnMut(u64, u64)>(
         } else if records.record.len() != width {
             return Err(ragged(records.record.len(), width, "the first line", false).line(records.line));
         }
-        memory::make_room(&mut cells, records.record.bytes())?;
-        memory::make_room(&mut ends, width)?;
+        memory::reserve(&mut cells, records.record.bytes())?;
+        memory::reserve(&mut ends, width)?;
         for cell in records.record.iter() {
             cells.extend_from_slice(cell.as_bytes());
             ends.push(cells.len());

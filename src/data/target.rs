@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::names;
 use crate::error::{Error, Result};
 
-/// A class column has at most so many classes.
+/// The most classes that a class column may have.
 const MOST_CLASSES: usize = 50;
 /// Numbers with more distinct values than this may be a quantity.
 const MOST_GRADES: usize = 20;
@@ -15,26 +15,26 @@ const USUAL_NAMES: [&str; 6] = ["class", "target", "label", "y", "outcome", "dia
 /// How the class column was found, as the end of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    Told,
+    Specified,
     ByName,
     Last,
 }
 
-/// Whether a class column is often called so.
+/// Whether this is a common name for a class column.
 pub(super) fn is_usual(name: &str) -> bool {
     USUAL_NAMES.iter().any(|usual| name.eq_ignore_ascii_case(usual))
 }
 
-/// The position of the class column: as told by name or 1-based position, else by a usual name, else the last that is
+/// The position of the class column: as specified by name or 1-based position, else by a usual name, else the last that is
 /// not taken for something else; `named` leaves out columns at the end that have no name.
 pub(super) fn choose(
     header: &[String],
     named: usize,
-    told: Option<&str>,
+    specified: Option<&str>,
     taken: &[usize],
 ) -> Result<(usize, Found)> {
-    if let Some(told) = told {
-        return names::find(header, told, "--target").map(|position| (position, Found::Told));
+    if let Some(specified) = specified {
+        return names::find(header, specified, "--target").map(|position| (position, Found::Specified));
     }
     let free: Vec<_> = (0..named).filter(|position| !taken.contains(position)).collect();
     let called =
@@ -81,7 +81,7 @@ impl<'a> Rare<'a> {
         Self { fewest, merged: merged.map(str::trim) }
     }
 
-    /// The classes as they will be, and in words what was done.
+    /// The resulting classes, and a description of what was done.
     pub(super) fn settle(
         self,
         levels: &[String],
@@ -121,7 +121,7 @@ impl<'a> Rare<'a> {
 }
 
 impl Classes {
-    /// Understands a text column as classes.
+    /// Interprets a text column as classes.
     pub(super) fn new(levels: &[String], codes: &[Option<u32>]) -> Result<Self> {
         let another = "name the class column with --target";
         let present =
@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn the_class_column_is_told_or_usual_or_last() {
         let header = strings(["Diagnosis", "a", "Class", "b"]);
-        assert_eq!(choose(&header, 4, Some("a"), &[]).unwrap(), (1, Found::Told));
-        assert_eq!(choose(&header, 4, Some("4"), &[]).unwrap(), (3, Found::Told));
+        assert_eq!(choose(&header, 4, Some("a"), &[]).unwrap(), (1, Found::Specified));
+        assert_eq!(choose(&header, 4, Some("4"), &[]).unwrap(), (3, Found::Specified));
         assert_eq!(choose(&header, 4, None, &[]).unwrap(), (2, Found::ByName));
         assert_eq!(choose(&header, 4, None, &[0, 2, 3]).unwrap(), (1, Found::Last));
         assert_eq!(choose(&header[..2], 2, None, &[]).unwrap(), (0, Found::ByName));

@@ -87,7 +87,7 @@ pub(super) fn merge(features: &Features, members: &[Member]) -> Result<(Vec<Unit
     Ok((units, dropped))
 }
 
-/// Marks the units that are never removed. `header` tells a column that is no feature from a slip of the pen.
+/// Marks the units that are never removed. With `header`, a column that is not a feature is distinguished from a typing error.
 pub(super) fn keep(
     units: &mut [Unit],
     features: &Features,

@@ -264,7 +264,7 @@ fn p_value(reference: &BucketIndex<'_>, alpha: f64, tau: Option<f64>, score: Sco
     p_of_counts(n, at_least, tau.map(|tau| (tau, n - reference.below(alpha, true))), score)
 }
 
-/// p of a score that so many of n conformal scores reach; with τ, how many are above it.
+/// p of a score, given how many of n conformal scores reach it and, with τ, how many exceed it.
 pub(super) fn p_of_counts(n: usize, at_least: usize, smoothed: Option<(f64, usize)>, score: Score) -> f64 {
     let rows = match score {
         Score::Weighted => n + 1,

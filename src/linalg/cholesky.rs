@@ -1,4 +1,4 @@
-//! The Cholesky factor: solving and inverting. Bits as [`super::simd`] says.
+//! The Cholesky factor: solving and inverting. Bits are reproducible as [`super::simd`] describes.
 
 use super::kernels::{axpy, dot};
 use super::packed_symmetric::PackedSymmetric;
@@ -7,12 +7,12 @@ use super::simd::{combine, kernel};
 /// The upper Cholesky factor U of a matrix UᵀU.
 pub struct Cholesky {
     size: usize,
-    /// Row by row; what is below the diagonal has no meaning.
+    /// Row by row; cells below the diagonal are meaningless.
     cells: Vec<f64>,
 }
 
 impl Cholesky {
-    /// Of a symmetric matrix; `None` if that is not positive definite.
+    /// Factorises a symmetric matrix; `None` if it is not positive definite.
     pub fn new(matrix: &PackedSymmetric) -> Option<Self> {
         let size = matrix.size();
         let mut cells = vec![0.0; size * size];
@@ -27,7 +27,7 @@ impl Cholesky {
         &self.cells[i * self.size + i..(i + 1) * self.size]
     }
 
-    /// (UᵀU)⁻¹ b in the place of b.
+    /// Replaces b by (UᵀU)⁻¹ b.
     pub fn solve(&self, b: &mut [f64]) {
         for i in 0..self.size {
             let row = self.row(i);
@@ -64,7 +64,7 @@ fn four_rows(cells: &[f64], size: usize, i: usize) -> [&[f64]; 4] {
 }
 
 kernel! {
-    /// L⁻¹ in the place of L, with zeros above the diagonal.
+    /// Replaces L by L⁻¹, with zeros above the diagonal.
     invert_lower(s; cells: &mut [f64], size: usize) {
         let mut own = vec![0.0; size];
         for i in 0..size {
@@ -110,12 +110,12 @@ kernel! {
 }
 
 kernel! {
-    /// The upper Cholesky factor in the place of the upper half; false if the matrix is not positive definite.
+    /// Replaces the upper triangle by the upper Cholesky factor; false if the matrix is not positive definite.
     factorise(s; cells: &mut [f64], size: usize) -> bool {
         let mut start = 0;
         while start < size {
             let end = (start + 4).min(size);
-            // Four rows of the factor; what is left of the diagonal goes along, for the sake of whole vectors.
+            // Four rows of the factor; cells left of the diagonal are computed as well, to fill whole vectors.
             for i in start..end {
                 let (above, rest) = cells.split_at_mut(i * size);
                 for other in above[start * size..].chunks_exact(size) {
@@ -127,7 +127,7 @@ kernel! {
                 let pivot = rest[i].sqrt().recip();
                 rest[start..size].iter_mut().for_each(|cell| *cell *= pivot);
             }
-            // What they take from all rows below.
+            // Subtract their contribution from all rows below.
             if end < size {
                 let (above, below) = cells.split_at_mut(end * size);
                 let [a, b, c, d] = four_rows(above, size, start);

@@ -13,7 +13,7 @@ const LEAST_PIVOT: f64 = 1e-8;
 pub struct DelayedUpdates {
     matrix: PackedSymmetric,
     factors: Vec<f64>,
-    /// One after the other.
+    /// The vectors, concatenated.
     vectors: Vec<f64>,
     /// Scratch.
     products: Vec<f64>,
@@ -53,7 +53,7 @@ impl DelayedUpdates {
         }
     }
 
-    /// Adds what the pending updates contribute to a product with x.
+    /// Adds the contribution of the pending updates to a product with x.
     fn apply_pending(&self, x: &[f64], product: &mut [f64]) {
         add_projections(&self.factors, &self.vectors, self.matrix.width(), x, product);
     }
@@ -71,7 +71,7 @@ impl DelayedUpdates {
         self.factors.iter().copied().zip(vectors.map(|v| &v[..self.size()]))
     }
 
-    /// Makes the oldest pending updates once there are enough for a pass.
+    /// Applies the oldest pending updates once there are enough for a pass.
     fn flush_full_pass(&mut self) {
         if self.factors.len() >= UPDATES_PER_PASS {
             let length = UPDATES_PER_PASS * self.matrix.width();
@@ -125,7 +125,7 @@ impl DelayedUpdates {
         self.pending().fold(self.matrix.trace(), |trace, (factor, v)| trace + factor * dot(v, v))
     }
 
-    /// The matrix, after all pending updates.
+    /// The matrix with all pending updates applied.
     pub fn flushed(&mut self) -> &PackedSymmetric {
         self.flush();
         &self.matrix
@@ -137,7 +137,7 @@ impl DelayedUpdates {
         self.vectors.chunks_exact_mut(self.matrix.width()).for_each(|v| v[j] = 0.0);
     }
 
-    /// Makes all pending updates.
+    /// Applies all pending updates.
     fn flush(&mut self) {
         self.matrix.rank_k_update(&self.factors, &self.vectors);
         self.factors.clear();

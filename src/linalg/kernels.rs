@@ -1,4 +1,4 @@
-//! Loops over vectors and over rows and columns of matrices. They know nothing of models; bits as [`super::simd`] says.
+//! Loops over vectors and over rows and columns of matrices. They know nothing of models; bits are reproducible as [`super::simd`] describes.
 
 use pulp::{cast, f64x8};
 
@@ -98,7 +98,7 @@ kernel! {
     /// cells += factor · u vᵀ, row by row.
     rank_one_update(s; cells: &mut [f64], factor: f64, u: &[f64], v: &[f64]) {
         if let [a, b] = v {
-            // As narrow as the kernels with the β coefficients of two classes.
+            // Two columns: the kernels with the β coefficients of two classes.
             for (row, &u) in cells.as_chunks_mut::<2>().0.iter_mut().zip(u) {
                 row[0] += factor * u * a;
                 row[1] += factor * u * b;
@@ -189,7 +189,7 @@ pub struct Columns<'a> {
     pub cells: &'a [f64],
     /// The length of a column.
     pub length: usize,
-    /// Which.
+    /// The indices of the columns.
     pub which: &'a [usize],
 }
 

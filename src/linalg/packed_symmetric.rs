@@ -1,5 +1,5 @@
-//! Symmetric matrices of which only the lower triangle is kept: an update is half the work, and a product reads half as much.
-//! Bits as [`super::simd`] says.
+//! Symmetric matrices stored as their lower triangle: an update is half the work, and a product reads half the memory.
+//! Bits are reproducible as [`super::simd`] describes.
 
 use pulp::{Simd, cast, f64x4, f64x8};
 
@@ -8,7 +8,7 @@ use super::simd::{LANES, Lanes, half_sums, kernel};
 /// Rows come in blocks of four, each as long as its block needs; the blocks on the diagonal are whole.
 const BLOCK: usize = 4;
 
-/// Rank-one updates that are made in one pass.
+/// Rank-one updates that are applied in one pass.
 pub const UPDATES_PER_PASS: usize = 4;
 
 /// A symmetric matrix, lower triangle.
@@ -153,7 +153,7 @@ fn blocks<const N: usize>(vector: &[f64], count: usize) -> &[[f64; N]] {
 }
 
 kernel! {
-    /// cells += Σ_l factor_l · u_l u_lᵀ in the lower triangle; what whole vectors reach above the diagonal has no meaning.
+    /// cells += Σ_l factor_l · u_l u_lᵀ in the lower triangle; cells that whole vectors reach above the diagonal are meaningless.
     update(s; cells: &mut [f64], width: usize, factors: &[f64], u: &[f64]) {
         let zeros = vec![0.0; if factors.len().is_multiple_of(UPDATES_PER_PASS) { 0 } else { width }];
         for (factors, vectors) in factors.chunks(UPDATES_PER_PASS).zip(u.chunks(UPDATES_PER_PASS * width)) {
@@ -162,7 +162,7 @@ kernel! {
             for (l, (&factor, vector)) in factors.iter().zip(vectors.chunks_exact(width)).enumerate() {
                 (f[l], v[l]) = (factor, vector);
             }
-            // Two rows at a time: what is read of the vectors serves both.
+            // Two rows at a time share the loads of the vectors.
             for (pair, two) in cells.chunks_exact_mut(2 * width).enumerate() {
                 let (first, second) = two.split_at_mut(width);
                 update_pair(s, 2 * pair, (f, v), (first, second));
@@ -200,7 +200,7 @@ fn update_pair<S: Lanes>(
     }
 }
 
-/// What four rows, times their own x, add at one block of columns.
+/// The contribution of four rows, times their own x, to one block of columns.
 #[inline(always)]
 fn weighted_sum<S: Simd>(s: S, x: [S::f64s; 4], rows: [S::f64s; 4]) -> S::f64s {
     let left = s.add_f64s(s.mul_f64s(x[0], rows[0]), s.mul_f64s(x[1], rows[1]));

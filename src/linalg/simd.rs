@@ -187,7 +187,7 @@ pub fn dot<S: Lanes>(s: S, a: &[f64], b: &[f64]) -> f64 {
     sum(lanes) + tail(a, rest)
 }
 
-/// What the last few b add to a sum.
+/// The contribution of the last few b to a sum.
 #[inline(always)]
 fn tail(a: &[f64], rest: &[f64]) -> f64 {
     let mut sum = 0.0;
@@ -210,7 +210,7 @@ pub fn combine<S: Lanes, const R: usize>(s: S, u: [f64; R], a: [&[f64]; R], y: &
     }
     let (blocks, y_rest) = y.as_chunks_mut::<LANES>();
     for r in 0..R {
-        // So that the compiler sees that they are as long.
+        // Lets the compiler see that the lengths agree.
         whole[r] = &whole[r][..blocks.len()];
         rest[r] = &rest[r][..y_rest.len()];
     }

@@ -106,7 +106,7 @@ impl<'a> Scorer<'a> {
             variables: &self.model.variables,
             target: &self.model.target,
             id: id.or(self.model.id_column.as_deref()),
-            told: id.is_some(),
+            id_is_named: id.is_some(),
             may_be_absent,
         }
     }

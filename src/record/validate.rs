@@ -43,7 +43,7 @@ pub struct PathCheck {
     kept: usize,
     size: usize,
     t: usize,
-    /// After a model from which nothing goes only the end may come.
+    /// After a model from which nothing is removed, only the end may follow.
     last: bool,
 }
 

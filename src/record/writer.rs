@@ -101,7 +101,7 @@ impl RunDirectory {
             return refuse_foreign(self.path(), outputs).inspect_err(|_| self.withdraw());
         }
         let ours = |name: &str| outputs.iter().any(|output| output.as_ref() == name);
-        // What shows that this is a run of ours goes last: if this is cut short, it can be done again.
+        // The file that identifies the run is deleted last: an interrupted deletion can be repeated.
         for name in outputs.iter().map(AsRef::as_ref).filter(|&name| name != MANIFEST) {
             self.delete(name)?;
         }

@@ -99,7 +99,7 @@ fn reading_style(bounded: bool) -> ProgressStyle {
 }
 
 impl Progress {
-    /// For some paths of so many models each, and what follows them, which makes `splits` paths each.
+    /// For some paths with this many models each, and the followups, with `splits` paths each.
     pub fn new(tasks: usize, followups: &[Followup], splits: usize, models: usize, quiet: bool) -> Self {
         let folds =
             followups.iter().filter(|followup| !matches!(followup, Followup::Permutation(..))).count();

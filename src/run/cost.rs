@@ -92,7 +92,7 @@ fn kernel_shares(training: f64, selection: f64, units: f64) -> f64 {
     pairs * (PER_NODE * nodes + PER_EXPONENTIAL) + PER_EXPONENTIAL * training * (training + selection)
 }
 
-/// Products for a model of so many columns, after which `removed` go: about ten looks at the rows and sixty rows in and out of the
+/// Products for a model of this many columns, after which `removed` are removed: about ten looks at the rows and sixty rows in and out of the
 /// inverse while there are fewer columns than rows, and a dozen passes over rows × rows above; each removed column is one more
 /// change of the inverse, or of rows × rows.
 fn newton_products(rows: f64, columns: f64, removed: f64) -> f64 {

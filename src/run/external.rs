@@ -67,7 +67,7 @@ impl External {
             variables: &data.encodings,
             target: &data.target,
             id: None,
-            told: false,
+            id_is_named: false,
             may_be_absent: false,
         };
         let mut rows = NewRows::open(path, &read, &wanted)?;

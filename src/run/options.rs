@@ -28,7 +28,7 @@ pub struct RunOption {
     pub choices: &'static [&'static str],
     /// Its line in the settings form, if it has one.
     pub form: Option<FormLine>,
-    /// How the methods paragraph tells it.
+    /// How the methods paragraph describes it.
     pub prose: Prose,
     get: fn(&RunOptions) -> Vec<String>,
     set: fn(&mut RunOptions, &[String]) -> Result<(), Refusal>,
@@ -78,7 +78,7 @@ pub struct FormLine {
     pub hint: &'static str,
 }
 
-/// How the methods paragraph tells an option.
+/// How the methods paragraph describes an option.
 #[derive(Debug, Clone, Copy)]
 pub enum Prose {
     /// Within its sentences: another value gives another paragraph.
@@ -318,7 +318,7 @@ pub const OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "pheno",
-        help: "Table with a row per sample, among its columns the class: joined with the matrix DATA.CSV by --id-col, or by the first column of both",
+        help: "Table with one row per sample, including the class: joined with the matrix DATA.CSV by --id-col, or by the first column of both",
         example: "pheno.csv",
         ..file!(schema.pheno)
     },
@@ -332,7 +332,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "na",
         takes: Takes::Words("WORDS"),
-        help: "More words that mean \"missing\", besides the empty cell, NA, N/A, NaN, null, ? and \".\"",
+        help: "Further words that mean \"missing\", in addition to the empty cell, NA, N/A, NaN, null, ? and \".\"",
         example: "-9,unknown",
         ..words!(schema.read.missing)
     },
@@ -346,7 +346,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "impute",
         takes: Takes::Word("HOW"),
-        help: "How gaps are filled, per split, from training rows: knn:K, median or none",
+        help: "How missing values are imputed, per split, from training rows: knn:K, median or none",
         example: "median",
         choices: &["knn:5", "median", "none"],
         prose: Prose::Within,
@@ -364,7 +364,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "delimiter",
         takes: Takes::Word("CHAR"),
-        help: "Field separator; \"tab\" for a tabulator [default: sniffed]",
+        help: "Field separator; \"tab\" for a tab character [default: detected]",
         example: ";",
         get: |options| {
             let word = |sign: char| if sign == '\t' { "tab".to_owned() } else { sign.to_string() };
@@ -382,7 +382,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "decimal",
         takes: Takes::Word("CHAR"),
-        help: "Decimal sign, . or , [default: the comma if numbers have one and it does not separate fields, else the point]",
+        help: "Decimal sign, . or , [default: the comma if numbers contain one and it is not the separator, else the point]",
         example: ",",
         choices: &[".", ","],
         get: |options| options.schema.read.decimal.iter().map(ToString::to_string).collect(),
@@ -412,7 +412,7 @@ pub const OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "transpose",
-        help: "Lines are features and columns are patients: put the table on its side",
+        help: "Transpose the table: its lines are features and its columns are patients",
         ..flag!(schema.read.transpose)
     },
     RunOption {
@@ -443,7 +443,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "merge-rare",
         takes: Takes::Word("NAME"),
-        help: "Merge classes with few rows (see --min-class-size; default 4) into one of this name, instead of leaving them out",
+        help: "Merge classes with few rows (see --min-class-size; default 4) into one class of this name, instead of leaving them out",
         example: "other",
         prose: Prose::Sentence(|options| {
             let merged = options.schema.merge_rare.as_ref()?;
@@ -454,7 +454,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "memory-limit",
         takes: Takes::Number("MB"),
-        help: "Megabytes of memory the table may take [default: what is free]",
+        help: "Megabytes of memory that the table may use [default: what is free]",
         example: "2000",
         ..optional!(schema.read.memory_limit)
     },
@@ -478,7 +478,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "lambda",
         chapter: Chapter::Method,
         takes: Takes::Number("λ"),
-        help: "λ: how much the candidate's own machine counts in the non-conformity, 0 to 1",
+        help: "λ: weight of the candidate class's own machine in the non-conformity, 0 to 1",
         example: "0.25",
         choices: &["0", "0.25", "0.5", "0.75", "1"],
         form: Some(FormLine { place: 1, hint: "λ, 0 to 1" }),
@@ -546,7 +546,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "estimator",
         chapter: Chapter::Method,
         takes: Takes::Word("MODEL"),
-        help: "linear; rcs:3, rcs:4 or rcs:5 (restricted cubic splines of so many knots); or rbf (Gaussian kernel, interactions as well)",
+        help: "linear; rcs:3, rcs:4 or rcs:5 (restricted cubic splines with 3, 4 or 5 knots); or rbf (Gaussian kernel, with interactions)",
         example: "rcs:4",
         prose: Prose::Within,
         ..value!(estimator)
@@ -555,7 +555,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "gamma",
         chapter: Chapter::Method,
         takes: Takes::Word("γ"),
-        help: "γ of --estimator rbf: scale (one over the columns in the model) or a number above 0",
+        help: "γ of --estimator rbf: scale (1 / number of columns in the model) or a number above 0",
         example: "0.5",
         prose: Prose::Within,
         ..value!(gamma)
@@ -564,7 +564,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "prefilter",
         chapter: Chapter::Method,
         takes: Takes::Number("N"),
-        help: "With --estimator rbf: a linear path on the same split first leaves N features [default: none; needed beyond 500]",
+        help: "With --estimator rbf: first reduce to N features by a linear path on the same split [default: none; required above 500 features]",
         example: "4",
         prose: Prose::Within,
         ..optional!(prefilter)
@@ -600,7 +600,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "by",
         chapter: Chapter::Method,
         takes: Takes::Words("CURVES"),
-        help: "What --stop 1se compares sizes by: inefficiency, accuracy, s_score, recall_macro, f1_macro, auc",
+        help: "Metrics by which --stop 1se compares sizes: inefficiency, accuracy, s_score, recall_macro, f1_macro, auc",
         example: "auc",
         choices: &["inefficiency,accuracy", "inefficiency", "accuracy", "auc", "f1_macro"],
         form: Some(FormLine { place: 11, hint: "inefficiency, accuracy, auc, f1_macro …" }),
@@ -619,7 +619,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "early",
         chapter: Chapter::Method,
-        help: "End each path where --stop beta or --stop N says, instead of at one feature",
+        help: "End each path where --stop beta or --stop N stops, instead of at one feature",
         prose: Prose::Sentence(|options| {
             options.early.then(|| "Each path ended at the size that the rule chose.".to_owned())
         }),
@@ -666,7 +666,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "reserve",
         chapter: Chapter::Splits,
         takes: Takes::Number("SHARE"),
-        help: "Share of the rows that is set aside before anything, to calibrate a model for new rows [default: none; fit: 0.2]",
+        help: "Share of the rows to set aside before anything else, to calibrate a model for new rows [default: none; fit: 0.2]",
         example: "0.2",
         prose: Prose::Sentence(|options| {
             let share = options.split.reserve?;
@@ -709,7 +709,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "calibration",
         chapter: Chapter::Splits,
         takes: Takes::Word("MODE"),
-        help: "strict (coverage guaranteed) or shared (the paper's; guarantee void)",
+        help: "strict (coverage guaranteed) or shared (as in the paper; no guarantee)",
         example: "shared",
         choices: &["strict", "shared"],
         form: Some(FormLine { place: 6, hint: "strict or shared" }),
@@ -730,14 +730,14 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "mondrian",
         chapter: Chapter::Splits,
-        help: "p-values by class: coverage is aimed at in every class",
+        help: "p-values by class: the coverage guarantee holds for every class",
         prose: Prose::Within,
         ..flag!(mondrian)
     },
     RunOption {
         name: "smoothed",
         chapter: Chapter::Splits,
-        help: "Randomised p-values: coverage is exact instead of at least",
+        help: "Randomised p-values: coverage is exactly 1 − ε instead of at least",
         prose: Prose::Within,
         ..flag!(smoothed)
     },
@@ -745,7 +745,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "score",
         chapter: Chapter::Splits,
         takes: Takes::Word("SCORE"),
-        help: "weighted, or published: the score behind the paper's published curves (guarantee void)",
+        help: "weighted, or published: the score behind the paper's published curves (no guarantee)",
         example: "published",
         choices: &["weighted", "published"],
         prose: Prose::Within,
@@ -768,7 +768,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "validate",
         chapter: Chapter::Splits,
         takes: Takes::Word("FOLDS"),
-        help: "Folds of the nested validation, which tests the list on rows it never saw, or none",
+        help: "Folds of the nested validation, which tests the list on unseen rows, or none",
         example: "3",
         choices: &["none", "5", "10"],
         form: Some(FormLine { place: 12, hint: "2 to 100 folds, or none" }),
@@ -792,7 +792,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "test",
         chapter: Chapter::Splits,
-        help: "Another table with the same columns and classes: the list, from rows that were not set aside (--reserve 0.2), is tested on it once",
+        help: "Another table with the same columns and classes on which the list, selected from the rows not set aside (--reserve 0.2), is tested once",
         example: "other.csv",
         prose: Prose::Sentence(|options| {
             options.test.is_some().then(|| "The list was tested once on rows of another file.".to_owned())
@@ -803,7 +803,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "permutations",
         chapter: Chapter::Splits,
         takes: Takes::Word("N"),
-        help: "How often labels are permuted to see what chance selects: auto (99, 19 or none by cost), none or a number",
+        help: "Permutations of the labels, to show what chance selects: auto (99, 19 or none, depending on cost), none or a number",
         example: "19",
         choices: &["auto", "none", "19", "99"],
         form: Some(FormLine { place: 13, hint: "auto, none or a number" }),

@@ -20,7 +20,7 @@ pub struct PermutedRun {
 }
 
 impl PermutedRun {
-    /// The largest number of splits that keep one unit, when so many removable units are left.
+    /// The largest number of splits that keep one unit, when this many removable units are left.
     pub fn largest_count(&self, removable: usize) -> usize {
         self.reached.partition_point(|&size| size <= removable)
     }

@@ -159,7 +159,7 @@ pub(super) fn open_path<'a>(
     Ok(Box::new(path))
 }
 
-/// What a linear path removes until so many units are left, in order.
+/// What a linear path removes until this many units are left, in order.
 fn linear_start<'a>(
     settings: Settings,
     units: &'a [Unit],

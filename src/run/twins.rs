@@ -62,7 +62,7 @@ impl Twins {
         self.0.extend(others.0.iter().map(|(&unit, twins)| (unit, twins.clone())));
     }
 
-    /// Whether this can have been found in a table of so many units.
+    /// Whether this can have been found in a table of this many units.
     pub fn fits(&self, units: usize) -> bool {
         let fits = |(&unit, of): (&usize, &TwinsOf)| {
             let is_twin =

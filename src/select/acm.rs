@@ -1,5 +1,5 @@
 //! ACM, average confidence maximisation: forward selection by the confidence of a transductive conformal predictor on class centroids
-//! (docs/method.md section 15). The paper cites it; its details here are our reading.
+//! (docs/method.md section 15). The paper cites it; its details are interpreted here as described there.
 
 use ndarray::ArrayView2;
 
@@ -24,7 +24,7 @@ pub fn order_of_adding(parts: &[Labelled<'_>], units: &[Unit], classes: usize) -
             let mut with = squares.clone();
             rows.add(&units[unit], &mut with);
             let doubt = rows.doubt(&with);
-            // Of equals the first.
+            // Ties: the first.
             if best.as_ref().is_none_or(|(least, ..)| doubt < *least) {
                 best = Some((doubt, at, with));
             }
@@ -84,7 +84,7 @@ impl<'a> ClassRows<'a> {
             for class in 0..classes {
                 let score = if class == self.y[i] { own[i] } else { strangeness(squares, class) };
                 let at_least = sorted.len() - sorted.partition_point(|other| other.total_cmp(&score).is_lt());
-                // Of the other rows, and the row itself with this label.
+                // Over the other rows, and the row itself with this label.
                 let p = at_least - usize::from(own[i] >= score) + 1;
                 if p > largest[0] {
                     largest = [p, largest[0]];

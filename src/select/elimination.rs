@@ -1,4 +1,4 @@
-//! The loop: fit, compute β, choose what goes; one [`Removal`] for each model fitted.
+//! The loop: fit, compute β, choose what to remove; one [`Removal`] for each model fitted.
 
 use std::cmp::Ordering;
 
@@ -15,19 +15,19 @@ use crate::svm::{
     SolverKind, solver_sharing,
 };
 
-/// Criteria closer than this, relatively, are tied: the lowest unit goes first.
+/// Criteria with a smaller relative difference are tied: the lowest unit is removed first.
 pub(super) const TIE: f64 = 1e-9;
 
-/// How right weights have to be.
+/// The precision required of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Precision {
     /// Up to rounding.
     Full,
-    /// As the drift bound of the newest snapshot says, at which the models must be.
+    /// Within the drift bound of the newest snapshot, which must be of the current models.
     Approximate,
 }
 
-/// How many units go at each iteration.
+/// How many units are removed at each iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepSize {
@@ -44,7 +44,7 @@ impl Default for StepSize {
 }
 
 impl StepSize {
-    /// How many units go when so many are left.
+    /// How many units to remove when this many are left.
     pub(crate) fn of(self, left: usize) -> usize {
         match self {
             Self::Count(count) => count,
@@ -52,7 +52,7 @@ impl StepSize {
         }
     }
 
-    /// Models of a whole path from so many units to the kept ones, or to one.
+    /// The number of models of a whole path from this many units down to the kept ones, or to one.
     pub fn models(self, units: usize, kept: usize) -> usize {
         let (mut left, mut models) = (units - kept.min(units), 1);
         let last = usize::from(kept == 0);
@@ -94,13 +94,13 @@ impl std::str::FromStr for StepSize {
 /// How to eliminate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Which unit goes.
+    /// Which unit is removed.
     pub method: Method,
     /// How many at once.
     pub step: StepSize,
     /// The non-conformity measure behind β.
     pub measure: Nonconformity,
-    /// Who fits the models.
+    /// The solver that fits the models.
     pub solver: SolverKind,
     /// C.
     pub cost: f64,
@@ -108,7 +108,7 @@ pub struct Settings {
     pub weight: ClassWeight,
 }
 
-/// One iteration: a model was fitted and the units that go next were chosen (they are still in the model).
+/// One iteration: a model was fitted and the units to remove next were chosen (they are still in the model).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Removal {
     /// How many models were fitted before this one.
@@ -117,15 +117,15 @@ pub struct Removal {
     pub size: usize,
     /// Mean β over the units present.
     pub beta_mean: f64,
-    /// The units that go, in order; empty at the end of the path.
+    /// The units to remove, in order; empty at the end of the path.
     pub removed: Vec<usize>,
-    /// The criterion of the first that goes: β, or Σ w² for RFE.
+    /// The criterion of the first of them: β, or Σ w² for RFE.
     pub criterion: Option<f64>,
-    /// The unit that would have gone next.
+    /// The unit that would have been next.
     pub runner_up: Option<usize>,
-    /// The units nearest to go, in order, as many as [`Elimination::look_ahead`] asked for.
+    /// The units nearest to removal, in order, as many as [`Elimination::look_ahead`] asked for.
     pub nearest: Vec<usize>,
-    /// The distance of the criteria of the last that goes and the runner-up.
+    /// The difference between the criteria of the last unit removed and of the runner-up.
     pub margin: Option<f64>,
     /// How the fit ended.
     pub convergence: Convergence,
@@ -137,7 +137,7 @@ pub struct Removal {
 /// ```
 /// # use crfe::{data::Unit, select::*, svm::{ClassWeight, SolverKind}};
 /// # use ndarray::array;
-/// // Feature-major: two features, six rows; only the first one tells the classes apart.
+/// // Feature-major: two features, six rows; only the first one separates the classes.
 /// let x = array![[-2.0, -1.5, -1.0, 1.0, 1.5, 2.0], [0.3, -0.2, 0.1, -0.3, 0.2, 0.1]];
 /// let y = [0, 0, 0, 1, 1, 1];
 /// let units: Vec<Unit> = ["signal", "noise"].into_iter().enumerate().map(|(j, name)| Unit::single(name, j)).collect();
@@ -156,14 +156,14 @@ pub struct Elimination<'a> {
     solver: Box<dyn PathSolver<'a> + 'a>,
     /// −∂β_j/∂w_kj, class by class, column by column.
     beta_coefficients: Vec<f64>,
-    /// The columns of unit u are those at starts[u]..starts[u + 1], one after the other: units themselves lie far apart.
+    /// The columns of unit u are those at starts[u]..starts[u + 1], concatenated: reading them from the units would miss the cache.
     columns: Vec<usize>,
     starts: Vec<usize>,
     /// Whether the only column of every unit has the unit's number.
     units_are_columns: bool,
-    /// Units without variation in the training rows, ascending: they go first.
+    /// Units without variation in the training rows, ascending: they are removed first.
     constant: Vec<usize>,
-    /// The other units that may go.
+    /// The other removable units.
     search: TopK,
     present: Present,
     /// Chosen by the last item, still in the model.
@@ -254,7 +254,7 @@ impl<'a> Elimination<'a> {
         let classes = settings.measure.classes;
         let problem = Problem::new(train.0, train.1, classes)?.with_cost(settings.cost, settings.weight);
         let mut solver = solver_sharing(settings.solver, problem, first)?;
-        // Σ_j β_j = −Σ_k w_k·leverage_k: the mean needs no β vector if the β coefficients are watched as rows.
+        // Σ_j β_j = −Σ_k w_k·coefficient_k: the mean needs no β vector if the β coefficients are watched as rows.
         solver.watch(CowArray::from(beta_coefficients.t().as_standard_layout().into_owned()));
         let may_go = (0..units.len()).filter(|&unit| !units[unit].kept);
         let (still, moving): (Vec<usize>, Vec<usize>) =
@@ -292,7 +292,7 @@ impl<'a> Elimination<'a> {
         self
     }
 
-    /// Ranks units once and for all: the higher the score of a unit, the sooner it is removed.
+    /// Ranks units once: the higher the score of a unit, the sooner it is removed.
     #[must_use]
     pub fn ranked(mut self, removal_scores: Vec<f64>) -> Self {
         self.frozen = Some(removal_scores);
@@ -340,7 +340,7 @@ impl<'a> Elimination<'a> {
         -betas[0]
     }
 
-    /// The removable units of the last model in the order in which they would go at once: the survivors of a path.
+    /// The removable units of the last model in the order in which they would be removed at once: the survivors of a path.
     pub fn rest(&self) -> Vec<usize> {
         let mut all = self.look(&self.constant, true);
         all.extend(self.look(&self.search.units(), false));
@@ -352,7 +352,7 @@ impl<'a> Elimination<'a> {
         &self.columns[self.starts[unit]..self.starts[unit + 1]]
     }
 
-    /// The higher that of a unit is, the sooner it goes: β, or −Σ w² for RFE.
+    /// The higher the score of a unit, the sooner it is removed: β, or −Σ w² for RFE.
     fn removal_scores(&self, units: &[usize], how: Precision, removal_scores: &mut Vec<f64>) {
         if let Some(frozen) = &self.frozen {
             removal_scores.clear();
@@ -447,19 +447,19 @@ impl<'a> Elimination<'a> {
         }
     }
 
-    /// What is known of some units.
+    /// Candidates for some units.
     fn look(&self, units: &[usize], constant: bool) -> Vec<Candidate> {
         let mut removal_scores = Vec::new();
         self.removal_scores(units, Precision::Full, &mut removal_scores);
-        let lowest_goes = matches!(self.settings.method, Method::Rfe);
+        let removes_lowest = matches!(self.settings.method, Method::Rfe);
         let candidate = |(&unit, removal_score): (&usize, f64)| {
-            let criterion = if lowest_goes { -removal_score } else { removal_score };
+            let criterion = if removes_lowest { -removal_score } else { removal_score };
             Candidate { unit, criterion, removal_score, constant }
         };
         units.iter().zip(removal_scores).map(candidate).collect()
     }
 
-    /// The units that may go, or at least all that could be among the first `count`.
+    /// The removable units, or at least all that could be among the first `count`.
     fn candidates(&mut self, count: usize) -> Vec<Candidate> {
         let constant = &self.constant[..count.min(self.constant.len())];
         let mut candidates = self.look(constant, true);
@@ -506,7 +506,7 @@ impl<'a> Elimination<'a> {
         sum / self.present.count() as f64
     }
 
-    /// Lets the chosen units go.
+    /// Removes the chosen units.
     fn remove_pending(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         for &unit in &pending {
@@ -555,7 +555,7 @@ impl Iterator for Elimination<'_> {
 }
 
 impl Elimination<'_> {
-    /// Fits the next model and chooses what goes after it.
+    /// Fits the next model and chooses what to remove after it.
     fn advance(&mut self) -> Result<Removal> {
         self.remove_pending();
         let convergence = self.solver.fit();
@@ -588,7 +588,7 @@ impl Elimination<'_> {
         })
     }
 
-    /// Biases and the mean β see every weight, so these and the criteria tell whether a model overflowed.
+    /// Biases and the mean β depend on every weight, so these and the criteria show whether a model overflowed.
     fn check_finite(&self, beta_mean: f64, candidates: &[Candidate]) -> Result<()> {
         let has_finite_biases = self.solver.biases().iter().all(|bias| bias.is_finite());
         if !has_finite_biases || !beta_mean.is_finite() {
@@ -609,19 +609,19 @@ impl Elimination<'_> {
     }
 }
 
-/// A unit that may go.
+/// A removable unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
     pub(super) unit: usize,
     /// β or Σ w², as shown.
     pub(super) criterion: f64,
-    /// The higher, the sooner it goes.
+    /// The higher, the sooner it is removed.
     pub(super) removal_score: f64,
     pub(super) constant: bool,
 }
 
 impl Candidate {
-    /// Constants first, then by removal_score, then by position.
+    /// Constants first, then by removal score, then by position.
     fn before(&self, other: &Self) -> Ordering {
         let removal_score = other.removal_score.total_cmp(&self.removal_score);
         other.constant.cmp(&self.constant).then(removal_score).then(self.unit.cmp(&other.unit))
@@ -634,7 +634,7 @@ impl Candidate {
     }
 }
 
-/// The first `count` candidates to go; among tied ones the lowest unit goes first.
+/// The first `count` candidates; among tied ones the lowest unit comes first.
 pub(super) fn first_to_go(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
     if candidates.len() > count && count > 0 {
         let (_, &mut last, _) = candidates.select_nth_unstable_by(count - 1, Candidate::before);

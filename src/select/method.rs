@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the next unit to go is chosen (docs/method.md section 4).
+/// How the next unit to remove is chosen (docs/method.md section 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The highest β goes: conformal recursive feature elimination.
+    /// Removes the highest β: conformal recursive feature elimination.
     Crfe,
-    /// The lowest Σ_k w_kj² goes: classical recursive feature elimination.
+    /// Removes the lowest Σ_k w_kj²: classical recursive feature elimination.
     Rfe,
     /// By β on the full set, once: strangeness minimisation feature selection.
     Smfs,
-    /// The unit that forward selection by average confidence adds last goes first.
+    /// Removes first the unit that forward selection by average confidence adds last.
     Acm,
 }
 
@@ -23,7 +23,7 @@ pub struct MethodWords {
     pub name: &'static str,
     /// In the methods paragraph, with the number of its reference.
     pub long_name: &'static str,
-    /// The criterion of the unit that goes first.
+    /// The criterion of the unit that is removed first.
     pub criterion: &'static str,
     /// What that criterion means.
     pub meaning: &'static str,

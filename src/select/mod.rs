@@ -1,4 +1,4 @@
-//! Which unit goes next, and when to stop. Knows models and matrices, not files, threads or screens.
+//! Which unit to remove next, and when to stop. Knows models and matrices, not files, threads or screens.
 
 mod acm;
 mod elimination;

@@ -58,7 +58,7 @@ impl Nonconformity {
         }
     }
 
-    /// −λ f_y + λ' Σ_{r≠y} f_r for every label y: α under the default score, and β of what shares of decision values add up to.
+    /// −λ f_y + λ' Σ_{r≠y} f_r for every label y: α under the default score; applied to shares of decision values, it gives β.
     pub fn weighted(&self, decision: &[f64], alphas: &mut [f64]) {
         let (total, other): (f64, f64) = (decision.iter().sum(), self.lambda_other());
         for (alpha, f) in alphas.iter_mut().zip(decision) {
@@ -66,7 +66,7 @@ impl Nonconformity {
         }
     }
 
-    /// λ S_jk − λ' (T_j − S_jk) for every class and column: what a unit of weight w_kj takes off β_j.
+    /// λ S_jk − λ' (T_j − S_jk) for every class and column: by how much a unit of weight w_kj lowers β_j.
     pub fn beta_coefficients(&self, sums: &ClassSums) -> Array2<f64> {
         let other = self.lambda_other();
         let totals = sums.0.sum_axis(ndarray::Axis(0));

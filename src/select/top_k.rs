@@ -17,7 +17,7 @@ const NEAR_SHARE: usize = 8;
 /// Units whose scores are computed together.
 const TOGETHER: usize = 8;
 
-/// Upper bounds of the scores of the units that may go (the highest goes first).
+/// Upper bounds on the scores of the removable units (the highest is removed first).
 #[derive(Debug, Clone, Default)]
 pub struct TopK {
     /// The units by the snapshot that bounds them.
@@ -50,7 +50,7 @@ struct Group {
 }
 
 impl Group {
-    /// Takes out the unit at an index; the last one moves there.
+    /// Removes the unit at an index; the last one takes its place.
     fn take(&mut self, at: usize) -> (usize, f64) {
         self.score.swap_remove(at);
         (self.units.swap_remove(at), self.lipschitz.swap_remove(at))
@@ -146,7 +146,7 @@ impl TopK {
         group.clear();
     }
 
-    /// Takes the scores of all units, for snapshot 0.
+    /// Records the scores of all units, for snapshot 0.
     pub fn refresh(&mut self, scores: impl FnOnce(&[usize], &mut Vec<f64>)) {
         (1..self.snapshots).for_each(|snapshot| self.forget(snapshot));
         (self.is_known, self.snapshot, self.snapshots) = (true, 0, 1);
@@ -159,7 +159,7 @@ impl TopK {
     pub fn begin_pass(&mut self) -> usize {
         self.snapshot = self.snapshot % (MAX_SNAPSHOTS - 1) + 1;
         self.snapshots = self.snapshots.max(self.snapshot + 1);
-        // Bounds from a snapshot whose number is used again are void.
+        // Bounds from a snapshot whose number is reused are void.
         self.forget(self.snapshot);
         self.snapshot
     }
@@ -170,7 +170,7 @@ impl TopK {
     }
 
     /// Finds a set of units that holds the `count` of highest score and all that are tied with the last of them. The models have
-    /// drifted since the snapshots; `evaluate` computes scores that are right as far as the drift of the newest snapshot says.
+    /// drifted since the snapshots; `evaluate` computes scores within the drift bound of the newest snapshot.
     pub fn top_k(
         &mut self,
         count: usize,

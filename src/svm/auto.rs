@@ -22,7 +22,7 @@ pub struct AutoSolver<'a> {
 
 #[derive(Clone)]
 enum Formulation {
-    /// Nothing is fitted yet of these columns.
+    /// These columns are present; nothing is fitted yet.
     Start(Present),
     Dual(Dual),
     Woodbury(Woodbury),

@@ -15,7 +15,7 @@ use crate::linalg::DelayedUpdates;
 use crate::linalg::{PackedSymmetric, UPDATES_PER_PASS};
 use crate::linalg::{add_all_rows, axpy, dot, rank_one_update, row_dots};
 
-/// Warm-started Newton in Gram space. It does not hold the problem, so that it can be shared; every call is of the same one.
+/// Warm-started Newton in Gram space. It does not hold the problem, so that it can be shared; every call must pass the same one.
 #[derive(Clone)]
 pub struct Dual {
     columns: Present,
@@ -23,11 +23,11 @@ pub struct Dual {
     /// Columns when the kernels were last computed from the data: downdates drift, so they are rebuilt at a quarter of them.
     rebuilt_at: usize,
     machines: Vec<DualMachine>,
-    /// All columns, rounded, if they can be.
+    /// All columns in single precision, if their magnitudes allow it.
     f32_columns: Option<Arc<F32Columns>>,
 }
 
-/// What fits and decision values are made of.
+/// The kernels that fits and decision values are computed from.
 #[derive(Clone, Default)]
 struct Kernels {
     /// Training rows × training rows, with the bias.
@@ -43,7 +43,7 @@ struct Kernels {
 struct DualMachine {
     hinge: HingeRows,
     a: Vec<f64>,
-    /// The coefficients at the newest snapshot, rounded.
+    /// The coefficients at the newest snapshot, in single precision.
     a_f32: F32Coefficients,
     /// The coefficients at the snapshots, one after the other, and the square of their length.
     snapshots: Vec<f64>,
@@ -98,7 +98,7 @@ impl Dual {
         }
     }
 
-    /// How the models have moved since each snapshot: w_j = a·x_j, so what of a is not a multiple of the coefficients at the snapshot
+    /// How the models have moved since each snapshot: w_j = a·x_j, so the part of a that is not a multiple of the coefficients at the snapshot
     /// moves the weight by at most ‖x_j‖ times its length, by Cauchy–Schwarz.
     pub fn drift_bounds(&self, problem: &Problem<'_>, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS] {
         let (mut square, mut then, mut common) = (0.0, [0.0; MAX_SNAPSHOTS], [0.0; MAX_SNAPSHOTS]);
@@ -119,12 +119,12 @@ impl Dual {
         let f32_columns = self.f32_columns.as_ref().map_or(0.0, |f32_columns| f32_columns.error());
         let mut drift_bounds = [DriftBound::UNKNOWN; MAX_SNAPSHOTS];
         for (snapshot, drift) in drift_bounds[..snapshots].iter_mut().enumerate() {
-            // Never zero: it multiplies what may be infinite.
+            // Never zero: it may be multiplied by infinity.
             let scale = if then[snapshot] > 0.0 { common[snapshot] / then[snapshot] } else { 0.0 }
                 .max(f64::MIN_POSITIVE);
             let apart = square - 2.0 * scale * common[snapshot] + scale * scale * then[snapshot];
             let slack = rounding * (square.sqrt() + scale * then[snapshot].sqrt()).powi(2);
-            // What was computed at the snapshot may have been f32_columns right only.
+            // At the snapshot it may have been computed in single precision.
             let off = f32_columns * scale * then[snapshot].sqrt();
             *drift = DriftBound { scale, radius: (apart.max(0.0) + slack).sqrt() + off };
         }
@@ -136,7 +136,7 @@ impl Dual {
         row_dots(problem.cells(), columns, &self.machines[machine].a, weights);
     }
 
-    /// The weights of some columns at the newest snapshot, as right as [`Dual::drift_bounds`] says of it.
+    /// The weights of some columns at the newest snapshot, within the error that [`Dual::drift_bounds`] states.
     pub fn approximate_weights(
         &self,
         problem: &Problem<'_>,
@@ -195,7 +195,7 @@ impl Dual {
         }
     }
 
-    /// The models, bias first: from where another route can go on.
+    /// The models, bias first: a starting point for another formulation.
     pub fn models(&self, problem: &Problem<'_>) -> Vec<Vec<f64>> {
         let columns = self.columns.list();
         let model = |machine| {
@@ -289,7 +289,7 @@ impl DualMachine {
         )
     }
 
-    /// The squared norm of the gradient, or an upper bound if that is as small as is `enough`: K has no eigenvalue above its
+    /// The squared norm of the gradient, or an upper bound on it if that is at most `enough`: no eigenvalue of K exceeds its
     /// trace.
     fn gap(&mut self, kernel: &DelayedUpdates, enough: f64) -> f64 {
         let gap = &mut self.direction;
@@ -303,8 +303,8 @@ impl DualMachine {
         dot(gap, &self.change).max(0.0)
     }
 
-    /// The way to the minimiser with the supporting rows fixed: (K_SS + diag(1/2C_i)) a = θ on them, zero elsewhere. It is
-    /// a correction of the coefficients there are, so what the inverse has lost to rounding only slows it down.
+    /// The step to the minimiser with the supporting rows fixed: (K_SS + diag(1/2C_i)) a = θ on them, zero elsewhere. It is
+    /// computed as a correction of the current coefficients, so rounding errors of the inverse only slow convergence.
     fn newton_direction(&mut self, kernel: &DelayedUpdates) {
         let Self { hinge, a, inverse, direction, change, .. } = self;
         change.copy_from_slice(&hinge.decision);

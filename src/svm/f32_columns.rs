@@ -1,23 +1,23 @@
-//! Columns in single precision: where weights need only be nearly right, with a bound on how wrong they are, these take half the
-//! room and half the time.
+//! Columns in single precision, for weights that may be approximate as long as their error is bounded: half the memory and half
+//! the time.
 
 use super::Problem;
 use pulp::cast;
 
 use crate::linalg::simd::{F32_LANES, kernel};
 
-/// Where the length of all columns is within these, nothing that matters is too small or too large for single precision.
+/// If the norms of all columns are within these limits, single precision neither overflows nor underflows where it matters.
 const LENGTHS: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
-/// All columns of a problem, rounded.
+/// All columns of a problem, in single precision.
 #[derive(Debug)]
 pub struct F32Columns {
     cells: Vec<f32>,
-    /// Of a column, with the zeros behind it.
+    /// Length of a column, padding included.
     width: usize,
 }
 
-/// The coefficients of a model, rounded, as a multiple of their length.
+/// The coefficients of a model divided by their norm, in single precision.
 #[derive(Debug, Clone, Default)]
 pub struct F32Coefficients {
     length: f64,
@@ -25,7 +25,7 @@ pub struct F32Coefficients {
 }
 
 impl F32Columns {
-    /// Of a problem whose columns are neither too long nor too short (zero is right).
+    /// The columns of a problem; `None` if a norm is out of range. Columns of zeros are allowed.
     pub fn new(problem: &Problem<'_>) -> Option<Self> {
         let rows = problem.rows();
         let width = rows.next_multiple_of(F32_LANES);
@@ -41,8 +41,8 @@ impl F32Columns {
         Some(Self { cells, width })
     }
 
-    /// By how much a weight can be off, as a multiple of the lengths of the column and of the coefficients: both are rounded, and
-    /// so is every product and every sum. Twice that, for what is smaller yet.
+    /// Bound on the error of a weight, relative to the product of the norms of column and coefficients: both are rounded, and so
+    /// are every product and every sum. Doubled to cover terms of higher order.
     pub fn error(&self) -> f64 {
         (self.width + 8) as f64 * f64::from(f32::EPSILON)
     }
@@ -55,7 +55,7 @@ impl F32Columns {
 }
 
 impl F32Coefficients {
-    /// Takes those of a model.
+    /// Takes the coefficients of a model.
     pub fn set(&mut self, a: &[f64]) {
         self.length = crate::linalg::norm(a);
         let inverse = if self.length > 0.0 { self.length.recip() } else { 0.0 };

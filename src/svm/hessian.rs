@@ -6,7 +6,7 @@ use crate::linalg::Cholesky;
 use crate::linalg::DelayedUpdates;
 use crate::linalg::PackedSymmetric;
 
-/// TrainingRows that enter or leave H together.
+/// Rows that enter or leave H together.
 const BLOCK: usize = 16;
 
 /// H of one machine.
@@ -60,7 +60,7 @@ impl HessianCache {
 }
 
 impl Hessian {
-    /// Takes rows in that became active and out that no longer are; `support` is as it is now.
+    /// Adds the rows that became active and removes those that no longer are; `support` is the state after the change.
     pub fn change_rows(&mut self, support: Support<'_>, changed: &[usize], cache: &mut HessianCache) {
         let size = support.rows.slots().len();
         match self {
@@ -69,7 +69,7 @@ impl Hessian {
             Self::Explicit(_) => self.rebuild(support, cache),
             Self::Inverse(_) if changed.is_empty() => {}
             Self::Inverse(inverse) => {
-                // All of it costs as much as so many rows; they are counted only if they could be few enough.
+                // Rebuilding costs as much as updating (2·size + active rows)/3 rows; active rows are counted only if that can decide.
                 let many = 3 * changed.len() > 2 * size && 3 * changed.len() > 2 * size + support.count();
                 if many || !update(inverse, support, changed, cache) {
                     self.rebuild(support, cache);
@@ -103,7 +103,7 @@ impl Hessian {
         *self = Self::Explicit(hessian);
     }
 
-    /// H⁻¹, if it is not there yet. H ⪰ I: a factor fails only on values too large for the sum.
+    /// Inverts H unless that is done. As H ⪰ I, the factorisation fails only if values overflow.
     pub fn invert(&mut self, rows: &TrainingRows) {
         if let Self::Explicit(hessian) = self {
             let factor = Cholesky::new(hessian);
@@ -151,7 +151,7 @@ impl Hessian {
     }
 }
 
-/// Adds 2C_i x_i x_iᵀ of the rows that are active, or takes it away of those that are not.
+/// Adds 2C_i x_i x_iᵀ for rows that are active, and subtracts it for rows that are not.
 fn add_rows(hessian: &mut PackedSymmetric, support: Support<'_>, rows: &[usize]) {
     let slots = support.rows.slots();
     let mut factors = Vec::with_capacity(BLOCK);
@@ -167,7 +167,7 @@ fn add_rows(hessian: &mut PackedSymmetric, support: Support<'_>, rows: &[usize])
     }
 }
 
-/// Takes rows into H⁻¹ or out of it; false if a pivot is lost to rounding. H ⪰ I holds before and after.
+/// Adds rows to H⁻¹ or removes them; false if a pivot is lost to rounding. H ⪰ I holds before and after.
 fn update(
     inverse: &mut DelayedUpdates,
     support: Support<'_>,

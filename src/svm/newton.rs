@@ -9,25 +9,25 @@ const TOLERANCE: f64 = 1e-10;
 const LEAST_TOLERANCE: f64 = 1e-14;
 /// A fit that stalls above this residual is reported as not converged.
 const ACCEPTABLE: f64 = 1e-7;
-/// Newton steps before a fit is given up.
+/// Newton steps before a fit is abandoned.
 pub const MAX_STEPS: usize = 2000;
-/// The same for a machine that was given up before on the same path.
+/// The same for a machine that has failed to converge before on the same path.
 pub const FEW_STEPS: usize = 200;
-/// After this many stalls in a row what the direction is solved with is rebuilt.
+/// After this many stalls in a row, the matrix behind the direction is rebuilt.
 const REBUILD_AT: usize = 2;
 
 /// A smooth piecewise quadratic objective, a current model, and what is needed to step from it.
 pub trait System {
-    /// Stalls in a row before a fit is given up.
+    /// Stalls in a row before a fit is abandoned.
     const MAX_STALLS: usize;
 
     /// The norm of the gradient relative to that at the zero model. If it is within the tolerance, it is the true one.
     fn gradient(&mut self) -> f64;
 
-    /// Whether the last step led nowhere, given the residuals before and after it; `None` if that cannot be told yet.
+    /// Whether the last step made no progress, given the residuals before and after it; `None` if that is not known yet.
     fn has_stalled(&mut self, before: f64, after: f64) -> Option<bool>;
 
-    /// Makes what [`System::direction`] solves with from scratch.
+    /// Rebuilds from scratch the matrix that [`System::direction`] solves with.
     fn rebuild(&mut self);
 
     /// Finds the Newton direction.
@@ -40,7 +40,7 @@ pub trait System {
     fn accept(&mut self, step: f64);
 }
 
-/// Newton steps until the relative norm of the true gradient is within the tolerance, or until steps lead nowhere.
+/// Newton steps until the relative norm of the true gradient is within the tolerance, or until steps make no progress.
 pub fn minimise<S: System>(system: &mut S, tolerance: f64, max_steps: usize) -> Convergence {
     let (mut verified, mut stalls) = (f64::INFINITY, 0);
     for iterations in 0..max_steps {
@@ -69,8 +69,8 @@ pub fn tolerance(costs: &[f64]) -> f64 {
     (2.0 * TOLERANCE / largest).max(LEAST_TOLERANCE)
 }
 
-/// The root of an increasing, piecewise linear derivative: `slope` and `curvature` at zero, and where on the way the curvature
-/// changes and by how much. The curvature is nowhere below `least`, so less than that is rounding.
+/// The root of an increasing, piecewise linear derivative, given its `slope` and `curvature` at zero, and the places where the
+/// curvature changes, each with the amount. The curvature is at least `least`; anything lower is due to rounding.
 pub fn exact_line_search(slope: f64, curvature: f64, crossings: &mut [(f64, f64)], least: f64) -> f64 {
     crossings.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut here, mut slope, mut curvature) = (0.0, slope, curvature);
@@ -85,22 +85,22 @@ pub fn exact_line_search(slope: f64, curvature: f64, crossings: &mut [(f64, f64)
     here - slope / curvature.max(least).max(f64::MIN_POSITIVE)
 }
 
-/// Whether the objective falls. The norm of the gradient may grow for many steps while rows come and go, but the objective falls
-/// with every step, down to rounding.
+/// Detects whether the objective decreases. The norm of the gradient may grow for many steps while rows enter and leave the
+/// active set, but the objective decreases with every step, down to rounding.
 #[derive(Clone)]
 pub struct Descent {
     objective: f64,
 }
 
 impl Descent {
-    /// No step is done yet.
+    /// No step has been made yet.
     pub fn new() -> Self {
         Self { objective: f64::INFINITY }
     }
 
-    /// Takes the objective after a step and the residuals before and after it; whether that step led nowhere.
+    /// Takes the objective after a step and the residuals before and after it; returns whether the step made no progress.
     pub fn has_stalled(&mut self, objective: f64, before: f64, after: f64) -> bool {
-        // Less than this is rounding.
+        // Differences below this are rounding.
         let has_fallen = objective < self.objective * (1.0 - 1e-13);
         self.objective = objective;
         after >= 0.5 * before && !has_fallen

@@ -16,24 +16,24 @@ use super::training_rows::{TrainingRows, gather};
 use super::{Convergence, Problem};
 use crate::linalg::{add_all_rows, add_rows, axpy, dot, norm};
 
-/// TrainingRows that are evaluated together.
+/// Rows that are evaluated together.
 const BLOCK: usize = 64;
 /// With this many rows per column, fits start from a fit of every [`SUBSAMPLE`]-th row.
 const MANY_ROWS: usize = 8;
 /// Every fourth row.
 const SUBSAMPLE: usize = 4;
-/// How many times Newton's a step may be where all rows have loss, as under the zero model: Newton does not foresee that rows lose
-/// theirs.
+/// Longest step, in multiples of the Newton step, while all rows have loss, as under the zero model: Newton does not foresee that
+/// rows leave the active set.
 const LONGEST_STEP: f64 = 3.0;
 
-/// A decision value that becomes this many times smaller in a step is computed from scratch.
+/// A decision value that shrinks by more than this factor in a step is recomputed from scratch.
 const CANCELLATION: f64 = 1e6;
 
 /// Warm-started Newton with closed-form removal.
 #[derive(Clone)]
 pub struct Primal {
     columns: Vec<usize>,
-    /// The slot of every column; zero, which is the bias's, if it is gone.
+    /// The slot of every column; 0, the slot of the bias, for removed columns.
     slots: Vec<usize>,
     rows: TrainingRows,
     machines: Vec<PrimalMachine>,
@@ -46,28 +46,28 @@ struct PrimalMachine {
     states: Vec<RowState>,
     screening: Screening,
     w: Vec<f64>,
-    /// The gradient with the active rows, if it is known.
+    /// The gradient for the current active rows, if known.
     gradient: Vec<f64>,
     gradient_is_known: bool,
     /// The gradient at the zero model, for scale: −Σ 2C_i θ_i x_i.
     start: Vec<f64>,
     tolerance: f64,
     hessian: Hessian,
-    /// Whether a fit has used up all its steps in vain: with a C that is too large for the data the next ones mostly would, too.
+    /// Whether a fit has run out of steps without converging: where C is too large for the data, later fits usually do, too.
     was_given_up: bool,
 }
 
 /// Buffers.
 #[derive(Clone, Default)]
 struct PrimalScratch {
-    /// TrainingRows to look at.
+    /// Rows to evaluate.
     near: Vec<usize>,
     stale: Vec<usize>,
     products: Vec<f64>,
-    /// What is added to their decision values.
+    /// The changes of their decision values.
     changes: Vec<f64>,
     crossings: Vec<(f64, f64)>,
-    /// TrainingRows that crossed the margin.
+    /// Rows that crossed the margin.
     changed: Vec<usize>,
     direction: Vec<f64>,
     cache: HessianCache,
@@ -121,7 +121,7 @@ impl Primal {
         &self.columns
     }
 
-    /// The weight of a column; zero if it is gone.
+    /// The weight of a column; zero if it was removed.
     pub fn weight(&self, machine: usize, column: usize) -> f64 {
         match self.slots[column] {
             0 => 0.0,
@@ -155,7 +155,7 @@ fn likely_fraction(rows: &TrainingRows) -> f64 {
     (9.0 / rows.slots().len() as f64).sqrt().min(1.0)
 }
 
-/// The models of a few of the rows, whose costs make up for the others.
+/// The models of a subsample of the rows, with costs scaled up to compensate.
 fn models_of_subsample(problem: &Problem<'_>, columns: &[usize]) -> Vec<Vec<f64>> {
     let some: Vec<usize> = (0..problem.rows()).step_by(SUBSAMPLE).collect();
     let x = Array2::from_shape_fn((columns.len(), some.len()), |(j, l)| problem.feature(columns[j])[some[l]]);
@@ -223,7 +223,7 @@ impl PrimalMachine {
         convergence
     }
 
-    /// Whether all rows, also those that were not evaluated, are on the side where they are held to be, or on the margin.
+    /// Whether all rows, including those not evaluated, are on the recorded side of the margin, or on it.
     fn knows_all_sides(&self, rows: &TrainingRows) -> bool {
         // The rounding of a decision value is relative to the lengths of the row and of the model.
         let length = norm(&self.w).max(1.0);
@@ -233,7 +233,7 @@ impl PrimalMachine {
         })
     }
 
-    /// Computes decision values and gradient from w, of all rows or of those that have loss or may have it; finds the rows that
+    /// Computes decision values and gradient from w, for all rows or for those that have or may have loss; finds the rows that
     /// changed side.
     fn evaluate(&mut self, rows: &TrainingRows, all: bool, scratch: &mut PrimalScratch) {
         let Self { states, screening, w, gradient, .. } = self;
@@ -295,7 +295,7 @@ impl PrimalMachine {
             let before = state.decision;
             state.decision = decision(before, change);
             if before.abs() > CANCELLATION * (1.0 + state.decision.abs()) {
-                // What is left of a much larger value may be rounding alone.
+                // After cancellation the remainder may be rounding alone.
                 state.decision = dot(rows.row(i), &self.w);
             }
             let has_loss = state.has_loss();
@@ -309,7 +309,7 @@ impl PrimalMachine {
         rows.clear_removed(&mut self.gradient);
     }
 
-    /// Takes the rows that crossed into H or out of it.
+    /// Adds the rows that crossed to H, or removes them.
     fn change_rows(&mut self, rows: &TrainingRows, scratch: &mut PrimalScratch) {
         let PrimalScratch { changed, cache, .. } = scratch;
         for &i in &*changed {
@@ -339,7 +339,7 @@ struct PrimalFit<'f> {
     scale: f64,
     /// The largest fraction of a step that may act along one row.
     fraction: f64,
-    /// If the gradient is the true one, whether the active rows are those of the step before.
+    /// If the gradient is the true one: whether the active rows are those of the previous step.
     verified: Option<bool>,
     /// How many rows were found near the margin for the step.
     found: usize,
@@ -355,7 +355,7 @@ impl System for PrimalFit<'_> {
             let none_changed = scratch.changed.is_empty();
             machine.evaluate(rows, false, scratch);
             if !scratch.changed.is_empty() {
-                // From here on nothing is missed.
+                // From here on, screening uses the bound that holds.
                 self.fraction = 1.0;
             }
             self.verified = Some(none_changed && scratch.changed.is_empty());
@@ -365,7 +365,7 @@ impl System for PrimalFit<'_> {
     }
 
     fn has_stalled(&mut self, before: f64, after: f64) -> Option<bool> {
-        // With the active rows fixed one step is exact, so lack of progress means that rounding is reached.
+        // With the active rows fixed one step is exact, so lack of progress means that rounding level is reached.
         self.verified.map(|same_rows| same_rows && after >= 0.5 * before)
     }
 
@@ -388,7 +388,7 @@ impl System for PrimalFit<'_> {
         let all_active = machine.states.iter().all(|state| state.active);
         let (longest, fraction) = if all_active { (LONGEST_STEP, 1.0) } else { (1.0, *fraction) };
         let near = machine.screening.find_crossing(&machine.w, longest * square.sqrt(), fraction, near);
-        // Bring the decision values of rows that were not evaluated since w moved up to date.
+        // Update the decision values of rows that were not evaluated since w moved.
         let newest = machine.screening.snapshot(&machine.w);
         let stale = machine.screening.stale(near, newest, stale);
         rows.row_dots(stale, &machine.w, products);
@@ -400,7 +400,7 @@ impl System for PrimalFit<'_> {
         let states = &machine.states[..];
         for (&i, &change) in near.iter().zip(&*changes) {
             let state = &states[i];
-            // Only a row that is on the other side at the end crosses the margin, once; before the start, if that was missed.
+            // A row crosses the margin at most once, and only if it ends on the other side; before the start, if the crossing was missed.
             if (state.theta * (state.decision + longest * change) < 1.0) != state.active {
                 let weight = state.cost * change * change;
                 let at = (state.theta - state.decision) / change;
@@ -408,7 +408,7 @@ impl System for PrimalFit<'_> {
             }
         }
         self.found = near.len();
-        // H ⪰ I: less curvature than that is rounding.
+        // H ⪰ I: a lower curvature is due to rounding.
         exact_line_search(slope, -slope, crossings, square).min(longest)
     }
 

@@ -41,17 +41,17 @@ impl FromStr for SolverKind {
 pub struct Convergence {
     /// Whether every class met its tolerance.
     pub converged: bool,
-    /// The worst residual: relative gradient norm (newton); NaN where the solver does not tell.
+    /// The worst residual: relative gradient norm (newton); NaN if the solver does not report it.
     pub residual: f64,
     /// Iterations, summed over classes.
     pub iterations: usize,
 }
 
 impl Convergence {
-    /// Of no fit at all.
+    /// The neutral element: no fit.
     pub const NONE: Self = Self { converged: true, residual: 0.0, iterations: 0 };
 
-    /// Two fits as one.
+    /// Combines two fits.
     pub fn and(self, other: Self) -> Self {
         Self {
             converged: self.converged && other.converged,
@@ -61,11 +61,11 @@ impl Convergence {
     }
 }
 
-/// How many models of the past a solver remembers at once.
+/// How many snapshots of its models a solver keeps at once.
 pub const MAX_SNAPSHOTS: usize = 32;
 
-/// How models have moved since a snapshot: the weights of column j, as a vector over the machines, are `scale` times those of then, up
-/// to at most ‖x_j‖ times `radius`, rounding included, also where they were [approximate](LazySolver::approximate_weights).
+/// How models have moved since a snapshot: the weights of column j, as a vector over the machines, are `scale` times those at the snapshot,
+/// within ‖x_j‖ times `radius`, rounding included, even where they were [approximate](LazySolver::approximate_weights).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DriftBound {
     /// Positive.
@@ -117,12 +117,12 @@ impl<'a> Watched<'a> {
     }
 }
 
-/// One model per class on the columns still present, fitted again and again as columns go.
+/// One model per class on the columns still present, refitted as columns are removed.
 pub trait PathSolver<'a>: Send {
     /// The problem that is solved.
     fn problem(&self) -> &Problem<'a>;
 
-    /// Takes rows (feature-major) whose decision values will be read after every fit; before the first fit.
+    /// Registers rows (feature-major) whose decision values will be read after every fit. To be called before the first fit.
     fn watch(&mut self, rows: CowArray<'a, f64, Ix2>);
 
     /// Fits all machines on the columns present.
@@ -143,7 +143,7 @@ pub trait PathSolver<'a>: Send {
     /// f_r(x) = w_r·x + b_r on the rows that were given to the n-th `watch`: rows × classes.
     fn decisions(&self, part: usize) -> Array2<f64>;
 
-    /// Itself, if single weights cost less than all of them, and decision values less than either.
+    /// The lazy interface, if computing a single weight is cheaper than computing all, and decision values are cheaper still.
     fn lazy(&self) -> Option<&dyn LazySolver> {
         None
     }
@@ -154,16 +154,16 @@ pub trait PathSolver<'a>: Send {
     }
 }
 
-/// What bounded top-k search needs of a solver: snapshots of its models, how far they have moved since, and weights in a hurry.
+/// What bounded top-k search needs of a solver: snapshots of its models, bounds on their drift, and approximate weights.
 pub trait LazySolver {
     /// Remembers the models of the last fit under a number below [`MAX_SNAPSHOTS`].
     fn snapshot(&mut self, snapshot: usize);
 
-    /// How the models have moved since each of the first snapshots; of the others it says nothing.
+    /// How the models have moved since each of the first `snapshots` snapshots; the other entries are meaningless.
     fn drift_bounds(&self, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS];
 
-    /// The weights of some of the columns present under one machine at the newest snapshot, at which the models must still be, as
-    /// right as [`LazySolver::drift_bounds`] says of it.
+    /// The weights of some of the columns present under one machine at the newest snapshot, which must be of the current models;
+    /// within the error that [`LazySolver::drift_bounds`] states.
     fn approximate_weights(&self, machine: usize, columns: &[usize], weights: &mut [f64]);
 }
 
@@ -172,7 +172,7 @@ pub fn solver<'a>(kind: SolverKind, problem: Problem<'a>) -> Result<Box<dyn Path
     solver_sharing(kind, problem, None)
 }
 
-/// The same, whose first fit is shared with other solvers of the same problem that watch the same rows.
+/// The same, sharing its first fit with other solvers of the same problem that watch the same rows.
 pub fn solver_sharing<'a>(
     kind: SolverKind,
     problem: Problem<'a>,
@@ -190,7 +190,7 @@ pub fn solver_sharing<'a>(
     })
 }
 
-/// The weights of a class, indexed by column of the problem; zero for a column that is gone.
+/// The weights of a class, indexed by column of the problem; zero for removed columns.
 pub fn class_weights<'a>(model: &(dyn PathSolver<'a> + 'a), class: usize) -> Vec<f64> {
     let (problem, columns) = (model.problem(), model.columns());
     let (machine, sign) = if problem.classes() == 2 { (0, [-1.0, 1.0][class]) } else { (class, 1.0) };
@@ -229,7 +229,7 @@ pub fn linear_decisions(weights: &[Vec<f64>], biases: &[f64], x: ArrayView2<'_, 
     by_row(&(first..classes).map(of_class).collect::<Vec<_>>(), classes)
 }
 
-/// Decision values of machines as rows × classes; one machine is that of the last of two classes.
+/// Decision values by machine as rows × classes; a single machine is that of the second of two classes.
 pub fn by_row(by_machine: &[Vec<f64>], classes: usize) -> Array2<f64> {
     let rows = by_machine[0].len();
     let mut cells = vec![0.0; rows * classes];

@@ -1,7 +1,7 @@
 //! The training rows, stored by row: screening evaluates single rows.
 //!
-//! Slot 0 of a row is the bias, then come the columns, then zeros up to a whole number of vectors. A column that goes leaves its
-//! slot behind, and everything that is kept by slot is zero there; when many slots are unused, rows are compacted.
+//! Slot 0 of a row is the bias, then come the columns, then zeros up to a whole number of vectors. A removed column leaves its slot
+//! behind, where everything stored by slot is zero; once many slots are unused, rows are compacted.
 
 use std::sync::Arc;
 
@@ -66,12 +66,12 @@ impl TrainingRows {
         &self.cells
     }
 
-    /// Row i, by slot. What is in the slots of removed columns has no meaning.
+    /// Row i, by slot. The slots of removed columns are meaningless.
     pub fn row(&self, i: usize) -> &[f64] {
         &self.cells[i * self.width..(i + 1) * self.width]
     }
 
-    /// 1/‖x_i‖, or less, of every row.
+    /// A lower bound on 1/‖x_i‖ for every row.
     pub fn inverse_lengths(&self) -> &[f64] {
         &self.inverse_lengths
     }

@@ -39,7 +39,7 @@ impl Woodbury {
         Self { columns, kernel: DelayedUpdates::default(), machines }
     }
 
-    /// Fits all machines. K is computed anew: downdates would carry the rounding of large columns over to small ones.
+    /// Fits all machines. K is recomputed: downdates would carry the rounding of large columns over to small ones.
     pub fn fit(&mut self, problem: &Problem<'_>) -> Convergence {
         self.kernel = DelayedUpdates::new(kernel(problem, &self.columns));
         let Self { columns, kernel, machines } = self;
@@ -52,7 +52,7 @@ impl Woodbury {
         &self.columns
     }
 
-    /// The weight of a column; zero if it is gone.
+    /// The weight of a column; zero if it was removed.
     pub fn weight(&self, machine: usize, column: usize) -> f64 {
         self.columns.binary_search(&column).map_or(0.0, |position| self.machines[machine].w[position + 1])
     }
@@ -62,7 +62,7 @@ impl Woodbury {
         self.machines[machine].w[0]
     }
 
-    /// Removes columns; the next fit starts from the other weights.
+    /// Removes columns; the next fit starts from the remaining weights.
     pub fn remove(&mut self, columns: &[usize]) {
         for column in columns {
             if let Ok(position) = self.columns.binary_search(column) {
@@ -113,7 +113,7 @@ impl System for WoodburyFit<'_, '_> {
 
     fn gradient(&mut self) -> f64 {
         let WoodburyMachine { hinge, w, inverse } = &mut *self.machine;
-        // Decision values follow from w: steps that add up rounding would hide it.
+        // Recompute decision values from w: accumulating steps would hide rounding.
         hinge.decision = decisions(self.problem, self.columns, w);
         inverse.change_rows(hinge, self.kernel);
         let mut of_loss = vec![0.0; hinge.theta.len()];

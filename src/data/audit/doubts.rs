@@ -1,6 +1,6 @@
-//! Doubts about finished data: rows that come twice, columns that say the same, features that know the class.
+//! Doubts about finished data: duplicate rows, redundant columns, features that determine the class.
 //!
-//! Every look costs one pass over the matrix and memory for one number a row or column.
+//! Every check costs one pass over the matrix and memory for one number per row or column.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,11 +15,11 @@ use crate::data::names::{listed, short};
 
 /// Fewer rows agree by chance.
 const FEWEST_ROWS: usize = 10;
-/// A feature that separates the classes with less probability by chance, over all features, knows them.
+/// A feature leaks the class if it separates the classes and the chance of that, over all features, is below this.
 const CHANCE: f64 = 1e-3;
 
 impl Dataset {
-    /// Adds its doubts to the audit.
+    /// Adds warnings to the audit.
     pub(super) fn doubt(&mut self) {
         let copies = self.copies();
         if !copies.is_empty() {
@@ -35,9 +35,9 @@ impl Dataset {
         let leaks = self.leaks();
         if !leaks.is_empty() {
             let names = listed(leaks.iter().map(|&unit| self.units[unit].name.as_str()));
-            let tell = if leaks.len() == 1 { "feature tells" } else { "features tell" };
+            let predict = if leaks.len() == 1 { "feature predicts" } else { "features predict" };
             self.audit.warn(format!(
-                "{} {tell} the class of every row without error: is it known before the class is? If not, use --drop: {names}",
+                "{} {predict} the class of every row without error: is it known before the class is? If not, use --drop: {names}",
                 leaks.len()
             ));
         }
@@ -94,7 +94,7 @@ impl Dataset {
         pairs
     }
 
-    /// Rows that come again. Where an id tells them apart they are hardly the same patient.
+    /// Duplicate rows. If an id distinguishes them, they are unlikely to be the same patient.
     fn doubt_repeated_rows(&mut self) {
         let again = self.repeated_rows(false);
         let ids =
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "2 features tell the class of every row without error: is it known before the class is? If not, use \
+                "2 features predict the class of every row without error: is it known before the class is? If not, use \
                  --drop: c4, c5"
             ]
         );

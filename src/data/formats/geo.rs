@@ -129,7 +129,7 @@ pub(in crate::data) fn take_apart<P: FnMut(u64, u64)>(
                 if text.is_empty() {
                     line = records.line;
                 }
-                memory::make_room(&mut text, record.bytes() + 1)?;
+                memory::reserve(&mut text, record.bytes() + 1)?;
                 for (place, cell) in record.iter().enumerate() {
                     if place > 0 {
                         text.push(b'\t');

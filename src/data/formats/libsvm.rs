@@ -72,7 +72,7 @@ pub(in crate::data) fn to_csv(text: &str, limit: u64) -> Result<Vec<u8>> {
         .remedy("leave out columns that are zero in nearly all rows, or allow more with --memory-limit"));
     }
     let mut csv = Vec::new();
-    memory::make_room(&mut csv, (2 * cells) as usize)?;
+    memory::reserve(&mut csv, (2 * cells) as usize)?;
     csv.extend_from_slice(LABEL.as_bytes());
     (first..first + width).for_each(|index| write!(csv, ",f{index}").expect("a vector takes all bytes"));
     csv.push(b'\n');

@@ -64,12 +64,12 @@ fn damaged(error: &ParquetError) -> Error {
 
 /// The names of the columns that are the index of a pandas table.
 fn pandas_index(about: Option<&parquet::file::metadata::KeyValue>) -> Vec<String> {
-    let told = || -> Option<Vec<String>> {
-        let told: serde_json::Value = serde_json::from_str(about?.value.as_deref()?).ok()?;
-        let names = told.get("index_columns")?.as_array()?;
+    let declared = || -> Option<Vec<String>> {
+        let declared: serde_json::Value = serde_json::from_str(about?.value.as_deref()?).ok()?;
+        let names = declared.get("index_columns")?.as_array()?;
         Some(names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
     };
-    told().unwrap_or_default()
+    declared().unwrap_or_default()
 }
 
 /// Whether pandas made up the name because the index has none.
@@ -106,11 +106,11 @@ enum ValueKind {
     Unsigned,
     Float,
     Text,
-    /// Digits with a decimal point before the last so many.
+    /// Digits, this many of which are behind the decimal point.
     Decimal(u32),
     /// Days since 1970.
     Date,
-    /// Time since 1970, so many to the second.
+    /// Time since 1970, in this many units per second.
     Timestamp(i64),
 }
 
@@ -294,7 +294,7 @@ impl CellText {
             }
             read += records;
         }
-        // A column that may not miss values has no levels.
+        // A column without missing values has no definition levels.
         let mut present = values.iter();
         for row in 0..rows {
             if levels.get(row).is_none_or(|&level| level > 0) {

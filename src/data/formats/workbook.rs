@@ -25,10 +25,10 @@ pub(in crate::data) fn open(path: &Path, sheet: Option<&str>, limit: u64) -> Res
     let Ok(mut book) = open_workbook_auto_from_rs(Cursor::new(&bytes[..])) else { return Ok(None) };
     let names = book.sheet_names();
     let name = match sheet {
-        Some(told) => names
+        Some(chosen) => names
             .iter()
-            .find(|name| *name == told)
-            .ok_or_else(|| unknown("sheet", told, "--sheet", &names))?,
+            .find(|name| *name == chosen)
+            .ok_or_else(|| unknown("sheet", chosen, "--sheet", &names))?,
         None => names.first().ok_or_else(|| Error::data("the workbook has no sheets"))?,
     };
     let all = listed(names.iter().map(String::as_str));

@@ -79,7 +79,7 @@ pub(in crate::data) fn refuse(head: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A workbook is a zip archive too: its first entries tell.
+/// A workbook is a zip archive as well: its first entries show which it is.
 fn zip(head: &[u8]) -> Error {
     let holds = |word: &[u8]| head.windows(word.len()).any(|bytes| bytes == word);
     if holds(b"opendocument.spreadsheet") {
@@ -93,7 +93,7 @@ fn zip(head: &[u8]) -> Error {
     Error::data("this is a zip archive, not a CSV file").remedy("unpack it and name the CSV file inside")
 }
 
-/// The error for bytes that are no text at all.
+/// The error for bytes that are not text.
 pub(in crate::data) fn no_text() -> Error {
     Error::data("this is not a text file").remedy("save the table as CSV (UTF-8)")
 }

@@ -112,7 +112,7 @@ impl Spreads {
         let from = before.len().saturating_sub(window);
         let now = &means[means.len().saturating_sub(window)..];
         let inside = &before[from..];
-        // Short windows have little but ends; their test is cheap.
+        // Short windows are mostly ends; their test is cheap.
         if inside.len() < 16 || now.len() < 16 {
             return true;
         }
@@ -125,9 +125,9 @@ impl Spreads {
         let sum = high.0 - low.0 + ends.iter().sum::<f64>();
         let squares = high.1 - low.1 + ends.iter().map(|d| d * d).sum::<f64>();
         let variance = (squares - sum * sum / n as f64) / (n as f64 - 1.0);
-        // More than rounding can have added, for the sums reach back to the start.
+        // An upper bound on the rounding error: the sums reach back to the start.
         let doubt = 1e-9 * (high.1 + squares) + f64::MIN_POSITIVE;
-        // Not a number is in doubt.
+        // NaN is in doubt.
         let threshold = -sigma * (variance - doubt).max(0.0).sqrt();
         statistic < threshold || statistic.is_nan() || threshold.is_nan()
     }
@@ -157,7 +157,7 @@ fn sample_deviation(values: &[f64]) -> f64 {
     (sum_of(values, |value| (value - mean).powi(2)) / (n - 1.0)).sqrt()
 }
 
-/// A sum in eight lanes, which do not wait for one another: windows of wide tables are long.
+/// A sum in eight independent lanes: windows of wide tables are long.
 fn sum_of(values: &[f64], term: impl Fn(f64) -> f64) -> f64 {
     let (eights, rest) = values.as_chunks::<8>();
     let mut lanes = [0.0; 8];

@@ -85,7 +85,7 @@ impl<'a> Proximity<'a> {
                 self.add(column, -1.0);
             }
         }
-        // Differences drift.
+        // Downdates accumulate rounding.
         if self.left <= self.computed_at / 2 {
             self.compute();
         }
@@ -106,7 +106,7 @@ impl<'a> Proximity<'a> {
             let own = quantile(&from_centroid(class), 1.0 - OUTSIDE);
             for other in (0..self.classes).filter(|&other| other != class) {
                 let away = quantile(&from_centroid(other), OUTSIDE);
-                // Classes that are both one point are as near as can be.
+                // Two classes that each are one point count as touching.
                 smallest = smallest.min(if away == 0.0 { 0.0 } else { away / own });
             }
         }

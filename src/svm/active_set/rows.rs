@@ -1,4 +1,4 @@
-//! The training rows of one one-vs-rest machine: labels, costs, decision values, and who has positive loss.
+//! The training rows of one one-vs-rest machine: labels, costs, decision values, and which rows have positive loss.
 
 use crate::linalg::simd::{LANES, kernel, sum};
 use crate::svm::Problem;
@@ -50,19 +50,19 @@ impl HingeRows {
         if slope_at_one.abs() <= 1e-12 * slope_at_zero.abs() {
             return 1.0;
         }
-        // The slope grows: if it is positive at 1, its root is before.
+        // The derivative increases: if it is positive at 1, its root is before 1.
         let farthest = if slope_at_one > 0.0 { 1.0 } else { f64::INFINITY };
         let (mut curvature, mut crossings) = (0.0, Vec::new());
         for (i, &moved) in change.iter().enumerate() {
             let weight = self.cost[i] * moved * moved;
             let (towards_label, slack) = (self.theta[i] * moved, 1.0 - self.theta[i] * self.decision[i]);
-            // On the margin at s = 0 a row counts if it is about to get loss.
+            // A row on the margin at s = 0 counts if it is about to have loss.
             if slack > 0.0 || (slack == 0.0 && towards_label < 0.0) {
                 curvature += weight;
             }
             let at = (self.theta[i] - self.decision[i]) / moved;
             if moved != 0.0 && at > 0.0 && at <= farthest {
-                // A row loses its loss when its decision value moves towards its label.
+                // A row leaves the active set when its decision value moves towards its label.
                 crossings.push((at, if towards_label > 0.0 { -weight } else { weight }));
             }
         }

@@ -1,7 +1,7 @@
 //! Screening: which rows may have crossed the margin, without evaluating them.
 //!
-//! When w moves by d, a decision value moves by at most ‖x_i‖·‖d‖. So a row that was evaluated needs no other evaluation before w
-//! has moved by its slack, its distance from the margin over ‖x_i‖.
+//! When w moves by d, a decision value moves by at most ‖x_i‖·‖d‖. So a row needs no further evaluation until w has
+//! moved by its slack, its distance from the margin over ‖x_i‖.
 
 use super::select::{HAS_LOSS, PADDING, SNAPSHOTS, select_within};
 use crate::linalg::{dot, norm, squared_distance};
@@ -19,13 +19,13 @@ pub struct Screening {
     slack: Vec<f32>,
     /// The snapshot of that evaluation, with [`HAS_LOSS`] if the row had loss.
     last_snapshot: Vec<u8>,
-    /// Models of the past, one after the other.
+    /// Snapshots of the model, concatenated.
     models: Vec<f64>,
-    /// The squares of their weights that have no slot any more.
+    /// Sums of squares of their weights whose slots are gone.
     lost: Vec<f64>,
 }
 
-/// More than rounding to f32 takes from a displacement or adds to a slack, as a fraction of it.
+/// Exceeds the relative error of rounding a displacement or a slack to f32.
 const ROUNDING: f64 = 1e-6;
 
 impl Screening {
@@ -57,7 +57,7 @@ impl Screening {
         self.lost.len() as u8 - 1
     }
 
-    /// Takes the slacks of rows under a model.
+    /// Records the slacks of rows under a model.
     pub fn recorder(&mut self, w: &[f64]) -> SlackRecorder<'_> {
         let snapshot = self.snapshot(w);
         SlackRecorder { slack: &mut self.slack, last_snapshot: &mut self.last_snapshot, snapshot }
@@ -74,7 +74,7 @@ impl Screening {
         &stale[..count]
     }
 
-    /// Finds the rows that may be across the margin once w has moved further by this much, if at most a fraction of its way acts
+    /// Finds the rows that may have crossed the margin after w moves by this much, if at most a fraction of the step acts
     /// along one row.
     pub fn find_crossing<'n>(
         &self,
@@ -101,8 +101,8 @@ impl Screening {
         &found[..count]
     }
 
-    /// Upper bounds on how far w is from each snapshot. They allow for the rounding of decision values, which is relative to the
-    /// terms of w·x_i and not to what is left of them; a distance that is not finite is no bound.
+    /// Upper bounds on how far w is from each snapshot. They allow for the rounding of decision values, which is relative to
+    /// the terms of w·x_i and not to their sum; a distance that is not finite bounds nothing.
     fn displacements(&self, w: &[f64], further: f64, fraction: f64) -> [f32; SNAPSHOTS] {
         let mut displacements = [0.0; SNAPSHOTS];
         let rounding = 4.0 * w.len() as f64 * f64::EPSILON * norm(w) + f64::from(f32::MIN_POSITIVE);
@@ -132,7 +132,7 @@ impl Screening {
         kept.sort_by_key(|&snapshot| std::cmp::Reverse(members[snapshot]));
         kept.truncate(KEPT_SNAPSHOTS);
         kept.sort_unstable();
-        // Where each snapshot goes, and whether it stays: rows of the others have no slack.
+        // The new position of each snapshot, and whether it stays; rows of the others lose their slack.
         let (mut places, mut stays) = ([0; SNAPSHOTS], [0.0; SNAPSHOTS]);
         for (place, &snapshot) in kept.iter().enumerate() {
             (places[snapshot], stays[snapshot]) = (place as u8, 1.0);
@@ -154,7 +154,7 @@ impl Screening {
         let mut models = Vec::with_capacity(self.lost.len() * width);
         for (model, lost) in self.models.chunks_exact(before.max(1)).zip(&mut self.lost) {
             let closed = gather(model, kept, width);
-            // Slightly more, for rounding.
+            // Rounded up.
             *lost += (dot(model, model) * (1.0 + 1e-12) - dot(&closed, &closed)).max(0.0);
             models.extend(closed);
         }
@@ -174,7 +174,7 @@ impl SlackRecorder<'_> {
     /// Records the slack of a row, and whether it has loss.
     #[inline]
     pub fn record(&mut self, row: usize, slack: f64, has_loss: bool) {
-        // Of NaN and zero, the zero: such a row is always found.
+        // NaN becomes zero: such a row is always selected.
         self.slack[row] = (slack as f32).max(0.0);
         self.last_snapshot[row] = self.snapshot | if has_loss { HAS_LOSS } else { 0 };
     }

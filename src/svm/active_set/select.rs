@@ -2,7 +2,7 @@
 
 use crate::linalg::simd::{LANES, kernel};
 
-/// How many snapshots a row can refer to.
+/// Number of snapshots that a row can refer to.
 pub const SNAPSHOTS: usize = 16;
 
 /// Selected rows are written eight at a time, so that buffers are this much longer than the rows.
@@ -29,8 +29,8 @@ const SET_BITS: [[u8; 8]; 256] = {
     table
 };
 
-/// Selects the rows i with slack_i ≤ displacement[last_snapshot_i], and all that had loss if they are asked for, ascending, and
-/// returns how many there are.
+/// Selects the rows i with slack_i ≤ displacement[last_snapshot_i], and on request all rows that had loss, in ascending order;
+/// returns their number.
 ///
 /// # Panics
 /// If `found` is not [`PADDING`] longer than the rows.
@@ -44,7 +44,7 @@ pub fn select_within<const WITH_LOSS: bool>(
 }
 
 kernel! {
-    /// As [`select_within`], with the flag that is asked for.
+    /// As [`select_within`]; rows with this flag are always selected.
     select(s; slack: &[f32], last_snapshot: &[u8], displacement: &[f32; SNAPSHOTS], flag: u8, found: &mut [usize]) -> usize {
         assert!(found.len() >= slack.len() + PADDING, "the buffer is too short for all rows");
         let (slack_blocks, slack_rest) = slack.as_chunks::<LANES>();
@@ -55,7 +55,7 @@ kernel! {
             let flagged = u64::from_le_bytes(*last_snapshot) & (u64::from(flag) * 0x0101_0101_0101_0101);
             // Moves bit 7 of each byte to the bit of its lane.
             within |= ((flagged >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8;
-            // All eight are written and those within are kept: a branch would be guessed wrongly too often.
+            // Write all eight and advance past the selected ones: a branch would be mispredicted too often.
             let target = &mut found[count..count + PADDING];
             for (target, lane) in target.iter_mut().zip(SET_BITS[usize::from(within)]) {
                 *target = LANES * block + usize::from(lane);
