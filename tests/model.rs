@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use crfe::analysis::{History, Trace};
 use crfe::data::seed::{Purpose, Rng};
-use crfe::data::{Dataset, NewRows, ReadOptions};
-use crfe::model::{CellReading, Ingredients, ListOrigin, Model, Scorer, fit_list};
+use crfe::data::{Dataset, NewRows, ReadOptions, RowBatch};
+use crfe::model::{CellReading, Ingredients, ListOrigin, Model, RowSource, ScoredRow, Scorer, fit_list};
 use crfe::run::{Engine, Gate, Permutations, Plan, RunOptions, fit_settings};
 use crfe::select::{Method, StopRule};
 use ndarray::Array2;
@@ -92,6 +92,8 @@ fn p_values_are_those_of_predictions_csv() {
         ("data/heart.csv", 13, "--scale minmax --class-weight balanced"),
         ("data/heart.csv", 13, "--impute median --lambda 0.3"),
         ("data/synthetic.csv", 5, "--estimator rcs:4"),
+        ("data/synthetic.csv", 6, "--estimator rbf"),
+        ("data/heart.csv", 13, "--estimator rbf --gamma 0.2 --mondrian --class-weight balanced"),
     ] {
         let desk = desk();
         let out = desk.path().join("RUN");
@@ -257,6 +259,7 @@ fn a_model_round_trips_byte_for_byte() {
         ("data/heart.csv", "--splits 2 --method crfe --validate 2"),
         ("data/heart.csv", "--splits 2 --method crfe --impute none --drop thal,major --scale none"),
         ("data/dermatology.csv", "--splits 2 --method crfe --mondrian --impute median --size 4"),
+        ("data/heart.csv", "--splits 2 --method crfe --estimator rbf --gamma 0.3 --size 5 --validate 2"),
     ] {
         let options = options.replace("thal,major", "thal --drop 12");
         let desk = desk();
@@ -277,10 +280,14 @@ fn a_model_round_trips_byte_for_byte() {
 fn a_run_that_set_rows_aside_gives_the_model_of_fit() {
     let desk = desk();
     let out = desk.path().join("RUN");
-    run_into(&out, "data/heart.csv", "--splits 3 --method crfe --reserve 0.2 --seed 4");
-    let direct = fs::read(fit(&desk, "data/heart.csv", "--splits 3 --method crfe --seed 4")).unwrap();
-    let of_run = fs::read(fit(&desk, out.to_str().unwrap(), "")).unwrap();
-    assert!(direct == of_run);
+    for estimator in ["linear", "rbf"] {
+        let out = out.join(estimator);
+        let options = format!("--splits 3 --method crfe --seed 4 --stop 6 --estimator {estimator}");
+        run_into(&out, "data/heart.csv", &format!("{options} --reserve 0.2"));
+        let direct = fs::read(fit(&desk, "data/heart.csv", &options)).unwrap();
+        let of_run = fs::read(fit(&desk, out.to_str().unwrap(), "")).unwrap();
+        assert!(direct == of_run, "{estimator}");
+    }
 
     let other = desk.path().join("OTHER");
     run_into(&other, "data/heart.csv", "--splits 2 --method crfe");
@@ -337,6 +344,17 @@ fn another_file_is_tested_once_as_by_a_model() {
         .map(|f| f["name"].as_str().unwrap())
         .collect();
     assert_eq!(Model::load(&model).unwrap().features, features, "the list that was tested is the answer");
+    // Kernel machines likewise.
+    let kernel = desk.path().join("KERNEL");
+    let kernel_options = format!("--splits 2 --method crfe --estimator rbf --test {}", test.display());
+    run_into(&kernel, train.to_str().unwrap(), &kernel_options);
+    let found: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(kernel.join("summary.json")).unwrap()).unwrap();
+    let model = fit(&desk, kernel.to_str().unwrap(), "");
+    assert!(Model::load(&model).unwrap().kernel.is_some());
+    let validated = call(&["validate"], &[&model, &test], "--json");
+    let validated: serde_json::Value = serde_json::from_str(&validated.stdout).unwrap();
+    assert_eq!(found["methods"][0]["elsewhere"]["measured"], validated);
     // Shards and an interruption change nothing: the test is a task of its own.
     let sharded = desk.path().join("SHARDS");
     for shard in ["1/2", "2/2"] {
@@ -419,7 +437,7 @@ fn hostile_models_are_refused_in_a_sentence() {
     );
     refused(
         &with(&|model| drop(model["bias"].as_array_mut().unwrap().pop())),
-        "its weights are not those of",
+        "its biases are not those of 2 classes",
     );
     refused(&with(&|model| model["weights"][0][0] = serde_json::Value::Null), "the model is damaged");
     refused(&with(&|model| model["classes"][0] = "a\u{1b}[31mb".into()), "holds a control character");
@@ -427,6 +445,8 @@ fn hostile_models_are_refused_in_a_sentence() {
     refused(&with(&|model| model["classes"][0] = model["classes"][1].clone()), "two classes or more");
     refused(&with(&|model| model["columns"][0]["variable"] = 99.into()), "a column does not belong");
     refused(&with(&|model| model["columns"][0]["place"] = 9.into()), "a column does not belong");
+    refused(&with(&|model| model["columns"][0]["feature"] = 9.into()), "a column does not belong");
+    refused(&with(&|model| model["estimator"] = "rbf".into()), "its machines do not fit its estimator");
     refused(&with(&|model| model["columns"] = serde_json::json!([])), "it has no features");
     refused(&with(&|model| model["conformal"]["epsilon"] = 1.5.into()), "out of range");
     refused(&with(&|model| model["conformal"]["lambda"] = (-1).into()), "out of range");
@@ -466,6 +486,102 @@ fn hostile_models_are_refused_in_a_sentence() {
         drop(outcome);
         assert!(Model::from_bytes(&bytes[..at]).is_err());
     }
+}
+
+#[test]
+fn hostile_kernel_machines_are_refused_in_a_sentence() {
+    let desk = desk();
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 3 --estimator rbf");
+    let value: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let bad = desk.path().join("bad.json");
+    let with = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut value = value.clone();
+        change(&mut value);
+        fs::write(&bad, value.to_string()).unwrap();
+        call(&["predict"], &[&bad, Path::new("data/heart.csv")], "")
+    };
+    refused(
+        &with(&|model| model["kernel"]["support"] = serde_json::json!([])),
+        "its supporting rows are not",
+    );
+    refused(
+        &with(&|model| drop(model["kernel"]["support"][3].as_array_mut().unwrap().pop())),
+        "its supporting rows are not those of",
+    );
+    refused(
+        &with(&|model| drop(model["kernel"]["coefficients"][1].as_array_mut().unwrap().pop())),
+        "its coefficients are not those of 2 classes",
+    );
+    refused(&with(&|model| model["kernel"]["gamma"] = 0.into()), "γ = 0 is out of range");
+    refused(
+        &with(&|model| model["kernel"]["support"][0][0] = serde_json::Value::Null),
+        "the model is damaged",
+    );
+    refused(&with(&|model| model["estimator"] = "linear".into()), "its machines do not fit its estimator");
+    refused(&with(&|model| model["weights"] = serde_json::json!([[1.0]])), "its machines do not fit");
+    refused(&with(&|model| drop(model.as_object_mut().unwrap().remove("kernel"))), "its machines do not fit");
+}
+
+/// What the features add to a score, with the score without features, is the score.
+#[test]
+fn the_shares_of_the_features_add_up_to_the_score() {
+    for (data, options) in [
+        ("data/heart.csv", "--size 6"),
+        ("data/heart.csv", "--size 5 --score published --estimator rcs:3"),
+        ("data/dermatology.csv", "--size 8 --lambda 0.3"),
+        ("data/synthetic.csv", "--size 4 --estimator rcs:4"),
+        ("data/heart.csv", "--size 13 --estimator rbf"),
+        ("data/synthetic.csv", "--size 5 --estimator rbf --gamma 0.4 --score published"),
+    ] {
+        let desk = desk();
+        let model = Model::load(&fit(&desk, data, &format!("--splits 2 --method crfe {options}"))).unwrap();
+        let scorer = Scorer::new(&model, None).unwrap();
+        let source =
+            RowSource { path: data.into(), options: ReadOptions::default(), id: None, may_be_absent: false };
+        let mut rows = 0;
+        let each = |batch: RowBatch, scored: Vec<ScoredRow>| {
+            for (i, row) in scored.iter().enumerate().step_by(7) {
+                let shares = scorer.shares(&batch, i);
+                assert_eq!(shares.features.len(), model.features.len());
+                for (y, &alpha) in row.alpha.iter().enumerate() {
+                    let sum = shares.rest[y] + shares.features.iter().map(|share| share[y]).sum::<f64>();
+                    let alpha = alpha / f64::powi(2.0, 32);
+                    assert!((sum - alpha).abs() < 1e-9, "{options}, row {i}, label {y}: {sum} and {alpha}");
+                }
+                rows += 1;
+            }
+            Ok(())
+        };
+        scorer.each_batch(&source, each).unwrap();
+        assert!(rows > 20, "{rows}");
+    }
+}
+
+/// In a sum over features, a cell changes the share of its own feature and of no other.
+#[test]
+fn a_cell_changes_the_share_of_its_own_feature() {
+    let desk = desk();
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 13 --estimator rcs:3");
+    let model = Model::load(&file).unwrap();
+    let scorer = Scorer::new(&model, None).unwrap();
+    let text = fs::read_to_string("data/heart.csv").unwrap();
+    let mut lines = text.lines();
+    let (header, row) = (lines.next().unwrap(), lines.next().unwrap());
+    let place = header.split(',').position(|name| name == "cholesterol").unwrap();
+    let mut cells: Vec<&str> = row.split(',').collect();
+    cells[place] = "401";
+    let new = desk.path().join("new.csv");
+    fs::write(&new, format!("{header}\n{row}\n{}\n", cells.join(","))).unwrap();
+    let source = RowSource { path: new, options: ReadOptions::default(), id: None, may_be_absent: false };
+    let each = |batch: RowBatch, _: Vec<ScoredRow>| {
+        let (before, after) = (scorer.shares(&batch, 0), scorer.shares(&batch, 1));
+        for (name, (before, after)) in model.features.iter().zip(before.features.iter().zip(&after.features))
+        {
+            assert_eq!(before != after, name == "cholesterol", "{name}");
+        }
+        Ok(())
+    };
+    scorer.each_batch(&source, each).unwrap();
 }
 
 #[test]
@@ -652,6 +768,8 @@ fn the_readers_give_the_same_p_values() {
         ("data/dermatology.csv", "--size 10 --score published"),
         ("data/synthetic.csv", "--size 6 --estimator rcs:4"),
         ("data/heart.csv", "--size 8 --estimator rcs:3 --mondrian"),
+        ("data/heart.csv", "--size 6 --estimator rbf"),
+        ("data/synthetic.csv", "--size 4 --estimator rbf --gamma 0.7 --score published"),
         (grouped, "--group-col patient --size 4"),
         (grouped, "--group-col patient --size 3 --mondrian"),
     ] {

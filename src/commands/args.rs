@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
 
 use crate::data::word_list;
@@ -36,7 +37,8 @@ pub enum Command {
     /// Open the dashboard and run (the default command): crfe-tui DATA.CSV
     #[command(after_help = EXPLORE_EXAMPLES)]
     Explore(Box<ExploreArgs>),
-    /// Open a recorded run in the dashboard, or follow one that is still running; without RUN, choose a recent one
+    /// Open a recorded run in the dashboard, or follow one that is still running, or open new patients with a model; without a name, choose a recent run
+    #[command(after_help = OPEN_EXAMPLES)]
     Open(Box<OpenArgs>),
     /// Run without the dashboard: progress on standard error, the answer on standard output, files in --out
     #[command(after_help = RUN_EXAMPLES)]
@@ -227,15 +229,30 @@ pub struct ExploreArgs {
     pub screen: ScreenArgs,
 }
 
+const OPEN_EXAMPLES: &str = "\
+Examples:
+  crfe-tui open RUN                          a run, finished or growing
+  crfe-tui open M.json --data new.csv        new patients: their sets, and the features behind them
+  crfe-tui open                              choose a recent run";
+
 /// `crfe-tui open RUN`.
 #[derive(Debug, Args)]
 pub struct OpenArgs {
-    /// The directory of the run [default: choose among recent runs and the tables of this directory]
-    #[arg(value_name = "RUN")]
+    /// The directory of the run, or a model [default: choose among recent runs and the tables of this directory]
+    #[arg(value_name = "RUN|M.json")]
     pub run: Option<PathBuf>,
-    /// The data file, if it has moved
+    /// Of a run: the data file, if it has moved; of a model: the new patients
     #[arg(long, value_name = "DATA.CSV", requires = "run")]
     pub data: Option<PathBuf>,
+    /// Of a model: ε of the prediction sets [default: the model's]
+    #[arg(long, value_name = "ε", allow_negative_numbers = true, requires = "data")]
+    pub epsilon: Option<f64>,
+    /// Of a model: fill columns that the file does not have, instead of refusing it
+    #[arg(long, requires = "data")]
+    pub impute_missing: bool,
+    /// How the new patients are read.
+    #[command(flatten)]
+    pub read: ReadArgs,
     /// Display settings.
     #[command(flatten)]
     pub screen: ScreenArgs,
@@ -388,6 +405,8 @@ pub struct ValidateArgs {
 #[derive(Debug)]
 pub struct ReadArgs {
     options: RunOptions,
+    /// Whether any of them was typed.
+    is_typed: bool,
 }
 
 impl ReadArgs {
@@ -409,6 +428,11 @@ impl ReadArgs {
         &self.options
     }
 
+    /// Whether any of them was typed, not only set for all commands.
+    pub fn is_typed(&self) -> bool {
+        self.is_typed
+    }
+
     fn table() -> impl Iterator<Item = &'static RunOption> {
         OPTIONS.iter().filter(|option| Self::NAMES.contains(&option.name))
     }
@@ -426,7 +450,9 @@ impl Args for ReadArgs {
 
 impl FromArgMatches for ReadArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        Ok(Self { options: taken(Self::table(), matches)? })
+        let is_typed = |name: &str| matches.value_source(&id_of(name)) == Some(ValueSource::CommandLine);
+        let is_typed = Self::NAMES.into_iter().any(is_typed);
+        Ok(Self { options: taken(Self::table(), matches)?, is_typed })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {

@@ -366,6 +366,13 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
             "  It holds the scaled values of {donors} training rows to fill gaps: handle it as you handle the data, or use --impute median"
         );
     }
+    if let Some(kernel) = &model.kernel {
+        let _ = writeln!(
+            text,
+            "  Its machines hold the scaled values of {} training rows: handle it as you handle the data",
+            kernel.support.len()
+        );
+    }
     let file = for_a_shell(&[args.model.to_string_lossy().into_owned()]);
     let _ = writeln!(text, "Written to {file}; next: crfe-tui predict {file} new.csv");
     if args.readers {

@@ -1,24 +1,51 @@
-//! `crfe-tui open RUN`: the dashboard on a recorded run; without a run, or without any argument, on what is chosen from a list.
+//! `crfe-tui open`: the dashboard on a recorded run, or on new patients and a model; without a name, on what is chosen from a list.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use super::args::{Command, OpenArgs};
 use super::config_file::Look;
 use super::explore::order;
 use super::precedence::{self, Parsed};
+use super::predict::checked_epsilon;
 use super::screen::{keys_come_from_there, need_a_terminal, settings};
 use crate::data::STANDARD;
 use crate::error::{Error, Result};
-use crate::tui::{Choice, Compute, SessionRequest, explore as show, start};
+use crate::model::Model;
+use crate::tui::{Choice, Compute, SessionRequest, explore as show, show_model, start};
 
 /// Opens the dashboard on a recorded run; the exit code.
 pub fn open(args: &OpenArgs, look: &Look) -> Result<u8> {
     let Some(run) = &args.run else { return choose(args, look) };
+    if run.is_file() {
+        return open_model(args, run, look);
+    }
+    if args.epsilon.is_some() || args.impute_missing || args.read.is_typed() {
+        return Err(Error::usage("--epsilon, --impute-missing and how a file is read belong to a model")
+            .remedy("leave them out for a run, or open a model: crfe-tui open M.json --data NEW.CSV"));
+    }
     need_a_terminal(&format!("report {}", run.display()))?;
     if args.data.as_deref().is_some_and(|data| data.as_os_str() == STANDARD) {
         return Err(keys_come_from_there("crfe-tui report RUN --data -"));
     }
     show(SessionRequest::Open(run.clone(), args.data.clone()), settings(&args.screen, look)?)
+}
+
+/// Opens the dashboard on new patients and a model; the exit code.
+fn open_model(args: &OpenArgs, file: &Path, look: &Look) -> Result<u8> {
+    let model = Model::load(file)?;
+    let name = file.to_string_lossy();
+    let Some(data) = &args.data else {
+        return Err(Error::usage("a model is opened together with new patients")
+            .file(file)
+            .remedy(format!("add them: crfe-tui open {name} --data NEW.CSV")));
+    };
+    need_a_terminal(&format!("predict {name} {}", data.display()))?;
+    if data.as_os_str() == STANDARD {
+        return Err(keys_come_from_there(&format!("crfe-tui predict {name} -")));
+    }
+    let source = args.read.source(data, &model, args.impute_missing);
+    show_model(model, &name, source, checked_epsilon(args.epsilon)?, settings(&args.screen, look)?)
 }
 
 /// Lets the user choose a run or a table.

@@ -8,15 +8,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::args::{PredictArgs, ReadArgs};
-use crate::data::{NewRows, ReadOptions};
 use crate::error::{Error, Result, plural, printable, printable_json};
 use crate::files::{Directory, NewFile, unwritable};
-use crate::model::{Measured, Model, Scoreboard, ScoredRow, Scorer};
+use crate::model::{Measured, Model, RowCounts, RowSource, Scoreboard, ScoredRow, Scorer};
 use crate::report::measured_text;
 use crate::say::say;
-
-/// Rows that are predicted at once.
-const BATCH: usize = 1024;
 
 /// Predicts; the exit code.
 pub fn predict(args: &PredictArgs) -> Result<u8> {
@@ -29,10 +25,10 @@ pub fn predict(args: &PredictArgs) -> Result<u8> {
     };
     let mut writer = PredictionWriter::new(file, args.json, &model);
     writer.begin().map_err(|error| args.unwritable(&error))?;
-    let mut counts = FlagCounts::default();
+    let mut counts = RowCounts::default();
     let mut board = Scoreboard::new(&scorer);
-    let (id, options) = args.read.for_model(&model);
-    let facts = each_row(&scorer, &args.data, &options, id.as_deref(), args.impute_missing, |row| {
+    let source = args.read.source(&args.data, &model, args.impute_missing);
+    let facts = scorer.each_row(&source, |row| {
         counts.add(row);
         board.add(row);
         writer.row(row).map_err(|error| args.unwritable(&error))
@@ -42,14 +38,14 @@ pub fn predict(args: &PredictArgs) -> Result<u8> {
         other => other?,
     };
     let measured = facts.caution(board.measure(&model, scorer.epsilon()));
-    let summary = counts.as_json(args, &scorer, measured.as_ref(), &facts.notes);
+    let summary = counted_json(&counts, args, &scorer, measured.as_ref(), &facts.notes);
     writer.end(&summary).map_err(|error| args.unwritable(&error))?;
     if let Some(directory) = &directory {
         directory.sync().map_err(|error| args.unwritable(&error))?;
     }
     if !args.quiet {
         tell_notes(&facts.notes);
-        say(counts.words(&scorer).trim_end());
+        say(counted_words(&counts, &scorer).trim_end());
         if let Some(measured) = &measured {
             say(format_args!("\n{}", measured_text(measured, &model.classes, scorer.epsilon()).trim_end()));
         }
@@ -67,15 +63,15 @@ impl PredictArgs {
 }
 
 impl ReadArgs {
-    /// The id column that was asked for, and how the file is read: as the model's table was, unless told otherwise.
-    pub(super) fn for_model(&self, model: &Model) -> (Option<String>, ReadOptions) {
+    /// A file of new rows, read as the model's table was, unless told otherwise.
+    pub(super) fn source(&self, data: &Path, model: &Model, may_be_absent: bool) -> RowSource {
         let schema = &self.options().schema;
         let mut read = schema.read.clone();
         if read.missing.is_empty() {
             read.missing.clone_from(&model.reading.missing);
         }
         read.censored = read.censored.or(model.reading.censored);
-        (schema.id_col.clone(), read)
+        RowSource { path: data.to_owned(), options: read, id: schema.id_col.clone(), may_be_absent }
     }
 }
 
@@ -88,53 +84,6 @@ pub(super) fn checked_epsilon(epsilon: Option<f64>) -> Result<Option<f64>> {
         }
         other => Ok(other),
     }
-}
-
-/// What there is to say about a file of new rows.
-pub(super) struct FileFacts {
-    /// What was understood, in sentences.
-    pub(super) notes: Vec<String>,
-    /// Whether the model was made of it.
-    is_own: bool,
-}
-
-impl FileFacts {
-    /// Adds a caution if the rows are those that made the model.
-    pub(super) fn caution(&self, measured: Option<Measured>) -> Option<Measured> {
-        let mut measured = measured?;
-        if self.is_own {
-            measured.cautions.push(
-                "the model was made of this very file: what is measured on it is too good; the folds of fit say what to expect"
-                    .to_owned(),
-            );
-        }
-        Some(measured)
-    }
-}
-
-/// Reads a file of new rows, predicts each and hands it over; what there is to say about the file.
-pub(super) fn each_row(
-    scorer: &Scorer<'_>,
-    data: &Path,
-    options: &ReadOptions,
-    id: Option<&str>,
-    may_be_absent: bool,
-    mut take: impl FnMut(&ScoredRow) -> Result<()>,
-) -> Result<FileFacts> {
-    let mut wanted = scorer.wanted(None, may_be_absent);
-    if id.is_some() {
-        (wanted.id, wanted.id_is_named) = (id, true);
-    }
-    let mut rows = NewRows::open(data, options, &wanted)?;
-    let mut before = 0;
-    while let Some(batch) = rows.next(BATCH)? {
-        let scored = scorer.score(&batch, before).map_err(|error| error.file(data))?;
-        scored.iter().try_for_each(&mut take)?;
-        before += scored.len();
-    }
-    let notes = std::mem::take(&mut rows.notes);
-    let is_own = rows.finish()? == scorer.model().fitted.input_sha256;
-    Ok(FileFacts { notes, is_own })
 }
 
 /// Says what was understood of a file.
@@ -272,107 +221,76 @@ fn push_cell(line: &mut String, cell: &str) {
     line.push('"');
 }
 
-/// What is counted over all rows.
-#[derive(Default)]
-struct FlagCounts {
-    rows: usize,
-    empty: usize,
-    single: usize,
-    unseen: BTreeMap<usize, usize>,
-    outside: BTreeMap<usize, usize>,
-    filled: usize,
-    too_many: usize,
-    odd: usize,
-}
-
-impl FlagCounts {
-    fn add(&mut self, row: &ScoredRow) {
-        self.rows += 1;
-        self.empty += usize::from(row.set.is_empty());
-        self.single += usize::from(row.set.len() == 1);
-        let flags = &row.flags;
-        flags.unseen.iter().for_each(|&variable| *self.unseen.entry(variable).or_default() += 1);
-        flags.outside.iter().for_each(|&variable| *self.outside.entry(variable).or_default() += 1);
-        self.filled += usize::from(flags.missing > 0);
-        self.too_many += usize::from(flags.too_many);
-        self.odd += usize::from(flags.missing > 0 || !flags.outside.is_empty() || !flags.unseen.is_empty());
-    }
-
-    fn words(&self, scorer: &Scorer<'_>) -> String {
-        let model = scorer.model();
-        let several = self.rows - self.empty - self.single;
-        let mut text = String::new();
+/// What was counted, in sentences.
+fn counted_words(counts: &RowCounts, scorer: &Scorer<'_>) -> String {
+    let model = scorer.model();
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{} {} predicted at ε = {}: {} with one class in the set, {} with several, {} with none",
+        counts.rows,
+        plural(counts.rows, "row"),
+        scorer.epsilon(),
+        counts.single,
+        counts.several(),
+        counts.empty
+    );
+    let listed = |of: &BTreeMap<usize, usize>| -> String {
+        const SHOWN: usize = 8;
+        let mut of: Vec<(&usize, &usize)> = of.iter().collect();
+        of.sort_by_key(|(_, rows)| std::cmp::Reverse(**rows));
+        let name = |variable: usize| printable(&model.variables[variable].name);
+        let mut words: Vec<String> =
+            of.iter().take(SHOWN).map(|(variable, rows)| format!("{} in {rows}", name(**variable))).collect();
+        words.extend((of.len() > SHOWN).then(|| format!("{} more", of.len() - SHOWN)));
+        words.join(", ")
+    };
+    if !counts.unseen.is_empty() {
         let _ = writeln!(
             text,
-            "{} {} predicted at ε = {}: {} with one class in the set, {several} with several, {} with none",
-            self.rows,
-            plural(self.rows, "row"),
-            scorer.epsilon(),
-            self.single,
-            self.empty
+            "flagged: categories that the model never saw, taken as missing: {}",
+            listed(&counts.unseen)
         );
-        let listed = |of: &BTreeMap<usize, usize>| -> String {
-            const SHOWN: usize = 8;
-            let mut of: Vec<(&usize, &usize)> = of.iter().collect();
-            of.sort_by_key(|(_, rows)| std::cmp::Reverse(**rows));
-            let name = |variable: usize| printable(&model.variables[variable].name);
-            let mut words: Vec<String> = of
-                .iter()
-                .take(SHOWN)
-                .map(|(variable, rows)| format!("{} in {rows}", name(**variable)))
-                .collect();
-            words.extend((of.len() > SHOWN).then(|| format!("{} more", of.len() - SHOWN)));
-            words.join(", ")
-        };
-        if !self.unseen.is_empty() {
-            let _ = writeln!(
-                text,
-                "flagged: categories that the model never saw, taken as missing: {}",
-                listed(&self.unseen)
-            );
-        }
-        if !self.outside.is_empty() {
-            let _ = writeln!(text, "flagged: values outside the training range: {}", listed(&self.outside));
-        }
-        if self.filled > 0 {
-            let share = 100.0 * model.reading.max_missing;
-            let _ = writeln!(
-                text,
-                "flagged: gaps were filled in {} rows, in {} of them more than {share:.0} % of the columns",
-                self.filled, self.too_many
-            );
-        }
-        text
     }
+    if !counts.outside.is_empty() {
+        let _ = writeln!(text, "flagged: values outside the training range: {}", listed(&counts.outside));
+    }
+    if counts.filled > 0 {
+        let share = 100.0 * model.reading.max_missing;
+        let _ = writeln!(
+            text,
+            "flagged: gaps were filled in {} rows, in {} of them more than {share:.0} % of the columns",
+            counts.filled, counts.too_many
+        );
+    }
+    text
+}
 
-    fn as_json(
-        &self,
-        args: &PredictArgs,
-        scorer: &Scorer<'_>,
-        measured: Option<&Measured>,
-        notes: &[String],
-    ) -> Value {
-        let model = scorer.model();
-        let named = |of: &BTreeMap<usize, usize>| -> serde_json::Map<String, Value> {
-            of.iter()
-                .map(|(&variable, &rows)| (model.variables[variable].name.clone(), json!(rows)))
-                .collect()
-        };
-        json!({
-            "model": args.model,
-            "input": args.data,
-            "epsilon": scorer.epsilon(),
-            "rows": self.rows,
-            "sets": { "one": self.single, "several": self.rows - self.empty - self.single, "empty": self.empty },
-            "flags": {
-                "rows": self.odd,
-                "unseen": named(&self.unseen),
-                "range": named(&self.outside),
-                "filled": self.filled,
-                "missing": self.too_many,
-            },
-            "notes": notes,
-            "measured": measured,
-        })
-    }
+fn counted_json(
+    counts: &RowCounts,
+    args: &PredictArgs,
+    scorer: &Scorer<'_>,
+    measured: Option<&Measured>,
+    notes: &[String],
+) -> Value {
+    let model = scorer.model();
+    let named = |of: &BTreeMap<usize, usize>| -> serde_json::Map<String, Value> {
+        of.iter().map(|(&variable, &rows)| (model.variables[variable].name.clone(), json!(rows))).collect()
+    };
+    json!({
+        "model": args.model,
+        "input": args.data,
+        "epsilon": scorer.epsilon(),
+        "rows": counts.rows,
+        "sets": { "one": counts.single, "several": counts.several(), "empty": counts.empty },
+        "flags": {
+            "rows": counts.odd,
+            "unseen": named(&counts.unseen),
+            "range": named(&counts.outside),
+            "filled": counts.filled,
+            "missing": counts.too_many,
+        },
+        "notes": notes,
+        "measured": measured,
+    })
 }

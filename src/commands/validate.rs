@@ -1,7 +1,7 @@
 //! `crfe-tui validate`: how well a model does on rows whose class is known.
 
 use super::args::ValidateArgs;
-use super::predict::{checked_epsilon, each_row, tell_notes};
+use super::predict::{checked_epsilon, tell_notes};
 use crate::error::{Error, Result, printable, printable_json};
 use crate::model::{Model, Scoreboard, Scorer};
 use crate::report::measured_text;
@@ -12,8 +12,8 @@ pub fn validate(args: &ValidateArgs) -> Result<u8> {
     let model = Model::load(&args.model)?;
     let scorer = Scorer::new(&model, checked_epsilon(args.epsilon)?)?;
     let mut board = Scoreboard::new(&scorer);
-    let (id, options) = args.read.for_model(&model);
-    let facts = each_row(&scorer, &args.data, &options, id.as_deref(), args.impute_missing, |row| {
+    let source = args.read.source(&args.data, &model, args.impute_missing);
+    let facts = scorer.each_row(&source, |row| {
         board.add(row);
         Ok(())
     })?;

@@ -41,6 +41,19 @@ impl Encoding {
         self.levels.iter().position(|level| level == cell)
     }
 
+    /// What a cell said, from its numbers; none if it was missing or never seen.
+    pub fn text(&self, numbers: &[f64]) -> Option<String> {
+        let number = *numbers.first().filter(|number| !number.is_nan())?;
+        if self.levels.is_empty() {
+            return Some(number.to_string());
+        }
+        let level = match numbers {
+            [number] => usize::from(*number != 0.0),
+            _ => numbers.iter().position(|&number| number != 0.0)?,
+        };
+        self.levels.get(level).cloned()
+    }
+
     /// The numbers of a level, one for each column; missing in all of them without a level.
     pub fn numbers(&self, level: Option<usize>) -> impl Iterator<Item = f64> + use<> {
         let first = if self.levels.len() == 2 { 1 } else { 0 };
@@ -65,6 +78,14 @@ mod tests {
         let three = category(&["a", "b", "c"], false);
         assert_eq!(three.numbers(three.level("b")).collect::<Vec<_>>(), [0.0, 1.0, 0.0]);
         assert!(three.numbers(three.level("B")).all(f64::is_nan));
+        for (encoding, level) in [(&two, "no"), (&two, "yes"), (&three, "a"), (&three, "c")] {
+            let numbers: Vec<f64> = encoding.numbers(encoding.level(level)).collect();
+            assert_eq!(encoding.text(&numbers).as_deref(), Some(level));
+        }
+        assert_eq!(
+            (three.text(&[f64::NAN; 3]), Encoding::number("x").text(&[-1.5])),
+            (None, Some("-1.5".into()))
+        );
         assert_eq!((Encoding::number("x").width(), two.width(), three.width()), (1, 1, 3));
     }
 }

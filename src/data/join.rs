@@ -38,7 +38,7 @@ impl Phenotypes {
     pub(super) fn read(path: &Path, options: &SchemaOptions) -> Result<Self> {
         let mut read = ReadOptions { transpose: false, no_header: false, ..options.read.clone() };
         // --sheet may refer to the matrix only.
-        read.sheet = read.sheet.filter(|_| is_workbook(path));
+        read.sheet = options.pheno_sheet.clone().or_else(|| read.sheet.filter(|_| is_workbook(path)));
         let table = Table::read_samples(path, &read, |header| Ok(as_text(header, options)))?;
         Self::new(table, options)
     }

@@ -42,6 +42,9 @@ pub struct SchemaOptions {
     /// A table of phenotypes, among them the class, to be joined with the matrix by id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pheno: Option<PathBuf>,
+    /// The sheet of the phenotypes, if they are in a workbook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pheno_sheet: Option<String>,
     /// A column with a larger share of missing values is dropped.
     pub max_missing: f64,
     /// Rows of classes with fewer rows are left out, or merged.
@@ -62,6 +65,7 @@ impl Default for SchemaOptions {
             group_col: None,
             id_col: None,
             pheno: None,
+            pheno_sheet: None,
             max_missing: 0.25,
             min_class_size: None,
             merge_rare: None,
@@ -295,10 +299,17 @@ fn read(
     options: &SchemaOptions,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<(Table, HeaderFindings)> {
+    let is_same = |pheno: &PathBuf| pheno == path;
+    if options.pheno_sheet.is_none() && options.pheno.as_ref().is_some_and(is_same) {
+        return Err(Error::usage("the matrix and the phenotypes are the same file")
+            .file(path)
+            .remedy("name another file with --pheno, or another sheet of the workbook with --pheno-sheet"));
+    }
     let phenotypes = options.pheno.as_deref().map(|file| Phenotypes::read(file, options)).transpose()?;
-    // --sheet may refer to the phenotypes only.
+    // Without --pheno-sheet, --sheet may refer to the phenotypes only.
     let mut options = options.clone();
-    if options.pheno.as_deref().is_some_and(is_workbook) && !is_workbook(path) {
+    let is_theirs = options.pheno_sheet.is_none() && options.pheno.as_deref().is_some_and(is_workbook);
+    if is_theirs && !is_workbook(path) {
         options.read.sheet = None;
     }
     let mut reading = HeaderFindings { phenotypes, roles: None, id: 0, samples_are_columns: false };

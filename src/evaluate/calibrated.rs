@@ -101,6 +101,11 @@ impl Calibrated {
         self.categories[if self.mondrian { y } else { 0 }].scores()
     }
 
+    /// The score that is compared.
+    pub fn measure(&self) -> &Nonconformity {
+        &self.measure
+    }
+
     /// Whether a label is compared with rows of its own class alone.
     pub fn is_mondrian(&self) -> bool {
         self.mondrian

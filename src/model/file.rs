@@ -10,12 +10,13 @@ use serde_json::Value;
 
 use super::fit::Predictor;
 use super::json;
+use super::machines::{Deciding, Machines};
 use crate::data::{Censored, Encoding, FittedPreparation};
 use crate::error::{Error, Result};
 use crate::evaluate::{Calibrated, CategoryScores};
 use crate::files::write_whole;
 use crate::select::{Method, Nonconformity, Score};
-use crate::svm::Estimator;
+use crate::svm::{Estimator, SupportMachines};
 
 /// What the first field of a model says.
 pub const FORMAT: &str = "crfe-tui model";
@@ -52,8 +53,12 @@ pub struct Model {
     pub columns: Vec<ModelColumn>,
     /// How these are scaled and filled.
     pub preparation: FittedPreparation,
-    /// The weights of each class.
-    pub weights: Vec<Vec<f64>>,
+    /// The weights of each class; none for a kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Vec<Vec<f64>>>,
+    /// The machines of a kernel, with their bias.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<SupportMachines>,
     /// The bias of each class.
     pub bias: Vec<f64>,
     /// How p-values are made.
@@ -92,6 +97,8 @@ pub struct ModelColumn {
     pub variable: usize,
     /// Its position among the columns of the variable.
     pub place: usize,
+    /// The position of its feature in the list.
+    pub feature: usize,
     /// The smallest and the largest training value; none if all are missing.
     pub range: Option<(f64, f64)>,
 }
@@ -224,8 +231,52 @@ impl Model {
     pub fn predictor(&self) -> Result<Predictor> {
         let calibrated =
             self.calibrated().map_err(|what| Error::data(format!("the model is damaged: {what}")))?;
-        let (weights, bias) = (self.weights.clone(), self.bias.clone());
-        Ok(Predictor { preparation: self.preparation.clone(), weights, bias, calibrated })
+        let machines =
+            self.machines().map_err(|what| Error::data(format!("the model is damaged: {what}")))?;
+        Ok(Predictor { preparation: self.preparation.clone(), machines, calibrated })
+    }
+
+    /// What decides; why not, if its numbers do not fit its estimator, its classes and its columns.
+    fn machines(&self) -> std::result::Result<Machines, String> {
+        let (classes, columns) = (self.classes.len(), self.preparation.sources().len());
+        let is_table = |rows: &[Vec<f64>], count: usize, width: usize| {
+            rows.len() == count && rows.iter().all(|row| row.len() == width)
+        };
+        let is_kernel = self.estimator == Estimator::Rbf;
+        let deciding = match (&self.weights, &self.kernel) {
+            (Some(weights), None) if !is_kernel => {
+                if !is_table(weights, classes, columns) {
+                    return Err(format!(
+                        "its weights are not those of {classes} classes and {columns} columns"
+                    ));
+                }
+                Deciding::Linear(weights.clone())
+            }
+            (None, Some(kernel)) if is_kernel => {
+                let rows = kernel.support.len();
+                if rows == 0 || !is_table(&kernel.support, rows, columns) {
+                    return Err(format!("its supporting rows are not those of {columns} columns"));
+                }
+                if !is_table(&kernel.coefficients, classes, rows) {
+                    return Err(format!(
+                        "its coefficients are not those of {classes} classes and {rows} rows"
+                    ));
+                }
+                if !(kernel.gamma > 0.0 && kernel.gamma.is_finite()) {
+                    return Err(format!("γ = {} is out of range", kernel.gamma));
+                }
+                Deciding::Kernel(kernel.clone())
+            }
+            _ => return Err("its machines do not fit its estimator".to_owned()),
+        };
+        if self.bias.len() != classes {
+            return Err(format!("its biases are not those of {classes} classes"));
+        }
+        let machines = Machines { deciding, bias: self.bias.clone() };
+        if !machines.is_finite() {
+            return Err("a weight is not a number".to_owned());
+        }
+        Ok(machines)
     }
 
     fn calibrated(&self) -> std::result::Result<Calibrated, String> {
@@ -261,29 +312,18 @@ impl Model {
         let fits = |column: &ModelColumn| {
             self.variables.get(column.variable).is_some_and(|variable| column.place < variable.width())
                 && column.range.is_none_or(|(low, high)| low <= high)
+                && column.feature < self.features.len()
         };
         if !self.columns.iter().all(fits) {
-            return Err("a column does not belong to a variable, or has no range".to_owned());
+            return Err("a column does not belong to a variable and a feature, or has no range".to_owned());
         }
         if let Some(fault) = self.preparation.fault(columns) {
             return Err(fault);
         }
-        if self.estimator == Estimator::Rbf {
-            return Err("kernel machines are not saved as a model".to_owned());
-        }
         if self.estimator.knots().is_some() != self.preparation.has_splines() {
             return Err("its splines do not fit its estimator".to_owned());
         }
-        let columns = self.preparation.sources().len();
-        if self.weights.len() != classes
-            || self.bias.len() != classes
-            || self.weights.iter().any(|weights| weights.len() != columns)
-        {
-            return Err(format!("its weights are not those of {classes} classes and {columns} columns"));
-        }
-        if !self.weights.iter().flatten().chain(&self.bias).all(|number| number.is_finite()) {
-            return Err("a weight is not a number".to_owned());
-        }
+        self.machines()?;
         let Conformal { lambda, epsilon, .. } = self.conformal;
         if !((0.0..=1.0).contains(&lambda) && epsilon > 0.0 && epsilon < 1.0) {
             return Err(format!("λ = {lambda} or ε = {epsilon} is out of range"));

@@ -2,11 +2,12 @@
 
 use ndarray::Array2;
 
+use super::machines::Machines;
 use crate::data::seed::{Purpose, Rng};
 use crate::data::{Dataset, FittedPreparation, Preparation};
 use crate::error::{Error, Result};
 use crate::evaluate::{Calibrated, ConformalSettings};
-use crate::svm::{ClassWeight, Estimator, Problem, SolverKind, class_weights, linear_decisions, solver};
+use crate::svm::{ClassWeight, Estimator, Gamma, SolverKind};
 
 /// How machines are fitted and calibrated.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct FitSettings {
     pub preparation: Preparation,
     /// Which family of models it is.
     pub estimator: Estimator,
+    /// γ of kernel machines.
+    pub gamma: Gamma,
     /// C.
     pub cost: f64,
     /// Whether C differs by class.
@@ -34,10 +37,8 @@ pub struct FitSettings {
 pub struct Predictor {
     /// Scaling, imputation and splines, fitted on the training rows.
     pub preparation: FittedPreparation,
-    /// The weights of each class.
-    pub weights: Vec<Vec<f64>>,
-    /// The bias of each class.
-    pub bias: Vec<f64>,
+    /// What decides.
+    pub machines: Machines,
     /// The calibration scores.
     pub calibrated: Calibrated,
 }
@@ -83,31 +84,20 @@ pub fn fit_list(
     let preparation = FittedPreparation::fit(&mut train, settings.preparation, rng);
     let labels = |rows: &[usize]| -> Vec<usize> { rows.iter().map(|&row| data.y[row]).collect() };
     let y = labels(rest);
-    let problem = Problem::new(train.view(), &y, data.classes.len())?;
-    let problem = problem.with_cost(settings.cost, settings.class_weight);
-    let mut model = solver(settings.solver, problem)?;
-    let converged = model.fit().converged;
-    let bias = model.biases();
-    let weights: Vec<Vec<f64>> = (0..bias.len()).map(|class| class_weights(&*model, class)).collect();
+    let (machines, converged) = Machines::fit(train.view(), &y, data.classes.len(), settings)?;
     let mut calibration = cells(data, &columns, reserve);
     preparation.apply(&mut calibration);
-    let decisions = linear_decisions(&weights, &bias, calibration.view());
+    let decisions = machines.decisions(calibration.view());
     let groups: Option<Vec<usize>> =
         data.groups.as_ref().map(|groups| reserve.iter().map(|&row| groups[row]).collect());
-    let calibrated =
-        Calibrated::new(&settings.conformal, decisions.view(), &bias, &labels(reserve), groups.as_deref());
-    let numbers = weights.iter().flatten().chain(&bias).all(|number| number.is_finite());
-    if !numbers || !calibrated.is_finite() {
+    let (bias, y) = (&machines.bias, labels(reserve));
+    let calibrated = Calibrated::new(&settings.conformal, decisions.view(), bias, &y, groups.as_deref());
+    if !machines.is_finite() || !calibrated.is_finite() {
         return Err(Error::data("the machines of this list are not finite")
             .file(&data.name)
             .remedy("look for values of very different magnitude, or use a smaller --cost"));
     }
-    Ok(FittedList {
-        columns,
-        ranges,
-        predictor: Predictor { preparation, weights, bias, calibrated },
-        converged,
-    })
+    Ok(FittedList { columns, ranges, predictor: Predictor { preparation, machines, calibrated }, converged })
 }
 
 impl FittedList {
@@ -121,15 +111,15 @@ impl Predictor {
     /// Predicts rows from their raw cells (columns × rows); `tau` gives the τ of a row, by position, if p-values are smoothed.
     pub fn predict(&self, mut x: Array2<f64>, tau: Option<&dyn Fn(usize) -> Vec<f64>>) -> Predictions {
         self.preparation.apply(&mut x);
-        let f = linear_decisions(&self.weights, &self.bias, x.view());
+        let (f, bias) = (self.machines.decisions(x.view()), &self.machines.bias);
         let (mut p, mut alpha) = (Array2::zeros(f.dim()), Array2::zeros(f.dim()));
-        let classes = self.bias.len();
+        let classes = bias.len();
         let (mut decision, mut scores, mut values) =
             (vec![0.0; classes], vec![0.0; classes], vec![0.0; classes]);
         for (i, row) in f.rows().into_iter().enumerate() {
             decision.iter_mut().zip(row).for_each(|(own, f)| *own = *f);
             let tau = tau.map(|tau| tau(i));
-            self.calibrated.judge(&decision, &self.bias, tau.as_deref(), &mut scores, &mut values);
+            self.calibrated.judge(&decision, bias, tau.as_deref(), &mut scores, &mut values);
             alpha.row_mut(i).iter_mut().zip(&scores).for_each(|(cell, score)| *cell = *score);
             p.row_mut(i).iter_mut().zip(&values).for_each(|(cell, value)| *cell = *value);
         }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::file::{CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION};
 use super::fit::{FitSettings, FittedList};
+use super::machines::Deciding;
 use crate::data::{Dataset, Encoding};
 
 /// What a model is made of besides the fitted list.
@@ -52,10 +53,12 @@ impl Model {
             .zip(&fitted.ranges)
             .map(|(&column, &range)| {
                 let variable = data.variables[column];
+                let has_column = |&unit: &usize| data.units[unit].columns.contains(&column);
                 ModelColumn {
                     name: data.columns[column].clone(),
                     variable: used.binary_search(&variable).unwrap_or(0),
                     place: column - first_of(variable).unwrap_or(column),
+                    feature: made_of.list.iter().position(has_column).unwrap_or(0),
                     range,
                 }
             })
@@ -69,6 +72,10 @@ impl Model {
         };
         let conformal = &made_of.settings.conformal;
         let predictor = &fitted.predictor;
+        let (weights, kernel) = match predictor.machines.deciding.clone() {
+            Deciding::Linear(weights) => (Some(weights), None),
+            Deciding::Kernel(kernel) => (None, Some(kernel)),
+        };
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -82,8 +89,9 @@ impl Model {
             variables,
             columns,
             preparation: predictor.preparation.clone(),
-            weights: predictor.weights.clone(),
-            bias: predictor.bias.clone(),
+            weights,
+            kernel,
+            bias: predictor.machines.bias.clone(),
             conformal: Conformal {
                 score: conformal.measure.score,
                 lambda: conformal.measure.lambda,

@@ -93,9 +93,12 @@ crfe_json <- function(text) {
 crfe_model <- function(path) {
   model <- crfe_json(paste(readLines(path, encoding = "UTF-8", warn = FALSE), collapse = "\n"))
   stopifnot(model$format == "crfe-tui model", model$version == 1)
-  stopifnot(identical(model$estimator, "linear") || !is.null(model$estimator$rcs), !model$conformal$smoothed)
+  known <- identical(model$estimator, "linear") || identical(model$estimator, "rbf") || is.list(model$estimator)
+  stopifnot(known, !model$conformal$smoothed)
   model$classes <- unlist(model$classes)
-  model$weights <- do.call(rbind, model$weights)
+  model$weights <- do.call(rbind, as.list(model$weights))
+  model$support <- do.call(rbind, as.list(model$kernel$support))
+  model$coefficients <- do.call(rbind, as.list(model$kernel$coefficients))
   model$donors <- do.call(rbind, as.list(model$preparation$filling$nearest$donors))
   model
 }
@@ -181,8 +184,10 @@ crfe_term <- function(knots, term, x) {
 }
 
 crfe_decisions <- function(model, table) {
-  f <- crfe_matrix(model, table) %*% t(model$weights)
-  sweep(f, 2, model$bias, `+`)
+  x <- crfe_matrix(model, table)
+  if (is.null(model$kernel)) return(sweep(x %*% t(model$weights), 2, model$bias, `+`))
+  squares <- vapply(seq_len(nrow(x)), function(i) rowSums(sweep(model$support, 2, x[i, ])^2), numeric(nrow(model$support)))
+  t(exp(-model$kernel$gamma * matrix(squares, ncol = nrow(x))) + 1) %*% t(model$coefficients)
 }
 
 # Rows × classes.

@@ -44,10 +44,9 @@ class Model:
             self.json = model = json.load(file)
         if model["format"] != "crfe-tui model" or model["version"] != 1:
             raise ValueError("not a crfe-tui model of version 1")
-        if (model["estimator"] != "linear" and "rcs" not in model["estimator"]) or model["conformal"]["smoothed"]:
-            raise ValueError("this reader knows linear machines and splines without randomised p-values")
+        if (model["estimator"] not in ("linear", "rbf") and "rcs" not in model["estimator"]) or model["conformal"]["smoothed"]:
+            raise ValueError("this reader knows linear, spline and kernel machines without randomised p-values")
         self.classes = model["classes"]
-        self.weights = np.array(model["weights"])
         self.bias = np.array(model["bias"])
         self.words = {"", "?", ".", *model["reading"]["missing"]}
 
@@ -124,7 +123,13 @@ class Model:
         return np.column_stack([self._scale(scaler, spline_term(knots, t, x[:, j])) for j, knots, t, scaler in terms])
 
     def decisions(self, rows):
-        return self.matrix(rows) @ self.weights.T + self.bias
+        """Rows × classes."""
+        x, kernel = self.matrix(rows), self.json.get("kernel")
+        if kernel is None:
+            return x @ np.array(self.json["weights"]).T + self.bias
+        support = np.array(kernel["support"])
+        squares = np.array([((support - row) ** 2).sum(axis=1) for row in x]).reshape(len(rows), len(support))
+        return (np.exp(-kernel["gamma"] * squares) + 1) @ np.array(kernel["coefficients"]).T
 
     def scores(self, f):
         """α of every label, in whole steps of the grid."""

@@ -59,6 +59,11 @@ pub struct Flags {
 }
 
 impl Flags {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.unseen.len() + self.outside.len() + usize::from(self.missing > 0) + usize::from(self.too_many)
+    }
+
     /// `unseen:stage;range:age;filled:2;missing`: words for a cell of a table.
     pub fn words(&self, variables: &[Encoding]) -> String {
         let name = |variable: &usize| variables[*variable].name.as_str();
@@ -101,7 +106,7 @@ impl<'a> Scorer<'a> {
     }
 
     /// What is looked for in a file of new rows.
-    pub fn wanted(&self, id: Option<&'a str>, may_be_absent: bool) -> RequiredColumns<'a> {
+    pub fn wanted<'w>(&'w self, id: Option<&'w str>, may_be_absent: bool) -> RequiredColumns<'w> {
         RequiredColumns {
             variables: &self.model.variables,
             target: &self.model.target,
@@ -181,20 +186,35 @@ impl<'a> Scorer<'a> {
         Ok(())
     }
 
-    /// The share of each feature in the score of a label: −[λ w_y − λ' Σ_{r≠y} w_r]·x, summed over the columns of a variable
-    /// (docs/method.md section 3). With the part of the biases they add up to α.
-    pub fn shares(&self, rows: &RowBatch, row: usize, label: usize) -> Vec<f64> {
+    /// What each feature adds to the scores of a row (docs/method.md sections 3 and 15).
+    pub fn shares(&self, rows: &RowBatch, row: usize) -> Shares {
+        let Predictor { preparation, machines, calibrated } = &self.predictor;
         let mut x = Array2::from_shape_fn((self.places.len(), 1), |(j, _)| rows.x[[self.places[j], row]]);
-        self.predictor.preparation.apply(&mut x);
-        let lambda = self.model.conformal.lambda;
-        let other = (1.0 - lambda) / (self.model.classes.len() - 1) as f64;
-        let mut shares = vec![0.0; self.model.variables.len()];
-        for (j, source) in self.predictor.preparation.sources().into_iter().enumerate() {
-            let column = &self.model.columns[source];
-            let total: f64 = self.model.weights.iter().map(|weights| weights[j]).sum();
-            let own = self.model.weights[label][j];
-            shares[column.variable] -= (lambda * own - other * (total - own)) * x[[j, 0]];
+        preparation.apply(&mut x);
+        let mut features = vec![Vec::new(); self.model.features.len()];
+        for (column, source) in preparation.sources().into_iter().enumerate() {
+            features[self.model.columns[source].feature].push(column);
         }
-        shares
+        // The score is linear in decision values and biases.
+        let classes = machines.bias.len();
+        let score = |f: &[f64], bias: &[f64]| {
+            let mut alphas = vec![0.0; classes];
+            calibrated.measure().alphas(f, bias, &mut alphas);
+            alphas
+        };
+        let of_features = machines.shares(&x.column(0).to_vec(), &features);
+        Shares {
+            features: of_features.iter().map(|share| score(share, &vec![0.0; classes])).collect(),
+            rest: score(&machines.without_features(), &machines.bias),
+        }
     }
+}
+
+/// The scores of a row, taken apart: with the rest, the shares of the features add up to α of each label.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shares {
+    /// What each feature adds to α of each label: features × labels. Below 0 it makes the label fit better.
+    pub features: Vec<Vec<f64>>,
+    /// α of each label without any feature.
+    pub rest: Vec<f64>,
 }

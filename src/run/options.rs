@@ -323,6 +323,13 @@ pub const OPTIONS: &[RunOption] = &[
         ..file!(schema.pheno)
     },
     RunOption {
+        name: "pheno-sheet",
+        takes: Takes::Word("NAME"),
+        help: "Sheet of the phenotypes, if --pheno is a workbook; it may be the workbook of the matrix [default: that of --sheet, or the first]",
+        example: "Patients",
+        ..optional!(schema.pheno_sheet)
+    },
+    RunOption {
         name: "id-col",
         takes: Takes::Word("COLUMN"),
         help: "Column that names the rows in predictions.csv; not a feature [default: row names, if there are any]",

@@ -223,12 +223,6 @@ impl RunOptions {
                 return Err(Error::usage("--solver linfa fits linear machines only, not --estimator rbf")
                     .remedy("leave --solver out"));
             }
-            if self.test.is_some() || self.split.reserve.is_some() {
-                return Err(Error::usage(
-                    "kernel machines cannot be saved as a model, which --reserve, --test and fit make",
-                )
-                .remedy("use --estimator linear or rcs:4"));
-            }
             if self.prefilter == Some(0) {
                 return Err(
                     Error::usage("--prefilter 0 leaves no feature").remedy("give at least 1, such as 100")
@@ -238,6 +232,10 @@ impl RunOptions {
             let option = if self.prefilter.is_some() { "--prefilter" } else { "--gamma" };
             return Err(Error::usage(format!("{option} belongs to --estimator rbf"))
                 .remedy(format!("add --estimator rbf, or leave {option} out")));
+        }
+        if self.schema.pheno_sheet.is_some() && self.schema.pheno.is_none() {
+            return Err(Error::usage("--pheno-sheet belongs to --pheno")
+                .remedy("add --pheno WORKBOOK, or use --sheet for the sheet of the table"));
         }
         if self.smoothed && self.score == Score::Published {
             return Err(Error::usage("--smoothed has no meaning with --score published")

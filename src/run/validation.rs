@@ -4,7 +4,7 @@
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-use super::task::{SplitWork, fit_list as fit_list_on, measure, run_task};
+use super::task::{SplitWork, measure, run_task};
 use super::{EventKind, Plan, TaskId, Trace};
 use crate::data::seed::{Purpose, Rng};
 use crate::data::{OuterFold, Split, Splits};
@@ -12,7 +12,6 @@ use crate::error::Result;
 use crate::evaluate::ConformalSettings;
 use crate::model::{FitSettings, fit_list, tau};
 use crate::select::Method;
-use crate::svm::Estimator;
 
 /// What a fold's list achieved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -144,6 +143,7 @@ pub fn fit_settings(plan: &Plan, seed: u64, index: u64) -> FitSettings {
     FitSettings {
         preparation: spec.preparation(),
         estimator: spec.estimator,
+        gamma: spec.gamma,
         cost: spec.cost,
         class_weight: spec.class_weight,
         solver: spec.solver,
@@ -172,18 +172,14 @@ fn test_list(
     if units.is_empty() {
         return Ok(FoldTest { size, units, conformal, rows: Vec::new(), groups: Vec::new() });
     }
-    let tested = if plan.info.spec.estimator == Estimator::Rbf {
-        predict_with_kernels(plan, rows, seed, &units)?
-    } else {
-        predict_with_model(plan, rows, seed, &units)?
-    };
+    let tested = predict(plan, rows, seed, &units)?;
     let groups = plan.data.groups.as_ref();
     let groups = groups.map_or_else(Vec::new, |of_row| rows.test.iter().map(|&row| of_row[row]).collect());
     Ok(FoldTest { size, units, conformal, rows: tested, groups })
 }
 
 /// By the model that `fit` would save.
-fn predict_with_model(plan: &Plan, rows: &OuterFold, seed: u64, units: &[usize]) -> Result<Vec<TestedRow>> {
+fn predict(plan: &Plan, rows: &OuterFold, seed: u64, units: &[usize]) -> Result<Vec<TestedRow>> {
     let classes = plan.data.classes.len();
     let settings = fit_settings(plan, seed, plan.info.spec.split.splits as u64);
     let fitted = fit_list(&plan.data, &rows.rest, &rows.reserve, units, &settings)?;
@@ -200,22 +196,6 @@ fn predict_with_model(plan: &Plan, rows: &OuterFold, seed: u64, units: &[usize])
     Ok(predicted.map(tested).collect())
 }
 
-/// By kernel machines, which cannot be saved as a model; gaps are filled from all columns, as on a path.
-fn predict_with_kernels(plan: &Plan, rows: &OuterFold, seed: u64, units: &[usize]) -> Result<Vec<TestedRow>> {
-    let split = Split {
-        train: rows.rest.clone(),
-        selection: rows.reserve.clone(),
-        conformal: rows.reserve.clone(),
-        test: rows.test.clone(),
-    };
-    let work = SplitWork::on(plan, &split, None, seed, plan.info.spec.split.splits);
-    let model = fit_list_on(plan, &work, units)?;
-    let p = work.evaluator.p_values(model.conformal.view(), model.test.view(), &model.biases);
-    let test = &work.prepared.test;
-    let predicted = test.rows.iter().zip(&test.y).zip(model.test.rows()).zip(p.rows());
-    Ok(predicted.map(|(((&row, &y), f), p)| TestedRow { row, y, f: f.to_vec(), p: p.to_vec() }).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use ndarray::Array2;
@@ -223,6 +203,7 @@ mod tests {
     use super::*;
     use crate::data::{Dataset, Impute, Unit};
     use crate::run::RunOptions;
+    use crate::svm::Estimator;
 
     /// A table with numbers, gaps and a category, and how it is run.
     #[derive(Debug, Clone, Copy)]
@@ -279,6 +260,7 @@ mod tests {
             methods: vec![case.method],
             impute: case.impute,
             smoothed: case.smoothed,
+            estimator: if case.seed == 2 { Estimator::Rbf } else { Estimator::Linear },
             ..RunOptions::default()
         };
         options.split.splits = 4;

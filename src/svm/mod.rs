@@ -16,6 +16,7 @@ mod primal;
 mod problem;
 mod solver;
 mod support_inverse;
+mod support_machines;
 mod training_rows;
 mod woodbury;
 
@@ -33,4 +34,5 @@ pub use solver::{
     Convergence, DriftBound, LazySolver, MAX_SNAPSHOTS, PathSolver, SolverKind, Watched, class_weights,
     decisions, linear_decisions, solver, solver_sharing,
 };
+pub use support_machines::SupportMachines;
 use woodbury::Woodbury;

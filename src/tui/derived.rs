@@ -62,7 +62,7 @@ impl Derived {
         self.answer_for = Some(key);
         let kept = (0..info.units.len()).filter(|&unit| info.units[unit].kept);
         let by_frequency = self.facts.frequency.iter().map(|kept| kept.unit);
-        let shown = |unit: &usize| app.table().shows(&info.units[*unit]);
+        let shown = |unit: &usize| app.table().shows(&info.units[*unit].name);
         let chosen = size.unwrap_or(0).saturating_sub(info.kept());
         let list: Vec<usize> = kept.chain(by_frequency.clone().take(chosen)).filter(shown).collect();
         self.answer_length = list.len();
@@ -87,7 +87,7 @@ impl Derived {
         self.score = scores(app, info, &present);
         self.score_scale = self.score.iter().flatten().fold(0.0, |scale, score| scale.max(score.abs()));
         self.sort(app, info, paths, &present);
-        self.rows.retain(|&unit| app.table().shows(&info.units[unit]));
+        self.rows.retain(|&unit| app.table().shows(&info.units[unit].name));
         if app.table().is_reversed() {
             self.rows.reverse();
         }

@@ -73,16 +73,12 @@ fn show(
     wanted: impl FnOnce(&mut Terminal<RealBackend>, &Receiver<InputEvent>) -> io::Result<StartOutcome>,
 ) -> Result<u8> {
     let (sender, inputs) = unbounded();
-    let broken = |error: io::Error| {
-        Error::output(format!("the terminal cannot be used: {error}"))
-            .remedy("run without a screen: crfe-tui run")
-    };
-    let mut guard = TerminalGuard::enter(settings.mouse, settings.plain).map_err(broken)?;
-    listen(&sender).map_err(broken)?;
+    let mut guard = TerminalGuard::enter(settings.mouse, settings.plain).map_err(broken_terminal)?;
+    listen(&sender).map_err(broken_terminal)?;
     let order = match wanted(guard.terminal(), &inputs) {
         Ok(Ok(order)) => order?,
         Ok(Err(code)) => return Ok(code),
-        Err(error) => return ended_by_signal().map_or_else(|| Err(broken(error)), Ok),
+        Err(error) => return ended_by_signal().map_or_else(|| Err(broken_terminal(error)), Ok),
     };
     let mut dashboard = Dashboard::new(order, settings)?;
     let ended = dashboard.run(guard.terminal(), &inputs);
@@ -101,8 +97,14 @@ fn show(
     }
 }
 
+/// The error for a terminal that cannot be used.
+pub(super) fn broken_terminal(error: io::Error) -> Error {
+    Error::output(format!("the terminal cannot be used: {error}"))
+        .remedy("run without a screen: crfe-tui run, or crfe-tui predict")
+}
+
 /// The exit code of a signal that has come.
-fn ended_by_signal() -> Option<u8> {
+pub(super) fn ended_by_signal() -> Option<u8> {
     Some(128 + u8::try_from(interrupting_signal()?).unwrap_or(0))
 }
 

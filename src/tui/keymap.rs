@@ -277,6 +277,12 @@ impl Keymap {
         binding.and_then(|binding| binding.keys.first()).map_or_else(String::new, |key| key.name())
     }
 
+    /// The first key of an action in a view, as it is written.
+    pub fn key_in(&self, action: Action, view: View) -> String {
+        let binding = self.in_view(view).find(|binding| binding.action == action);
+        binding.and_then(|binding| binding.keys.first()).map_or_else(String::new, |key| key.name())
+    }
+
     /// Gives actions other keys, all at once so that two can swap; refuses an unknown name, an unknown key, or a key with
     /// two meanings.
     pub fn rebind(&mut self, changes: &[(String, Vec<String>)]) -> Result<()> {

@@ -18,6 +18,7 @@ mod keymap;
 mod listen;
 mod mask;
 mod overlay;
+mod patients;
 mod plain;
 mod session;
 mod start;
@@ -38,8 +39,9 @@ pub use overlay::{
     Export, ExportMenu, FeaturePage, FitPage, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt,
     QuitQuestion,
 };
+pub use patients::{PatientColumn, PatientsScreen, Reply, show_model};
 pub use session::{Compute, Message, Recording, SessionRequest};
 pub use start::{Choice, StartScreen};
-pub use table::{Filter, RankingColumn, RankingTable};
+pub use table::{Filter, RankingColumn, RankingTable, SortColumn, SortedTable};
 pub use theme::{Depth, Role, Theme};
 pub use view::{Hit, Hits, View, draw, panels};

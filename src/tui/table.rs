@@ -1,12 +1,23 @@
-//! The ranking as a table: by which column it is sorted, which rows a filter lets through, what was searched for, and which
-//! features are marked. Draws nothing.
+//! A table: by which column it is sorted, which rows a filter lets through, what was searched for, and which rows are marked. Draws
+//! nothing.
 
 use std::collections::BTreeSet;
 
 use regex_lite::{Regex, RegexBuilder};
 
-use crate::data::Unit;
 use crate::run::RunInfo;
+
+/// What a table can be sorted by.
+pub trait SortColumn: Copy + PartialEq + 'static {
+    /// In the order of the key that goes through them; a table starts with the first.
+    const ALL: &'static [Self];
+
+    /// The next one, around the end.
+    fn next(self) -> Self {
+        let at = Self::ALL.iter().position(|&column| column == self).unwrap_or(0);
+        Self::ALL[(at + 1) % Self::ALL.len()]
+    }
+}
 
 /// The columns of the ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,9 +40,8 @@ pub enum RankingColumn {
     File,
 }
 
-impl RankingColumn {
-    /// In the order of the key that goes through them.
-    pub const ALL: [Self; 8] = [
+impl SortColumn for RankingColumn {
+    const ALL: &'static [Self] = &[
         Self::Step,
         Self::InSplits,
         Self::MeanRank,
@@ -41,7 +51,9 @@ impl RankingColumn {
         Self::Mark,
         Self::File,
     ];
+}
 
+impl RankingColumn {
     /// What the rows are sorted by, in words.
     pub fn words(self, score: &'static str) -> &'static str {
         match self {
@@ -54,11 +66,6 @@ impl RankingColumn {
             Self::Mark => "my list",
             Self::File => "file order",
         }
-    }
-
-    fn next(self) -> Self {
-        let at = Self::ALL.iter().position(|&column| column == self).unwrap_or(0);
-        Self::ALL[(at + 1) % Self::ALL.len()]
     }
 }
 
@@ -90,9 +97,12 @@ impl Filter {
 }
 
 /// The state of the ranking.
+pub type RankingTable = SortedTable<RankingColumn>;
+
+/// The state of a table.
 #[derive(Debug, Clone)]
-pub struct RankingTable {
-    column: RankingColumn,
+pub struct SortedTable<C> {
+    column: C,
     is_reversed: bool,
     filter: Option<Filter>,
     search: Option<Filter>,
@@ -101,10 +111,10 @@ pub struct RankingTable {
     changes: u64,
 }
 
-impl Default for RankingTable {
+impl<C: SortColumn> Default for SortedTable<C> {
     fn default() -> Self {
         Self {
-            column: RankingColumn::Step,
+            column: C::ALL[0],
             is_reversed: false,
             filter: None,
             search: None,
@@ -114,17 +124,17 @@ impl Default for RankingTable {
     }
 }
 
-/// What the order of the rows depends on, besides the run.
-pub type SortKey = (RankingColumn, bool, u64);
+/// What the order of the rows depends on, besides what they hold.
+pub type SortKey<C = RankingColumn> = (C, bool, u64);
 
-impl RankingTable {
+impl<C: SortColumn> SortedTable<C> {
     /// Column, direction, filter and marks.
-    pub fn order(&self) -> SortKey {
+    pub fn order(&self) -> SortKey<C> {
         (self.column, self.is_reversed, self.changes)
     }
 
     /// The column the rows are sorted by.
-    pub fn column(&self) -> RankingColumn {
+    pub fn column(&self) -> C {
         self.column
     }
 
@@ -139,7 +149,7 @@ impl RankingTable {
     }
 
     /// Sorts by a column; a second time reverses it.
-    pub fn sort_by(&mut self, column: RankingColumn) {
+    pub fn sort_by(&mut self, column: C) {
         self.is_reversed = self.column == column && !self.is_reversed;
         self.column = column;
     }
@@ -170,9 +180,9 @@ impl RankingTable {
         self.search = search;
     }
 
-    /// Whether the filter lets a unit through.
-    pub fn shows(&self, unit: &Unit) -> bool {
-        self.filter.as_ref().is_none_or(|filter| filter.passes(&unit.name))
+    /// Whether the filter lets a name through.
+    pub fn shows(&self, name: &str) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.passes(name))
     }
 
     /// Whether a unit is on my list.
@@ -201,7 +211,13 @@ impl RankingTable {
     }
 
     /// The nearest match after a row, or before it, around the end.
-    pub fn find(&self, rows: &[usize], units: &[Unit], from: Option<usize>, forward: bool) -> Option<usize> {
+    pub fn find<'n>(
+        &self,
+        rows: &[usize],
+        name: impl Fn(usize) -> &'n str,
+        from: Option<usize>,
+        forward: bool,
+    ) -> Option<usize> {
         let search = self.search.as_ref()?;
         let count = rows.len();
         let at = |i: usize| match (from, forward) {
@@ -210,13 +226,12 @@ impl RankingTable {
             (None, true) => rows[i],
             (None, false) => rows[count - 1 - i],
         };
-        (0..count).map(at).find(|&unit| search.passes(&units[unit].name))
+        (0..count).map(at).find(|&row| search.passes(name(row)))
     }
 
     /// How many of the rows match what was searched for.
-    pub fn matches(&self, rows: &[usize], units: &[Unit]) -> usize {
-        let passes =
-            |unit: &&usize| self.search.as_ref().is_some_and(|search| search.passes(&units[**unit].name));
+    pub fn matches<'n>(&self, rows: &[usize], name: impl Fn(usize) -> &'n str) -> usize {
+        let passes = |row: &&usize| self.search.as_ref().is_some_and(|search| search.passes(name(**row)));
         rows.iter().filter(passes).count()
     }
 }
@@ -224,14 +239,6 @@ impl RankingTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn units(names: &[&str]) -> Vec<Unit> {
-        names
-            .iter()
-            .enumerate()
-            .map(|(i, name)| Unit { name: (*name).to_owned(), columns: vec![i], kept: false })
-            .collect()
-    }
 
     #[test]
     fn lower_case_matches_capitals_and_capitals_only_themselves() {
@@ -242,16 +249,17 @@ mod tests {
 
     #[test]
     fn matches_go_round_in_both_directions() {
-        let (units, rows) = (units(&["a1", "b", "a2", "c", "a3"]), [4, 3, 2, 1, 0]);
+        let (names, rows) = (["a1", "b", "a2", "c", "a3"], [4, 3, 2, 1, 0]);
+        let name = |row: usize| names[row];
         let mut table = RankingTable::default();
-        assert_eq!(table.find(&rows, &units, None, true), None);
+        assert_eq!(table.find(&rows, name, None, true), None);
         table.set_search(Some(Filter::new("^a").unwrap()));
-        assert_eq!(table.matches(&rows, &units), 3);
-        assert_eq!(table.find(&rows, &units, None, true), Some(4));
-        assert_eq!(table.find(&rows, &units, Some(0), true), Some(2));
-        assert_eq!(table.find(&rows, &units, Some(4), true), Some(4));
-        assert_eq!(table.find(&rows, &units, Some(0), false), Some(0));
-        assert_eq!(table.find(&[], &units, None, true), None);
+        assert_eq!(table.matches(&rows, name), 3);
+        assert_eq!(table.find(&rows, name, None, true), Some(4));
+        assert_eq!(table.find(&rows, name, Some(0), true), Some(2));
+        assert_eq!(table.find(&rows, name, Some(4), true), Some(4));
+        assert_eq!(table.find(&rows, name, Some(0), false), Some(0));
+        assert_eq!(table.find(&[], name, None, true), None);
     }
 
     #[test]

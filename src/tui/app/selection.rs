@@ -135,8 +135,8 @@ impl App {
         let (rows, text) = (self.list_rows(), search.text().to_owned());
         let from = self.selection().and_then(|unit| rows.iter().position(|&row| row == unit));
         let table = &self.selection.table;
-        let found = table.find(rows, &info.units, from, forward);
-        let count = table.matches(rows, &info.units);
+        let found = table.find(rows, |unit| &info.units[unit].name, from, forward);
+        let count = table.matches(rows, |unit| &info.units[unit].name);
         self.layout.status = Some(match found {
             Some(_) => {
                 format!("{count} {} '{text}'", if count == 1 { "name matches" } else { "names match" })

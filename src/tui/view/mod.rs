@@ -41,7 +41,7 @@ use super::theme::{Role, Theme};
 pub const AROUND: usize = 5;
 
 /// Smaller than this it only says so.
-const SMALLEST: (u16, u16) = (40, 12);
+pub(super) const SMALLEST: (u16, u16) = (40, 12);
 
 /// The views.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,14 +138,18 @@ pub fn draw_feature(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, s
 pub fn draw(frame: &mut Frame<'_>, app: &App) -> Hits {
     let hits = draw_all(frame, app);
     if app.theme().ascii {
-        // Also letters such as β, and names from the file.
-        let cells = frame.buffer_mut().content.iter_mut();
-        cells.filter(|cell| !cell.symbol().is_ascii()).for_each(|cell| {
-            let plain = ascii(cell.symbol());
-            cell.set_symbol(plain);
-        });
+        to_ascii(frame);
     }
     hits
+}
+
+/// Replaces all other characters, also letters such as β and names from the file.
+pub(super) fn to_ascii(frame: &mut Frame<'_>) {
+    let cells = frame.buffer_mut().content.iter_mut();
+    cells.filter(|cell| !cell.symbol().is_ascii()).for_each(|cell| {
+        let plain = ascii(cell.symbol());
+        cell.set_symbol(plain);
+    });
 }
 
 /// The nearest ASCII character.
