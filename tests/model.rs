@@ -391,6 +391,39 @@ fn a_given_list_is_fitted_and_tested_in_folds() {
     assert!(ran.stderr.contains("line 2: there is no feature 'height'"), "{}", ran.stderr);
 }
 
+/// The lists that a run writes, and those of one's own, name the features as they are: with line breaks and quotes, too.
+#[test]
+fn a_list_that_was_written_is_read_again() {
+    let desk = desk();
+    let text = fs::read_to_string("data/heart.csv").unwrap();
+    let text = text.replace("max HR", "\"max\nHR\"").replacen("thal,", "\"the \"\"thal\"\"\",", 1);
+    let data = desk.path().join("data.csv");
+    fs::write(&data, text).unwrap();
+    let out = desk.path().join("RUN");
+    run_into(&out, data.to_str().unwrap(), "--splits 2 --method crfe --stop 8");
+    let list = out.join("selected.txt");
+    let file = fit(&desk, data.to_str().unwrap(), &format!("--features {}", list.display()));
+    let model = Model::load(&file).unwrap();
+    assert_eq!(model.features.len(), 8);
+    assert!(model.features.iter().any(|name| name == "max\nHR"), "{:?}", model.features);
+    let ran = call(&["predict"], &[&file, &data], "");
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 304), "{}", ran.stderr);
+    // Typed by hand, with blanks and an empty line.
+    fs::write(&list, "\u{feff} age \r\n\n\"max\nHR\"\nthe \"thal\"\n").unwrap();
+    let file = fit(&desk, data.to_str().unwrap(), &format!("--features {}", list.display()));
+    assert_eq!(Model::load(&file).unwrap().features, ["age", "max\nHR", "the \"thal\""]);
+}
+
+/// What cannot be done is refused before anything is computed or written.
+#[test]
+fn readers_of_randomised_p_values_are_refused_at_once() {
+    let desk = desk();
+    let model = desk.path().join("M.json");
+    let ran = call(&["fit", "data/heart.csv", "--model"], &[&model], "--smoothed --readers --splits 2");
+    assert!(ran.code == 2 && ran.stderr.contains("cannot randomise p-values"), "{}", ran.stderr);
+    assert!(!model.exists());
+}
+
 /// Prints what it wants to say and exits with 3.
 fn refused(ran: &Ran, sentence: &str) {
     assert_eq!(ran.code, 3, "{}{}", ran.stdout, ran.stderr);

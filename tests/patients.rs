@@ -92,7 +92,7 @@ fn press(screen: &mut PatientsScreen<'_>, keys: &str) {
             '\r' => KeyCode::Enter,
             '\u{1b}' => KeyCode::Esc,
             '>' => KeyCode::Right,
-            '^' => KeyCode::End,
+            '\u{5}' => KeyCode::End,
             c => KeyCode::Char(c),
         };
         screen.refresh();
@@ -165,7 +165,7 @@ fn patients_are_sorted_filtered_and_found() {
     press(&mut shown, "/99\r");
     assert!(shown.plain().contains("no patient matches '99'"));
     press(&mut shown, "&(\r");
-    assert!(shown.plain().contains("'(' is not a regular expression"));
+    assert!(shown.plain().contains("is not a regular expression"));
 }
 
 /// A long table keeps every row that it can, and counts the others.
@@ -190,7 +190,7 @@ fn a_long_table_is_kept_up_to_a_limit() {
     }
     shown.finish(facts);
     shown.measured(None);
-    press(&mut shown, "^");
+    press(&mut shown, "\u{5}");
     let text = picture(&mut shown, 120, 36);
     let kept = MOST_KEPT / rows.len() * rows.len();
     assert!(text.contains(&format!("{} rows, mean set size", copies * rows.len())), "{text}");

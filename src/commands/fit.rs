@@ -10,7 +10,7 @@ use super::args::{FitArgs, RunArgs};
 use super::report::tell_notes;
 use super::run::{RunOutcome, execute, load, report_files, say_what_was_understood, threads};
 use crate::analysis::{Answer, History, Paths, Tested};
-use crate::data::RESERVE;
+use crate::data::{RESERVE, word_list};
 use crate::error::{Error, Result, plural, printable, printable_json};
 use crate::evaluate::never_excluded;
 use crate::files::write_whole;
@@ -33,6 +33,9 @@ const MODEL: u64 = u64::MAX;
 pub fn fit(args: FitArgs) -> Result<u8> {
     if args.run.spec.data.is_dir() {
         return of_run(&args);
+    }
+    if args.readers && args.run.spec.spec()?.smoothed {
+        return Err(no_readers());
     }
     let FitArgs { size, .. } = args;
     let given = args.features.is_some();
@@ -114,6 +117,9 @@ fn of_run(args: &FitArgs) -> Result<u8> {
             .remedy(
                 "run it again with --reserve 0.2, or fit the table: crfe-tui fit DATA.CSV --model M.json",
             ));
+    }
+    if args.readers && records.info().spec.smoothed {
+        return Err(no_readers());
     }
     let mut history = History::default();
     records.replay(|event| history.apply(&event))?;
@@ -214,7 +220,7 @@ fn finish(args: &FitArgs, plan: &Plan, history: &History, made: &Made) -> Result
     );
     model.save(&args.model, args.overwrite)?;
     if args.readers {
-        write_readers(&args.model, &model)?;
+        write_readers(&args.model)?;
     }
     tell(args, history, made, &model)?;
     Ok(0)
@@ -258,18 +264,17 @@ fn read_list(path: &Path, info: &RunInfo) -> Result<Vec<usize>> {
             .remedy("give a text file with the name of one feature on each line, such as selected.txt")
     })?;
     let mut list = Vec::new();
-    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).enumerate();
-    for (line, name) in lines.filter(|(_, name)| !name.is_empty()) {
+    for (line, name) in word_list::from_lines(&text) {
         let Some(unit) = info.units.iter().position(|unit| unit.name == name) else {
             return Err(Error::data(format!("there is no feature '{name}' in {}", info.input))
                 .file(path)
-                .line(line as u64 + 1)
+                .line(line)
                 .remedy("write the names as in the header; columns that were dropped are no features"));
         };
         if list.contains(&unit) {
             return Err(Error::data(format!("the feature '{name}' is named twice"))
                 .file(path)
-                .line(line as u64 + 1)
+                .line(line)
                 .remedy("name it once"));
         }
         list.push(unit);
@@ -287,12 +292,14 @@ fn read_list(path: &Path, info: &RunInfo) -> Result<Vec<usize>> {
     Ok(list)
 }
 
+/// The error for readers of a model that they cannot use.
+fn no_readers() -> Error {
+    Error::usage("the readers cannot randomise p-values as crfe-tui does")
+        .remedy("fit without --smoothed, or without --readers")
+}
+
 /// The readers beside the model.
-fn write_readers(path: &Path, model: &Model) -> Result<()> {
-    if model.conformal.smoothed {
-        return Err(Error::usage("the readers cannot randomise p-values as crfe-tui does")
-            .remedy("fit without --smoothed, or without --readers"));
-    }
+fn write_readers(path: &Path) -> Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     write_whole(directory, "crfe_model.py", PYTHON_READER.as_bytes())?;
     write_whole(directory, "crfe_model.R", R_READER.as_bytes())

@@ -293,7 +293,9 @@ impl Model {
         let names = names.chain(self.id_column.iter()).chain(levels);
         let names = names.chain(self.variables.iter().map(|variable| &variable.name));
         let mut names = names.chain(self.columns.iter().map(|column| &column.name));
-        if let Some(name) = names.find(|name| name.contains(char::is_control)) {
+        // A header of a spreadsheet may hold line breaks.
+        let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+        if let Some(name) = names.find(|name| name.contains(is_odd)) {
             return Err(format!("the name '{name}' holds a control character"));
         }
         let unique = |names: &[&String]| names.iter().collect::<HashSet<_>>().len() == names.len();

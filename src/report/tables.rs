@@ -12,7 +12,7 @@ use super::together::{Job, together};
 use crate::analysis::{
     Answer, History, Metric, Pair, Paths, RankTable, Trace, class_bands, coverage_band, known_rules,
 };
-use crate::data::word_list::in_list;
+use crate::data::word_list::{as_lines, in_list};
 use crate::error::{Error, Result};
 use crate::evaluate::Bootstrap;
 use crate::files::Directory;
@@ -109,8 +109,7 @@ impl<'a> Tables<'a> {
             self.text(MULTIQC, &pretty(&multiqc(self.answer)))?;
             self.text(MULTIQC_VERSIONS, &multiqc_versions())?;
             let selected = self.answer.selected();
-            let names: String =
-                selected.iter().map(|feature| in_list(&feature.name, &['\n', '\r']) + "\n").collect();
+            let names = as_lines(selected.iter().map(|feature| feature.name.as_str()));
             self.text("selected.txt", &names)
         }));
         jobs

@@ -15,6 +15,7 @@ use super::theme::{Depth, Theme};
 use super::view::View;
 use super::view::draw;
 use crate::analysis::History;
+use crate::data::word_list::as_lines;
 use crate::error::{Error, Result};
 use crate::files::write_whole;
 use crate::report::{FigureOptions, PAGE, make_way, write_report, write_tables};
@@ -62,7 +63,7 @@ impl ExportJob {
     pub fn of_list(app: &App, list: CopiedList, done: &str) -> Option<Self> {
         let info = app.history().info().cloned()?;
         let words = format!("{} {done}", list.words);
-        let content = Content::Text { file: list.file.to_owned(), text: list.text + "\n", words };
+        let content = Content::Text { file: list.file.to_owned(), text: list.text, words };
         Some(Self { directory: app.exports_to(), info, content, my_list: None })
     }
 
@@ -96,7 +97,7 @@ impl ExportJob {
 /// The marked features, one per line.
 fn my_list(app: &App) -> Option<String> {
     let (info, marks) = (app.info()?, app.table().marks());
-    (!marks.is_empty()).then(|| marks.iter().map(|&unit| format!("{}\n", info.units[unit].name)).collect())
+    (!marks.is_empty()).then(|| as_lines(marks.iter().map(|&unit| info.units[unit].name.as_str())))
 }
 
 fn write_run(directory: &Path, whole: bool, history: &History, plan: Option<&Plan>) -> Result<String> {

@@ -1,6 +1,7 @@
 //! Lists of features that leave the screen: copied, saved, or made into a model.
 
 use super::{App, CopiedList, Effect, plural};
+use crate::data::word_list::as_lines;
 use crate::report::fit_command;
 use crate::run::TaskId;
 use crate::tui::overlay::{FitPage, Overlay};
@@ -12,7 +13,7 @@ impl App {
         let (info, marks) = (self.info()?, self.selection.table.marks());
         let names: Vec<&str> = marks.iter().map(|&unit| info.units[unit].name.as_str()).collect();
         let words = format!("{} of my list", plural(names.len(), "name"));
-        (!names.is_empty()).then(|| CopiedList { text: names.join("\n"), file: CopiedList::MY_LIST, words })
+        (!names.is_empty()).then(|| CopiedList { text: as_lines(names), file: CopiedList::MY_LIST, words })
     }
 
     /// What is left at the step under the cursor.
@@ -21,7 +22,7 @@ impl App {
         let present = self.present();
         let names: Vec<&str> = present.iter().map(|&unit| info.units[unit].name.as_str()).collect();
         let words = format!("{} at this step of {method}, split {}", plural(names.len(), "name"), split + 1);
-        Some(CopiedList { text: names.join("\n"), file: CopiedList::STEP, words })
+        Some(CopiedList { text: as_lines(names), file: CopiedList::STEP, words })
     }
 
     /// The answer, if it has a size.
@@ -29,7 +30,7 @@ impl App {
         let answer = self.answer()?;
         let names: Vec<&str> = answer.features.iter().map(|feature| feature.name.as_str()).collect();
         let words = format!("{} of the answer of {}", plural(names.len(), "name"), answer.method);
-        (!names.is_empty()).then(|| CopiedList { text: names.join("\n"), file: CopiedList::SELECTED, words })
+        (!names.is_empty()).then(|| CopiedList { text: as_lines(names), file: CopiedList::SELECTED, words })
     }
 
     /// Copies my list if there is one, in Explore what is left under the cursor, elsewhere the answer.

@@ -40,18 +40,17 @@ impl PatientsScreen<'_> {
             return;
         }
         let cautions = self.cautions();
+        let width = usize::from(area.width);
+        let mut lines = vec![Line::styled(head(&self.about_model(), width), self.theme.style(Role::Accent))];
+        let most = if area.height >= 20 { 2 } else { 1 };
+        lines.extend(wrap(&self.summary(), width).into_iter().take(most).map(Line::from));
         let [top, warning, body, bottom] = Layout::vertical([
-            Constraint::Length(2),
+            Constraint::Length(lines.len() as u16),
             Constraint::Length(u16::from(!cautions.is_empty())),
             Constraint::Min(1),
             Constraint::Length(1),
         ])
         .areas(area);
-        let width = usize::from(area.width);
-        let lines = vec![
-            Line::styled(head(&self.about_model(), width), self.theme.style(Role::Accent)),
-            Line::from(head(&self.summary(), width)),
-        ];
         frame.render_widget(Paragraph::new(lines), top);
         if let Some(first) = cautions.first() {
             let more = match cautions.len() {
@@ -114,7 +113,7 @@ impl PatientsScreen<'_> {
             frame.render_widget(Paragraph::new(words), inside);
             return;
         }
-        let columns = Columns::new(self, usize::from(inside.width));
+        let columns = PatientColumns::new(self, usize::from(inside.width));
         let first = self.at.saturating_sub(height / 2).min(self.shown.len().saturating_sub(height));
         let mut lines = vec![columns.heading(self)];
         for (i, &row) in self.shown.iter().enumerate().skip(first).take(height) {
@@ -166,7 +165,7 @@ impl PatientsScreen<'_> {
         } else {
             String::new()
         };
-        let sum = format!("{}{more}", sum_words(&features, rest));
+        let sum = sum_words(&features, rest, width.saturating_sub(more.width())) + &more;
         lines.push(Line::styled(head(&sum, width), self.theme.style(Role::Dim)));
         lines
     }
@@ -175,17 +174,17 @@ impl PatientsScreen<'_> {
         let name = &self.cohort.scorer().model().classes[class];
         let in_set = scored.set.contains(&class);
         let mut words = String::new();
-        if in_set {
-            words += " in the set";
-        }
-        if class == scored.predicted {
-            words += if in_set { ", predicted" } else { " predicted" };
-        }
-        if scored.class.as_ref() == Some(name) {
-            words += if words.is_empty() { " true class" } else { ", true class" };
+        let facts = [
+            (in_set, "in the set"),
+            (class == scored.predicted, "predicted"),
+            (scored.class.as_ref() == Some(name), "true class"),
+        ];
+        for (_, fact) in facts.into_iter().filter(|(is_so, _)| *is_so) {
+            words += if words.is_empty() { " " } else { ", " };
+            words += fact;
         }
         let name_width = (width / 4).clamp(6, 24);
-        let bar = (width / 4).clamp(4, 30);
+        let bar = (width / 8).clamp(4, 30);
         let full = (scored.p[class] * bar as f64).round() as usize;
         let glyphs = self.theme.glyph("█", "#").repeat(full) + &self.theme.glyph("░", ".").repeat(bar - full);
         let room = width.saturating_sub(name_width + bar + 9);
@@ -234,19 +233,25 @@ impl PatientsScreen<'_> {
             return Line::styled(head(status, width), self.theme.style(Role::Warn));
         }
         let key = |action: Action| self.keymap.key_in(action, super::KEYS);
-        let moves = format!("{} {}", key(Action::Up), key(Action::Down));
-        let labels = format!("{} {}", key(Action::Earlier), key(Action::Later));
-        let entries = [
-            (moves, "patient"),
-            (labels, "class"),
-            (key(Action::Open), "enlarge"),
-            (key(Action::Sort), "sort"),
-            (key(Action::Reverse), "reverse"),
-            (key(Action::Filter), "filter"),
-            (key(Action::Find), "find"),
+        let pair = |first: Action, second: Action| format!("{} {}", key(first), key(second));
+        // Help and quit stay visible however narrow it is.
+        let mut entries = vec![
             (key(Action::Help), "help"),
             (key(Action::Quit), "quit"),
+            (pair(Action::Earlier, Action::Later), "class"),
+            (key(Action::Open), "enlarge"),
+            (key(Action::Sort), "sort"),
+            (key(Action::Filter), "filter"),
+            (key(Action::Find), "find"),
+            (key(Action::Reverse), "reverse"),
         ];
+        let mut used = 0;
+        entries.retain(|(key, word)| {
+            used += key.width() + word.width() + 3;
+            used <= width + 2
+        });
+        let last = entries.len().min(2);
+        entries.rotate_left(last);
         let spans = entries.into_iter().flat_map(|(key, word)| {
             [
                 Span::styled(key, self.theme.style(Role::Accent)),
@@ -278,7 +283,7 @@ impl PatientsScreen<'_> {
 }
 
 /// Widths of the columns of the table; 0 leaves one out.
-struct Columns {
+struct PatientColumns {
     id: usize,
     predicted: usize,
     set: usize,
@@ -289,14 +294,14 @@ struct Columns {
 /// Confidence and credibility.
 const SHARE: usize = 6;
 
-impl Columns {
+impl PatientColumns {
     fn new(screen: &PatientsScreen<'_>, width: usize) -> Self {
         let classes = &screen.cohort.scorer().model().classes;
         let longest = classes.iter().map(|class| clean(class).width()).max().unwrap_or(0);
         let predicted = (longest + 1).clamp(10, 16);
-        let known = if screen.cohort.has_classes() { predicted } else { 0 };
+        let known = if screen.cohort.has_classes() && width >= 50 { predicted + 2 } else { 0 };
         let rest = width.saturating_sub(2 * SHARE + predicted + known);
-        let flags = if screen.cohort.counts().odd > 0 { rest / 3 } else { 0 };
+        let flags = if screen.cohort.counts().odd > 0 && width >= 60 { rest / 3 } else { 0 };
         let set = (rest - flags) / 2;
         Self { id: rest - flags - set, predicted, set, known, flags }
     }
@@ -330,9 +335,11 @@ impl Columns {
             _ => fit(text, width - 1) + " ",
         };
         let predicted = &classes[row.predicted];
-        let known = row.class.as_deref().unwrap_or("");
         let is_missed =
             row.class.as_ref().is_some_and(|class| !row.set.iter().any(|&own| classes[own] == *class));
+        // Not by colour alone.
+        let mark = if is_missed { theme.glyph("✕ ", "x ") } else { "" };
+        let known = format!("{mark}{}", row.class.as_deref().unwrap_or(""));
         let set_role = match row.set.len() {
             1 => Role::Good,
             0 => Role::Bad,
@@ -345,7 +352,7 @@ impl Columns {
             Span::styled(cell(&screen.set_words(row), self.set), coloured(set_role)),
             Span::styled(format!("{:>5.3} ", row.confidence), style),
             Span::styled(format!("{:>5.3} ", row.credibility), style),
-            Span::styled(cell(known, self.known), if is_missed { coloured(Role::Bad) } else { style }),
+            Span::styled(cell(&known, self.known), if is_missed { coloured(Role::Bad) } else { style }),
             Span::styled(cell(&screen.flag_words(row), self.flags), coloured(Role::Warn)),
         ])
     }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::{PatientsScreen, Progress};
 use crate::error::plural;
 use crate::model::{MOST_KEPT, Measured, ScoredRow};
@@ -186,7 +188,7 @@ impl PatientsScreen<'_> {
             let (name, cell) = (clean(&feature.name), clean(&feature.cell));
             let _ = writeln!(text, "{name} = {cell}: {}", number(feature.share));
         }
-        let _ = writeln!(text, "{}", sum_words(&features, rest));
+        let _ = writeln!(text, "{}", sum_words(&features, rest, usize::MAX));
         text
     }
 
@@ -226,10 +228,12 @@ fn plural_of(count: usize, noun: &str) -> String {
     format!("{count} {}", plural(count, noun))
 }
 
-/// The shares of all features, and what they add up to.
-pub(super) fn sum_words(features: &[FeatureShare], rest: f64) -> String {
+/// The shares of all features, and what they add up to, in so many cells if that is possible.
+pub(super) fn sum_words(features: &[FeatureShare], rest: f64, width: usize) -> String {
     let sum: f64 = features.iter().map(|feature| feature.share).sum();
-    format!("features {} + without features {} = score {}", number(sum), number(rest), number(sum + rest))
+    let (score, sum, rest) = (number(sum + rest), number(sum), number(rest));
+    let long = format!("features {sum} + without features {rest} = score {score}");
+    if long.width() <= width { long } else { format!("sum {sum} + rest {rest} = score {score}") }
 }
 
 /// What a model achieved, in words.
