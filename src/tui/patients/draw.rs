@@ -17,7 +17,7 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 use unicode_width::UnicodeWidthStr;
 
 use super::words::{FeatureShare, sum_words};
-use super::{Asked, PatientColumn, PatientsScreen, Progress};
+use super::{Asked, CohortState, PatientColumn, PatientsScreen};
 use crate::model::ScoredRow;
 use crate::tui::action::Action;
 use crate::tui::theme::Role;
@@ -107,7 +107,7 @@ impl PatientsScreen<'_> {
         self.height = height.max(1);
         if self.shown.is_empty() {
             let words = match self.progress {
-                Progress::Reading => "reading …",
+                CohortState::Reading => "reading …",
                 _ => "no patient matches",
             };
             frame.render_widget(Paragraph::new(words), inside);

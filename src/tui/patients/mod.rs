@@ -93,7 +93,7 @@ enum Asked {
 
 /// How far reading has come.
 #[derive(Debug, Clone)]
-enum Progress {
+enum CohortState {
     Reading,
     /// All rows are there; what they achieved is being measured.
     Measuring(SourceFacts),
@@ -131,7 +131,7 @@ pub struct PatientsScreen<'a> {
     typing: Option<(Asked, String)>,
     has_help: bool,
     status: Option<String>,
-    progress: Progress,
+    progress: CohortState,
     /// Rows of the table on the screen.
     height: usize,
 }
@@ -153,7 +153,7 @@ impl<'a> PatientsScreen<'a> {
             typing: None,
             has_help: false,
             status: None,
-            progress: Progress::Reading,
+            progress: CohortState::Reading,
             height: 10,
         }
     }
@@ -165,20 +165,20 @@ impl<'a> PatientsScreen<'a> {
 
     /// All patients are there.
     pub fn finish(&mut self, facts: SourceFacts) {
-        self.progress = Progress::Measuring(facts);
+        self.progress = CohortState::Measuring(facts);
     }
 
     /// What they achieved, if their class is known.
     pub fn measured(&mut self, measured: Option<Measured>) {
-        if let Progress::Measuring(facts) = &self.progress {
+        if let CohortState::Measuring(facts) = &self.progress {
             let measured = facts.caution(measured);
-            self.progress = Progress::Done(facts.clone(), Box::new(measured));
+            self.progress = CohortState::Done(facts.clone(), Box::new(measured));
         }
     }
 
     /// Whether something is still to come from the file.
     fn is_reading(&self) -> bool {
-        !matches!(self.progress, Progress::Done(..))
+        !matches!(self.progress, CohortState::Done(..))
     }
 
     /// Sorts and filters again if something has changed; before drawing.
@@ -197,7 +197,7 @@ impl<'a> PatientsScreen<'a> {
             self.shown.reverse();
         }
         // While rows come in, the cursor stays on the first of them until it is moved.
-        let was_moved = self.at > 0 || matches!(self.progress, Progress::Done(..));
+        let was_moved = self.at > 0 || matches!(self.progress, CohortState::Done(..));
         let place = selected.filter(|_| was_moved);
         let place = place.and_then(|row| self.shown.iter().position(|&other| other == row));
         self.at = place.unwrap_or(0).min(self.shown.len().saturating_sub(1));

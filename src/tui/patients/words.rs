@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{PatientsScreen, Progress};
+use super::{CohortState, PatientsScreen};
 use crate::error::plural;
 use crate::model::{MOST_KEPT, Measured, ScoredRow};
 use crate::tui::view::text::{clean, number, share};
@@ -48,10 +48,10 @@ impl PatientsScreen<'_> {
             let _ = write!(text, ", {} flagged", counts.odd);
         }
         let _ = match &self.progress {
-            Progress::Reading => write!(text, "; reading …"),
-            Progress::Measuring(_) if self.cohort.has_classes() => write!(text, "; measuring …"),
-            Progress::Measuring(_) => Ok(()),
-            Progress::Done(_, measured) => match &**measured {
+            CohortState::Reading => write!(text, "; reading …"),
+            CohortState::Measuring(_) if self.cohort.has_classes() => write!(text, "; measuring …"),
+            CohortState::Measuring(_) => Ok(()),
+            CohortState::Done(_, measured) => match &**measured {
                 Some(measured) => write!(text, "; {}", achieved(measured, self.cohort.scorer().epsilon())),
                 None => Ok(()),
             },
@@ -63,10 +63,10 @@ impl PatientsScreen<'_> {
     pub(super) fn cautions(&self) -> Vec<String> {
         let mut cautions = Vec::new();
         let mut notices = Vec::new();
-        if let Progress::Done(facts, _) | Progress::Measuring(facts) = &self.progress {
+        if let CohortState::Done(facts, _) | CohortState::Measuring(facts) = &self.progress {
             notices.extend(facts.notes.iter().map(|note| format!("notice: {note}")));
         }
-        if let Progress::Done(_, measured) = &self.progress
+        if let CohortState::Done(_, measured) = &self.progress
             && let Some(measured) = &**measured
         {
             cautions.extend(measured.cautions.iter().map(|caution| format!("caution: {caution}")));
