@@ -451,9 +451,8 @@ impl<'a> Elimination<'a> {
     fn look(&self, units: &[usize], constant: bool) -> Vec<Candidate> {
         let mut removal_scores = Vec::new();
         self.removal_scores(units, Precision::Full, &mut removal_scores);
-        let removes_lowest = matches!(self.settings.method, Method::Rfe);
         let candidate = |(&unit, removal_score): (&usize, f64)| {
-            let criterion = if removes_lowest { -removal_score } else { removal_score };
+            let criterion = if self.settings.method.by_weights() { -removal_score } else { removal_score };
             Candidate { unit, criterion, removal_score, constant }
         };
         units.iter().zip(removal_scores).map(candidate).collect()

@@ -33,6 +33,11 @@ impl Method {
     /// All methods, in the order in which they are shown.
     pub const ALL: [Self; 4] = [Self::Crfe, Self::Rfe, Self::Smfs, Self::Acm];
 
+    /// Whether units are compared by their weights, the lowest removed first, and not by β, the highest first.
+    pub fn by_weights(self) -> bool {
+        matches!(self, Self::Rfe)
+    }
+
     /// Whether units are ranked once, before anything is removed.
     pub fn ranks_once(self) -> bool {
         matches!(self, Self::Smfs | Self::Acm)

@@ -6,7 +6,6 @@ use super::app::App;
 use super::table::{RankingColumn, SortKey};
 use crate::analysis::{MethodCache, Paths, RankTable};
 use crate::run::{Betas, RunInfo, TaskId};
-use crate::select::Method;
 
 /// What was computed, and for what.
 #[derive(Debug, Default)]
@@ -129,7 +128,7 @@ impl Derived {
         going.iter().enumerate().for_each(|(turn, &unit)| turns[unit] = turn);
         let mut here = present.to_vec();
         // The next to be removed has the highest β, or the lowest Σw².
-        let sign = if app.focus().method == Method::Rfe { -1.0 } else { 1.0 };
+        let sign = if app.focus().method.by_weights() { -1.0 } else { 1.0 };
         let score = |unit: usize| self.score[unit].map_or(f32::NEG_INFINITY, |score| sign * score);
         here.sort_by(|&a, &b| turns[a].cmp(&turns[b]).then(score(b).total_cmp(&score(a))).then(a.cmp(&b)));
         // The path itself is the order in which they were removed.
@@ -144,16 +143,16 @@ impl Derived {
 fn scores(app: &App, info: &RunInfo, present: &[usize]) -> Vec<Option<f32>> {
     let units = info.units.len();
     let mut scores = vec![None; units];
-    let is_rfe = app.focus().method == Method::Rfe;
+    let by_weights = app.focus().method.by_weights();
     let inspection = app.inspected().filter(|_| app.inspected_here()).map(|(_, _, inspection)| inspection);
     if let Some(inspection) = inspection {
-        let values = if is_rfe { &inspection.squared_weight } else { &inspection.beta };
+        let values = if by_weights { &inspection.squared_weight } else { &inspection.beta };
         inspection.units.iter().zip(values).for_each(|(&unit, &value)| scores[unit] = Some(value as f32));
     }
     let Some(step) = app.step() else { return scores };
     match &step.beta {
         // What is recorded is β.
-        _ if is_rfe => {
+        _ if by_weights => {
             if let (None, Some(&unit), Some(value)) = (inspection, step.removed.first(), step.criterion) {
                 scores[unit] = Some(value as f32);
             }

@@ -4,7 +4,6 @@ use super::{App, Effect, Phase};
 use crate::analysis::Comparison;
 use crate::evaluate::Tally;
 use crate::run::{Branch, Forced, Inspection, Portrait, RunSpec, Survey, Surveyed, TaskId};
-use crate::select::Method;
 use crate::tui::overlay::{FeaturePage, Overlay};
 use crate::tui::view::View;
 
@@ -138,9 +137,9 @@ impl App {
         let step = self.step()?;
         let whole = matches!(step.beta, Some(crate::run::Betas::Whole(_)));
         let looking = matches!(self.layout.overlay, Some(Overlay::Feature(_)));
-        // The journal holds β, not the weights that RFE goes by.
-        let is_rfe = self.playback.focus.method == Method::Rfe;
-        let resting = self.layout.view == View::Explore && (!whole || is_rfe) && !self.playback.playing;
+        // The journal holds β, not weights.
+        let by_weights = self.playback.focus.method.by_weights();
+        let resting = self.layout.view == View::Explore && (!whole || by_weights) && !self.playback.playing;
         let here = (self.playback.focus, step.size);
         if self.run.plan.is_none()
             || !(looking || resting)

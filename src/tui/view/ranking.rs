@@ -19,10 +19,7 @@ use crate::tui::theme::Role;
 
 /// The score that decides in a method.
 pub fn score_name(method: Method) -> &'static str {
-    match method {
-        Method::Rfe => "Σw²",
-        Method::Crfe | Method::Smfs | Method::Acm => "β",
-    }
+    if method.by_weights() { "Σw²" } else { "β" }
 }
 
 /// Why the score of some features is not there: a long path keeps β for the first few of each step, and no path keeps weights.
@@ -31,7 +28,7 @@ fn unknown(app: &App) -> Option<String> {
     let score = score_name(app.focus().method);
     match step.beta {
         _ if app.inspected_here() => None,
-        Some(Betas::Whole(_)) if app.focus().method != Method::Rfe => None,
+        Some(Betas::Whole(_)) if !app.focus().method.by_weights() => None,
         _ if app.plan().is_none() => Some(format!("other {score} not recorded")),
         _ if app.is_playing() => Some(format!("pause for all {score}")),
         _ => Some("computing …".to_owned()),
