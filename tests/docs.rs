@@ -1,4 +1,5 @@
-//! The documentation keeps its promises: links lead somewhere, cited pages and sections exist, and so do the options it names.
+//! The documentation keeps its promises: links lead somewhere, cited pages and sections exist, and so do the options it names; example
+//! patches still fit the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -309,4 +310,47 @@ fn unknown_options_are_found() {
     let page =
         "`--stopp` and `crfe-tui report RUN --splits 3`\n```sh\ncrfe-tui run a.csv --paused  # --x\n```\n";
     assert_eq!(unknown_options(page, &options), ["--stopp", "--splits", "--paused"]);
+}
+
+/// The hunks of the diffs of a page: the file, and the lines that must be there for the hunk to apply. A new file has none.
+fn hunks(page: &str) -> Vec<(String, Vec<String>)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let (mut file, mut inside) = (None, false);
+    for line in page.lines() {
+        match line {
+            "```diff" => inside = true,
+            "```" => inside = false,
+            _ if !inside || line.starts_with("+++ ") => {}
+            _ if line.starts_with("--- ") => file = line.strip_prefix("--- a/").map(str::to_owned),
+            _ if line.starts_with("@@ ") => found.extend(file.clone().map(|file| (file, Vec::new()))),
+            _ => {
+                let old = line.strip_prefix([' ', '-']);
+                if let (Some(old), Some(_), Some((_, lines))) = (old, &file, found.last_mut()) {
+                    lines.push(old.to_owned());
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_examples_of_contributing_still_apply() {
+    let hunks = hunks(&read(&root().join("CONTRIBUTING.md")));
+    assert!(hunks.len() > 15, "only {} hunks were found: is the reading right?", hunks.len());
+    for (file, old) in hunks {
+        let text = read(&root().join(&file));
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines.windows(old.len()).any(|window| window == old),
+            "{file} has no lines\n{}",
+            old.join("\n")
+        );
+    }
+}
+
+#[test]
+fn hunks_are_read() {
+    let page = "```diff\n--- a/x.rs\n+++ b/x.rs\n@@ -1,2 +1,2 @@ fn f\n a\n-b\n+c\n--- /dev/null\n+++ b/y.rs\n@@ -0,0 +1 @@\n+d\n```\n- e\n";
+    assert_eq!(hunks(page), [("x.rs".to_owned(), vec!["a".to_owned(), "b".to_owned()])]);
 }
