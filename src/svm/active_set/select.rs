@@ -52,13 +52,17 @@ kernel! {
         let mut count = 0;
         for (block, (slack, last_snapshot)) in slack_blocks.iter().zip(snapshot_blocks).enumerate() {
             let mut within = s.at_most_indexed(*slack, *displacement, *last_snapshot);
-            let flagged = u64::from_le_bytes(*last_snapshot) & (u64::from(flag) * 0x0101_0101_0101_0101);
-            // Moves bit 7 of each byte to the bit of its lane.
-            within |= ((flagged >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8;
-            // Write all eight and advance past the selected ones: a branch would be mispredicted too often.
-            let target = &mut found[count..count + PADDING];
-            for (target, lane) in target.iter_mut().zip(SET_BITS[usize::from(within)]) {
-                *target = LANES * block + usize::from(lane);
+            if flag != 0 {
+                let flagged = u64::from_le_bytes(*last_snapshot) & (u64::from(flag) * 0x0101_0101_0101_0101);
+                // Moves bit 7 of each byte to the bit of its lane.
+                within |= ((flagged >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8;
+            }
+            // Write all eight and advance past the selected ones: a branch would be mispredicted too often. Arrays of fixed size,
+            // so that the eight are widened and stored as vectors.
+            let target = found[count..].first_chunk_mut::<PADDING>().expect("the length is checked above");
+            let lanes = &SET_BITS[usize::from(within)];
+            for lane in 0..PADDING {
+                target[lane] = LANES * block + usize::from(lanes[lane]);
             }
             count += within.count_ones() as usize;
         }
