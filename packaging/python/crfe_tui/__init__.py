@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .program import CrfeError, CrfeWarning, program, version
-from .results import Run, fit, predict, read, run, validate
+from ._program import CrfeError, CrfeWarning, program, version
+from ._results import Run, fit, predict, read, run, validate
 
 if TYPE_CHECKING:
-    from .selector import CRFE
+    from ._selector import CRFE
 
 __all__ = ["CRFE", "CrfeError", "CrfeWarning", "Run", "fit", "predict", "program", "read", "run", "validate", "version"]
 
@@ -16,7 +16,7 @@ __all__ = ["CRFE", "CrfeError", "CrfeWarning", "Run", "fit", "predict", "program
 def __getattr__(name: str) -> object:
     """The selector on demand: the rest of the module does not need scikit-learn."""
     if name == "CRFE":
-        from .selector import CRFE
+        from ._selector import CRFE
 
         return CRFE
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from .program import CrfeError, program
+from ._program import CrfeError, program
 
 if __name__ == "__main__":
     try:

@@ -1,5 +1,6 @@
 """The verbs: the same bytes as the command line, tables as pandas objects, errors as exceptions."""
 
+import csv
 import json
 import os
 import pickle
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 import crfe_tui
-from crfe_tui.program import flags
+from crfe_tui._program import call, flags
 
 QUICK = {"splits": 3, "validate": "none", "permutations": "none"}
 SHELL = ["--splits", "3", "--validate", "none", "--permutations", "none", "--quiet"]
@@ -80,10 +81,11 @@ def test_fit_predict_and_validate_equal_the_command(heart: Path, tmp_path: Path)
     predicted = crfe_tui.predict(model, rows, epsilon=0.2)
     rows.to_csv(tmp_path / "rows.csv", index=False)
     shell("predict", model, tmp_path / "rows.csv", "--epsilon", "0.2", "--out", tmp_path / "p.csv", "--quiet")
-    expected = pd.read_csv(tmp_path / "p.csv", keep_default_na=False)
+    with open(tmp_path / "p.csv", encoding="utf-8", newline="") as file:
+        expected = list(csv.DictReader(file))
     assert list(predicted.index) == list(rows.index)
-    assert predicted["set"].tolist() == expected["set"].tolist()
-    assert predicted["p_diseased"].tolist() == expected["p_diseased"].tolist()
+    assert predicted["set"].tolist() == [row["set"] for row in expected]
+    assert predicted["p_diseased"].tolist() == [float(row["p_diseased"]) for row in expected]
     sets = predicted.apply(lambda row: ";".join(c for c in ["diseased", "healthy"] if row[f"p_{c}"] > 0.2), axis=1)
     assert sets.tolist() == predicted["set"].tolist()
     assert crfe_tui.validate(model, rows) == json.loads(shell("validate", model, tmp_path / "rows.csv", "--json"))
@@ -142,3 +144,12 @@ def test_without_the_program_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch
 def test_the_verbs_do_not_need_scikit_learn() -> None:
     code = "import sys; sys.modules['sklearn'] = None; import crfe_tui; crfe_tui.program()"
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+
+
+def test_a_run_whose_tasks_failed_in_part_warns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho told\necho 'crfe-tui: 1 of 6 tasks failed; run it again' >&2\nexit 4\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr("crfe_tui._program.program", lambda: str(program))
+    with pytest.warns(crfe_tui.CrfeWarning, match="^1 of 6 tasks failed; run it again$"):
+        assert call(["run"]) == "told\n"

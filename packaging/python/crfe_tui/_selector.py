@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .program import CrfeError, CrfeWarning
-from .results import run
+from ._program import CrfeError, CrfeWarning
+from ._results import run
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

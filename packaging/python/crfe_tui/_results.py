@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
-from .program import CrfeError, call, flags
+from ._program import CrfeError, call, flags
 
 if TYPE_CHECKING:
     import pandas as pd
