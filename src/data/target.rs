@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::names;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, plural};
 
 /// The most classes that a class column may have.
 const MOST_CLASSES: usize = 50;
@@ -111,10 +111,15 @@ impl<'a> Rare<'a> {
         let rows: usize = counts.iter().filter(|&&count| count < self.fewest).sum();
         let done = match self.merged {
             Some(merged) => format!(
-                "{rows} rows of classes with fewer than {} rows are now '{merged}': {names}",
+                "{rows} {} of classes with fewer than {} rows are now '{merged}': {names}",
+                plural(rows, "row"),
                 self.fewest
             ),
-            None => format!("{rows} rows of classes with fewer than {} rows left out: {names}", self.fewest),
+            None => format!(
+                "{rows} {} of classes with fewer than {} rows left out: {names}",
+                plural(rows, "row"),
+                self.fewest
+            ),
         };
         Some((labels, codes.iter().map(|code| code.and_then(|code| place[code as usize])).collect(), done))
     }

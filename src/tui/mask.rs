@@ -24,19 +24,22 @@ impl IdMask {
         format!("row {}", seen.entry(id.to_owned()).or_insert(next))
     }
 
-    /// A sentence about the table as it is shown: names of rows that it lists in quotes at its end are hidden.
+    /// A sentence about the table as it is shown: names of rows that it lists at its end are hidden.
     pub fn sentence(&self, text: &str) -> String {
-        let Some((lead, listed)) = text.split_once(LISTED).filter(|_| self.seen.is_some()) else {
-            return text.to_owned();
+        let found = LISTED.iter().find_map(|words| Some((text.find(words)? + words.len(), words)));
+        let Some((end, _)) = found.filter(|_| self.seen.is_some()) else { return text.to_owned() };
+        let (lead, listed) = text.split_at(end);
+        let (names, more) = match listed.rsplit_once(" and ") {
+            Some((names, more)) if more.ends_with(" more") => (names, format!(" and {more}")),
+            _ => (listed, String::new()),
         };
-        let pieces = listed.split('\'').enumerate();
-        let hidden = pieces.map(|(i, piece)| if i % 2 == 1 { self.id(piece) } else { piece.to_owned() });
-        format!("{lead}{LISTED}{}", hidden.collect::<Vec<_>>().join("'"))
+        let hidden: Vec<String> = names.split(", ").map(|name| self.id(name)).collect();
+        format!("{lead}{}{more}", hidden.join(", "))
     }
 }
 
 /// Behind these words the notes on two files that were joined list the rows that are in one of them only.
-const LISTED: &str = " left out: ";
+const LISTED: [&str; 2] = [" is left out: ", " are left out: "];
 
 #[cfg(test)]
 mod tests {
@@ -47,12 +50,13 @@ mod tests {
         let mask = IdMask::on();
         assert_eq!([mask.id("P7"), mask.id("P3"), mask.id("P7")], ["row 1", "row 2", "row 1"]);
         assert_eq!(IdMask::default().id("P7"), "P7");
-        let note = "2 samples of the matrix are not in p.csv and are left out: 'P3', 'P9'";
+        let note = "2 samples of the matrix are not in p.csv and are left out: P3, P9 and 4 more";
         assert_eq!(
             mask.sentence(note),
-            "2 samples of the matrix are not in p.csv and are left out: 'row 2', 'row 3'"
+            "2 samples of the matrix are not in p.csv and are left out: row 2, row 3 and 4 more"
         );
         assert_eq!(IdMask::default().sentence(note), note);
-        assert_eq!(mask.sentence("'class' has 2 values"), "'class' has 2 values");
+        let classes = "3 rows of classes with fewer than 3 rows left out: c, d";
+        assert_eq!(mask.sentence(classes), classes);
     }
 }

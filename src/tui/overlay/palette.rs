@@ -90,8 +90,10 @@ impl Palette {
 fn distance(wanted: &str, name: &str) -> Option<usize> {
     let name = name.to_lowercase();
     if let Some(at) = name.find(wanted) {
-        // A whole word that begins the name is best.
-        return Some(usize::from(at > 0));
+        // Best is the beginning of the name, then that of a word.
+        let begins_word =
+            name.match_indices(wanted).any(|(at, _)| !name[..at].ends_with(char::is_alphanumeric));
+        return Some(if at == 0 { 0 } else { 2 - usize::from(begins_word) });
     }
     let (mut first, mut last, mut from) = (None, 0, 0);
     for letter in wanted.chars() {
@@ -99,7 +101,7 @@ fn distance(wanted: &str, name: &str) -> Option<usize> {
         first = first.or(Some(at));
         (last, from) = (at, at + letter.len_utf8());
     }
-    Some(2 + last - first.unwrap_or(0))
+    Some(3 + last - first.unwrap_or(0))
 }
 
 impl Component for Palette {
@@ -175,7 +177,8 @@ mod tests {
     fn letters_close_together_come_first() {
         assert_eq!(distance("", "anything"), Some(0));
         assert_eq!(distance("exp", "export tables"), Some(0));
-        assert_eq!(distance("port", "export"), Some(1));
+        assert_eq!(distance("tab", "export tables"), Some(1));
+        assert_eq!(distance("port", "export"), Some(2));
         assert!(distance("xt", "export tables") < distance("xs", "export tables"));
         assert_eq!(distance("xyz", "export"), None);
         assert_eq!(distance("β″", "increase k of the β rule"), None);

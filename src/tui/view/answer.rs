@@ -587,7 +587,7 @@ fn by_chance(answer: &MethodAnswer, info: &RunInfo) -> Fact {
             } else {
                 plural(chance.permutations, "permutation")
             };
-            let p = chance.p.map_or_else(String::new, |p| format!("; p = {p:.2}"));
+            let p = chance.p.map_or_else(String::new, |p| format!("; p {p:.2}"));
             let role = if chance.p.is_some_and(|p| p > LEVEL) { Role::Warn } else { Role::Text };
             ("by chance", format!("in {} of {} splits ({done}){p}", chance.count, answer.splits), role)
         }

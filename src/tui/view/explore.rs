@@ -123,7 +123,9 @@ fn removed_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let name = |unit: usize| clean(&info.units[unit].name);
     let mut lines = Vec::new();
     match step.removed.as_slice() {
-        [] => lines.push(Line::from(fit("the last feature: nothing is left to remove", width))),
+        [] => lines.extend(
+            wrap("This is the last feature; nothing is left to remove.", width).into_iter().map(Line::from),
+        ),
         [first, others @ ..] => {
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             lines.push(Line::styled(

@@ -43,8 +43,9 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         spans.push(Span::styled(name, style));
     }
     spans.push(Span::styled(format!("  {}", app.view().question()), app.theme().style(Role::Dim)));
-    let (state, role) = state(app);
     let room = usize::from(area.right().saturating_sub(x)).saturating_sub(2);
+    let (state, role) = state(app);
+    let state = shortened(state, room);
     let question = app.view().question().width();
     if room > question + state.width() + 2 {
         spans.push(Span::raw(" ".repeat(room - question - state.width())));
@@ -58,6 +59,14 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     }
     let lines = vec![Line::from(spans), about(app, usize::from(area.width))];
     frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// A state that is too long without its first word, and if need be without the words before its numbers; its end, the time left,
+/// stays.
+fn shortened(state: String, room: usize) -> String {
+    let words: Vec<&str> = state.split(' ').collect();
+    let shorter = (0..words.len().min(3)).map(|from| words[from..].join(" "));
+    shorter.into_iter().find(|text| text.width() <= room).unwrap_or(state)
 }
 
 /// Running, paused, done: which part, how much of it, and the time left.
