@@ -206,7 +206,7 @@ impl StartScreen {
             }
             let mark = if is_chosen { self.theme.glyph("▶ ", "> ") } else { "  " };
             let style = if is_chosen { accent } else { self.theme.style(Role::Text) };
-            let text = head(&self.words(entry), width.saturating_sub(mark.width()));
+            let text = head(&self.words(entry, width), width.saturating_sub(mark.width()));
             lines.push(Line::from(vec![Span::styled(mark, accent), Span::styled(text, style)]));
         }
         if lines.is_empty() {
@@ -217,7 +217,7 @@ impl StartScreen {
         (lines, at)
     }
 
-    fn words(&self, entry: &StartEntry) -> String {
+    fn words(&self, entry: &StartEntry, width: usize) -> String {
         match entry {
             StartEntry::Table(path, bytes) => {
                 let name =
@@ -230,15 +230,10 @@ impl StartScreen {
                 let times = self.theme.glyph("×", "x");
                 let shape = format!("{}{times}{}", run.info.rows, run.info.units.len());
                 let answer = answer.clone().unwrap_or_else(|| "…".to_owned());
-                let splits = plural(run.info.splits, "split");
                 let age = age_words(self.now.duration_since(run.changed).unwrap_or_default());
-                format!(
-                    "{} {} {} {}  {answer}",
-                    fit(&name, 24),
-                    fit(&age, 14),
-                    fit(&shape, 11),
-                    fit(&splits, 11)
-                )
+                // The answer must fit on a small screen.
+                let (names, ages) = if width >= 100 { (24, 14) } else { (18, 11) };
+                format!("{} {} {} {answer}", fit(&name, names), fit(&age, ages), fit(&shape, 10))
             }
         }
     }
@@ -272,7 +267,7 @@ fn answer_words(answer: &Answer) -> String {
     let stability = method
         .stability
         .map_or_else(String::new, |s| format!(", stability {s:.2} {}", StabilityBand::of(s).word()));
-    format!("{size}{stability}")
+    format!("{size}{stability} ({})", plural(method.splits, "split"))
 }
 
 fn size_words(bytes: u64) -> String {
