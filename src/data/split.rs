@@ -258,7 +258,10 @@ fn check_class_sizes(data: &Dataset, calibration: Calibration) -> Result<()> {
     let mut named: Vec<String> =
         small.iter().take(5).map(|(class, count)| format!("'{class}' has {}", rows(*count))).collect();
     if small.len() > named.len() {
-        named.push(format!("{} more classes are as small", small.len() - named.len()));
+        named.push(match small.len() - named.len() {
+            1 => "1 more class is as small".to_owned(),
+            more => format!("{more} more classes are as small"),
+        });
     }
     let remedy = format!(
         "leave small classes out with --min-class-size {}, or merge them with --merge-rare NAME",

@@ -21,7 +21,7 @@ impl IdMask {
         let Some(seen) = &self.seen else { return id.to_owned() };
         let mut seen = seen.borrow_mut();
         let next = seen.len() + 1;
-        format!("row {}", seen.entry(id.to_owned()).or_insert(next))
+        format!("id {}", seen.entry(id.to_owned()).or_insert(next))
     }
 
     /// A sentence about the table as it is shown: names of rows that it lists at its end are hidden.
@@ -48,12 +48,12 @@ mod tests {
     #[test]
     fn the_same_name_has_the_same_number() {
         let mask = IdMask::on();
-        assert_eq!([mask.id("P7"), mask.id("P3"), mask.id("P7")], ["row 1", "row 2", "row 1"]);
+        assert_eq!([mask.id("P7"), mask.id("P3"), mask.id("P7")], ["id 1", "id 2", "id 1"]);
         assert_eq!(IdMask::default().id("P7"), "P7");
         let note = "2 samples of the matrix are not in p.csv and are left out: P3, P9 and 4 more";
         assert_eq!(
             mask.sentence(note),
-            "2 samples of the matrix are not in p.csv and are left out: row 2, row 3 and 4 more"
+            "2 samples of the matrix are not in p.csv and are left out: id 2, id 3 and 4 more"
         );
         assert_eq!(IdMask::default().sentence(note), note);
         let classes = "3 rows of classes with fewer than 3 rows left out: c, d";

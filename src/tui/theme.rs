@@ -32,7 +32,7 @@ pub enum Role {
     Good,
     /// What deserves a look.
     Warn,
-    /// What is wrong, and what goes now.
+    /// What is wrong, and what is removed now.
     Bad,
     /// β above zero.
     Positive,

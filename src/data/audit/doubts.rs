@@ -109,7 +109,7 @@ impl Dataset {
         if again > entirely {
             let id = id.map_or_else(|| "the id".to_owned(), |column| format!("'{}'", short(&column.name)));
             let words = format!(
-                "{} an earlier row in all columns used, but not in {id}: the same values, or entered twice?",
+                "{} an earlier row in all columns but {id}: duplicate samples? Remove them, or use --group-col",
                 repeat(again - entirely)
             );
             self.audit.notice(words);
@@ -276,7 +276,7 @@ mod tests {
         };
         let apart = |id: &str| {
             format!(
-                "1 row repeats an earlier row in all columns used, but not in {id}: the same values, or entered twice?"
+                "1 row repeats an earlier row in all columns but {id}: duplicate samples? Remove them, or use --group-col"
             )
         };
         let dropped = |data: &mut Dataset| {

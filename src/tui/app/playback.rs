@@ -118,7 +118,7 @@ impl App {
     }
 
     /// Puts the cursor on a step. A selected feature that is not there any more is let go of: the ranking shows again what
-    /// goes now.
+    /// is removed now.
     pub(super) fn go(&mut self, step: usize) {
         let moved = self.playback.cursor != step;
         self.playback.cursor = step;

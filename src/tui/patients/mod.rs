@@ -11,6 +11,7 @@ pub use show::show_model;
 
 use super::action::Action;
 use super::keymap::{KeyPress, Keymap};
+use super::mask::IdMask;
 use super::overlay::edit;
 use super::table::{Filter, SortColumn, SortKey, SortedTable};
 use super::theme::Theme;
@@ -114,6 +115,8 @@ pub enum Reply {
 /// The state of the screen.
 pub struct PatientsScreen<'a> {
     cohort: Cohort<'a>,
+    /// How ids are shown.
+    mask: IdMask,
     /// The model, as it was named.
     name: String,
     theme: Theme,
@@ -141,6 +144,7 @@ impl<'a> PatientsScreen<'a> {
     pub fn new(scorer: &'a Scorer<'a>, name: &str, theme: Theme, keymap: Keymap) -> Self {
         Self {
             cohort: Cohort::new(scorer),
+            mask: IdMask::default(),
             name: name.to_owned(),
             theme,
             keymap,
@@ -156,6 +160,11 @@ impl<'a> PatientsScreen<'a> {
             progress: CohortState::Reading,
             height: 10,
         }
+    }
+
+    /// Shows numbers in place of ids.
+    pub fn mask_ids(&mut self) {
+        self.mask = IdMask::on();
     }
 
     /// Takes the next patients.

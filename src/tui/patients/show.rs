@@ -40,6 +40,9 @@ pub fn show_model(
     let model = Arc::new(model);
     let scorer = Scorer::new(&model, epsilon)?;
     let mut screen = PatientsScreen::new(&scorer, name, settings.theme, settings.keymap.clone());
+    if settings.mask_ids {
+        screen.mask_ids();
+    }
     let (sender, inputs) = unbounded();
     let (send, rows) = bounded(WAITING);
     let mut guard = TerminalGuard::enter(settings.mouse, settings.plain).map_err(broken_terminal)?;

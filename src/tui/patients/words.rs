@@ -161,7 +161,7 @@ impl PatientsScreen<'_> {
         let flags = self.flag_words(row);
         format!(
             "{}; {}; {}; {:.3}; {:.3}; {}; {}",
-            clean(&row.id),
+            clean(&self.mask.id(&row.id)),
             clean(&classes[row.predicted]),
             clean(&self.set_words(row)),
             row.confidence,
@@ -174,7 +174,7 @@ impl PatientsScreen<'_> {
     fn plain_patient(&self, row: usize) -> String {
         let classes = &self.cohort.scorer().model().classes;
         let scored = &self.cohort.rows()[row];
-        let mut text = format!("Selected: {}.\n", clean(&scored.id));
+        let mut text = format!("Selected: {}.\n", clean(&self.mask.id(&scored.id)));
         for (class, p) in classes.iter().zip(&scored.p) {
             let _ = writeln!(text, "p of {}: {p:.3}", clean(class));
         }
