@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, History, Paths, RuleSize, StabilityBand,
-    Tested, TestedElsewhere, Verdict, cautions, permutation_words,
+    Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, Drift, History, Paths, RuleSize,
+    StabilityBand, SubgroupCoverage, Tested, TestedElsewhere, Transfer, Verdict, cautions, permutation_words,
 };
 use crate::select::{BetaRule, Method, StopRule};
 
@@ -62,6 +62,14 @@ pub struct MethodAnswer {
     pub tested: Option<Tested>,
     /// How the list did on the rows of another file.
     pub elsewhere: Option<TestedElsewhere>,
+    /// How the procedure did on sites that it never saw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<Transfer>,
+    /// Coverage by subgroup, the lowest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subgroups: Vec<SubgroupCoverage>,
+    /// Whether the p-values of validated rows drift over time.
+    pub drift: Option<Drift>,
     /// What chance selects at this size.
     pub by_chance: Option<ByChance>,
     /// What the splits' own subsets of this size achieved on their test rows.
@@ -123,6 +131,12 @@ impl MethodAnswer {
             let cautions = elsewhere.measured.cautions.iter();
             answer.cautions.extend(cautions.map(|caution| format!("on {}: {caution}", elsewhere.file)));
         }
+        answer.transfer = Transfer::new(history, paths.info, paths.method);
+        answer.cautions.extend(answer.transfer.iter().flat_map(Transfer::cautions));
+        answer.subgroups = SubgroupCoverage::all(history, paths.info, paths.method);
+        answer.cautions.extend(answer.subgroups.iter().filter_map(SubgroupCoverage::caution));
+        answer.drift = Drift::new(history, paths.info, paths.method);
+        answer.cautions.extend(answer.drift.as_ref().and_then(Drift::caution));
         answer
     }
 
@@ -177,6 +191,9 @@ impl MethodAnswer {
             features,
             tested,
             elsewhere: None,
+            transfer: None,
+            subgroups: Vec::new(),
+            drift: None,
             by_chance,
             chosen,
         }

@@ -1,12 +1,40 @@
 //! The 95 % band of one split's coverage, and when it may be shown.
 
-use crate::evaluate::{self, Band};
-use crate::run::{Parts, RunSpec};
+use crate::evaluate::{self, Band, Calibrations, CoverageLaw};
+use crate::run::{FoldTest, Parts, RunSpec};
 
 /// Whether there is a band: it is the distribution of the coverage of valid p-values that are not smoothed. Where the guarantee
 /// is void, coverage has another distribution, and the band would suggest that it is kept; rows of a group are alike, which makes it wider.
 fn has_band(spec: &RunSpec) -> bool {
     spec.guaranteed() && !spec.smoothed && spec.schema.group_col.is_none()
+}
+
+/// The law of the number of covered rows of some folds, or of one level of one column of subgroups in them, if these rows are like
+/// those that calibrated; none where there is no exact law.
+pub fn covered_law<'a>(
+    spec: &RunSpec,
+    folds: impl Iterator<Item = (&'a FoldTest, Option<(usize, usize)>)>,
+) -> Option<CoverageLaw> {
+    if !has_band(spec) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for (fold, of) in folds {
+        let mut test = vec![0; fold.conformal.len()];
+        for (i, row) in fold.rows.iter().enumerate() {
+            let is_of = |(column, level): (usize, usize)| {
+                fold.subgroups.get(column).and_then(|levels| levels.get(i)).copied().flatten() == Some(level)
+            };
+            test[row.y] += usize::from(of.is_none_or(is_of));
+        }
+        if spec.mondrian {
+            let of_class = |(&test, &conformal): (&usize, &usize)| Calibrations { test, conformal };
+            parts.extend(test.iter().zip(&fold.conformal).map(of_class));
+        } else {
+            parts.push(Calibrations { test: test.iter().sum(), conformal: fold.conformal.iter().sum() });
+        }
+    }
+    CoverageLaw::new(&parts, spec.epsilon)
 }
 
 /// The band over all test rows of a split; none under Mondrian, where it is by class.

@@ -16,9 +16,11 @@ mod paths;
 mod ranks;
 mod rules;
 mod sizes;
+mod subgroups;
 mod tested;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod verdict;
 
 pub use crate::evaluate::{Metric, PageColumn};
@@ -35,7 +37,9 @@ pub use pairs::{Pair, SizeDifferences};
 pub use paths::Paths;
 pub use ranks::{MeanRanks, RankTable};
 pub use rules::{RuleSize, known_rules};
+pub use subgroups::{DRIFT_LEVEL, Drift, SubgroupCoverage};
 pub use tested::{ByChance, Tested, permutation_words};
+pub use transfer::{ProbeAnswer, SiteMeasured, SiteTested, Transfer};
 pub use verdict::{LEVEL, StabilityBand, Verdict, count_features, two_decimals};
 
 use std::collections::BTreeMap;

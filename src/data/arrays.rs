@@ -49,6 +49,7 @@ impl Dataset {
             rows,
             ids: None,
             groups: None,
+            design: Default::default(),
             dropped: Vec::new(),
             audit: Audit::default(),
             layout: None,

@@ -5,12 +5,12 @@ use std::mem::discriminant;
 
 use serde::{Deserialize, Serialize};
 
-use super::Dataset;
 use super::features::{DropReason, Features};
 use super::guess::is_mangled_gene;
 use super::lines::RowLines;
 use super::names::{elided, listed, listed_whole, short};
 use super::target::Found;
+use super::{Dataset, Design, Factor, Times};
 
 mod doubts;
 
@@ -64,6 +64,30 @@ impl Audit {
             Found::ByName => self.notice(format!("the class column is '{name}' (found by its name)")),
             Found::Last => {
                 self.warn(format!("the class column is '{name}', the last: if it is not, use --target"))
+            }
+        }
+    }
+
+    /// States how many rows have no site or no time.
+    pub(super) fn design(&mut self, design: &Design) {
+        if let Some(Factor { column, of_row, .. }) = &design.sites {
+            let absent = of_row.iter().filter(|site| site.is_none()).count();
+            if absent > 0 {
+                self.warn(format!(
+                    "{} without a value of '{}': no site is left out to test them",
+                    rows(absent),
+                    short(column)
+                ));
+            }
+        }
+        if let Some(Times { column, of_row }) = &design.times {
+            let absent = of_row.iter().filter(|time| time.is_nan()).count();
+            if absent > 0 {
+                self.warn(format!(
+                    "{} without a value of '{}': the check over time leaves them out",
+                    rows(absent),
+                    short(column)
+                ));
             }
         }
     }

@@ -25,6 +25,7 @@ impl Dataset {
             file_rows: self.file_rows,
             ids: None,
             groups: self.groups.as_ref().map(|groups| rows.iter().map(|&row| groups[row]).collect()),
+            design: super::Design::default(),
             dropped: Vec::new(),
             audit: super::Audit::default(),
             layout: None,

@@ -9,6 +9,7 @@ mod batch;
 mod cells;
 mod column_builder;
 mod decimal;
+mod design;
 mod encoding;
 mod features;
 mod formats;
@@ -40,6 +41,7 @@ pub mod word_list;
 
 pub use audit::{Audit, Level, Note};
 pub use cells::Censored;
+pub use design::{Design, Factor, Times};
 pub use encoding::Encoding;
 pub use header::Header;
 pub use imputing::{DONOR_LIMIT, Impute};
@@ -54,7 +56,8 @@ pub use source::{STANDARD, STANDARD_INPUT};
 pub use spline::Knots;
 pub(crate) use spline::quantile;
 pub use split::{
-    Calibration, MOST_SPLITS, OuterFold, RESERVE, Split, SplitOptions, Splits, outer_folds, stratified_folds,
+    Calibration, MOST_SPLITS, OuterFold, RESERVE, Split, SplitOptions, Splits, outer_folds, site_fold,
+    stratified_folds,
 };
 pub use table::{Column, ReadOptions, Table};
 pub use target::{LONGEST_LABEL, Rare};

@@ -13,7 +13,7 @@ pub(super) fn find(header: &[String], name: &str, option: &str) -> Result<usize>
 }
 
 /// Options that take several names.
-const LISTS: [&str; 3] = ["--drop", "--keep", "--categorical"];
+const LISTS: [&str; 4] = ["--drop", "--keep", "--categorical", "--subgroups"];
 
 /// The error for a name that is not there.
 pub(super) fn unknown<S: AsRef<str>>(what: &str, name: &str, option: &str, known: &[S]) -> Error {

@@ -229,6 +229,7 @@ mod tests {
             file_rows: n,
             ids: None,
             groups: None,
+            design: Default::default(),
             dropped: Vec::new(),
             audit: Audit::default(),
             layout: None,

@@ -16,7 +16,7 @@ use super::names::{find, listed, short};
 use super::table::{Column, Table};
 use super::target::{Classes, Found, Rare, choose, is_usual};
 use super::units::{keep, merge, read_groups};
-use super::{Audit, Encoding, FileLayout, ReadOptions};
+use super::{Audit, Design, Encoding, Factor, FileLayout, ReadOptions, Times};
 use crate::error::{Error, Result};
 
 /// The user's statements about the columns, by name.
@@ -39,6 +39,18 @@ pub struct SchemaOptions {
     pub group_col: Option<String>,
     /// Names the rows in predictions.csv.
     pub id_col: Option<String>,
+    /// Each level of this column is left out once, to see whether the list transfers to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leave_out: Option<String>,
+    /// Columns by whose levels coverage is reported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subgroups: Vec<String>,
+    /// Whether the columns of `subgroups` are features, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub subgroups_as_features: bool,
+    /// When each row was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_col: Option<String>,
     /// A table of phenotypes, among them the class, to be joined with the matrix by id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pheno: Option<PathBuf>,
@@ -64,6 +76,10 @@ impl Default for SchemaOptions {
             groups: None,
             group_col: None,
             id_col: None,
+            leave_out: None,
+            subgroups: Vec::new(),
+            subgroups_as_features: false,
+            time_col: None,
             pheno: None,
             pheno_sheet: None,
             max_missing: 0.25,
@@ -131,6 +147,8 @@ pub struct Dataset {
     pub ids: Option<Vec<String>>,
     /// For each row the index of its group, when there is a group column.
     pub groups: Option<Vec<usize>>,
+    /// What else is known of the rows: sites, subgroups, times.
+    pub design: Design,
     /// Columns of the file that are not used.
     pub dropped: Vec<DroppedColumn>,
     /// Remarks on the table.
@@ -203,6 +221,8 @@ impl Dataset {
         columns[roles.target] = Column::Numbers(Vec::new());
         let mut ids = roles.id.map(|id| names_of(&columns[id], &rows)).transpose()?;
         let groups = roles.group.map(|group| groups_of(&columns[group], &rows)).transpose()?;
+        let design = roles.design(&header.names, &columns, &rows)?;
+        audit.design(&design);
 
         let mut features = Features::default();
         for (position, (name, column)) in header.names.iter().zip(columns).enumerate() {
@@ -256,6 +276,7 @@ impl Dataset {
             file_rows: lines.len(),
             ids,
             groups,
+            design,
             dropped,
             audit,
             layout: Some(layout),
@@ -373,6 +394,10 @@ struct Roles {
     categorical: Vec<usize>,
     group: Option<usize>,
     id: Option<usize>,
+    site: Option<usize>,
+    subgroups: Vec<usize>,
+    subgroups_are_features: bool,
+    time: Option<usize>,
     /// Phenotypes that were not requested.
     unused: HashSet<usize>,
 }
@@ -411,14 +436,34 @@ impl Roles {
         let categorical = all(&options.categorical, "--categorical")?;
         let group = one(&options.group_col, "--group-col")?;
         let id = one(&options.id_col, "--id-col")?;
-        let taken: Vec<_> = dropped.iter().copied().chain(group).chain(id).collect();
+        let site = one(&options.leave_out, "--leave-out")?;
+        let time = one(&options.time_col, "--time-col")?;
+        let subgroups = all(&options.subgroups, "--subgroups")?;
+        let taken = dropped.iter().chain(&subgroups).copied().chain(group).chain(id).chain(site).chain(time);
+        let taken: Vec<_> = taken.collect();
         let (target, found) = choose(header, named, options.target.as_deref(), &taken)?;
         let (dropped, unused) = (dropped.into_iter().collect(), HashSet::new());
-        let roles = Self { target, found, dropped, categorical, group, id, unused };
+        let subgroups_are_features = options.subgroups_as_features;
+        let roles = Self {
+            target,
+            found,
+            dropped,
+            categorical,
+            group,
+            id,
+            site,
+            subgroups,
+            subgroups_are_features,
+            time,
+            unused,
+        };
         let clash = [
             (roles.dropped.contains(&target), "--drop"),
             (group == Some(target), "--group-col"),
             (id == Some(target), "--id-col"),
+            (site == Some(target), "--leave-out"),
+            (roles.subgroups.contains(&target), "--subgroups"),
+            (time == Some(target), "--time-col"),
         ];
         match clash.iter().find(|(clashes, _)| *clashes) {
             Some((_, option)) => {
@@ -430,7 +475,24 @@ impl Roles {
     }
 
     fn is_feature(&self, position: usize) -> bool {
-        position != self.target && self.group != Some(position) && self.id != Some(position)
+        let taken = [self.group, self.id, self.site, self.time];
+        position != self.target
+            && !taken.contains(&Some(position))
+            && (self.subgroups_are_features || !self.subgroups.contains(&position))
+    }
+
+    /// Sites, subgroups and times of some rows.
+    fn design(&self, header: &[String], columns: &[Column], rows: &[usize]) -> Result<Design> {
+        let factor = |&column: &usize, option| Factor::new(&header[column], &columns[column], rows, option);
+        Ok(Design {
+            sites: self.site.as_ref().map(|site| factor(site, "--leave-out")).transpose()?,
+            subgroups: self
+                .subgroups
+                .iter()
+                .map(|column| factor(column, "--subgroups"))
+                .collect::<Result<_>>()?,
+            times: self.time.map(|time| Times::new(&header[time], &columns[time], rows)).transpose()?,
+        })
     }
 
     /// Refuses a table that was read but cannot be made a matrix in the memory that is left.
@@ -465,6 +527,8 @@ impl Roles {
     /// The columns whose values are names, whatever they look like.
     fn as_text(&self) -> Vec<usize> {
         let some = self.group.iter().chain(&self.id).chain(&self.categorical).chain(&self.dropped);
+        let subgroups = self.subgroups.iter().filter(|_| !self.subgroups_are_features);
+        let some = some.chain(&self.site).chain(&self.time).chain(subgroups);
         some.copied().chain([self.target]).collect()
     }
 }

@@ -25,6 +25,12 @@ pub enum Purpose {
     Reserve = 7,
     /// Permutations of the labels.
     Permutation = 8,
+    /// The procedure without one site.
+    Site = 9,
+    /// Folds in which sites are predicted.
+    Probe = 10,
+    /// Permutations of p-values over time.
+    Trend = 11,
 }
 
 /// A stream of random numbers that depends on its coordinates alone.

@@ -17,7 +17,7 @@ mod given;
 mod grouped;
 mod nested;
 
-pub use nested::{OuterFold, RESERVE, outer_folds, stratified_folds};
+pub use nested::{OuterFold, RESERVE, outer_folds, site_fold, stratified_folds};
 
 /// Whether β and the p-values look at the same rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -395,6 +395,7 @@ mod tests {
             y,
             ids: None,
             groups: None,
+            design: Default::default(),
             dropped: Vec::new(),
             audit: Audit::default(),
             layout: None,

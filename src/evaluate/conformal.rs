@@ -294,7 +294,7 @@ pub fn never_excluded(n_conf: usize, epsilon: f64) -> bool {
 }
 
 /// l = #{c in 0..=n_conf: (c+1)/(n_conf+1) ≤ ε}, with the very comparison that makes sets.
-fn excluding_counts(n_conf: usize, epsilon: f64) -> usize {
+pub(super) fn excluding_counts(n_conf: usize, epsilon: f64) -> usize {
     let rows = (n_conf + 1) as f64;
     (0..=n_conf).take_while(|&c| (c + 1) as f64 / rows <= epsilon).count()
 }

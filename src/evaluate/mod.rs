@@ -11,6 +11,7 @@ mod classic;
 mod compare;
 mod conformal;
 mod consistency;
+mod coverage_law;
 #[cfg(test)]
 mod fixtures;
 mod frequency;
@@ -19,6 +20,7 @@ mod metric;
 mod one_se;
 mod performance;
 mod stats;
+mod trend;
 mod two_sample;
 
 pub use auc::{auc, concordant_pairs};
@@ -34,11 +36,13 @@ pub use consistency::{
     Agreement, Ranks, Similarity, agreement, agreement_by_size, agreement_from_counts, similarity,
     similarity_by_size,
 };
+pub use coverage_law::{Calibrations, CoverageLaw};
 pub use frequency::{Kept, by_frequency};
 pub use metric::{Metric, PageColumn};
 pub use one_se::{CurveBySplit, OneSe, one_se_size};
 pub use performance::{ClassPerformance, Interval, MANY_EMPTY, Performance, Predicted};
-pub use stats::{Bootstrap, Spread, correlation, median, ratio};
+pub use stats::{Bootstrap, Spread, correlation, median, ratio, sign_test};
+pub use trend::{Timed, Trend};
 pub use two_sample::TwoSample;
 
 use serde::{Deserialize, Serialize};

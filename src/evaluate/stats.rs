@@ -166,6 +166,12 @@ impl BetaBinomial {
         Self { cumulative: (0..=n).scan(0.0, sum_up).collect() }
     }
 
+    /// The probability of each count.
+    pub fn probabilities(&self) -> Vec<f64> {
+        let before = std::iter::once(0.0).chain(self.cumulative.iter().copied());
+        self.cumulative.iter().zip(before).map(|(sum, before)| sum - before).collect()
+    }
+
     /// The least count whose cumulative probability reaches this one.
     pub fn of(&self, probability: f64) -> usize {
         let total = self.cumulative.last().copied().unwrap_or(0.0);
@@ -173,9 +179,35 @@ impl BetaBinomial {
     }
 }
 
+/// The exact two-sided sign test: how likely so uneven a division of `better` + `worse` is if both are equally likely.
+pub fn sign_test(better: usize, worse: usize) -> f64 {
+    let (n, fewer) = ((better + worse) as f64, better.min(worse));
+    if better == worse {
+        return 1.0;
+    }
+    // P(X ≤ k) of Binomial(n, 1/2) is the regularised incomplete beta function at 1/2.
+    let tail = statrs::function::beta::beta_reg(n - fewer as f64, fewer as f64 + 1.0, 0.5);
+    (2.0 * tail).min(1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sign_tests_match_sums_of_binomials() {
+        // 2 Σ C(n, k)/2ⁿ over the smaller side, by hand.
+        for (better, worse, p) in [
+            (0, 5, 2.0 / 32.0),
+            (1, 5, 14.0 / 64.0),
+            (8, 2, 112.0 / 1024.0),
+            (3, 3, 1.0),
+            (0, 0, 1.0),
+            (4, 3, 1.0),
+        ] {
+            assert!((sign_test(better, worse) - p).abs() < 1e-12, "{better} {worse}");
+        }
+    }
 
     /// As far as p-values go.
     fn close_in_ten_digits(ours: f64, theirs: f64) {

@@ -29,6 +29,7 @@ pub fn run(info: &RunInfo) -> Result<(), &'static str> {
         (rows == Some(info.rows) && info.rows <= MOST_ROWS, "its rows do not add up"),
         ((1..=MOST_SPLITS).contains(&info.splits), "its number of splits is impossible"),
         (info.folds <= MOST_FOLDS, "its number of folds is impossible"),
+        (info.sites.len() <= MOST_FOLDS, "its number of sites is impossible"),
         (info.permutations <= MOST_PERMUTATIONS, "its number of permutations is impossible"),
         (info.fingerprint.len() == 64 && info.fingerprint.is_ascii(), "its fingerprint is not one"),
     ];

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::measured::measured_lines;
 use crate::analysis::{
-    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, StabilityBand, Tested, Twin, Verdict,
-    count_features, two_decimals,
+    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, StabilityBand, SubgroupCoverage, Tested,
+    Twin, Verdict, count_features, two_decimals,
 };
 use crate::error::printable;
 use crate::evaluate::{Interval, Performance};
@@ -68,6 +68,8 @@ fn of_method(answer: &MethodAnswer, whole: &Answer) -> String {
     let _ = writeln!(text, "  ({})", rules.join("; "));
     text.push_str(&tested(answer, whole));
     text.push_str(&elsewhere(answer, &whole.classes));
+    text.push_str(&transfer(answer));
+    text.push_str(&subgroups(answer));
     text.push_str(&features(answer, whole));
     if let (Some(achieved), Some(size)) = (&answer.achieved, answer.chosen.size) {
         text.push_str(&of_achieved(achieved, size, whole));
@@ -111,6 +113,100 @@ fn elsewhere(answer: &MethodAnswer, classes: &[String]) -> String {
     let _ = writeln!(text, "  {}:", printable(&elsewhere.headline()));
     for (label, value) in measured_lines(&elsewhere.measured, classes) {
         let _ = writeln!(text, "    {label:<18}  {value}");
+    }
+    text
+}
+
+/// Sites that the procedure did not see, worst first, and how well its features tell them apart.
+fn transfer(answer: &MethodAnswer) -> String {
+    let mut text = String::new();
+    let Some(transfer) = &answer.transfer else { return text };
+    let column = printable(&transfer.column);
+    let _ = writeln!(
+        text,
+        "  Tested without each {column} in training ({} of {}), worst first:",
+        transfer.sites.len(),
+        transfer.of_sites
+    );
+    let shown_name = |name: &String| shown(name);
+    let names = transfer.sites.iter().map(|site| shown_name(&site.site).chars().count());
+    let width = names.max().unwrap_or(0).max(column.chars().count().min(NAME_WIDTH));
+    let _ = writeln!(
+        text,
+        "    {:<width$}  {:>5}  {:>8}  {:<22}  {:<8}  {:<28}  set size",
+        shown(&transfer.column),
+        "rows",
+        "features",
+        "accuracy",
+        "(within)",
+        "coverage (expected)"
+    );
+    for site in &transfer.sites {
+        let name = shown_name(&site.site);
+        let Some(own) = &site.measured else {
+            let _ = writeln!(text, "    {name:<width$}  {:>5}  no size was chosen", site.rows);
+            continue;
+        };
+        let accuracy =
+            format!("{:.3} ({:.3} to {:.3})", own.accuracy.value, own.accuracy.lo, own.accuracy.hi);
+        let within = own.accuracy_within.map_or_else(String::new, |within| format!("({within:.3})"));
+        let band = own.coverage_band.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.3} to {hi:.3})"));
+        let mark = if own.shifted { " low" } else { "" };
+        let coverage = format!("{:.3}{band}{mark}", own.coverage.value);
+        let _ = writeln!(
+            text,
+            "    {name:<width$}  {:>5}  {:>8}  {accuracy:<22}  {within:<8}  {coverage:<28}  {:.2}",
+            site.rows,
+            site.features.len(),
+            own.set_size
+        );
+    }
+    if let Some((value, lo, hi)) = transfer.stability {
+        let _ = writeln!(
+            text,
+            "    The lists agree with stability {} ({} to {}); {} in every list",
+            two_decimals(value),
+            two_decimals(lo),
+            two_decimals(hi),
+            count_features(transfer.in_every_list.len())
+        );
+    }
+    if let Some(probe) = &transfer.probe {
+        let auc = probe.auc.map_or_else(String::new, |auc| format!(", AUC {auc:.3}"));
+        let _ = writeln!(
+            text,
+            "    The features of the list predict the {column} of {:.3} ({:.3} to {:.3}) of the rows{auc}; the class alone {:.3}, the largest {column} {:.3}",
+            probe.accuracy.value,
+            probe.accuracy.lo,
+            probe.accuracy.hi,
+            probe.class_rate,
+            probe.no_information_rate
+        );
+    }
+    text
+}
+
+/// Coverage by subgroup, the lowest first.
+fn subgroups(answer: &MethodAnswer) -> String {
+    let mut text = String::new();
+    if answer.subgroups.is_empty() {
+        return text;
+    }
+    let listed = &answer.subgroups[..answer.subgroups.len().min(LISTED_CLASSES)];
+    let name = |own: &SubgroupCoverage| format!("{} = {}", shown(&own.column), shown(&own.level));
+    let width = listed.iter().map(|own| name(own).chars().count()).max().unwrap_or(0).max(8);
+    let _ = writeln!(text, "  Coverage of validated rows by subgroup, lowest first:");
+    let _ =
+        writeln!(text, "    {:<width$}  {:>5}  {:<28}  set size", "subgroup", "rows", "coverage (expected)");
+    for own in listed {
+        let band = own.coverage_band.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.3} to {hi:.3})"));
+        let mark = if own.below { " low" } else { "" };
+        let coverage = format!("{:.3}{band}{mark}", own.coverage.value);
+        let _ =
+            writeln!(text, "    {:<width$}  {:>5}  {coverage:<28}  {:.2}", name(own), own.rows, own.set_size);
+    }
+    if answer.subgroups.len() > listed.len() {
+        let _ = writeln!(text, "    and {} more in subgroups.csv", answer.subgroups.len() - listed.len());
     }
     text
 }

@@ -20,7 +20,7 @@ use crate::run::{Plan, RunInfo, predictions};
 use crate::select::Method;
 
 /// The files that [`write_tables`] makes.
-pub const TABLES: [&str; 16] = [
+pub const TABLES: [&str; 18] = [
     "manifest.json",
     "summary.json",
     "metrics.csv",
@@ -33,11 +33,18 @@ pub const TABLES: [&str; 16] = [
     "stopping.csv",
     "predictions.csv",
     "compare.csv",
+    SITES,
+    SUBGROUPS,
     "selected.txt",
     "summary.txt",
     MULTIQC,
     MULTIQC_VERSIONS,
 ];
+
+/// How the list transfers to sites; only where sites were left out.
+const SITES: &str = "sites.csv";
+/// Coverage by subgroup; only where subgroups were asked for.
+const SUBGROUPS: &str = "subgroups.csv";
 
 /// selection.csv holds these sizes, and the chosen ones.
 const SELECTION_SIZES: usize = 100;
@@ -88,6 +95,22 @@ impl<'a> Tables<'a> {
                 Ok(())
             }
         }));
+        let asked: [(&str, bool, Fill<'a>); 2] = [
+            (SITES, !self.info.sites.is_empty(), Self::sites),
+            (SUBGROUPS, !self.info.subgroups.is_empty(), Self::subgroups),
+        ];
+        for (name, is_asked, fill) in asked {
+            jobs.push(Box::new(move || {
+                if is_asked {
+                    return self.csv(name, fill);
+                }
+                // One of an earlier report, if there is any, does not belong to these tables.
+                for name in [name.to_owned(), format!("{name}.gz")] {
+                    let _ = self.directory.remove(&name);
+                }
+                Ok(())
+            }));
+        }
         let tables: [(&str, Fill<'a>); 9] = [
             ("per_class.csv", Self::per_class),
             ("metrics.csv", Self::metrics),
@@ -173,6 +196,84 @@ impl<'a> Tables<'a> {
 
     fn names(&self, units: &[usize]) -> String {
         units.iter().map(|&unit| in_list(self.name(unit), &[';'])).collect::<Vec<_>>().join(";")
+    }
+
+    fn sites(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+        rows.header(&[
+            "method",
+            "site",
+            "rows",
+            "n_features",
+            "accuracy",
+            "accuracy_lo",
+            "accuracy_hi",
+            "accuracy_within",
+            "p_difference",
+            "coverage",
+            "coverage_lo",
+            "coverage_hi",
+            "p_coverage",
+            "set_size",
+            "shifted",
+            "features",
+        ])?;
+        for answer in &self.answer.methods {
+            for site in answer.transfer.iter().flat_map(|transfer| &transfer.sites) {
+                let own = site.measured.as_ref();
+                let features: Vec<String> = site.features.iter().map(|name| in_list(name, &[';'])).collect();
+                rows.row(&[
+                    CsvCell::Text(answer.method.name()),
+                    CsvCell::Text(&site.site),
+                    CsvCell::Int(site.rows),
+                    CsvCell::Int(site.features.len()),
+                    CsvCell::Real(own.map(|own| own.accuracy.value)),
+                    CsvCell::Real(own.map(|own| own.accuracy.lo)),
+                    CsvCell::Real(own.map(|own| own.accuracy.hi)),
+                    CsvCell::Real(own.and_then(|own| own.accuracy_within)),
+                    CsvCell::Real(own.and_then(|own| own.p_difference)),
+                    CsvCell::Real(own.map(|own| own.coverage.value)),
+                    CsvCell::Real(own.and_then(|own| Some(own.coverage_band?.0))),
+                    CsvCell::Real(own.and_then(|own| Some(own.coverage_band?.1))),
+                    CsvCell::Real(own.and_then(|own| own.p_coverage)),
+                    CsvCell::Real(own.map(|own| own.set_size)),
+                    CsvCell::Flag(own.is_some_and(|own| own.shifted)),
+                    CsvCell::Owned(features.join(";")),
+                ])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn subgroups(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+        rows.header(&[
+            "method",
+            "column",
+            "level",
+            "rows",
+            "coverage",
+            "coverage_lo",
+            "coverage_hi",
+            "p_coverage",
+            "set_size",
+            "below",
+        ])?;
+        for answer in &self.answer.methods {
+            for subgroup in &answer.subgroups {
+                rows.row(&[
+                    CsvCell::Text(answer.method.name()),
+                    CsvCell::Text(&subgroup.column),
+                    CsvCell::Text(&subgroup.level),
+                    CsvCell::Int(subgroup.rows),
+                    CsvCell::Real(Some(subgroup.coverage.value)),
+                    CsvCell::Real(subgroup.coverage_band.map(|band| band.0)),
+                    CsvCell::Real(subgroup.coverage_band.map(|band| band.1)),
+                    CsvCell::Real(subgroup.p_coverage),
+                    CsvCell::Real(Some(subgroup.set_size)),
+                    CsvCell::Flag(subgroup.below),
+                ])?;
+            }
+        }
+        Ok(())
     }
 
     fn metrics(&self, rows: &mut CsvTable<'_>) -> Result<()> {

@@ -50,7 +50,9 @@ impl Estimate {
             Permutations::Count(count) => count,
             Permutations::Auto => default_permutations(&PathCost::new(spec, data), spec).count,
         };
-        let followups = methods * (spec.validate.unwrap_or(0) + permutations);
+        // Each site is left out once, and the list is made once more to predict sites.
+        let sites = data.design.sites.as_ref().map_or(0, |sites| sites.levels.len() + 1);
+        let followups = methods * (spec.validate.unwrap_or(0) + sites + permutations);
         Self::of(spec, data, TaskCounts { tasks: splits * methods, followups, splits }, threads)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ExternalInfo, Followup, Outcome, RunSpec, Twins};
+use super::{ExternalInfo, Followup, Outcome, RunSpec, SiteInfo, SubgroupInfo, Twins};
 use crate::data::{Audit, DroppedColumn, Unit};
 use crate::evaluate::{Kept, Procedure, Tally};
 use crate::select::{Method, RunSizes, Stopping};
@@ -133,6 +133,12 @@ pub struct RunInfo {
     /// The file of `--test`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalInfo>,
+    /// The levels of `--leave-out`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<SiteInfo>,
+    /// The columns of `--subgroups`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subgroups: Vec<SubgroupInfo>,
     /// Permutations of the labels; 0 if there are none.
     #[serde(default)]
     pub permutations: usize,
@@ -163,15 +169,22 @@ impl RunInfo {
         largest as f64 / self.rows.max(1) as f64
     }
 
-    /// What is run after the paths: all folds, then all permutations.
+    /// What is run after the paths: all folds, what concerns sites, then all permutations.
     pub fn followups(&self) -> Vec<Followup> {
         let methods = &self.spec.methods;
         let each = |count: usize, make: fn(Method, usize) -> Followup| {
             (0..count).flat_map(move |index| methods.iter().map(move |&method| make(method, index)))
         };
         let external = methods.iter().filter(|_| self.external.is_some()).copied().map(Followup::External);
+        let sites = each(self.sites.len(), Followup::Site).filter(|followup| followup.is_of(self));
+        let probes = methods.iter().filter(|_| !self.sites.is_empty()).copied().map(Followup::Probe);
         let permutations = each(self.permutations, Followup::Permutation);
-        each(self.folds, Followup::Fold).chain(external).chain(permutations).collect()
+        each(self.folds, Followup::Fold)
+            .chain(external)
+            .chain(sites)
+            .chain(probes)
+            .chain(permutations)
+            .collect()
     }
 
     /// How this run chooses a size and a list.

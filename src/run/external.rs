@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::task::SplitWork;
-use super::validation::{TestedRow, finished_trace, fit_settings};
-use super::{Plan, RunSpec, TaskId, Trace};
+use super::validation::{TestedRow, chosen_list, fit_settings};
+use super::{Plan, RunSpec};
 use crate::data::{Dataset, NewRows, ReadOptions, RequiredColumns, RowBatch};
 use crate::error::{Error, Result};
 use crate::model::{ScoreComparison, fit_list, tau};
@@ -122,19 +121,7 @@ pub fn test_external(
     let (Some(external), Some(reserve)) = (&plan.external, plan.splits.reserve()) else {
         return Err(Error::internal("there are no rows to test on"));
     };
-    let mut traces = Vec::new();
-    for split in 0..plan.splits.count() {
-        let work = SplitWork::new(plan, split)?;
-        let Some(trace) = finished_trace(plan, &work, TaskId { method, split }, go_on)? else {
-            return Ok(None);
-        };
-        traces.push(trace);
-    }
-    let procedure = plan.info.procedure();
-    let paths: Vec<&Trace> = traces.iter().collect();
-    let size = procedure.size(&paths);
-    let units =
-        size.map_or_else(Vec::new, |size| plan.info.list(&procedure.by_frequency(&paths, size), size));
+    let Some((size, units)) = chosen_list(plan, method, go_on)? else { return Ok(None) };
     let classes = plan.data.classes.len();
     let mut conformal = vec![0; classes];
     reserve.iter().for_each(|&row| conformal[plan.data.y[row]] += 1);

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::external::{ExternalTest, test_external};
 use super::permutation::{PermutedRun, run_permutation};
+use super::sites::{SiteProbe, probe_sites, test_site};
 use super::validation::{FoldTest, test_fold};
 use super::{Plan, RunInfo};
 use crate::error::Result;
@@ -21,6 +22,10 @@ pub enum Followup {
     Fold(Method, usize),
     /// The test on the rows of another file.
     External(Method),
+    /// The procedure without a site, tested there; from 0.
+    Site(Method, usize),
+    /// How well the features of the list tell the sites apart.
+    Probe(Method),
     /// A permutation of the labels, from 0.
     Permutation(Method, usize),
 }
@@ -30,6 +35,8 @@ impl fmt::Display for Followup {
         match self {
             Self::Fold(method, fold) => write!(f, "{method} in validation fold {}", fold + 1),
             Self::External(method) => write!(f, "{method} on the rows of --test"),
+            Self::Site(method, site) => write!(f, "{method} without site {}", site + 1),
+            Self::Probe(method) => write!(f, "sites predicted by the features of {method}"),
             Self::Permutation(method, index) => write!(f, "{method} under permutation {}", index + 1),
         }
     }
@@ -41,6 +48,8 @@ impl Followup {
         match self {
             Self::Fold(method, fold) => format!("fold/{}/{fold}", method.name()),
             Self::External(method) => format!("test/{}/0", method.name()),
+            Self::Site(method, site) => format!("site/{}/{site}", method.name()),
+            Self::Probe(method) => format!("probe/{}/0", method.name()),
             Self::Permutation(method, index) => format!("permutation/{}/{index}", method.name()),
         }
     }
@@ -52,6 +61,8 @@ impl Followup {
         match (kind, parts.next()) {
             ("fold", None) => Some(Self::Fold(method, index)),
             ("test", None) if index == 0 => Some(Self::External(method)),
+            ("site", None) => Some(Self::Site(method, index)),
+            ("probe", None) if index == 0 => Some(Self::Probe(method)),
             ("permutation", None) => Some(Self::Permutation(method, index)),
             _ => None,
         }
@@ -60,7 +71,11 @@ impl Followup {
     /// The method.
     pub fn method(self) -> Method {
         match self {
-            Self::Fold(method, _) | Self::External(method) | Self::Permutation(method, _) => method,
+            Self::Fold(method, _)
+            | Self::External(method)
+            | Self::Site(method, _)
+            | Self::Probe(method)
+            | Self::Permutation(method, _) => method,
         }
     }
 
@@ -69,6 +84,9 @@ impl Followup {
         let (index, count) = match self {
             Self::Fold(_, index) => (index, info.folds),
             Self::External(_) => (0, usize::from(info.external.is_some())),
+            // A site that cannot be left out is not of the run.
+            Self::Site(_, site) => (0, usize::from(info.sites.get(site).is_some_and(|site| site.tested))),
+            Self::Probe(_) => (0, usize::from(!info.sites.is_empty())),
             Self::Permutation(_, index) => (index, info.permutations),
         };
         index < count && info.spec.methods.contains(&self.method())
@@ -101,6 +119,11 @@ impl Followup {
                     spec.beta_rule
                 ])
             }
+            // The columns of sites and subgroups are among the settings behind the fingerprint of the run.
+            Self::Site(..) | Self::Probe(..) => {
+                let kind = if matches!(self, Self::Site(..)) { "site" } else { "probe" };
+                json!([kind, info.fingerprint, info.splits, spec.stop.name(), spec.by, spec.beta_rule])
+            }
             Self::Permutation(..) => json!(["permutation", info.fingerprint, info.splits]),
         };
         let hash = Sha256::digest(material.to_string());
@@ -112,6 +135,8 @@ impl Followup {
         match self {
             Self::Fold(method, fold) => Ok(test_fold(plan, method, fold, go_on)?.map(Outcome::Fold)),
             Self::External(method) => Ok(test_external(plan, method, go_on)?.map(Outcome::External)),
+            Self::Site(method, site) => Ok(test_site(plan, method, site, go_on)?.map(Outcome::Site)),
+            Self::Probe(method) => Ok(probe_sites(plan, method, go_on)?.map(Outcome::Probe)),
             Self::Permutation(method, index) => {
                 Ok(run_permutation(plan, method, index, go_on)?.map(Outcome::Permutation))
             }
@@ -127,6 +152,10 @@ pub enum Outcome {
     Fold(FoldTest),
     /// The outcome of the test on another file.
     External(ExternalTest),
+    /// The outcome of a site.
+    Site(FoldTest),
+    /// How well sites were predicted.
+    Probe(SiteProbe),
     /// The outcome of a permutation.
     Permutation(PermutedRun),
 }
@@ -136,8 +165,16 @@ impl Outcome {
     pub fn check(&self, followup: Followup, info: &RunInfo) -> std::result::Result<(), &'static str> {
         let (units, classes) = (info.units.len(), info.classes.len());
         match (followup, self) {
-            (Followup::Fold(..), Self::Fold(FoldTest { size, units: list, conformal, rows, groups })) => {
-                let fits = size.is_none_or(|size| size <= units)
+            (Followup::Fold(..), Self::Fold(test)) | (Followup::Site(..), Self::Site(test)) => {
+                let FoldTest { size, units: list, conformal, rows, groups, subgroups, times } = test;
+                let of_rows = |count: usize| count == 0 || count == rows.len();
+                let is_level = |(levels, known): (&Vec<Option<usize>>, &super::SubgroupInfo)| {
+                    of_rows(levels.len()) && levels.iter().flatten().all(|&level| level < known.levels.len())
+                };
+                let fits = (subgroups.is_empty() || subgroups.len() == info.subgroups.len())
+                    && subgroups.iter().zip(&info.subgroups).all(is_level)
+                    && of_rows(times.len())
+                    && size.is_none_or(|size| size <= units)
                     && list.iter().all(|&unit| unit < units)
                     && conformal.len() == classes
                     && (groups.is_empty() || groups.len() == rows.len())
@@ -160,6 +197,15 @@ impl Outcome {
                     });
                 if fits { Ok(()) } else { Err("its numbers cannot be") }
             }
+            (Followup::Probe(..), Self::Probe(probe)) => {
+                let SiteProbe { units: list, sites, rows, right, largest, by_class, auc } = probe;
+                let fits = list.iter().all(|&unit| unit < units)
+                    && *sites <= info.sites.len()
+                    && *rows <= info.rows
+                    && [right, largest, by_class].into_iter().all(|count| count <= rows)
+                    && auc.is_none_or(|auc| (0.0..=1.0).contains(&auc));
+                if fits { Ok(()) } else { Err("its numbers are impossible") }
+            }
             (Followup::Permutation(..), Self::Permutation(PermutedRun { reached, s_score })) => {
                 let fits = reached.len() <= info.splits
                     && reached.is_sorted()
@@ -180,6 +226,8 @@ mod tests {
         for task in [
             Followup::Fold(Method::Crfe, 2),
             Followup::External(Method::Smfs),
+            Followup::Site(Method::Crfe, 3),
+            Followup::Probe(Method::Acm),
             Followup::Permutation(Method::Rfe, 98),
         ] {
             assert_eq!(Followup::from_name(&task.name()), Some(task));

@@ -317,6 +317,47 @@ pub const OPTIONS: &[RunOption] = &[
         ..optional!(schema.group_col)
     },
     RunOption {
+        name: "leave-out",
+        takes: Takes::Word("COLUMN"),
+        help: "Hospital, batch or year: each level is left out once and tested by the list of the others; not a feature",
+        example: "hospital",
+        prose: Prose::Sentence(|options| {
+            let column = options.schema.leave_out.as_ref()?;
+            Some(format!(
+                "The whole procedure was repeated without each level of {column} and its list tested on the rows of that level."
+            ))
+        }),
+        ..optional!(schema.leave_out)
+    },
+    RunOption {
+        name: "subgroups",
+        takes: Takes::Words("COLUMNS"),
+        help: "Columns by whose levels the coverage of validated rows is reported; not features",
+        example: "sex,ward",
+        prose: Prose::Sentence(|options| {
+            let columns = &options.schema.subgroups;
+            (!columns.is_empty())
+                .then(|| format!("Coverage of validated rows was computed by {}.", columns.join(", ")))
+        }),
+        ..words!(schema.subgroups)
+    },
+    RunOption {
+        name: "subgroups-as-features",
+        help: "The columns of --subgroups are features, too",
+        ..flag!(schema.subgroups_as_features)
+    },
+    RunOption {
+        name: "time-col",
+        takes: Takes::Word("COLUMN"),
+        help: "Date (2026-11-18) or number by which rows are checked for drift; not a feature [default: the order of the file]",
+        example: "visited",
+        prose: Prose::Sentence(|options| {
+            let column = options.schema.time_col.as_ref()?;
+            Some(format!("Validated p-values were checked for a trend over {column}."))
+        }),
+        ..optional!(schema.time_col)
+    },
+    RunOption {
         name: "pheno",
         help: "Table with one row per sample, including the class: joined with the matrix DATA.CSV by --id-col, or by the first column of both",
         example: "pheno.csv",

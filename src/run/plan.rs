@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 
 use super::cost::{DefaultPermutations, MOST, PathCost, default_permutations};
-use super::{External, FORMAT, Permutations, RunInfo, RunOptions, RunSpec, TaskId};
+use super::{External, FORMAT, Permutations, RunInfo, RunOptions, RunSpec, SiteInfo, SubgroupInfo, TaskId};
 use crate::data::{
-    DONOR_LIMIT, Dataset, Impute, OuterFold, STANDARD, STANDARD_INPUT, Split, Splits, check_preprocessing,
-    outer_folds, prepare,
+    DONOR_LIMIT, Dataset, Factor, Impute, OuterFold, STANDARD, STANDARD_INPUT, Split, Splits,
+    check_preprocessing, outer_folds, prepare, site_fold,
 };
 use crate::error::{Error, Result};
 use crate::evaluate::never_excluded;
@@ -74,8 +74,22 @@ impl Plan {
         let (permutations, permutation_cost) = plan_permutations(&spec, &mut data);
         let external = spec.test.as_deref().map(|path| External::load(path, &spec, &data)).transpose()?;
         let about = external.as_ref().map(|external| external.info.clone());
-        let info =
-            RunInfo { folds, permutations, permutation_cost, external: about, ..info(spec, &data, &splits) };
+        let sites = plan_sites(&spec, &mut data);
+        let of_factor =
+            |factor: &Factor| SubgroupInfo { column: factor.column.clone(), levels: factor.levels.clone() };
+        let subgroups: Vec<SubgroupInfo> = data.design.subgroups.iter().map(of_factor).collect();
+        if !subgroups.is_empty() && folds == 0 {
+            data.audit.warn("--subgroups says nothing without nested validation: no row is tested");
+        }
+        let info = RunInfo {
+            folds,
+            permutations,
+            permutation_cost,
+            external: about,
+            sites,
+            subgroups,
+            ..info(spec, &data, &splits)
+        };
         Ok(Self { info: Arc::new(info), data, splits, made: Mutex::new(made), external })
     }
 
@@ -157,6 +171,30 @@ fn plan_validation(spec: &RunSpec, data: &mut Dataset) -> usize {
             0
         }
     }
+}
+
+/// The levels of the site column. One that cannot be left out is explained in a warning.
+fn plan_sites(spec: &RunSpec, data: &mut Dataset) -> Vec<SiteInfo> {
+    let Some(factor) = &data.design.sites else { return Vec::new() };
+    if spec.split.splits_from.is_some() {
+        data.audit.notice("no site is left out: --splits-from says nothing about other rows");
+        return Vec::new();
+    }
+    let fold = |level: usize| site_fold(data, level, &spec.split).err();
+    let refused: Vec<Option<Error>> = (0..factor.levels.len()).map(fold).collect();
+    let levels = factor.levels.iter().zip(factor.counts()).zip(&refused);
+    let site = |((name, rows), refusal): ((&String, usize), &Option<Error>)| SiteInfo {
+        name: name.clone(),
+        rows,
+        tested: refusal.is_none(),
+    };
+    let sites: Vec<SiteInfo> = levels.map(site).collect();
+    for (site, refusal) in sites.iter().zip(refused) {
+        if let Some(refusal) = refusal {
+            data.audit.warn(format!("the list is not tested on site '{}': {refusal}", site.name));
+        }
+    }
+    sites
 }
 
 /// How many permutations there are, and what one costs where that decides. A default below the usual one is explained in a notice.
@@ -300,6 +338,8 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         splits: splits.count(),
         folds: 0,
         external: None,
+        sites: Vec::new(),
+        subgroups: Vec::new(),
         permutations: 0,
         permutation_cost: None,
         rows: data.y.len(),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::task::{SplitWork, measure, run_task};
 use super::{EventKind, Plan, TaskId, Trace};
 use crate::data::seed::{Purpose, Rng};
-use crate::data::{OuterFold, Split, Splits};
+use crate::data::{Factor, OuterFold, Split, Splits, Times};
 use crate::error::Result;
 use crate::evaluate::ConformalSettings;
 use crate::model::{FitSettings, fit_list, tau};
@@ -27,6 +27,12 @@ pub struct FoldTest {
     /// The group of each row; empty where rows do not come in groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<usize>,
+    /// For each column of subgroups the level of each row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subgroups: Vec<Vec<Option<usize>>>,
+    /// The time of each row; empty without a column of times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<Option<f64>>,
 }
 
 /// What was predicted for a row of a fold.
@@ -61,8 +67,35 @@ pub fn test_given_list(plan: &Plan, fold: usize, units: &[usize]) -> Result<Fold
     test_list(plan, &rows, seed, Some(units.len()), units.to_vec())
 }
 
-/// The same for rows that were dealt before.
-fn test_rows(
+/// The list that the paths of the run choose, and its size; `None` if it was told to end.
+pub(super) fn chosen_list(
+    plan: &Plan,
+    method: Method,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<(Option<usize>, Vec<usize>)>> {
+    let mut traces = Vec::new();
+    for split in 0..plan.splits.count() {
+        let work = SplitWork::new(plan, split)?;
+        let Some(trace) = finished_trace(plan, &work, TaskId { method, split }, go_on)? else {
+            return Ok(None);
+        };
+        traces.push(trace);
+    }
+    Ok(Some(list_of(plan, &traces)))
+}
+
+/// The size and the list that the procedure reads off some paths.
+fn list_of(plan: &Plan, traces: &[Trace]) -> (Option<usize>, Vec<usize>) {
+    let procedure = plan.info.procedure();
+    let paths: Vec<&Trace> = traces.iter().collect();
+    let size = procedure.size(&paths);
+    let units =
+        size.map_or_else(Vec::new, |size| plan.info.list(&procedure.by_frequency(&paths, size), size));
+    (size, units)
+}
+
+/// Runs the procedure on rows that were dealt before and tests its list.
+pub(super) fn test_rows(
     plan: &Plan,
     method: Method,
     rows: &OuterFold,
@@ -70,11 +103,7 @@ fn test_rows(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<FoldTest>> {
     let Some(traces) = paths(plan, rows, method, seed, go_on)? else { return Ok(None) };
-    let procedure = plan.info.procedure();
-    let paths: Vec<&Trace> = traces.iter().collect();
-    let size = procedure.size(&paths);
-    let units =
-        size.map_or_else(Vec::new, |size| plan.info.list(&procedure.by_frequency(&paths, size), size));
+    let (size, units) = list_of(plan, &traces);
     test_list(plan, rows, seed, size, units).map(Some)
 }
 
@@ -170,12 +199,19 @@ fn test_list(
     let mut conformal = vec![0; classes];
     rows.reserve.iter().for_each(|&row| conformal[plan.data.y[row]] += 1);
     if units.is_empty() {
-        return Ok(FoldTest { size, units, conformal, rows: Vec::new(), groups: Vec::new() });
+        let (rows, groups, subgroups, times) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        return Ok(FoldTest { size, units, conformal, rows, groups, subgroups, times });
     }
     let tested = predict(plan, rows, seed, &units)?;
     let groups = plan.data.groups.as_ref();
     let groups = groups.map_or_else(Vec::new, |of_row| rows.test.iter().map(|&row| of_row[row]).collect());
-    Ok(FoldTest { size, units, conformal, rows: tested, groups })
+    let design = &plan.data.design;
+    let levels = |factor: &Factor| rows.test.iter().map(|&row| factor.of_row[row]).collect();
+    let subgroups = design.subgroups.iter().map(levels).collect();
+    let time = |&row: &usize, times: &Times| Some(times.of_row[row]).filter(|time| time.is_finite());
+    let times = design.times.as_ref();
+    let times = times.map_or_else(Vec::new, |times| rows.test.iter().map(|row| time(row, times)).collect());
+    Ok(FoldTest { size, units, conformal, rows: tested, groups, subgroups, times })
 }
 
 /// By the model that `fit` would save.

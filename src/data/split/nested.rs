@@ -43,6 +43,23 @@ pub fn outer_folds(data: &Dataset, folds: usize, options: &SplitOptions) -> Resu
         .collect()
 }
 
+/// The rows of one level of the site column to be tested, and all others; rows without a site never test. Groups of rows that are also
+/// elsewhere are used for nothing but the test. Refused where the other rows are too few.
+pub fn site_fold(data: &Dataset, level: usize, options: &SplitOptions) -> Result<OuterFold> {
+    let Some(sites) = &data.design.sites else { return Err(Error::internal("there is no site column")) };
+    let is_tested = |&row: &usize| sites.of_row[row] == Some(level);
+    let (test, mut others): (Vec<usize>, Vec<usize>) = (0..data.y.len()).partition(is_tested);
+    if let Some(groups) = &data.groups {
+        let tested: BTreeSet<usize> = test.iter().map(|&row| groups[row]).collect();
+        others.retain(|&row| !tested.contains(&groups[row]));
+    }
+    let (size, needed) = (options.reserve.unwrap_or(RESERVE), options.calibration.parts().len());
+    let rng = Rng::new(options.seed, level as u64, Purpose::Site);
+    let (reserve, rest) = set_aside(data, others, size, needed, rng);
+    check(data, &reserve, &rest, needed, TOO_SMALL_WITHOUT_SITE)?;
+    Ok(OuterFold { test, reserve, rest })
+}
+
 /// Deals rows into folds: the rows of each class, shuffled, in turn; or whole groups, if there are groups.
 pub fn stratified_folds(
     data: &Dataset,
@@ -85,6 +102,10 @@ type ClassTooSmall = (&'static str, &'static str);
 
 const TOO_SMALL_FOR_FOLDS: ClassTooSmall =
     ("to be tested in folds", "use fewer folds (--validate 3) or none (--validate none)");
+const TOO_SMALL_WITHOUT_SITE: ClassTooSmall = (
+    "without the rows of this site",
+    "leave small classes out with --min-class-size, or merge sites in the file",
+);
 const TOO_SMALL_TO_SET_ASIDE: ClassTooSmall = (
     "to set rows of it aside for calibration",
     "leave small classes out with --min-class-size, or merge them with --merge-rare NAME",

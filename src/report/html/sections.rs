@@ -150,7 +150,127 @@ pub fn tested(content: &PageContent<'_>) -> Markup {
     html! {
         .cards { @for method in &content.answer.methods { (tested_card(content, method)) } }
         (classes(content))
+        (sites(content))
+        (subgroups(content))
+        (drift(content))
         (folds(content))
+    }
+}
+
+/// Sites that the procedure did not see, worst first.
+fn sites(content: &PageContent<'_>) -> Markup {
+    let mut table = HtmlTable::new(&[
+        "method",
+        "site",
+        "rows#",
+        "features#",
+        "accuracy#",
+        "accuracy within#",
+        "coverage#",
+        "expected",
+        "p#",
+        "set size#",
+    ]);
+    let mut probes = Vec::new();
+    for method in &content.answer.methods {
+        let Some(transfer) = &method.transfer else { continue };
+        for site in &transfer.sites {
+            let own = site.measured.as_ref();
+            let band = own.and_then(|own| own.coverage_band);
+            table.row(
+                Some(method.method),
+                &[
+                    HtmlCell::Text(method.method.to_string()),
+                    HtmlCell::Text(site.site.clone()),
+                    HtmlCell::Int(site.rows),
+                    HtmlCell::Int(site.features.len()),
+                    HtmlCell::Interval(own.map(|own| own.accuracy)),
+                    HtmlCell::Real(own.and_then(|own| own.accuracy_within)),
+                    HtmlCell::Real(own.map(|own| own.coverage.value)),
+                    HtmlCell::Text(band.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}"))),
+                    HtmlCell::Real(own.and_then(|own| own.p_coverage)),
+                    HtmlCell::Real(own.map(|own| own.set_size)),
+                ],
+            );
+        }
+        let lists = transfer.stability.map_or_else(String::new, |(value, lo, hi)| {
+            format!("the lists of the sites agree with stability {value:.2} ({lo:.2} to {hi:.2}); ")
+        });
+        let probe = transfer.probe.as_ref().map_or_else(String::new, |probe| {
+            format!(
+                "the features of the list predict {} for {:.3} ({:.3} to {:.3}) of the rows{}, the class alone for {:.3}, the largest level for {:.3}",
+                transfer.column,
+                probe.accuracy.value,
+                probe.accuracy.lo,
+                probe.accuracy.hi,
+                probe.auc.map_or_else(String::new, |auc| format!(" (AUC {auc:.3})")),
+                probe.class_rate,
+                probe.no_information_rate
+            )
+        });
+        probes.push(format!("{}: {lists}{probe}", method.method));
+    }
+    let column = content.info.spec.schema.leave_out.clone().unwrap_or_default();
+    html! {
+        @if !table.is_empty() {
+            h3 { "Does the list transfer? Each " (text(&column)) " left out once" }
+            p.note { "The whole procedure ran without the rows of a site; its list, model and calibration were tested there. \"Within\" is the accuracy on the same rows when other rows of the site were in training; \"expected\" is where coverage falls in 95 % of cases if the site is like the others." }
+            @for line in &probes { p { (text(line)) } }
+            (table.html())
+        }
+    }
+}
+
+/// Coverage by subgroup, the lowest first.
+fn subgroups(content: &PageContent<'_>) -> Markup {
+    let mut table =
+        HtmlTable::new(&["method", "subgroup", "rows#", "coverage#", "expected", "p#", "set size#"]);
+    for method in &content.answer.methods {
+        for own in &method.subgroups {
+            table.row(
+                Some(method.method),
+                &[
+                    HtmlCell::Text(method.method.to_string()),
+                    HtmlCell::Text(format!("{} = {}", own.column, own.level)),
+                    HtmlCell::Int(own.rows),
+                    HtmlCell::Interval(Some(own.coverage)),
+                    HtmlCell::Text(
+                        own.coverage_band.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
+                    ),
+                    HtmlCell::Real(own.p_coverage),
+                    HtmlCell::Real(Some(own.set_size)),
+                ],
+            );
+        }
+    }
+    html! {
+        @if !table.is_empty() {
+            h3 { "Coverage by subgroup, lowest first" }
+            p.note { "On the rows of the nested validation. \"Expected\" is where coverage falls in 95 % of cases if a subgroup is like all rows." }
+            (table.html())
+        }
+    }
+}
+
+/// Whether p-values drift over time or over the file.
+fn drift(content: &PageContent<'_>) -> Markup {
+    let line = |method: &MethodAnswer| {
+        let drift = method.drift.as_ref()?;
+        let over = drift
+            .column
+            .clone()
+            .map_or_else(|| "the order of the file".to_owned(), |column| format!("'{column}'"));
+        Some(format!(
+            "{}: rank correlation {:.2} of validated p-values with {over} within classes, p = {:.3} ({} rows or groups, {} permutations)",
+            method.method, drift.trend.rho, drift.trend.p, drift.trend.n, drift.trend.permutations
+        ))
+    };
+    let lines: Vec<String> = content.answer.methods.iter().filter_map(line).collect();
+    html! {
+        @if !lines.is_empty() {
+            h3 { "Are rows exchangeable over time?" }
+            @for line in &lines { p { (text(line)) } }
+        }
     }
 }
 
