@@ -37,6 +37,8 @@ fn info((rows, features): (usize, usize)) -> RunInfo {
         directory: None,
         folds: 0,
         external: None,
+        sites: Vec::new(),
+        subgroups: Vec::new(),
         permutation_cost: None,
         permutations: 0,
         splits: SPLITS,

@@ -95,7 +95,8 @@ fn read_all(directory: &Path) -> crfe::Result<(History, Vec<String>)> {
 fn cut_at_every_byte_it_resumes_to_the_same_tables() {
     let plan = plan(options(3));
     let (journal, expected) = reference(&plan);
-    assert_eq!(expected.len(), TABLES.len());
+    // All but sites.csv and subgroups.csv, which must be asked for.
+    assert_eq!(expected.len(), TABLES.len() - 2);
     let scratch = scratch();
     let mut redone = Vec::new();
     for cut in 0..=journal.len() {

@@ -61,10 +61,10 @@ fn the_documentation_is_the_table() {
 /// examples name are there.
 fn paragraph(option: Option<&RunOption>, stop: &str, estimator: &str) -> String {
     let desk = tempfile::tempdir().unwrap();
-    let mut table = "age,sex,stage,grade,patient,sample,date,weight,diagnosis\n".to_owned();
+    let mut table = "age,sex,stage,grade,patient,sample,date,weight,hospital,diagnosis\n".to_owned();
     for row in 0..96_usize {
         let values: Vec<String> =
-            (0..8).map(|j| ((row * (7 + 2 * j) + row * row * j) % 23).to_string()).collect();
+            (0..9).map(|j| ((row * (7 + 2 * j) + row * row * j) % 23).to_string()).collect();
         table += &format!("{},{}\n", values.join(","), ["well", "ill", "very ill"][row % 3]);
     }
     let part = |rest: usize| (0..96).filter(|row| row / 3 % 4 == rest).collect::<Vec<usize>>();

@@ -333,7 +333,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "subgroups",
         takes: Takes::Words("COLUMNS"),
         help: "Columns by whose levels the coverage of validated rows is reported; not features",
-        example: "sex,ward",
+        example: "sex,stage",
         prose: Prose::Sentence(|options| {
             let columns = &options.schema.subgroups;
             (!columns.is_empty())
@@ -350,7 +350,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "time-col",
         takes: Takes::Word("COLUMN"),
         help: "Date (2026-11-18) or number by which rows are checked for drift; not a feature [default: the order of the file]",
-        example: "visited",
+        example: "date",
         prose: Prose::Sentence(|options| {
             let column = options.schema.time_col.as_ref()?;
             Some(format!("Validated p-values were checked for a trend over {column}."))
