@@ -272,7 +272,9 @@ mod tests {
         lines.extend(
             OPTIONS
                 .iter()
-                .filter(|option| !["early", "memory-limit", "gamma", "prefilter"].contains(&option.name))
+                .filter(|option| {
+                    !["early", "memory-limit", "gamma", "prefilter", "pheno-sheet"].contains(&option.name)
+                })
                 .map(|option| format!("run data.csv {}", words(option))),
         );
         let all = OPTIONS.iter().filter(|option| {
