@@ -11,6 +11,7 @@ mod explore;
 mod fit;
 mod man;
 mod open;
+mod option_args;
 mod precedence;
 mod predict;
 mod report;

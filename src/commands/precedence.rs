@@ -8,8 +8,9 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
 
-use super::args::{Cli, Command, PAPER, SpecArgs, id_of};
+use super::args::{Cli, Command};
 use super::config_file::{self, Defaults, Look};
+use super::option_args::{PAPER, SpecArgs, id_of};
 use crate::error::{Error, Result, printable};
 use crate::say::say;
 

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::args::{PredictArgs, ReadArgs};
+use super::args::PredictArgs;
+use super::option_args::ReadArgs;
 use crate::error::{Error, Result, plural, printable, printable_json};
 use crate::files::{Directory, NewFile, unwritable};
 use crate::model::{Measured, Model, RowCounts, RowSource, Scoreboard, ScoredRow, Scorer};

@@ -35,6 +35,7 @@ mod spline;
 mod split;
 mod table;
 mod target;
+mod transpose;
 mod units;
 mod unparsed;
 pub mod word_list;

@@ -531,6 +531,10 @@ mod tests {
             let error = Splits::new(&data, &options).unwrap_err();
             assert!(error.exit_code() == 2 && error.to_string().starts_with(flag), "{error}");
         }
+        // A file has splits of its own, however many are asked for.
+        let given =
+            SplitOptions { splits: 0, splits_from: Some("splits.json".into()), ..SplitOptions::default() };
+        given.check().unwrap();
     }
 
     #[test]

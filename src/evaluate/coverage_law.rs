@@ -1,7 +1,7 @@
 //! How many rows are covered if they are like those that calibrated: the exact law of one calibration, and its sum over several
 //! (docs/method.md section 16).
 
-use super::conformal::excluding_counts;
+use super::coverage_band::excluding_counts;
 use super::stats::BetaBinomial;
 use statrs::function::erf::erfc;
 

@@ -11,6 +11,7 @@ mod classic;
 mod compare;
 mod conformal;
 mod consistency;
+mod coverage_band;
 mod coverage_law;
 #[cfg(test)]
 mod fixtures;
@@ -29,13 +30,12 @@ pub use chance::{Chance, p_of_smaller};
 pub use choice::{FinishedPath, Procedure, SizeCurve, common_sizes, median_size};
 pub use classic::{ClassScores, MacroScores, class_scores, macro_scores};
 pub use compare::{PairedDifference, paired_difference};
-pub use conformal::{
-    Band, ConformalSettings, Evaluator, coverage_band, never_excluded, normalised_inefficiency, predicted,
-};
+pub use conformal::{ConformalSettings, Evaluator, normalised_inefficiency, predicted};
 pub use consistency::{
     Agreement, Ranks, Similarity, agreement, agreement_by_size, agreement_from_counts, similarity,
     similarity_by_size,
 };
+pub use coverage_band::{Band, coverage_band, never_excluded};
 pub use coverage_law::{Calibrations, CoverageLaw};
 pub use frequency::{Kept, by_frequency};
 pub use metric::{Metric, PageColumn};

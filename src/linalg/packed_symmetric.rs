@@ -119,10 +119,13 @@ pub fn interleave([first, second]: [&[f64]; 2], interleaved: &mut [f64]) {
 /// Two vectors that were interleaved, one by one.
 pub fn deinterleave(interleaved: &[f64], [first, second]: [&mut [f64]; 2]) {
     let (blocks, _) = interleaved.as_chunks::<LANES>();
-    for ((a, b), block) in first.chunks_mut(BLOCK).zip(second.chunks_mut(BLOCK)).zip(blocks) {
+    let ((a, a_rest), (b, b_rest)) = (first.as_chunks_mut::<BLOCK>(), second.as_chunks_mut::<BLOCK>());
+    let (whole, rest) = blocks.split_at(a.len());
+    whole.iter().zip(a.iter_mut().zip(b)).for_each(|(block, (a, b))| [*a, *b] = cast(*block));
+    if let Some(block) = rest.first() {
         let [one, other]: [[f64; BLOCK]; 2] = cast(*block);
-        set_block(a, one);
-        set_block(b, other);
+        set_block(a_rest, one);
+        set_block(b_rest, other);
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::Shard;
 use super::compress::compressed_name;
-use super::reader::{IndexEntry, JournalLines, Journals, unreadable, without_cv};
+use super::journal_file::{IndexEntry, JournalLines};
+use super::reader::{Journals, unreadable, without_cv};
 use super::replay::TaskReplay;
 use super::source::{EventSender, POLL, ShardStatus, Status, Stop};
 use super::writer::{JournalAuthor, is_being_written};

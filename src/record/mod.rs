@@ -2,7 +2,7 @@
 //!
 //! - [`format`]: the lines of a journal (docs/formats.md)
 //! - [`writer`]: claims a directory, appends and syncs each event
-//! - [`reader`], [`replay`], [`validate`]: journals as one run again, each line checked
+//! - [`journal_file`], [`reader`], [`replay`], [`validate`]: one journal, and all of them as one run again, each line checked
 //! - [`source`]: one stream of events, from an engine that is recorded or from a directory; [`follow`]: a directory that grows
 //! - [`recent`]: the runs in the user's state directory
 //! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks; [`scheduler`]: shards as a job array
@@ -13,6 +13,7 @@
 mod compress;
 mod follow;
 mod format;
+mod journal_file;
 mod reader;
 mod recent;
 mod replay;

@@ -9,6 +9,7 @@ mod event;
 mod external;
 mod followup;
 mod inspect;
+mod option;
 pub mod options;
 mod permutation;
 mod plan;

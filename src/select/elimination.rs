@@ -1,12 +1,10 @@
 //! The loop: fit, compute β, choose what to remove; one [`Removal`] for each model fitted.
 
-use std::cmp::Ordering;
-
 use ndarray::{Array2, ArrayView2, CowArray};
-use serde::{Deserialize, Serialize};
 
+use super::candidates::{Candidate, first_to_go};
 use super::top_k::TopK;
-use super::{ClassSums, Method, Nonconformity};
+use super::{ClassSums, Method, Nonconformity, StepSize};
 use crate::data::Unit;
 use crate::error::{Error, Result};
 use crate::linalg::norm;
@@ -15,9 +13,6 @@ use crate::svm::{
     SolverKind, solver_sharing,
 };
 
-/// Criteria with a smaller relative difference are tied: the lowest unit is removed first.
-pub(super) const TIE: f64 = 1e-9;
-
 /// The precision required of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Precision {
@@ -25,70 +20,6 @@ enum Precision {
     Full,
     /// Within the drift bound of the newest snapshot, which must be of the current models.
     Approximate,
-}
-
-/// How many units are removed at each iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepSize {
-    /// This many.
-    Count(usize),
-    /// This share of those left, rounded down, at least one.
-    Fraction(f64),
-}
-
-impl Default for StepSize {
-    fn default() -> Self {
-        Self::Count(1)
-    }
-}
-
-impl StepSize {
-    /// How many units to remove when this many are left.
-    pub(crate) fn of(self, left: usize) -> usize {
-        match self {
-            Self::Count(count) => count,
-            Self::Fraction(share) => ((left as f64 * share).floor() as usize).max(1),
-        }
-    }
-
-    /// The number of models of a whole path from this many units down to the kept ones, or to one.
-    pub fn models(self, units: usize, kept: usize) -> usize {
-        let (mut left, mut models) = (units - kept.min(units), 1);
-        let last = usize::from(kept == 0);
-        while left > last {
-            left -= self.of(left).min(left - last);
-            models += 1;
-        }
-        models
-    }
-}
-
-impl std::fmt::Display for StepSize {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Count(count) => write!(f, "{count}"),
-            Self::Fraction(share) => write!(f, "{share}"),
-        }
-    }
-}
-
-impl std::str::FromStr for StepSize {
-    type Err = String;
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        if text == "half" {
-            return Ok(Self::Fraction(0.5));
-        }
-        if let Ok(count) = text.parse::<usize>()
-            && count > 0
-        {
-            return Ok(Self::Count(count));
-        }
-        match text.parse::<f64>() {
-            Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Fraction(share)),
-            _ => Err("write a count from 1, a fraction between 0 and 1, or half".into()),
-        }
-    }
 }
 
 /// How to eliminate.
@@ -608,93 +539,9 @@ impl Elimination<'_> {
     }
 }
 
-/// A removable unit.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
-    pub(super) unit: usize,
-    /// β or Σ w², as shown.
-    pub(super) criterion: f64,
-    /// The higher, the sooner it is removed.
-    pub(super) removal_score: f64,
-    pub(super) constant: bool,
-}
-
-impl Candidate {
-    /// Constants first, then by removal score, then by position.
-    fn before(&self, other: &Self) -> Ordering {
-        let removal_score = other.removal_score.total_cmp(&self.removal_score);
-        other.constant.cmp(&self.constant).then(removal_score).then(self.unit.cmp(&other.unit))
-    }
-
-    /// Whether the criteria are equal within rounding. An infinite or undefined one may not even tie with itself.
-    fn ties(&self, other: &Self) -> bool {
-        let (a, b) = (self.removal_score, other.removal_score);
-        self.constant == other.constant && (self.constant || (a - b).abs() <= TIE * a.abs().max(b.abs()))
-    }
-}
-
-/// The first `count` candidates; among tied ones the lowest unit comes first.
-pub(super) fn first_to_go(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
-    if candidates.len() > count && count > 0 {
-        let (_, &mut last, _) = candidates.select_nth_unstable_by(count - 1, Candidate::before);
-        candidates.retain(|candidate| candidate.before(&last) != Ordering::Greater || candidate.ties(&last));
-    }
-    candidates.sort_unstable_by(Candidate::before);
-    let mut start = 0;
-    while start < candidates.len() {
-        let head = candidates[start];
-        let tied = candidates[start..].iter().take_while(|candidate| candidate.ties(&head)).count().max(1);
-        candidates[start..start + tied].sort_unstable_by_key(|candidate| candidate.unit);
-        start += tied;
-    }
-    candidates.truncate(count);
-    candidates
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn candidate(unit: usize, removal_score: f64) -> Candidate {
-        Candidate { unit, criterion: removal_score, removal_score, constant: false }
-    }
-
-    fn units_of(order: Vec<Candidate>) -> Vec<usize> {
-        order.into_iter().map(|candidate| candidate.unit).collect()
-    }
-
-    #[test]
-    fn ties_go_by_position_and_constants_first() {
-        let close = 5.0 * (1.0 + 1e-11);
-        let mut candidates =
-            vec![candidate(0, 1.0), candidate(1, 5.0), candidate(2, close), candidate(3, -2.0)];
-        assert_eq!(units_of(first_to_go(candidates.clone(), 1)), [1]);
-        candidates[3].constant = true;
-        assert_eq!(units_of(first_to_go(candidates.clone(), 2)), [3, 1]);
-        assert_eq!(units_of(first_to_go(candidates, 9)), [3, 1, 2, 0]);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn choosing_ends_for_any_criterion(
-            removal_scores in proptest::collection::vec(
-                proptest::prop_oneof![
-                    proptest::num::f64::ANY,
-                    proptest::sample::select(vec![f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0]),
-                ],
-                0..12,
-            ),
-            count in 0_usize..14,
-        ) {
-            let candidates: Vec<Candidate> =
-                removal_scores.iter().enumerate().map(|(unit, &removal_score)| candidate(unit, removal_score)).collect();
-            let mut order = units_of(first_to_go(candidates, count));
-            proptest::prop_assert_eq!(order.len(), count.min(removal_scores.len()));
-            order.sort_unstable();
-            order.dedup();
-            proptest::prop_assert_eq!(order.len(), count.min(removal_scores.len()), "each unit once");
-        }
-    }
 
     #[test]
     fn a_model_that_is_not_finite_is_an_error_that_says_what_to_do() {
@@ -720,18 +567,6 @@ mod tests {
                     }
                 }
             }
-        }
-    }
-
-    #[test]
-    fn steps_are_counts_or_shares() {
-        let step = |text: &str| text.parse::<StepSize>();
-        assert_eq!(step("3").unwrap().of(10), 3);
-        assert_eq!(step("0.1").unwrap().of(35), 3);
-        assert_eq!(step("0.1").unwrap().of(5), 1);
-        assert_eq!(step("half").unwrap().of(9), 4);
-        for bad in ["0", "1.5", "-1", "many"] {
-            assert!(step(bad).is_err(), "{bad}");
         }
     }
 }

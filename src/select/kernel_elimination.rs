@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 
 use ndarray::{Array2, ArrayView2, CowArray};
 
-use super::elimination::{Candidate, first_to_go};
+use super::candidates::{Candidate, first_to_go};
 use super::shapley::{Quadratures, Rows, objective_changes, shapley_sums};
 use super::{FeaturePath, Labelled, Method, Removal, Settings};
 use crate::data::Unit;

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::elimination::TIE;
+use super::candidates::TIE;
 use crate::linalg::find_not_below;
 use crate::svm::{DriftBound, MAX_SNAPSHOTS, Present};
 
@@ -69,14 +69,23 @@ impl Group {
 
     /// Where the units of highest score are, ascending; the first ones of equal score.
     fn find_highest(&self, count: usize, found: &mut Vec<usize>) {
+        let falling = |&a: &usize, &b: &usize| self.score[b].total_cmp(&self.score[a]).then(a.cmp(&b));
+        let mut least = f64::NEG_INFINITY;
         found.clear();
-        found.extend(0..self.score.len());
-        if count < found.len() {
-            let falling = |&a: &usize, &b: &usize| self.score[b].total_cmp(&self.score[a]).then(a.cmp(&b));
-            found.select_nth_unstable_by(count, falling);
-            found.truncate(count);
-            found.sort_unstable();
+        for (at, &score) in self.score.iter().enumerate() {
+            if score > least || found.len() < count {
+                found.push(at);
+            }
+            // Drop the lower half of twice as many: rare, because few later scores exceed the lowest of those kept.
+            if found.len() == 2 * count {
+                found.select_nth_unstable_by(count - 1, falling);
+                found.truncate(count);
+                least = self.score[found[count - 1]];
+            }
         }
+        found.sort_unstable_by(falling);
+        found.truncate(count);
+        found.sort_unstable();
     }
 
     /// Whether the bound of a unit is not below a value.

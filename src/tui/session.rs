@@ -343,3 +343,33 @@ fn claim(order: &Compute, plan: &Plan, to: &Messenger) -> Result<Option<RunDirec
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::RunOptions;
+
+    /// As `run --out` refuses it: an export would overwrite the page.
+    #[test]
+    fn a_directory_with_somebody_elses_page_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let page = directory.path().join("report.html");
+        std::fs::write(&page, "mine").unwrap();
+        let mut options = RunOptions::default();
+        options.split.splits = 1;
+        let compute = Compute {
+            data: "data/heart.csv".into(),
+            spec: options.check().unwrap(),
+            threads: 1,
+            paused: false,
+            settings_first: false,
+            record: Recording::In(directory.path().to_path_buf()),
+        };
+        let (sender, _messages) = crossbeam_channel::unbounded();
+        let refused = compute_source(&compute, &Arc::new(Gate::default()), &Messenger(sender));
+        let error = refused.expect_err("the page is not ours");
+        assert_eq!(error.exit_code(), 5);
+        assert!(error.to_string().contains("a report.html that crfe-tui did not write"), "{error}");
+        assert_eq!(std::fs::read_to_string(page).unwrap(), "mine");
+    }
+}
