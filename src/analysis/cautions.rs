@@ -1,6 +1,7 @@
 //! What limits the answer: each caution is a sentence with the number behind it, and one function in one of two
 //! lists. The lists are computed once; summary, JSON, page and dashboard show them as they are.
 
+use super::by_chance::FEWEST_PERMUTATIONS;
 use super::{ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, StabilityBand, Tested, two_decimals};
 use crate::data::Level;
 use crate::error::printable;
@@ -12,9 +13,10 @@ use crate::select::StopRule;
 const OF_RUN: [fn(&History, &RunInfo) -> Vec<String>; 4] = [void_guarantee, one_split, warnings, failures];
 
 /// Cautions about one method, the gravest first.
-const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 13] = [
+const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 14] = [
     no_size,
     chance_alone,
+    few_permutations,
     unstable,
     no_better_than_the_largest_class,
     uncovered_classes,
@@ -102,11 +104,19 @@ fn no_size(concern: &Concern<'_>) -> Option<String> {
 
 fn chance_alone(concern: &Concern<'_>) -> Option<String> {
     let chance = concern.by_chance?;
-    let p = chance.p.filter(|&p| p > LEVEL)?;
-    Some(format!(
-        "nothing beyond chance: in {} of {} permutations, permuted labels are predicted at least as well as the real ones (p = {p:.2})",
-        chance.at_least_as_good, chance.permutations
-    ))
+    chance.is_not_beyond().then(|| format!("nothing beyond chance: {}", chance.words()))
+}
+
+fn few_permutations(concern: &Concern<'_>) -> Option<String> {
+    let chance = concern.by_chance?;
+    let (asked, p) = (chance.of_permutations, chance.p?);
+    let is_undecided = !chance.is_beyond() && !chance.is_not_beyond() && chance.permutations == asked;
+    is_undecided.then(|| {
+        format!(
+            "too few permutations to tell signal from chance: none of {asked} is predicted as well as the real labels, but p cannot be below {p:.2}; \
+             use --permutations {FEWEST_PERMUTATIONS} or more"
+        )
+    })
 }
 
 fn unstable(concern: &Concern<'_>) -> Option<String> {
@@ -207,8 +217,7 @@ fn single_features_by_chance(concern: &Concern<'_>) -> Option<String> {
     let listed = concern.features.iter().filter(judged).count();
     let beyond =
         concern.features.iter().filter(|feature| feature.adjusted_p.is_some_and(|p| p <= LEVEL)).count();
-    let is_beyond_as_a_whole = chance.p.is_some_and(|p| p <= LEVEL);
-    (listed > 0 && beyond == 0 && is_beyond_as_a_whole).then(|| {
+    (listed > 0 && beyond == 0 && chance.is_beyond()).then(|| {
         format!(
             "no single feature is kept more often than chance would: at this size, permuted labels keep some feature in {} of {} splits. \
              The list predicts as a whole; its counts say little about single features",

@@ -4,6 +4,7 @@
 mod achieved;
 mod agreement;
 mod answer;
+mod by_chance;
 mod cache;
 mod cautions;
 mod comparison;
@@ -27,6 +28,7 @@ pub use crate::evaluate::{Metric, PageColumn};
 pub use crate::run::Trace;
 pub use achieved::{Achieved, ClassAnswer, ClassMeans};
 pub use answer::{Answer, MethodAnswer};
+pub use by_chance::{ByChance, Compared, permutation_words};
 pub use cache::{Cached, MethodCache, SplitSizes, Stops};
 pub use comparison::{ComparedMetric, Comparison};
 pub use coverage::{class_bands, coverage_band};
@@ -38,7 +40,7 @@ pub use paths::Paths;
 pub use ranks::{MeanRanks, RankTable};
 pub use rules::{RuleSize, known_rules};
 pub use subgroups::{DRIFT_LEVEL, Drift, SubgroupCoverage};
-pub use tested::{ByChance, Tested, permutation_words};
+pub use tested::Tested;
 pub use transfer::{ProbeAnswer, SiteMeasured, SiteTested, Transfer};
 pub use verdict::{LEVEL, StabilityBand, Verdict, count_features, two_decimals};
 

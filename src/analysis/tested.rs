@@ -1,12 +1,10 @@
-//! What the nested validation and the permutations say about a method's answer, as far as they have come.
+//! What the nested validation says about a method's answer, as far as it has come.
 
 use serde::Serialize;
 
-use super::{History, Paths};
-use crate::evaluate::{Agreement, Chance, Performance, Predicted, agreement, p_of_smaller};
-use crate::run::{
-    DEFAULT_PERMUTATIONS, FoldTest, Followup, Outcome, PERMUTATION_BUDGET, PermutedRun, RunInfo,
-};
+use super::History;
+use crate::evaluate::{Agreement, Performance, Predicted, agreement};
+use crate::run::{FoldTest, Followup, Outcome, RunInfo};
 use crate::select::Method;
 
 /// How the procedure did on rows that it never saw.
@@ -84,93 +82,5 @@ impl Tested {
             }),
             lists: with_list.iter().map(|fold| fold.units.iter().map(name).collect()).collect(),
         })
-    }
-}
-
-/// How many permutations a run has, and why: the default depends on the nominal cost, never on a clock.
-pub fn permutation_words(info: &RunInfo) -> String {
-    let seconds = |count: usize| {
-        let seconds = info.permutation_cost.unwrap_or(0.0) * count as f64;
-        if seconds < 10.0 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
-    };
-    let [most, fewest] = DEFAULT_PERMUTATIONS;
-    let (count, budget) = (info.permutations, PERMUTATION_BUDGET);
-    match info.permutation_cost {
-        None if info.spec.split.splits_from.is_some() => {
-            "no permutations: the splits that were given belong to the labels as they are".to_owned()
-        }
-        None if count == 0 => {
-            "no permutations, as asked: nothing is known about what chance would select".to_owned()
-        }
-        None => format!("{count} permutations of the labels, as asked"),
-        Some(_) if count == most => {
-            format!(
-                "{count} permutations of the labels: they cost {} nominal seconds, within the {budget} of the default",
-                seconds(most)
-            )
-        }
-        Some(_) if count > 0 => format!(
-            "{count} permutations of the labels: {most} would cost {} nominal seconds, above the {budget} of the default; --permutations {most} runs them",
-            seconds(most)
-        ),
-        Some(_) => format!(
-            "no permutations: even {fewest} would cost {} nominal seconds, above the {budget} of the default; --permutations {fewest} runs them",
-            seconds(fewest)
-        ),
-    }
-}
-
-/// What chance selects at the size of the answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ByChance {
-    /// Permutations that have ended.
-    pub permutations: usize,
-    /// Permutations in all.
-    pub of_permutations: usize,
-    /// How many splits keep some feature by chance: the 95 % quantile of the largest count under permuted labels.
-    pub count: usize,
-    /// p of the whole: how often permuted labels give a mean sum of p-values as small as that of the real ones.
-    pub p: Option<f64>,
-    /// In how many permutations they do.
-    pub at_least_as_good: usize,
-    /// The size at which the whole was compared.
-    pub compared_at: Option<usize>,
-    #[serde(skip)]
-    chance: Chance,
-}
-
-impl ByChance {
-    /// Reads it off a history; `None` before the first permutation.
-    pub fn new(history: &History, paths: &Paths<'_>, size: usize) -> Option<Self> {
-        let info = paths.info;
-        let runs: Vec<&PermutedRun> = history
-            .followups()
-            .filter_map(|(followup, outcome)| match (followup, outcome) {
-                (Followup::Permutation(of, _), Outcome::Permutation(run)) if of == paths.method => Some(run),
-                _ => None,
-            })
-            .collect();
-        let removable = size.saturating_sub(info.kept());
-        let chance = Chance::new(runs.iter().map(|run| run.largest_count(removable)).collect());
-        let at: Vec<(usize, f64)> = runs.iter().filter_map(|run| run.s_score_at(size)).collect();
-        // All permuted runs are evaluated at the same sizes.
-        let compared_at = at.first().map(|&(size, _)| size);
-        let real =
-            compared_at.and_then(|size| paths.spread(size, super::Metric::SScore)).map(|spread| spread.mean);
-        let permuted: Vec<f64> = at.iter().map(|&(_, s_score)| s_score).collect();
-        Some(Self {
-            permutations: runs.len(),
-            of_permutations: info.permutations,
-            count: chance.count()?,
-            p: real.map(|real| p_of_smaller(real, &permuted)),
-            at_least_as_good: real.map_or(0, |real| permuted.iter().filter(|&&own| own <= real).count()),
-            compared_at,
-            chance,
-        })
-    }
-
-    /// The adjusted p of a feature that this many splits keep.
-    pub fn adjusted_p(&self, count: usize) -> f64 {
-        self.chance.adjusted_p(count)
     }
 }

@@ -50,7 +50,7 @@ impl StabilityBand {
 pub enum Verdict {
     /// No rule chose a size.
     NoSize,
-    /// Permuted labels are predicted as well.
+    /// Too many permutations of the labels are predicted as well.
     Chance,
     /// The splits choose different features.
     Unstable,
@@ -62,9 +62,9 @@ impl Verdict {
     /// The first that applies.
     pub fn new(chosen: &RuleSize, by_chance: Option<&ByChance>, stability: Option<f64>) -> Self {
         let is_poor = |stability: f64| StabilityBand::of(stability) == StabilityBand::Poor;
-        match (chosen.size, by_chance.and_then(|chance| chance.p)) {
+        match (chosen.size, by_chance) {
             (None, _) => Self::NoSize,
-            (_, Some(p)) if p > LEVEL => Self::Chance,
+            (_, Some(chance)) if chance.is_not_beyond() => Self::Chance,
             _ if stability.is_some_and(is_poor) => Self::Unstable,
             _ => Self::Supported,
         }
@@ -75,10 +75,10 @@ impl Verdict {
         let features = chosen.size.map(count_features).unwrap_or_default();
         let (noun, verb) =
             if chosen.size == Some(1) { ("feature", "is") } else { (features.as_str(), "are") };
-        match (self, by_chance.and_then(|chance| chance.p), stability) {
-            (Self::Chance, Some(p), _) => format!(
-                "nothing beyond chance: permuted labels are predicted as well as the real ones (p = {p:.2}); the list of {features} is not evidence"
-            ),
+        match (self, by_chance, stability) {
+            (Self::Chance, Some(chance), _) => {
+                format!("nothing beyond chance: {}; the list of {features} is not evidence", chance.words())
+            }
             (Self::Unstable, _, Some(stability)) => format!(
                 "these data do not support a short list: the splits choose different features (stability {}, poor); the {noun} below {verb} the most frequent",
                 two_decimals(stability)

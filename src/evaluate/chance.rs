@@ -36,14 +36,15 @@ impl Chance {
     }
 }
 
-/// p of a statistic that is the better the smaller: (1 + permutations at least as good)/(permutations + 1). Values that differ by
-/// rounding alone are tied, and a tie counts.
-pub fn p_of_smaller(real: f64, permuted: &[f64]) -> f64 {
+/// How many permutations are at least as good, in a statistic where small is good. Values that differ by rounding alone are tied, and
+/// a tie counts.
+pub fn as_small(real: f64, permuted: &[f64]) -> usize {
     let limit = real + ROUNDING * real.abs();
-    permutation_p(permuted.iter().filter(|&&value| value <= limit).count(), permuted.len())
+    permuted.iter().filter(|&&value| value <= limit).count()
 }
 
-fn permutation_p(as_extreme: usize, permutations: usize) -> f64 {
+/// p of a statistic: (1 + permutations at least as good)/(permutations + 1).
+pub fn permutation_p(as_extreme: usize, permutations: usize) -> f64 {
     (1 + as_extreme) as f64 / (permutations + 1) as f64
 }
 
@@ -56,9 +57,9 @@ mod tests {
     fn sums_that_are_equal_but_for_rounding_are_tied() {
         let (real, permuted) = (0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1);
         assert!(permuted < real, "rounding matters here");
-        assert_eq!(p_of_smaller(permuted, &[real]), 1.0);
-        assert_eq!(p_of_smaller(real, &[permuted]), 1.0);
-        assert_eq!(p_of_smaller(0.5, &[real]), 0.5);
+        assert_eq!(as_small(permuted, &[real]), 1);
+        assert_eq!(as_small(real, &[permuted]), 1);
+        assert_eq!(as_small(0.5, &[real]), 0);
     }
 
     #[test]
@@ -77,7 +78,7 @@ mod tests {
     fn without_permutations_nothing_is_significant() {
         let none = Chance::new(Vec::new());
         assert_eq!((none.count(), none.adjusted_p(20)), (None, 1.0));
-        assert_eq!(p_of_smaller(1.0, &[]), 1.0);
-        assert_eq!(p_of_smaller(1.0, &[1.0, 2.0, 0.5]), 0.75);
+        assert_eq!(permutation_p(as_small(1.0, &[]), 0), 1.0);
+        assert_eq!(permutation_p(as_small(1.0, &[1.0, 2.0, 0.5]), 3), 0.75);
     }
 }

@@ -26,7 +26,7 @@ mod two_sample;
 
 pub use auc::{auc, concordant_pairs};
 pub use calibrated::{Calibrated, CategoryScores};
-pub use chance::{Chance, p_of_smaller};
+pub use chance::{Chance, as_small, permutation_p};
 pub use choice::{FinishedPath, Procedure, SizeCurve, common_sizes, median_size};
 pub use classic::{ClassScores, MacroScores, class_scores, macro_scores};
 pub use compare::{PairedDifference, paired_difference};

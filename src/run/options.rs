@@ -620,8 +620,13 @@ pub const OPTIONS: &[RunOption] = &[
                 Permutations::Count(count) => format!("{count} permutations"),
                 Permutations::Auto => "permutations".to_owned(),
             };
+            let compared = match options.stop {
+                StopRule::Size(_) => "at this size was compared with that under each permutation",
+                _ => "at its best size was compared with that under each permutation, at its own best size",
+            };
             Some(format!(
-                "Selection counts were compared with their maximum over features under {times} of the labels (Westfall and Young)."
+                "Selection counts were compared with their maximum over features under {times} of the labels (Westfall and Young); \
+                 the mean sum of p-values {compared}."
             ))
         }),
         get: |options| vec![options.permutations.to_string()],

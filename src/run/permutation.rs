@@ -24,11 +24,6 @@ impl PermutedRun {
     pub fn largest_count(&self, removable: usize) -> usize {
         self.reached.partition_point(|&size| size <= removable)
     }
-
-    /// The mean s_score at the largest evaluated size that is not above this one, and that size.
-    pub fn s_score_at(&self, size: usize) -> Option<(usize, f64)> {
-        self.s_score.iter().copied().filter(|&(own, _)| own <= size).max_by_key(|&(own, _)| own)
-    }
 }
 
 /// The sizes at which permuted runs are evaluated: all up to 10, then steps of about a tenth. They do not depend on the answer, so
@@ -98,10 +93,8 @@ mod tests {
 
     #[test]
     fn the_largest_count_grows_with_size() {
-        let run = PermutedRun { reached: vec![1, 1, 4, 9], s_score: vec![(1, 0.9), (5, 0.8)] };
+        let run = PermutedRun { reached: vec![1, 1, 4, 9], s_score: Vec::new() };
         assert_eq!([0, 1, 3, 4, 8, 9, 50].map(|size| run.largest_count(size)), [0, 2, 2, 3, 3, 4, 4]);
-        assert_eq!(run.s_score_at(4), Some((1, 0.9)));
-        assert_eq!(run.s_score_at(5), Some((5, 0.8)));
     }
 
     #[test]

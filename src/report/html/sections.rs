@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::table::{HtmlCell, HtmlTable};
 use super::{PageContent, text};
-use crate::analysis::{ChosenFeature, MethodAnswer};
+use crate::analysis::{ChosenFeature, Compared, MethodAnswer};
 use crate::data::Level;
 use crate::report::Figure;
 use crate::report::command::shell_command;
@@ -301,7 +301,13 @@ fn tested_card(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
                 p {
                     (chance.permutations) " of " (counted(chance.of_permutations, "permutation")) " of the labels. "
                     "By chance some feature is kept by up to " (chance.count) " of " (answer.splits) " splits (95 % of permutations)."
-                    @if let Some(p) = chance.p { " For the prediction as a whole p = " (format!("{p:.2}")) "." }
+                    @if let Some(p) = chance.p {
+                        " For the prediction as a whole p = " (format!("{p:.2}"))
+                        @match chance.compared {
+                            Compared::FixedSize => " at this size.",
+                            Compared::BestSize => ": the real labels and each permutation at the size where they do best.",
+                        }
+                    }
                 }
             }
             @if answer.achieved.is_some() { h4 { "On the test rows of the splits" } }

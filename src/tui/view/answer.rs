@@ -21,7 +21,7 @@ use super::page::Page;
 use super::text::{clean, fit, share, wrap};
 use super::{Hit, Hits, panel};
 use crate::analysis::{
-    Answer, ComparedMetric, LEVEL, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Tested, Verdict,
+    Answer, ComparedMetric, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Tested, Verdict,
 };
 use crate::evaluate::{Interval, PairedDifference};
 use crate::report::summary;
@@ -588,7 +588,7 @@ fn by_chance(answer: &MethodAnswer, info: &RunInfo) -> Fact {
                 plural(chance.permutations, "permutation")
             };
             let p = chance.p.map_or_else(String::new, |p| format!("; p {p:.2}"));
-            let role = if chance.p.is_some_and(|p| p > LEVEL) { Role::Warn } else { Role::Text };
+            let role = if chance.is_not_beyond() { Role::Warn } else { Role::Text };
             ("by chance", format!("in {} of {} splits ({done}){p}", chance.count, answer.splits), role)
         }
     }
