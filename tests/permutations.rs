@@ -3,7 +3,7 @@
 use crfe::analysis::{History, MethodAnswer, Paths};
 use crfe::data::Dataset;
 use crfe::data::seed::{Purpose, Rng};
-use crfe::run::{Engine, Gate, Permutations, Plan, RunOptions};
+use crfe::run::{Engine, Gate, Permutations, Plan, RunInfo, RunOptions};
 use crfe::select::{Method, StopRule};
 use ndarray::Array2;
 
@@ -36,8 +36,8 @@ fn answers(data: Dataset, splits: usize) -> [MethodAnswer; 2] {
     });
     assert!(history.failed().is_empty() && history.failed_followups().is_empty());
     [StopRule::OneSe, StopRule::Size(2)].map(|stop| {
-        let mut info = plan.info.clone();
-        info.spec.stop = stop;
+        let options = RunOptions { stop, ..(*plan.info.spec).clone() };
+        let info = RunInfo { spec: options.check().unwrap(), ..(*plan.info).clone() };
         MethodAnswer::new(&history, &Paths::new(&history, &info, Method::Crfe), &info.spec.beta_rule)
     })
 }

@@ -74,7 +74,7 @@ impl<'a> Paths<'a> {
 pub struct ClassAnswer {
     /// Its label.
     pub class: String,
-    /// Its rows.
+    /// Its rows: those that were tested, or all if none was.
     pub rows: usize,
     /// On rows that the procedure never saw.
     pub tested: Option<ClassPerformance>,
@@ -104,11 +104,14 @@ impl ClassAnswer {
         let splits: Vec<Vec<ClassMetrics>> =
             paths.achieved(chosen).iter().map(|(_, tally)| tally.per_class()).collect();
         let tested = tested.and_then(|tested| tested.performance.as_ref());
-        let class = |(class, label): (usize, &String)| Self {
-            class: label.clone(),
-            rows: info.class_counts[class],
-            tested: tested.and_then(|tested| tested.classes.get(class).cloned()),
-            splits: ClassMeans::new(&splits, class),
+        let class = |(class, label): (usize, &String)| {
+            let tested = tested.and_then(|tested| tested.classes.get(class).cloned());
+            Self {
+                class: label.clone(),
+                rows: tested.as_ref().map_or(info.class_counts[class], |tested| tested.rows),
+                tested,
+                splits: ClassMeans::new(&splits, class),
+            }
         };
         let mut classes: Vec<Self> = info.classes.iter().enumerate().map(class).collect();
         if chosen.size.is_none() && tested.is_none() {

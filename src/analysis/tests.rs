@@ -7,7 +7,7 @@ use ndarray::Array2;
 use super::*;
 use crate::data::Dataset;
 use crate::evaluate::Tally;
-use crate::run::{EndReason, Parts, Plan, Step};
+use crate::run::{EndReason, FoldTest, Parts, Plan, Step, TestedRow};
 use crate::select::{RunSizes, StopRule, Stopping};
 
 const CRFE: Method = Method::Crfe;
@@ -320,4 +320,24 @@ fn twins_are_named_and_one_that_follows_another_says_so() {
     assert_eq!((first.unit, first.twin_of), (0, Some(1)));
     // One split of two keeps feature 0; both keep its twin, feature 3.
     assert_eq!((first.count, first.count_with_twins), (1, Some(2)));
+}
+
+/// A fold without a list tests none of its rows: they must not be counted among the tested rows of a class.
+#[test]
+fn classes_count_the_rows_that_were_tested() {
+    let mut told = two_paths();
+    let row = |row: usize| TestedRow { row, y: row % 2, f: vec![0.5, -0.5], p: vec![0.6, 0.2] };
+    let fold = |units: Vec<usize>, rows: Vec<TestedRow>| {
+        let size = (!units.is_empty()).then_some(units.len());
+        Outcome::Fold(FoldTest { size, units, conformal: vec![5, 5], rows, groups: Vec::new() })
+    };
+    let outcomes = [fold(vec![3, 1], (0..7).map(row).collect()), fold(Vec::new(), Vec::new())];
+    for (index, outcome) in outcomes.into_iter().enumerate() {
+        told.tell(None, EventKind::Followed(Followup::Fold(CRFE, index), outcome.into()));
+    }
+    let answer = MethodAnswer::new(&told.history, &told.paths(), &BetaRule::default());
+    let rows: Vec<(&str, usize)> =
+        answer.classes.iter().map(|class| (class.class.as_str(), class.rows)).collect();
+    assert_eq!(rows, [("well", 3), ("ill", 4)]);
+    assert_eq!(answer.tested.as_ref().unwrap().without_list, 1);
 }
