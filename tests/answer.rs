@@ -155,9 +155,26 @@ fn noise_is_called_noise_before_any_list() {
     let (headline, list) = (text.find("nothing beyond chance").unwrap(), text.find("mean rank").unwrap());
     assert!(headline < list, "{text}");
     let told = cautions(method);
-    assert!(told.contains("nothing beyond chance: in ") && told.contains("of 19 permutations"), "{told}");
+    assert!(
+        told.contains("nothing beyond chance: ") && told.contains("of 19 permutations of the labels"),
+        "{told}"
+    );
     assert!(told.contains("is not clearly above"), "{told}");
     assert_eq!(answer["permutations"], "19 permutations of the labels, as asked");
+}
+
+/// With five permutations the smallest p is 0.17: that says nothing against the list, and nothing for it.
+#[test]
+fn few_permutations_are_no_verdict() {
+    let (answer, text) =
+        answer("data/heart.csv", "--method crfe --splits 6 --permutations 5 --validate none");
+    let method = &answer["methods"][0];
+    assert_eq!(method["verdict"], "supported", "{text}");
+    assert_eq!(method["by_chance"]["at_least_as_good"], 0);
+    assert_eq!(method["by_chance"]["compared"], "best_size");
+    let told = cautions(method);
+    assert!(told.contains("too few permutations") && told.contains("p cannot be below 0.17"), "{told}");
+    assert!(told.contains("--permutations 19 or more"), "{told}");
 }
 
 #[test]

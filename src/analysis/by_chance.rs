@@ -30,16 +30,16 @@ pub fn permutation_words(info: &RunInfo) -> String {
         None => format!("{count} permutations of the labels, as asked"),
         Some(_) if count == most => {
             format!(
-                "{count} permutations of the labels: they cost {} nominal seconds, within the {budget} of the default",
+                "{count} permutations of the labels ({} nominal seconds, within the default budget of {budget})",
                 seconds(most)
             )
         }
         Some(_) if count > 0 => format!(
-            "{count} permutations of the labels: {most} would cost {} nominal seconds, above the {budget} of the default; --permutations {most} runs them",
+            "{count} permutations of the labels: {most} would cost {} nominal seconds, more than the default budget of {budget}; --permutations {most} runs them",
             seconds(most)
         ),
         Some(_) => format!(
-            "no permutations: even {fewest} would cost {} nominal seconds, above the {budget} of the default; --permutations {fewest} runs them",
+            "no permutations: even {fewest} would cost {} nominal seconds, more than the default budget of {budget}; --permutations {fewest} runs them",
             seconds(fewest)
         ),
     }

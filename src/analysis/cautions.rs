@@ -170,7 +170,7 @@ fn uncovered_classes(concern: &Concern<'_>) -> Option<String> {
         )
     };
     let told: Vec<String> = below.iter().map(told).collect();
-    let remedy = if info.spec.mondrian { "" } else { "; --mondrian aims at it in every class" };
+    let remedy = if info.spec.mondrian { "" } else { "; --mondrian aims for it in every class" };
     (!told.is_empty())
         .then(|| format!("{}, below the target of {:.0} %{remedy}", told.join(", "), 100.0 * target))
 }
@@ -213,13 +213,10 @@ fn few_calibration_rows(concern: &Concern<'_>) -> Option<String> {
 
 fn single_features_by_chance(concern: &Concern<'_>) -> Option<String> {
     let chance = concern.by_chance?;
-    let judged = |feature: &&ChosenFeature| feature.adjusted_p.is_some();
-    let listed = concern.features.iter().filter(judged).count();
-    let beyond =
-        concern.features.iter().filter(|feature| feature.adjusted_p.is_some_and(|p| p <= LEVEL)).count();
-    (listed > 0 && beyond == 0 && chance.is_beyond()).then(|| {
+    let smallest = concern.features.iter().filter_map(|feature| feature.adjusted_p).min_by(f64::total_cmp)?;
+    (smallest > LEVEL && chance.is_beyond()).then(|| {
         format!(
-            "no single feature is kept more often than chance would: at this size, permuted labels keep some feature in {} of {} splits. \
+            "no single feature is kept more often than by chance (smallest adjusted p {smallest:.2}): at this size, permuted labels keep some feature in up to {} of {} splits. \
              The list predicts as a whole; its counts say little about single features",
             chance.count,
             concern.paths.len()

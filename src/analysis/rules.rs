@@ -144,8 +144,7 @@ impl Paths<'_> {
 
     /// The size of the 1se rule for each split, from the other splits alone.
     pub fn left_out_sizes(&self) -> Vec<Option<usize>> {
-        let (all, procedure) = (self.all(), self.procedure(StopRule::OneSe, &self.info.spec.beta_rule));
-        (0..all.len()).map(|split| procedure.size_without(&all, Some(split))).collect()
+        self.info.procedure().one_se_sizes_without_each(&self.all())
     }
 
     /// All removable units with the number of splits that keep them at a size, most first.

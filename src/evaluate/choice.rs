@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CurveBySplit, Kept, Metric, Tally, by_frequency, median, one_se_size};
+use super::{
+    CurveBySplit, Kept, Metric, Tally, by_frequency, median, one_se_size, one_se_sizes_without_each,
+};
 use crate::select::{BetaRule, StopRule};
 
 /// A finished path of one split, as the choice of a size and a list sees it.
@@ -111,24 +113,32 @@ pub struct Procedure<'a> {
 impl Procedure<'_> {
     /// The size; `None` if the rule chooses none.
     pub fn size<P: FinishedPath>(&self, paths: &[&P]) -> Option<usize> {
-        self.size_without(paths, None)
-    }
-
-    /// The size with one split left out.
-    pub fn size_without<P: FinishedPath>(&self, paths: &[&P], left_out: Option<usize>) -> Option<usize> {
-        if self.units <= self.kept.max(1) {
+        if self.nothing_to_eliminate() {
             return (self.rule != StopRule::None && !paths.is_empty()).then_some(self.units);
         }
         if self.rule == StopRule::OneSe {
-            return self.one_se(paths, left_out);
+            return self.with_curves(paths, one_se_size);
         }
-        let others = paths.iter().enumerate().filter(|&(i, _)| Some(i) != left_out).map(|(_, path)| path);
-        let sizes = others.filter_map(|path| path.stop(self.rule, self.beta_rule, self.units)).collect();
+        let sizes =
+            paths.iter().filter_map(|path| path.stop(self.rule, self.beta_rule, self.units)).collect();
         let visited: Vec<usize> = paths.iter().flat_map(|path| path.sizes()).collect();
         median_size(sizes, &visited)
     }
 
-    fn one_se<P: FinishedPath>(&self, paths: &[&P], left_out: Option<usize>) -> Option<usize> {
+    /// The size of the rule `1se` for each path, from the other paths alone.
+    pub fn one_se_sizes_without_each<P: FinishedPath>(&self, paths: &[&P]) -> Vec<Option<usize>> {
+        if self.nothing_to_eliminate() {
+            return vec![Some(self.units); paths.len()];
+        }
+        self.with_curves(paths, one_se_sizes_without_each)
+    }
+
+    fn nothing_to_eliminate(&self) -> bool {
+        self.units <= self.kept.max(1)
+    }
+
+    /// Hands over the curves of `by` at the sizes that every path visits.
+    fn with_curves<P: FinishedPath, R>(&self, paths: &[&P], use_them: fn(&[CurveBySplit<'_>]) -> R) -> R {
         let sizes = common_sizes(paths);
         let values: Vec<Vec<Vec<f64>>> = self
             .by
@@ -143,7 +153,7 @@ impl Procedure<'_> {
             .collect();
         let curves: Vec<CurveBySplit<'_>> =
             values.iter().map(|values| CurveBySplit { sizes: &sizes, values }).collect();
-        one_se_size(&curves, left_out)
+        use_them(&curves)
     }
 
     /// All removable units, best first, with the number of splits that keep them at a size.

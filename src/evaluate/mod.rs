@@ -39,7 +39,7 @@ pub use coverage_band::{Band, coverage_band, never_excluded};
 pub use coverage_law::{Calibrations, CoverageLaw};
 pub use frequency::{Kept, by_frequency};
 pub use metric::{Metric, PageColumn};
-pub use one_se::{CurveBySplit, OneSe, one_se_size};
+pub use one_se::{CurveBySplit, OneSe, one_se_size, one_se_sizes_without_each};
 pub use performance::{ClassPerformance, Interval, MANY_EMPTY, Performance, Predicted};
 pub use stats::{Bootstrap, Spread, correlation, median, ratio, sign_test};
 pub use trend::{Timed, Trend};

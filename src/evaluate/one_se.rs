@@ -1,6 +1,8 @@
 //! The size rule `1se`: the smallest size that is, within one standard error, as good as the best (docs/method.md section 11).
 //! Knows curves by size, one per split; not what they measure.
 
+use std::collections::BTreeSet;
+
 /// Relative to the largest value: what rounding may add to a sum of values that are equal in exact arithmetic.
 const ROUNDING: f64 = 1e-12;
 
@@ -27,50 +29,126 @@ pub struct OneSe {
 impl CurveBySplit<'_> {
     /// Applies the rule; `None` without sizes or splits.
     pub fn one_se(&self) -> Option<OneSe> {
-        self.one_se_without(None)
-    }
-
-    /// The same with one split left out.
-    pub fn one_se_without(&self, left_out: Option<usize>) -> Option<OneSe> {
-        let splits: Vec<&Vec<f64>> = self
-            .values
-            .iter()
-            .enumerate()
-            .filter(|&(i, _)| Some(i) != left_out)
-            .map(|(_, values)| values)
-            .collect();
-        if splits.is_empty() {
+        let splits = self.values.len();
+        if splits == 0 {
             return None;
         }
-        let sum = |at: usize| splits.iter().map(|values| values[at]).sum::<f64>();
+        let sum = |at: usize| self.values.iter().map(|values| values[at]).sum::<f64>();
         let by_size = |at: &usize| self.sizes[*at];
         let all = 0..self.sizes.len();
         let least = all.clone().map(sum).min_by(f64::total_cmp)?;
-        // Shares such as 7/90 are rounded: sums and differences that are equal in exact arithmetic may differ by that.
-        let largest =
-            splits.iter().flat_map(|values| values.iter()).fold(0.0_f64, |most, value| most.max(value.abs()));
-        let rounding = ROUNDING * largest * splits.len() as f64;
+        let largest = self.values.iter().map(|values| largest(values)).fold(0.0, f64::max);
+        let rounding = ROUNDING * largest * splits as f64;
         let best = all.clone().filter(|&at| sum(at) <= least + rounding).min_by_key(by_size)?;
-        // mean(d) ≤ sd(d)/√K is Σd ≤ 0 or (Σd)² ≤ Σd²; one split has no standard error.
-        let within = |at: &usize| {
-            let difference = |values: &&Vec<f64>| values[*at] - values[best];
-            let sum: f64 = splits.iter().map(difference).sum();
-            let squares: f64 = splits.iter().map(|values| difference(values).powi(2)).sum();
-            sum <= rounding || (splits.len() > 1 && sum <= squares.sqrt() + rounding)
+        let is_close = |at: &usize| {
+            let differences = self.values.iter().map(|values| values[*at] - values[best]);
+            let squares = differences.clone().map(|difference| difference.powi(2)).sum();
+            is_close(differences.sum(), squares, splits, rounding)
         };
-        let close: Vec<usize> = all.filter(within).collect();
+        let close: Vec<usize> = all.filter(is_close).collect();
         Some(OneSe {
             best: self.sizes[best],
             size: close.iter().map(by_size).min()?,
             flat: self.sizes.len() > 1 && close.len() == self.sizes.len(),
         })
     }
+
+    /// The same without each split in turn. The time grows with the number of splits, not with its square.
+    fn one_se_without_each(&self) -> Vec<Option<OneSe>> {
+        let splits = self.values.len();
+        let others = splits.saturating_sub(1);
+        if others == 0 || self.sizes.is_empty() {
+            return vec![None; splits];
+        }
+        let rounding: Vec<f64> = without_each(splits, f64::max, |split| largest(&self.values[split]))
+            .iter()
+            .map(|largest| ROUNDING * largest * others as f64)
+            .collect();
+        let sums = |at: usize| without_each(splits, |a, b| a + b, |split| self.values[split][at]);
+        let mut least = vec![f64::INFINITY; splits];
+        for at in 0..self.sizes.len() {
+            least.iter_mut().zip(sums(at)).for_each(|(least, sum)| *least = least.min(sum));
+        }
+        let mut rising: Vec<usize> = (0..self.sizes.len()).collect();
+        rising.sort_unstable_by_key(|&at| self.sizes[at]);
+        let mut best: Vec<Option<usize>> = vec![None; splits];
+        for &at in &rising {
+            for (split, sum) in sums(at).into_iter().enumerate() {
+                if best[split].is_none() && sum <= least[split] + rounding[split] {
+                    best[split] = Some(at);
+                }
+            }
+        }
+        // Differences are from the best size, which is nearly always the same few.
+        let mut found: Vec<Option<OneSe>> = vec![None; splits];
+        let bests: BTreeSet<usize> = best.iter().flatten().copied().collect();
+        for of in bests {
+            let members: Vec<usize> = (0..splits).filter(|&split| best[split] == Some(of)).collect();
+            let mut close: Vec<(usize, Option<usize>)> = vec![(0, None); members.len()];
+            for &at in &rising {
+                let difference = |split: usize| self.values[split][at] - self.values[split][of];
+                let sums = without_each(splits, |a, b| a + b, difference);
+                let squares = without_each(splits, |a, b| a + b, |split| difference(split).powi(2));
+                for (&split, (count, smallest)) in members.iter().zip(&mut close) {
+                    if is_close(sums[split], squares[split], others, rounding[split]) {
+                        *count += 1;
+                        smallest.get_or_insert(self.sizes[at]);
+                    }
+                }
+            }
+            for (&split, (count, smallest)) in members.iter().zip(close) {
+                found[split] = smallest.map(|size| OneSe {
+                    best: self.sizes[of],
+                    size,
+                    flat: self.sizes.len() > 1 && count == self.sizes.len(),
+                });
+            }
+        }
+        found
+    }
+}
+
+/// mean(d) ≤ sd(d)/√K is Σd ≤ 0 or (Σd)² ≤ Σd²; one split has no standard error. Shares such as 7/90 are rounded: sums that are equal in
+/// exact arithmetic may differ by that.
+fn is_close(sum: f64, squares: f64, splits: usize, rounding: f64) -> bool {
+    sum <= rounding || (splits > 1 && sum <= squares.sqrt() + rounding)
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |most, value| most.max(value.abs()))
+}
+
+/// For each split, the sum (or maximum) over all others: of those before it and those after it, so that nothing is subtracted.
+fn without_each(splits: usize, add: impl Fn(f64, f64) -> f64, value: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut sums = vec![0.0; splits];
+    let mut after = 0.0;
+    for split in (0..splits).rev() {
+        sums[split] = after;
+        after = add(after, value(split));
+    }
+    let mut before = 0.0;
+    for (split, sum) in sums.iter_mut().enumerate() {
+        *sum = add(*sum, before);
+        before = add(before, value(split));
+    }
+    sums
 }
 
 /// The answer's size over several curves: the largest of their sizes, flat curves left out; `None` if all are flat.
-pub fn one_se_size(curves: &[CurveBySplit<'_>], left_out: Option<usize>) -> Option<usize> {
-    let each = curves.iter().filter_map(|curve| curve.one_se_without(left_out));
-    each.filter(|found| !found.flat).map(|found| found.size).max()
+pub fn one_se_size(curves: &[CurveBySplit<'_>]) -> Option<usize> {
+    curves.iter().filter_map(CurveBySplit::one_se).filter(|found| !found.flat).map(|found| found.size).max()
+}
+
+/// The same for each split, from the other splits alone.
+pub fn one_se_sizes_without_each(curves: &[CurveBySplit<'_>]) -> Vec<Option<usize>> {
+    let splits = curves.first().map_or(0, |curve| curve.values.len());
+    let mut sizes = vec![None; splits];
+    for curve in curves {
+        for (size, found) in sizes.iter_mut().zip(curve.one_se_without_each()) {
+            *size = found.filter(|found| !found.flat).map(|found| found.size).max(*size);
+        }
+    }
+    sizes
 }
 
 #[cfg(test)]
@@ -92,11 +170,11 @@ mod tests {
             let found = curves.map(|curve| curve.one_se().unwrap());
             assert_eq!(found.map(|f| f.best), ["best_inefficiency", "best_accuracy"].map(expected));
             assert_eq!(found.map(|f| f.size), ["size_inefficiency", "size_accuracy"].map(expected));
-            assert_eq!(one_se_size(&curves, None), Some(expected("size")));
+            assert_eq!(one_se_size(&curves), Some(expected("size")));
             if !case["leave_one_split_out"].is_null() {
-                for (split, &size) in whole(&case["leave_one_split_out"]).iter().enumerate() {
-                    assert_eq!(one_se_size(&curves, Some(split)), Some(size), "without split {split}");
-                }
+                let expected: Vec<Option<usize>> =
+                    whole(&case["leave_one_split_out"]).into_iter().map(Some).collect();
+                assert_eq!(one_se_sizes_without_each(&curves), expected);
             }
         }
         assert_eq!(floats(&fixture["one_se"][0]["inefficiency"][0])[0], 2.906206);
@@ -127,8 +205,17 @@ mod tests {
             let share = |&count: &i64| count as f64 / rows as f64;
             let values: Vec<Vec<f64>> =
                 counts.iter().map(|of_split| of_split.iter().map(share).collect()).collect();
-            let found = CurveBySplit { sizes: &sizes, values: &values }.one_se().unwrap();
+            let curve = CurveBySplit { sizes: &sizes, values: &values };
+            let found = curve.one_se().unwrap();
             assert_eq!((found.best, found.size), (sizes[best], size), "{counts:?} of {rows} rows");
+            let without_each: Vec<Option<OneSe>> = (0..splits)
+                .map(|left_out| {
+                    let mut others = values.clone();
+                    others.remove(left_out);
+                    CurveBySplit { sizes: &sizes, values: &others }.one_se()
+                })
+                .collect();
+            assert_eq!(curve.one_se_without_each(), without_each, "{counts:?} of {rows} rows");
         }
     }
 
@@ -139,9 +226,9 @@ mod tests {
         let falling = vec![vec![1.0, 1.5, 2.0]; 4];
         let curve = |values| CurveBySplit { sizes: &sizes, values };
         assert_eq!(curve(&flat).one_se(), Some(OneSe { best: 1, size: 1, flat: true }));
-        assert_eq!(one_se_size(&[curve(&flat)], None), None);
-        assert_eq!(one_se_size(&[curve(&flat), curve(&falling)], None), Some(3));
-        assert_eq!(one_se_size(&[], None), None);
+        assert_eq!(one_se_size(&[curve(&flat)]), None);
+        assert_eq!(one_se_size(&[curve(&flat), curve(&falling)]), Some(3));
+        assert_eq!(one_se_size(&[]), None);
     }
 
     #[test]
@@ -149,8 +236,8 @@ mod tests {
         let values = vec![vec![1.0, 0.5, 0.5]];
         let curve = CurveBySplit { sizes: &[5, 4, 3], values: &values };
         assert_eq!(curve.one_se(), Some(OneSe { best: 3, size: 3, flat: false }));
-        assert_eq!(curve.one_se_without(Some(0)), None);
+        assert_eq!(curve.one_se_without_each(), [None]);
         let single = CurveBySplit { sizes: &[1], values: &[vec![0.3], vec![0.3]] };
-        assert_eq!(one_se_size(&[single], None), Some(1));
+        assert_eq!(one_se_size(&[single]), Some(1));
     }
 }
