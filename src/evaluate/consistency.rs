@@ -1,7 +1,10 @@
 //! Do splits choose the same features? Indices of agreement over splits, and of two methods (docs/method.md section 8).
 //!
 //! All of them are read off whole numbers that adding one feature to one subset updates in O(splits), so nested
-//! subsets cost no more at all sizes together than at the largest.
+//! subsets cost no more at all sizes together than at the largest. Where splits outnumber features, what grows with their square is
+//! added up at each size instead.
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,8 +50,8 @@ struct SelectionCounts {
     sizes: Vec<usize>,
     /// How many features are in exactly c subsets, c = 0..=n.
     by_count: Vec<usize>,
-    /// Σ_{f∈S_i} c_f = n Σ_f z_if p̂_f.
-    shared: Vec<u64>,
+    /// Σ_{f∈S_i} c_f = n Σ_f z_if p̂_f, kept up to date where that is cheaper than adding up.
+    shared: Option<Vec<u64>>,
     /// c_f.
     counts: Vec<usize>,
     /// The subsets that hold f: the first c_f of its n places.
@@ -66,7 +69,7 @@ impl SelectionCounts {
             features,
             sizes: vec![0; splits],
             by_count,
-            shared: vec![0; splits],
+            shared: (splits <= columns).then(|| vec![0; splits]),
             counts: vec![0; columns],
             holders: vec![0; columns * splits],
             quantile: if splits > 1 { student_quantile(splits as f64 - 1.0) } else { 0.0 },
@@ -86,10 +89,10 @@ impl SelectionCounts {
         let count = self.counts[feature];
         let holders = &mut self.holders[feature * self.sizes.len()..];
         holders[count] = split as u32;
-        for &holder in &holders[..count] {
-            self.shared[holder as usize] += 1;
+        if let Some(shared) = &mut self.shared {
+            holders[..count].iter().for_each(|&holder| shared[holder as usize] += 1);
+            shared[split] += count as u64 + 1;
         }
-        self.shared[split] += count as u64 + 1;
         self.counts[feature] += 1;
         self.by_count[count] -= 1;
         self.by_count[count + 1] += 1;
@@ -99,13 +102,25 @@ impl SelectionCounts {
     fn agreement(&self) -> Agreement {
         let table = CountTable { features: self.features, sizes: &self.sizes, by_count: &self.by_count };
         let nogueira = table.nogueira();
-        let error = nogueira.map(|phi| table.nogueira_error(phi, &self.shared));
+        let error = nogueira.map(|phi| table.nogueira_error(phi, &self.shared()));
         Agreement {
             nogueira_lo: nogueira.zip(error).map(|(phi, error)| phi - self.quantile * error),
             nogueira_hi: nogueira.zip(error).map(|(phi, error)| (phi + self.quantile * error).min(1.0)),
             nogueira_error: error,
             ..table.agreement()
         }
+    }
+
+    fn shared(&self) -> Cow<'_, [u64]> {
+        if let Some(shared) = &self.shared {
+            return shared.into();
+        }
+        let splits = self.sizes.len();
+        let mut shared = vec![0; splits];
+        for (holders, &count) in self.holders.chunks(splits).zip(&self.counts) {
+            holders[..count].iter().for_each(|&holder| shared[holder as usize] += count as u64);
+        }
+        shared.into()
     }
 
     fn i_w(&self) -> f64 {
@@ -414,6 +429,16 @@ mod tests {
                 Agreement { nogueira_lo: None, nogueira_hi: None, nogueira_error: None, ..ours }
             );
         }
+    }
+
+    #[test]
+    fn shared_counts_are_the_same_kept_or_added_up() {
+        let subsets = [vec![0, 2], vec![1, 2], vec![2, 3, 0]];
+        let kept = SelectionCounts::of(&subsets, 5);
+        assert!(kept.shared.is_some());
+        let added_up = SelectionCounts { shared: None, ..SelectionCounts::of(&subsets, 5) };
+        assert_eq!(kept.shared(), added_up.shared());
+        assert_eq!(*kept.shared(), [5, 4, 6]);
     }
 
     #[test]
