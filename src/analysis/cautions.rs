@@ -248,7 +248,9 @@ fn silent(concern: &Concern<'_>) -> Option<String> {
         return None;
     }
     let rule = chosen.stop.entry().map_or_else(|| chosen.rule.clone(), |entry| entry.symbol.to_owned());
-    Some(format!("the {rule} rule never fired on {silent} of {splits} splits; they are left out of the size"))
+    Some(format!(
+        "the {rule} rule did not fire on {silent} of {splits} splits, which do not count for the size"
+    ))
 }
 
 fn ended_early(concern: &Concern<'_>) -> Option<String> {
