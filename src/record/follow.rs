@@ -138,7 +138,7 @@ impl Follower {
         self.look_around();
         for index in 0..self.records.files.len() {
             let file = &self.records.files[index];
-            let mut lines = match JournalLines::open(&file.path, file.offset) {
+            let mut lines = match JournalLines::of_run(&file.path, file.offset, &file.info) {
                 Ok(lines) => lines,
                 // Deleted by a fresh start: what was emitted stays on the screen.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,

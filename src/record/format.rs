@@ -28,8 +28,19 @@ use crate::select::{RunSizes, Stopping};
 
 /// The longest first line that is read: a million features with names fit.
 pub const LONGEST_START: u64 = 64 << 20;
-/// The longest other line that is read.
+/// The longest line that is read of a run whose first line is not known yet.
 pub const LONGEST_LINE: u64 = 16 << 20;
+/// The longest line that is read of any run.
+const LONGEST_OUTCOME: u64 = 1 << 30;
+
+/// The longest line that a run can have after the first: the outcome of a fold or a site, with two numbers per class and a few more for each
+/// of its rows.
+pub fn longest_line(info: &RunInfo) -> u64 {
+    const NUMBER: usize = 26;
+    let row = NUMBER * (2 * info.classes.len() + info.subgroups.len() + 4);
+    let rows = info.rows.saturating_mul(row) as u64;
+    LONGEST_LINE.saturating_add(rows).min(LONGEST_OUTCOME)
+}
 
 /// Hexadecimal digits of the fingerprint in a task's first line.
 const TAG: usize = 8;
@@ -452,4 +463,42 @@ impl RunStart {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(generation: &u64) -> bool {
     *generation == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+    use crate::run::{FoldTest, Plan, RunOptions, TestedRow};
+    use crate::select::Method;
+
+    #[test]
+    fn the_outcome_of_a_fold_of_a_million_rows_is_not_too_long_to_be_read() {
+        let x = ndarray::Array2::from_shape_fn((40, 2), |(i, j)| (i * (j + 1) % 7) as f64);
+        let labels: Vec<&str> = (0..40).map(|i| if i % 2 == 0 { "a" } else { "b" }).collect();
+        let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
+        let plan = Plan::new(RunOptions::default().check().unwrap(), data).unwrap();
+        let info = RunInfo { rows: 1_000_000, ..RunInfo::clone(&plan.info) };
+        // As long as numbers get.
+        let number = -1.234_567_890_123_456_7e-300;
+        let row = |row: usize| TestedRow { row, y: 1, f: vec![number; 2], p: vec![number; 2] };
+        let (subgroups, times) = (Vec::new(), vec![Some(number); 200_000]);
+        let test = FoldTest {
+            size: Some(1),
+            units: vec![0],
+            conformal: vec![0; 2],
+            rows: (800_000..1_000_000).map(row).collect(),
+            groups: (800_000..1_000_000).collect(),
+            subgroups,
+            times,
+        };
+        let event = EventKind::Followed(Followup::Fold(Method::Crfe, 0), Outcome::Fold(test).into());
+        let mut line = Vec::new();
+        write(&RunEvent { task: None, kind: event }, &info, &mut line).unwrap();
+        assert!(line.len() as u64 > LONGEST_LINE, "the usual limit would refuse it");
+        assert!(line.len() as u64 <= longest_line(&info), "{} bytes", line.len());
+        // A small run keeps the usual limit, more or less, and no run exceeds the largest.
+        assert!(longest_line(&plan.info) < LONGEST_LINE + (1 << 20));
+        assert_eq!(longest_line(&RunInfo { rows: 100_000_000, ..info }), LONGEST_OUTCOME);
+    }
 }

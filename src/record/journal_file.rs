@@ -23,6 +23,8 @@ pub(super) struct JournalLines {
     pub(super) offset: u64,
     /// The last line that was read; empty if it was too long to keep.
     pub(super) line: Vec<u8>,
+    /// Longer lines are skipped.
+    longest: u64,
 }
 
 impl JournalLines {
@@ -38,12 +40,18 @@ impl JournalLines {
             }
             Err(error) => return Err(error),
         };
-        Ok(Self { file, offset, line: Vec::new() })
+        let longest = if offset == 0 { format::LONGEST_START } else { format::LONGEST_LINE };
+        Ok(Self { file, offset, line: Vec::new(), longest })
+    }
+
+    /// The same for the lines of a run after the first.
+    pub(super) fn of_run(path: &Path, offset: u64, info: &RunInfo) -> io::Result<Self> {
+        Ok(Self { longest: format::longest_line(info), ..Self::open(path, offset)? })
     }
 
     /// Reads a line; returns its offset.
     pub(super) fn next(&mut self) -> io::Result<Option<u64>> {
-        let longest = if self.offset == 0 { format::LONGEST_START } else { format::LONGEST_LINE };
+        let longest = self.longest;
         self.line.clear();
         let mut read = Read::by_ref(&mut self.file).take(longest).read_until(b'\n', &mut self.line)? as u64;
         if self.line.last() != Some(&b'\n') {
@@ -195,7 +203,7 @@ impl JournalFile {
 
     /// Indexes all complete lines that were appended since.
     pub(super) fn index(&mut self) -> io::Result<()> {
-        let mut lines = JournalLines::open(&self.path, self.offset)?;
+        let mut lines = JournalLines::of_run(&self.path, self.offset, &self.info)?;
         while let Some(at) = lines.next()? {
             self.note(at, lines.offset, &lines.line);
         }
@@ -222,7 +230,7 @@ impl JournalFile {
         (start, end): (u64, u64),
         rule: BetaRule,
     ) -> io::Result<std::result::Result<TaskReplay, &'static str>> {
-        let mut lines = JournalLines::open(&self.path, start)?;
+        let mut lines = JournalLines::of_run(&self.path, start, &self.info)?;
         let mut replay = None;
         while lines.offset < end
             && let Some(at) = lines.next()?

@@ -252,7 +252,7 @@ impl Journals {
             let file = &self.files[index];
             let Some(&at) = file.followups.get(&key) else { continue };
             let line = || -> io::Result<Vec<u8>> {
-                let mut lines = JournalLines::open(&file.path, at)?;
+                let mut lines = JournalLines::of_run(&file.path, at, &file.info)?;
                 lines.next()?;
                 Ok(lines.line)
             };
