@@ -17,7 +17,7 @@ use crate::files::{Directory, open_regular};
 /// Bytes of lines in a member, at least (but for the last).
 const MEMBER: usize = 1 << 20;
 /// The longest member that is read: one line more than a megabyte.
-const LONGEST: u64 = format::LONGEST_START + MEMBER as u64;
+const LONGEST: u64 = format::LONGEST_OUTCOME + MEMBER as u64;
 /// gzip with an extra field, without a time, of an unknown system.
 const MAGIC: [u8; 10] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 255];
 /// The extra field: its length, its name, and the length of what follows.

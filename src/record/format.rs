@@ -31,7 +31,7 @@ pub const LONGEST_START: u64 = 64 << 20;
 /// The longest line that is read of a run whose first line is not known yet.
 pub const LONGEST_LINE: u64 = 16 << 20;
 /// The longest line that is read of any run.
-const LONGEST_OUTCOME: u64 = 1 << 30;
+pub const LONGEST_OUTCOME: u64 = 256 << 20;
 
 /// The longest line that a run can have after the first: the outcome of a fold or a site, with two numbers per class and a few more for each
 /// of its rows.
