@@ -329,7 +329,8 @@ fn classes_count_the_rows_that_were_tested() {
     let row = |row: usize| TestedRow { row, y: row % 2, f: vec![0.5, -0.5], p: vec![0.6, 0.2] };
     let fold = |units: Vec<usize>, rows: Vec<TestedRow>| {
         let size = (!units.is_empty()).then_some(units.len());
-        Outcome::Fold(FoldTest { size, units, conformal: vec![5, 5], rows, groups: Vec::new() })
+        let (groups, subgroups, times) = (Vec::new(), Vec::new(), Vec::new());
+        Outcome::Fold(FoldTest { size, units, conformal: vec![5, 5], rows, groups, subgroups, times })
     };
     let outcomes = [fold(vec![3, 1], (0..7).map(row).collect()), fold(Vec::new(), Vec::new())];
     for (index, outcome) in outcomes.into_iter().enumerate() {
