@@ -142,14 +142,11 @@ impl MethodAnswer {
 
     /// The answer at a size that a person takes instead: the list, its counts, stability and metrics follow. The validation tested the
     /// procedure at its own size, so there is no tested performance.
-    pub fn at_size(history: &History, paths: &Paths<'_>, size: usize, beta_rule: &BetaRule) -> Self {
+    pub fn at_size(&self, history: &History, paths: &Paths<'_>, size: usize) -> Self {
         let rule = StopRule::Size(size);
         let chosen = RuleSize::new(rule, &vec![Some(size); paths.len()], &paths.visited_sizes());
-        let visited = paths.visited_sizes();
-        let size_of = |rule| paths.rule_size(rule, &paths.sizes_by_split(rule, beta_rule), &visited);
-        let chosen_rule = paths.info.spec.stop;
-        let others = StopRule::of_paths().map(|entry| entry.rule).filter(|&other| other != chosen_rule);
-        let beside = std::iter::once(paths.chosen_size(beta_rule)).chain(others.map(size_of));
+        // The rules stop where they did.
+        let beside = std::iter::once(&self.chosen).chain(&self.beside).cloned();
         Self::with(history, paths, chosen, beside.collect(), None)
     }
 

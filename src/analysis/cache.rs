@@ -49,7 +49,9 @@ pub struct MethodCache {
     pub stops: Cached<(Finished, BetaRule), Stops>,
     /// The size of each rule that reads curves over all splits.
     pub of_curves: Cached<Finished, Vec<(&'static Rule, Option<usize>)>>,
-    /// The answer, with k and ψ as they are slid, or at a size that was taken by hand.
+    /// The answer that the rule gives, with k and ψ as they are slid.
+    pub own_answer: Cached<(Finished, Option<BetaRule>), Option<MethodAnswer>>,
+    /// The same, or that at a size that was taken by hand.
     pub answer: Cached<(Finished, Option<BetaRule>, Option<usize>), Option<MethodAnswer>>,
     /// What concerns the whole run.
     pub run_cautions: Cached<(u64, usize), Vec<String>>,
@@ -138,16 +140,19 @@ impl MethodCache {
         taken: Option<usize>,
     ) {
         let slid = (paths.info.spec.stop == StopRule::Beta).then_some(beta_rule);
-        let answer = || match taken {
-            Some(size) => MethodAnswer::at_size(history, paths, size, &beta_rule),
-            None => MethodAnswer::new(history, paths, &beta_rule),
-        };
-        let compute = || (!paths.is_empty()).then(answer);
         // Permutations are many: the answer follows every twentieth, and the last.
         let (folds, permutations) = history.followups_by_kind();
         let is_over = permutations == paths.info.permutations * paths.info.spec.methods.len();
         let followed = folds + permutations / 20 + usize::from(is_over);
-        self.answer.refresh(((paths.method, finished + followed as u64), slid, taken), compute);
+        let finished_now = (paths.method, finished + followed as u64);
+        self.own_answer.refresh((finished_now, slid), || {
+            (!paths.is_empty()).then(|| MethodAnswer::new(history, paths, &beta_rule))
+        });
+        let own = self.own_answer.as_ref();
+        self.answer.refresh((finished_now, slid, taken), || match taken {
+            Some(size) => own.map(|own| own.at_size(history, paths, size)),
+            None => own.cloned(),
+        });
         let state = (finished, history.failed().len() + folds + permutations);
         self.run_cautions.refresh(state, || cautions::of_run(history, paths.info));
         // Without a size the order is that of the best few.

@@ -245,7 +245,7 @@ fn the_answer_at_another_size_has_the_list_of_that_size_and_no_tested_performanc
     let told = two_paths();
     let paths = told.paths();
     let rule = told.history.info().unwrap().spec.beta_rule;
-    let at_three = MethodAnswer::at_size(&told.history, &paths, 3, &rule);
+    let at_three = MethodAnswer::new(&told.history, &paths, &rule).at_size(&told.history, &paths, 3);
     let names: Vec<&str> = at_three.features.iter().map(|feature| feature.name.as_str()).collect();
     // Features 0 and 2 tie in everything but their column; the kept feature comes last.
     assert_eq!((at_three.chosen.size, names), (Some(3), vec!["c4", "c1", "c2"]));
@@ -264,7 +264,8 @@ fn the_answer_at_another_size_has_the_list_of_that_size_and_no_tested_performanc
 fn a_list_of_ones_own_is_compared_split_by_split() {
     let told = two_paths();
     let (info, paths) = (told.history.info().unwrap(), told.paths());
-    let answer = MethodAnswer::at_size(&told.history, &paths, 2, &info.spec.beta_rule);
+    let answer =
+        MethodAnswer::new(&told.history, &paths, &info.spec.beta_rule).at_size(&told.history, &paths, 2);
     // The answer's subsets of two cover 16 of 20 rows on both splits.
     let compare = |first: u32, second: u32| {
         let tallies = [(0, tally(first)), (1, tally(second))];
@@ -290,7 +291,11 @@ fn classes_are_listed_worst_first() {
     // 13 covered rows: 6 of the first class, 7 of the second are predicted right.
     let steps = vec![step(0, 4, &[2], -1.0, 13), step(1, 3, &[0], -1.5, 13), step(2, 2, &[], -1.8, 13)];
     told.finish(0, steps, EndReason::Complete, &[3]);
-    let answer = MethodAnswer::at_size(&told.history, &told.paths(), 3, &BetaRule::default());
+    let answer = MethodAnswer::new(&told.history, &told.paths(), &BetaRule::default()).at_size(
+        &told.history,
+        &told.paths(),
+        3,
+    );
     let classes: Vec<(&str, f64)> =
         answer.classes.iter().map(|class| (class.class.as_str(), class.splits.unwrap().recall)).collect();
     assert_eq!(classes, [("ill", 0.6), ("well", 0.7)]);
@@ -311,7 +316,11 @@ fn twins_are_named_and_one_that_follows_another_says_so() {
     assert!(!wanted.is_empty());
     told.tell(None, EventKind::TwinsFound(crate::run::Twins::find(&data, &[0, 1, 2, 3]).into()));
     assert!(told.history.without_twins().is_empty());
-    let answer = MethodAnswer::at_size(&told.history, &told.paths(), 3, &BetaRule::default());
+    let answer = MethodAnswer::new(&told.history, &told.paths(), &BetaRule::default()).at_size(
+        &told.history,
+        &told.paths(),
+        3,
+    );
     let [last, first, _] = &answer.features[..] else { panic!("{:?}", answer.features) };
     assert_eq!((last.unit, last.twin_of), (3, None));
     let twin = &last.twins.as_ref().unwrap()[0];
