@@ -414,6 +414,46 @@ fn a_list_that_was_written_is_read_again() {
     assert_eq!(Model::load(&file).unwrap().features, ["age", "max\nHR", "the \"thal\""]);
 }
 
+/// A mistake costs no time, no file and no output.
+#[test]
+fn mistakes_are_refused_before_anything_is_computed_or_written() {
+    let desk = desk();
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 5");
+    let good = fs::read(&file).unwrap();
+    let new = desk.path().join("new.csv");
+    fs::write(&new, fs::read("data/heart.csv").unwrap()).unwrap();
+    // Predictions replace neither the model nor the new rows.
+    let over = |path: &Path| format!("--out {}", path.display());
+    for own in [&file, &new] {
+        let ran = call(&["predict"], &[&file, &new], &over(own));
+        assert!(ran.code == 2 && ran.stderr.contains("--out is the "), "{}", ran.stderr);
+    }
+    assert!(fs::read(&file).unwrap() == good);
+    // A file that is refused leaves no header on standard output.
+    let ran = call(&["predict"], &[&file, Path::new("data/dermatology.csv")], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, ""));
+    // A model that cannot be written is refused before the run.
+    let nowhere = desk.path().join("none/M.json");
+    let ran = call(&["fit", "data/heart.csv", "--model"], &[&nowhere], "--splits 2");
+    assert_eq!(ran.code, 6, "{}", ran.stderr);
+    assert!(ran.stderr.contains("the directory of the model does not exist"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("paths"), "nothing was computed: {}", ran.stderr);
+    let ran = call(&["fit", "data/heart.csv", "--model"], &[&new], "--splits 2");
+    assert!(ran.code == 6 && !ran.stderr.contains("paths"), "{}", ran.stderr);
+    let ran = call(&["fit", "data/heart.csv", "--model"], &[desk.path()], "--splits 2");
+    assert!(ran.code == 2 && ran.stderr.contains("--model must name a file"), "{}", ran.stderr);
+    // Options of a run do not change a recorded one, and are not ignored.
+    let run = desk.path().join("RUN");
+    run_into(&run, "data/heart.csv", "--splits 2 --method crfe --stop 4 --reserve 0.2");
+    for option in ["--seed 7", "--size 3", "--epsilon 0.2", "--paper"] {
+        let ran = call(&["fit"], &[&run], &format!("--model {} {option}", file.display()));
+        assert_eq!(ran.code, 2, "{option}: {}", ran.stderr);
+        assert!(ran.stderr.contains("cannot change a recorded run"), "{option}: {}", ran.stderr);
+    }
+    let ran = call(&["fit", "data/heart.csv", "--model"], &[&file], "--splits 2 --size 99");
+    assert!(ran.code == 2 && ran.stderr.contains("99 (--stop or --size) is not a size"), "{}", ran.stderr);
+}
+
 /// What cannot be done is refused before anything is computed or written.
 #[test]
 fn readers_of_randomised_p_values_are_refused_at_once() {

@@ -31,8 +31,14 @@ const MODEL: u64 = u64::MAX;
 
 /// Makes a model; the exit code.
 pub fn fit(args: FitArgs) -> Result<u8> {
+    Model::check_file(&args.model, args.overwrite)?;
     if args.run.spec.data.is_dir() {
         return of_run(&args);
+    }
+    if args.table.is_some() {
+        return Err(Error::usage("--data belongs to a recorded run").remedy(
+            "name the table itself: crfe-tui fit DATA.CSV, or the run: crfe-tui fit RUN --data DATA.CSV",
+        ));
     }
     if args.readers && args.run.spec.spec()?.smoothed {
         return Err(no_readers());
@@ -102,9 +108,11 @@ fn of_given_list(args: &FitArgs, features: &Path) -> Result<u8> {
 /// The model of a run that set rows aside.
 fn of_run(args: &FitArgs) -> Result<u8> {
     let run = &args.run.spec.data;
-    if args.features.is_some() || args.size.is_some() {
-        return Err(Error::usage("--size and --features cannot change a recorded run")
-            .remedy("fit the table itself: crfe-tui fit DATA.CSV"));
+    let given = [(args.size.is_some(), "size"), (args.features.is_some(), "features")];
+    let given = given.into_iter().find_map(|(is_given, name)| is_given.then_some(name));
+    if let Some(option) = given.or_else(|| args.run.spec.typed()) {
+        return Err(Error::usage(format!("--{option} cannot change a recorded run"))
+            .remedy("leave it out, or fit the table itself: crfe-tui fit DATA.CSV"));
     }
     let Some(mut records) = Journals::open(run)? else {
         return Err(Error::data("there is no run in this directory")

@@ -76,9 +76,16 @@ pub struct SpecArgs {
     /// The table, or `-` for standard input.
     pub data: PathBuf,
     options: RunOptions,
+    /// The first option that was typed.
+    typed: Option<&'static str>,
 }
 
 impl SpecArgs {
+    /// The first option of the table that was typed, not only set for all commands.
+    pub fn typed(&self) -> Option<&'static str> {
+        self.typed
+    }
+
     /// The checked settings.
     pub fn spec(&self) -> Result<RunSpec> {
         self.options.clone().check()
@@ -118,7 +125,9 @@ impl FromArgMatches for SpecArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
         let data = matches.get_one::<PathBuf>("data").cloned().unwrap_or_default();
         let options = taken(OPTIONS.iter(), matches)?;
-        Ok(Self { data, options })
+        let is_typed = |name: &&str| matches.value_source(&id_of(name)) == Some(ValueSource::CommandLine);
+        let typed = OPTIONS.iter().map(|option| option.name).chain(["paper"]).find(is_typed);
+        Ok(Self { data, options, typed })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {

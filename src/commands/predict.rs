@@ -19,13 +19,13 @@ use crate::say::say;
 pub fn predict(args: &PredictArgs) -> Result<u8> {
     let model = Model::load(&args.model)?;
     let scorer = Scorer::new(&model, checked_epsilon(args.epsilon)?)?;
+    args.refuse_own_files()?;
     let directory = args.out.as_deref().map(directory_of).transpose()?;
     let file = match (&args.out, &directory) {
         (Some(path), Some(directory)) => Some(new_file(path, directory)?),
         _ => None,
     };
     let mut writer = PredictionWriter::new(file, args.json, &model);
-    writer.begin().map_err(|error| args.unwritable(&error))?;
     let mut counts = RowCounts::default();
     let mut board = Scoreboard::new(&scorer);
     let source = args.read.source(&args.data, &model, args.impute_missing);
@@ -55,6 +55,19 @@ pub fn predict(args: &PredictArgs) -> Result<u8> {
 }
 
 impl PredictArgs {
+    /// Predictions never replace the model or the new rows.
+    fn refuse_own_files(&self) -> Result<()> {
+        let Some(out) = self.out.as_deref().and_then(|out| out.canonicalize().ok()) else { return Ok(()) };
+        for (file, what) in [(&self.model, "the model"), (&self.data, "the file of the new rows")] {
+            if file.canonicalize().is_ok_and(|file| file == out) {
+                return Err(Error::usage(format!("--out is {what}"))
+                    .file(file)
+                    .remedy("give the predictions a name of their own, such as --out predictions.csv"));
+            }
+        }
+        Ok(())
+    }
+
     fn unwritable(&self, error: &io::Error) -> Error {
         match &self.out {
             Some(path) => unwritable(path, error),
@@ -170,6 +183,10 @@ impl<'a> PredictionWriter<'a> {
     }
 
     fn row(&mut self, row: &ScoredRow) -> io::Result<()> {
+        // A file that is refused at once leaves no header behind.
+        if self.rows == 0 {
+            self.begin()?;
+        }
         self.rows += 1;
         let classes = &self.model.classes;
         let flags = row.flags.words(&self.model.variables);
@@ -260,8 +277,10 @@ fn counted_words(counts: &RowCounts, scorer: &Scorer<'_>) -> String {
         let share = 100.0 * model.reading.max_missing;
         let _ = writeln!(
             text,
-            "flagged: gaps were filled in {} rows, in {} of them more than {share:.0} % of the columns",
-            counts.filled, counts.too_many
+            "flagged: gaps were filled in {} {}, in {} of them more than {share:.0} % of the columns",
+            counts.filled,
+            plural(counts.filled, "row"),
+            counts.too_many
         );
     }
     text

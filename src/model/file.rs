@@ -215,7 +215,13 @@ impl Model {
             Error::data(format!("no model can be written: {what}"))
                 .remedy("rename columns or classes that hold control characters")
         })?;
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        let (directory, name) = Self::check_file(path, replace)?;
+        write_whole(directory, name, &self.to_bytes()?)
+    }
+
+    /// Where a model of this name would be written; refuses what cannot be, before anything is computed.
+    pub fn check_file(path: &Path, replace: bool) -> Result<(&Path, &str)> {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|_| !path.is_dir()) else {
             return Err(Error::usage("--model must name a file").file(path).remedy("such as --model M.json"));
         };
         if !replace && path.symlink_metadata().is_ok() && Self::load(path).is_err() {
@@ -224,7 +230,13 @@ impl Model {
                 .remedy("choose another name, or replace it with --overwrite"));
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        write_whole(directory.unwrap_or(Path::new(".")), name, &self.to_bytes()?)
+        let directory = directory.unwrap_or(Path::new("."));
+        if !directory.is_dir() {
+            return Err(Error::output("the directory of the model does not exist")
+                .file(path)
+                .remedy("make it, or choose another with --model"));
+        }
+        Ok((directory, name))
     }
 
     /// What predicts.

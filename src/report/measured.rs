@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::summary::performance_lines;
-use crate::error::printable;
+use crate::error::{plural, printable};
 use crate::model::{MOST_MEASURED, Measured};
 
 /// What was measured, in words for a terminal.
@@ -22,7 +22,8 @@ pub fn measured_text(measured: &Measured, classes: &[String], epsilon: f64) -> S
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "Tested on {rows} rows with a class{sample} (ε = {epsilon}, 95 % intervals{without}):"
+        "Tested on {rows} {} with a class{sample} (ε = {epsilon}, 95 % intervals{without}):",
+        plural(rows, "row")
     );
     for (label, value) in measured_lines(measured, classes) {
         let _ = writeln!(text, "    {label:<18}  {value}");

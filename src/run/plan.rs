@@ -45,7 +45,7 @@ impl Plan {
             && !(kept.max(1)..=units).contains(&size)
         {
             return Err(Error::usage(format!(
-                "--stop {size} is not a size of this path, which goes from {units} to {}",
+                "{size} (--stop or --size) is not a size of this path, which goes from {units} to {}",
                 kept.max(1)
             ))
             .remedy("choose a size in between"));
