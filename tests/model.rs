@@ -414,6 +414,42 @@ fn a_list_that_was_written_is_read_again() {
     assert_eq!(Model::load(&file).unwrap().features, ["age", "max\nHR", "the \"thal\""]);
 }
 
+/// Two files become a model, and a new patient keeps its name, however the file lies.
+#[test]
+fn a_matrix_and_its_phenotypes_become_a_model_for_a_new_patient() {
+    let desk = desk();
+    let path = |name: &str| desk.path().join(name);
+    let mut rng = Rng::new(5, 0, Purpose::Bootstrap);
+    let mut value = |case: bool| rng.uniform() + if case { 1.0 } else { 0.0 };
+    let samples: Vec<String> = (0..60).map(|i| format!("S{i}")).collect();
+    let mut matrix = samples.join("\t") + "\n";
+    for gene in 0..6 {
+        let cells: Vec<String> = (0..60).map(|i| value(gene < 2 && i % 2 == 0).to_string()).collect();
+        matrix += &format!("G{gene}\t{}\n", cells.join("\t"));
+    }
+    fs::write(path("matrix.tsv"), matrix).unwrap();
+    let class = |i: usize| if i.is_multiple_of(2) { "case" } else { "control" };
+    let rows: String = (0..60).rev().map(|i| format!("S{i},{}\n", class(i))).collect();
+    fs::write(path("pheno.csv"), format!("sample,disease\n{rows}")).unwrap();
+    let options = format!("--pheno {} --target disease --splits 3 --size 2", path("pheno.csv").display());
+    let file = fit(&desk, path("matrix.tsv").to_str().unwrap(), &options);
+    assert_eq!(Model::load(&file).unwrap().id_column.as_deref(), Some("sample"));
+    fs::write(path("row.csv"), "sample,G0,G1,G2,G3,G4,G5\nN1,1.9,1.8,0,0,0,0\n").unwrap();
+    fs::write(path("columns.tsv"), "gene\tN1\tN2\nG0\t1.9\t0.1\nG1\t1.8\t0.2\nG2\t0\t0\n").unwrap();
+    let ids = |ran: &Ran| table(&ran.stdout)["id"].clone();
+    let ran = call(&["predict"], &[&file, &path("row.csv")], "");
+    assert_eq!((ran.code, ids(&ran)), (0, vec!["N1".to_owned()]), "{}", ran.stderr);
+    let ran = call(&["predict"], &[&file, &path("columns.tsv")], "");
+    assert!(
+        ran.code == 3 && ran.stderr.contains("or add --transpose if lines are features"),
+        "{}",
+        ran.stderr
+    );
+    let ran = call(&["predict"], &[&file, &path("columns.tsv")], "--transpose");
+    assert_eq!((ran.code, ids(&ran)), (0, vec!["N1".to_owned(), "N2".to_owned()]), "{}", ran.stderr);
+    assert_eq!(table(&ran.stdout)["predicted"], ["case", "control"]);
+}
+
 /// A mistake costs no time, no file and no output.
 #[test]
 fn mistakes_are_refused_before_anything_is_computed_or_written() {

@@ -212,7 +212,7 @@ fn finish(args: &FitArgs, plan: &Plan, history: &History, made: &Made) -> Result
             selection: made.selection.clone(),
             settings: &settings,
             guaranteed: spec.score == crate::select::Score::Weighted,
-            id_column: spec.schema.id_col.clone(),
+            id_column: data.id_column.clone(),
             reading: CellReading {
                 missing: spec.schema.read.missing.clone(),
                 censored: spec.schema.read.censored,

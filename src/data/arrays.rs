@@ -48,6 +48,7 @@ impl Dataset {
             file_rows: rows.len(),
             rows,
             ids: None,
+            id_column: None,
             groups: None,
             design: Default::default(),
             dropped: Vec::new(),

@@ -24,6 +24,7 @@ impl Dataset {
             rows: rows.iter().map(|&row| self.rows[row]).collect(),
             file_rows: self.file_rows,
             ids: None,
+            id_column: None,
             groups: self.groups.as_ref().map(|groups| rows.iter().map(|&row| groups[row]).collect()),
             design: super::Design::default(),
             dropped: Vec::new(),

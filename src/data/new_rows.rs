@@ -29,6 +29,8 @@ pub struct RequiredColumns<'a> {
     pub id_is_named: bool,
     /// Columns that are absent are missing in every row, instead of refused.
     pub may_be_absent: bool,
+    /// Whether the first column names the rows, unless another one does or it is wanted itself.
+    pub first_names_rows: bool,
 }
 
 /// Some rows.
@@ -93,6 +95,8 @@ impl NewRows {
     pub fn open(path: &Path, options: &ReadOptions, wanted: &RequiredColumns<'_>) -> Result<Self> {
         let at = |error: Error| error.file(name(path));
         let whole = options.transpose || options.sheet.is_some();
+        // What were the names of columns are those of rows now.
+        let wanted = &RequiredColumns { first_names_rows: options.transpose, ..*wanted };
         match (!whole).then(|| Text::open(path, options)) {
             Some(Ok(Some((text, header, notes)))) => {
                 Self::new(path, &header, wanted, From::Text(Box::new(text)), notes).map_err(at)
@@ -205,7 +209,8 @@ impl ColumnPositions {
         };
         let names_rows = || {
             let unnamed = header.unnamed.first() == Some(&true) || is_index_name(header.names.first()?);
-            (unnamed && !variables.contains(&Some(0)) && target != Some(0)).then_some(0)
+            ((unnamed || wanted.first_names_rows) && !variables.contains(&Some(0)) && target != Some(0))
+                .then_some(0)
         };
         Ok(Self { id: id.or_else(names_rows), variables, target })
     }
@@ -229,6 +234,12 @@ fn refuse_absent(header: &Header, wanted: &RequiredColumns<'_>, variables: &[Opt
     if absent.is_empty() {
         return Ok(());
     }
+    // All of them may be names of rows.
+    let may_lie = if absent.len() == variables.len() {
+        ", or add --transpose if lines are features and columns are patients"
+    } else {
+        ""
+    };
     let (column, is, it) =
         if absent.len() == 1 { ("column", "is", "it") } else { ("columns", "are", "them") };
     Err(Error::data(format!(
@@ -237,7 +248,7 @@ fn refuse_absent(header: &Header, wanted: &RequiredColumns<'_>, variables: &[Opt
         listed(absent),
         listed(header.names.iter().map(String::as_str))
     ))
-    .remedy(format!("add {it}, or fill {it} from the training rows with --impute-missing")))
+    .remedy(format!("add {it}, or fill {it} from the training rows with --impute-missing{may_lie}")))
 }
 
 impl Text {

@@ -145,6 +145,8 @@ pub struct Dataset {
     pub file_rows: usize,
     /// For each row its name, when there is an id column.
     pub ids: Option<Vec<String>>,
+    /// The column that these names come from, if it has a name itself.
+    pub id_column: Option<String>,
     /// For each row the index of its group, when there is a group column.
     pub groups: Option<Vec<usize>>,
     /// What else is known of the rows: sites, subgroups, times.
@@ -209,7 +211,7 @@ impl Dataset {
         let Classes { labels: classes, rows, y } = Classes::new(levels, codes).map_err(|error| {
             let error = error.column(&target);
             if turned {
-                error.remedy("if columns are patients and lines are features, add --transpose")
+                error.remedy("if columns are patients and lines are features, add --transpose; if the class is in another file, name it with --pheno")
             } else {
                 error
             }
@@ -220,6 +222,7 @@ impl Dataset {
         audit.alike(&target, &classes);
         columns[roles.target] = Column::Numbers(Vec::new());
         let mut ids = roles.id.map(|id| names_of(&columns[id], &rows)).transpose()?;
+        let mut id_position = roles.id;
         let groups = roles.group.map(|group| groups_of(&columns[group], &rows)).transpose()?;
         let design = roles.design(&header.names, &columns, &rows)?;
         audit.design(&design);
@@ -242,6 +245,7 @@ impl Dataset {
                     && matches!(column, Column::Text { .. })
                 {
                     ids = Some(names_of(&column, &rows)?);
+                    id_position = Some(position);
                     audit.notice(format!("rows are named by '{}'", short(name)));
                 }
             }
@@ -275,6 +279,7 @@ impl Dataset {
             rows,
             file_rows: lines.len(),
             ids,
+            id_column: id_position.filter(|&id| !header.unnamed[id]).map(|id| header.names[id].clone()),
             groups,
             design,
             dropped,

@@ -113,6 +113,7 @@ impl<'a> Scorer<'a> {
             id: id.or(self.model.id_column.as_deref()),
             id_is_named: id.is_some(),
             may_be_absent,
+            first_names_rows: false,
         }
     }
 

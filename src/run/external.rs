@@ -68,6 +68,7 @@ impl External {
             id: None,
             id_is_named: false,
             may_be_absent: false,
+            first_names_rows: false,
         };
         let mut rows = NewRows::open(path, &read, &wanted)?;
         if !rows.has_classes() {
