@@ -428,6 +428,7 @@ mod tests {
             id: None,
             id_is_named: false,
             may_be_absent: false,
+            first_names_rows: false,
         };
         change(&mut wanted);
         let mut rows = NewRows::open(&file, &ReadOptions::default(), &wanted)?;

@@ -228,6 +228,7 @@ mod tests {
             rows: (0..n).collect(),
             file_rows: n,
             ids: None,
+            id_column: None,
             groups: None,
             design: Default::default(),
             dropped: Vec::new(),

@@ -394,6 +394,7 @@ mod tests {
             file_rows: y.len(),
             y,
             ids: None,
+            id_column: None,
             groups: None,
             design: Default::default(),
             dropped: Vec::new(),

@@ -135,7 +135,6 @@ pub struct PatientsScreen<'a> {
     has_help: bool,
     status: Option<String>,
     progress: CohortState,
-    mask: IdMask,
     /// Rows of the table on the screen.
     height: usize,
 }
@@ -159,7 +158,6 @@ impl<'a> PatientsScreen<'a> {
             has_help: false,
             status: None,
             progress: CohortState::Reading,
-            mask: IdMask::default(),
             height: 10,
         }
     }
