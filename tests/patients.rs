@@ -119,7 +119,7 @@ fn patients_are_shown_at_every_size() {
     let mut masked = screen(&scorer, &new, PLAIN);
     masked.mask_ids();
     let text = picture(&mut masked, 120, 36) + &masked.plain();
-    assert!(text.contains("row 1") && !text.contains("P6") && !text.contains("P12"), "{text}");
+    assert!(text.contains("id 1") && !text.contains("P6") && !text.contains("P12"), "{text}");
     let mut ascii = screen(&scorer, &new, Theme { ascii: true, ..PLAIN });
     let text = picture(&mut ascii, 120, 36);
     assert!(text.is_ascii(), "{text}");
