@@ -60,6 +60,21 @@ impl PackedSymmetric {
         &self.cells[i * self.width..=i * self.width + i]
     }
 
+    /// What is kept of row i: up to the end of its block on the diagonal.
+    pub fn kept(&self, i: usize) -> &[f64] {
+        &self.cells[i * self.width..][..self.kept_cells(i)]
+    }
+
+    /// The same, to be changed; what is on both sides of the diagonal must be changed alike.
+    pub fn kept_mut(&mut self, i: usize) -> &mut [f64] {
+        let kept = self.kept_cells(i);
+        &mut self.cells[i * self.width..][..kept]
+    }
+
+    fn kept_cells(&self, i: usize) -> usize {
+        self.size.min(i - i % BLOCK + BLOCK)
+    }
+
     /// Sets the cells at (i, j) and (j, i), j ≤ i.
     pub fn set(&mut self, i: usize, j: usize, value: f64) {
         self.cells[i * self.width + j] = value;

@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::fit::FitSettings;
 use crate::error::Result;
-use crate::select::{Quadratures, Rows, shapley_sums};
+use crate::select::{Coalitions, Levels, Pairs, Quadratures};
 use crate::svm::{
     Estimator, Kernel, KernelMachines, Problem, SupportMachines, class_weights, linear_decisions, solver,
 };
@@ -93,22 +93,18 @@ impl Machines {
 
 /// Shapley values of a row: features × classes.
 fn shapley_shares(machines: &SupportMachines, x: &[f64], features: &[Vec<usize>]) -> Vec<Vec<f64>> {
-    let order: Vec<usize> = features.iter().flatten().copied().collect();
-    let ends: Vec<usize> = features
-        .iter()
-        .scan(0, |end, columns| {
-            *end += columns.len();
-            Some(*end)
-        })
-        .collect();
-    let pick = |row: &[f64]| order.iter().map(|&column| row[column]).collect::<Vec<f64>>();
-    let (row, support) = (pick(x), machines.support.iter().flat_map(|row| pick(row)).collect::<Vec<f64>>());
-    let of = |cells| Rows { cells, columns: order.len() };
+    let rows = machines.support.len();
+    let support = Array2::from_shape_fn((x.len(), rows), |(column, row)| machines.support[row][column]);
+    let levels: Vec<Levels> = features.iter().map(|columns| Levels::new(support.view(), columns)).collect();
+    let row: Vec<f64> = features.iter().flatten().map(|&column| x[column]).collect();
+    let pairs = Pairs {
+        rows: &row,
+        units: &levels.iter().collect::<Vec<_>>(),
+        support: &(0..rows).collect::<Vec<_>>(),
+        gamma: machines.gamma,
+    };
     let mut rules = Quadratures::default();
-    let by_class: Vec<Vec<f64>> = machines
-        .coefficients
-        .iter()
-        .map(|c| shapley_sums(of(&row), of(&support), &ends, machines.gamma, c, &mut rules))
-        .collect();
+    let by_class: Vec<Vec<f64>> =
+        machines.coefficients.iter().map(|c| pairs.shares(c, Coalitions::Shapley, &mut rules)).collect();
     (0..features.len()).map(|feature| by_class.iter().map(|of_class| of_class[feature]).collect()).collect()
 }

@@ -62,6 +62,41 @@ pub struct Removal {
     pub convergence: Convergence,
 }
 
+impl Removal {
+    /// The first `count` of the candidates go, which are in the order in which they would; only the first few may be there.
+    pub(super) fn new(t: usize, size: usize, order: &[Candidate], count: usize, fitted: Fitted) -> Self {
+        let (going, next) = order.split_at(count);
+        let runner_up = if going.is_empty() { None } else { next.first() };
+        Self {
+            t,
+            size,
+            beta_mean: fitted.beta_mean,
+            removed: going.iter().map(|candidate| candidate.unit).collect(),
+            criterion: going.first().map(|candidate| candidate.criterion),
+            runner_up: runner_up.map(|candidate| candidate.unit),
+            nearest: order.iter().map(|candidate| candidate.unit).collect(),
+            margin: runner_up.zip(going.last()).map(|(next, last)| (next.criterion - last.criterion).abs()),
+            convergence: fitted.convergence,
+        }
+    }
+}
+
+/// What a removal says of its model.
+pub(super) struct Fitted {
+    pub(super) beta_mean: f64,
+    pub(super) convergence: Convergence,
+}
+
+/// A model overflowed.
+pub(super) fn not_finite(model: &str, size: usize, what: &str, cost: f64) -> Error {
+    let cost = if cost < 1e6 { cost.to_string() } else { format!("{cost:e}") };
+    let features = if size == 1 { "feature" } else { "features" };
+    Error::data(format!("the {model} of {size} {features} has {what} that are not finite at C = {cost}"))
+        .remedy(
+            "use a smaller --cost, scale columns with --scale standard, or --drop columns of extreme values",
+        )
+}
+
 /// A path of eliminations, as an iterator; between two items [`Elimination::model`] is the model of the last one. A model whose
 /// numbers are not finite ends the path with an error.
 ///
@@ -492,30 +527,17 @@ impl Elimination<'_> {
         if self.settings.method == Method::Smfs && self.frozen.is_none() {
             self.frozen = Some((0..self.units.len()).map(|unit| self.beta(unit)).collect());
         }
-        let removable = self.constant.len() + self.search.len();
-        let kept = self.present.count() - removable;
-        let may_go = self.present.count() - kept.max(1);
-        let count = self.settings.step.of(removable).min(may_go);
+        let (size, removable) = (self.present.count(), self.constant.len() + self.search.len());
+        let count = self.settings.step.removed(removable, size - removable);
         let wanted = (count + 1).max(self.ahead);
         let candidates = self.candidates(wanted);
         let beta_mean = self.mean_beta();
         self.check_finite(beta_mean, &candidates)?;
         let order = first_to_go(candidates, wanted);
-        let (going, next) = order.split_at(count);
-        self.pending = going.iter().map(|candidate| candidate.unit).collect();
+        let removal = Removal::new(self.t, size, &order, count, Fitted { beta_mean, convergence });
+        self.pending.clone_from(&removal.removed);
         self.t += 1;
-        let runner_up = if going.is_empty() { None } else { next.first() };
-        Ok(Removal {
-            t: self.t - 1,
-            size: self.present.count(),
-            beta_mean,
-            removed: self.pending.clone(),
-            criterion: going.first().map(|candidate| candidate.criterion),
-            runner_up: runner_up.map(|candidate| candidate.unit),
-            nearest: order.iter().map(|candidate| candidate.unit).collect(),
-            margin: runner_up.zip(going.last()).map(|(next, last)| (next.criterion - last.criterion).abs()),
-            convergence,
-        })
+        Ok(removal)
     }
 
     /// Biases and the mean β depend on every weight, so these and the criteria show whether a model overflowed.
@@ -531,11 +553,7 @@ impl Elimination<'_> {
     }
 
     fn not_finite(&self, what: &str) -> Error {
-        let (size, cost) = (self.present.count(), self.settings.cost);
-        let cost = if cost < 1e6 { cost.to_string() } else { format!("{cost:e}") };
-        let features = if size == 1 { "feature" } else { "features" };
-        Error::data(format!("the model of {size} {features} has {what} that are not finite at C = {cost}"))
-            .remedy("use a smaller --cost, scale columns with --scale standard, or --drop columns of extreme values")
+        not_finite("model", self.present.count(), what, self.settings.cost)
     }
 }
 

@@ -5,10 +5,12 @@ use std::cell::{OnceCell, RefCell};
 use ndarray::{Array2, ArrayView2, CowArray};
 
 use super::candidates::{Candidate, first_to_go};
-use super::shapley::{Quadratures, Rows, objective_changes, shapley_sums};
+use super::elimination::{Fitted, not_finite};
+use super::shapley::{Coalitions, Levels, Pairs, Quadratures};
 use super::{FeaturePath, Labelled, Method, Removal, Settings};
 use crate::data::Unit;
 use crate::error::{Error, Result};
+use crate::linalg::decay;
 use crate::svm::{Convergence, Kernel, KernelMachines, Present, Problem};
 
 /// A path of eliminations with kernel machines, as an iterator.
@@ -28,6 +30,8 @@ pub struct KernelElimination<'a> {
     prefilter: Vec<usize>,
     /// β of the units present, once it is asked for.
     betas: OnceCell<Vec<f64>>,
+    /// The levels of each unit, once it is in a model whose shares are asked for.
+    levels: Vec<OnceCell<Levels>>,
     rules: RefCell<Quadratures>,
     t: usize,
     finished: bool,
@@ -58,6 +62,7 @@ impl<'a> KernelElimination<'a> {
             frozen: None,
             prefilter: Vec::new(),
             betas: OnceCell::new(),
+            levels: vec![OnceCell::new(); units.len()],
             rules: RefCell::default(),
             t: 0,
             finished: false,
@@ -93,78 +98,129 @@ impl<'a> KernelElimination<'a> {
     /// What each class contributes to β of each unit present: units × classes.
     pub fn betas_by_class(&self) -> Vec<Vec<f64>> {
         let classes = self.settings.measure.classes;
-        let by_class: Vec<Vec<f64>> = (0..classes).map(|class| self.shares(Some(class))).collect();
+        let by_class: Vec<Vec<f64>> = (0..classes).map(|class| self.sums(Some(class))).collect();
         (0..self.present.count())
             .map(|unit| by_class.iter().map(|of_class| of_class[unit]).collect())
             .collect()
     }
 
-    /// The columns of the units present, those of a unit one after the other, and where those of each unit end.
-    fn layout(&self) -> (Vec<usize>, Vec<usize>) {
-        let units = self.present.list();
+    /// The share of each unit present in the decision values of a class on the selection rows: units × rows.
+    pub fn shares(&self, class: usize, coalitions: Coalitions) -> Vec<f64> {
+        let support = self.machines.support();
+        let rows = self.selection.1.len();
+        let weights: Vec<f64> =
+            support.iter().flat_map(|&s| std::iter::repeat_n(self.coefficients(s)[class], rows)).collect();
+        self.shares_of(&self.present.list(), self.selection.0, None, &support, &weights, coalitions)
+    }
+
+    /// Shapley's interaction index of a unit with each of the others present, in the decision values of a class on the selection rows:
+    /// Σ_s c_s (k_u − 1)(k_v − 1) ∫₀¹ Π_{l≠u,v} (1 − τ + τ k_l) dτ; the other units ascending × rows.
+    pub fn interactions(&self, unit: usize, class: usize) -> Vec<f64> {
+        let (support, x) = (self.machines.support(), self.selection.0);
+        let others: Vec<usize> = self.present.list().into_iter().filter(|&other| other != unit).collect();
+        let gamma = self.gamma();
+        let (mut squares, mut weights) = (vec![0.0; x.ncols()], Vec::new());
+        let mut of_row = squares.clone();
+        for &s in &support {
+            squares.fill(0.0);
+            for &column in &self.units[unit].columns {
+                let own = self.machines.problem().x()[[column, s]];
+                squares
+                    .iter_mut()
+                    .zip(x.row(column))
+                    .for_each(|(square, x)| *square += (x - own) * (x - own));
+            }
+            decay(&squares, gamma, -1.0, &mut of_row);
+            let c = self.coefficients(s)[class];
+            weights.extend(of_row.iter().map(|less| c * less));
+        }
+        self.shares_of(&others, x, None, &support, &weights, Coalitions::Shapley)
+    }
+
+    /// c of a training row, by class.
+    fn coefficients(&self, row: usize) -> Vec<f64> {
+        self.machines.problem().by_class(|machine| self.machines.coefficients(machine)[row])
+    }
+
+    /// γ with the columns present.
+    fn gamma(&self) -> f64 {
+        match self.machines.kernel() {
+            Kernel::Rbf(gamma) => gamma.value(self.machines.columns()),
+            Kernel::Linear => 0.0,
+        }
+    }
+
+    /// Shares of some units on some rows of a matrix, or on all: units × rows.
+    fn shares_of(
+        &self,
+        units: &[usize],
+        x: ArrayView2<'_, f64>,
+        rows: Option<&[usize]>,
+        support: &[usize],
+        weights: &[f64],
+        coalitions: Coalitions,
+    ) -> Vec<f64> {
         let columns: Vec<usize> =
             units.iter().flat_map(|&unit| self.units[unit].columns.iter().copied()).collect();
-        let ends = units.iter().scan(0, |end, &unit| {
-            *end += self.units[unit].columns.len();
-            Some(*end)
-        });
-        (columns, ends.collect())
+        let cells: Vec<f64> = match rows {
+            Some(rows) => packed(x, rows.iter().copied(), &columns),
+            None => packed(x, 0..x.ncols(), &columns),
+        };
+        let train = self.machines.problem().x();
+        match self.machines.kernel() {
+            Kernel::Rbf(_) => {
+                let levels = |&unit: &usize| {
+                    self.levels[unit].get_or_init(|| Levels::new(train, &self.units[unit].columns))
+                };
+                let levels: Vec<&Levels> = units.iter().map(levels).collect();
+                let pairs = Pairs { rows: &cells, units: &levels, support, gamma: self.gamma() };
+                pairs.shares(weights, coalitions, &mut self.rules.borrow_mut())
+            }
+            // A sum needs no quadrature: the share of a unit is its own product.
+            Kernel::Linear => {
+                let own = packed(train, support.iter().copied(), &columns);
+                let widths = units.iter().map(|&unit| self.units[unit].columns.len());
+                additive_shares(&cells, &own, columns.len(), widths, weights)
+            }
+        }
     }
 
     /// Σ over selection rows of what each unit adds to their non-conformity: β; of one class alone if it is named.
-    fn shares(&self, only: Option<usize>) -> Vec<f64> {
-        let (columns, ends) = self.layout();
+    fn sums(&self, only: Option<usize>) -> Vec<f64> {
         let support = self.machines.support();
         let (x, y) = self.selection;
         let mut weights = Vec::with_capacity(support.len() * y.len());
+        let mut by_label = vec![0.0; self.settings.measure.classes];
         for &s in &support {
-            let mut c = self.machines.problem().by_class(|machine| self.machines.coefficients(machine)[s]);
+            let mut c = self.coefficients(s);
             if let Some(only) = only {
                 (0..c.len()).filter(|&class| class != only).for_each(|class| c[class] = 0.0);
             }
-            let mut by_label = vec![0.0; c.len()];
             self.settings.measure.weighted(&c, &mut by_label);
             weights.extend(y.iter().map(|&class| by_label[class]));
         }
-        let all: Vec<usize> = (0..y.len()).collect();
-        let rows = packed(x, &all, &columns);
-        let supporting = packed(self.machines.problem().x(), &support, &columns);
-        let (rows, supporting) = (
-            Rows { cells: &rows, columns: columns.len() },
-            Rows { cells: &supporting, columns: columns.len() },
-        );
-        match self.machines.kernel() {
-            Kernel::Rbf(gamma) => {
-                let gamma = gamma.value(columns.len());
-                shapley_sums(rows, supporting, &ends, gamma, &weights, &mut self.rules.borrow_mut())
-            }
-            // A sum needs no quadrature: the share of a unit is its own product.
-            Kernel::Linear => additive_sums(rows, supporting, &ends, &weights),
-        }
+        let shares = self.shares_of(&self.present.list(), x, None, &support, &weights, Coalitions::Shapley);
+        summed(&shares, y.len())
     }
 
-    /// ΔJ of every unit present: what RFE goes by.
+    /// ΔJ of every unit present, with c as it is: what RFE goes by.
     pub fn changes(&self) -> Vec<f64> {
-        let (columns, ends) = self.layout();
-        let support = self.machines.support();
-        let problem = self.machines.problem();
+        let (support, problem) = (self.machines.support(), self.machines.problem());
         // The mirror image of one of two classes has the same coefficients, negated.
         let twice = if problem.classes() == 2 { 2.0 } else { 1.0 };
         let mut weights = vec![0.0; support.len() * support.len()];
         for machine in 0..problem.machines() {
             let c: Vec<f64> = support.iter().map(|&s| self.machines.coefficients(machine)[s]).collect();
-            for (row, a) in weights.chunks_exact_mut(c.len().max(1)).zip(&c) {
-                row.iter_mut().zip(&c).for_each(|(weight, b)| *weight += twice * a * b);
+            for (i, row) in weights.chunks_exact_mut(c.len().max(1)).enumerate() {
+                // The matrix is symmetric: ½ Σ of all pairs is that of the pairs with a later row, and half the diagonal.
+                row[i] += 0.5 * twice * c[i] * c[i];
+                row[i + 1..].iter_mut().zip(&c[i + 1..]).for_each(|(weight, b)| *weight += twice * c[i] * b);
             }
         }
-        let cells = packed(problem.x(), &support, &columns);
-        let rows = Rows { cells: &cells, columns: columns.len() };
-        match self.machines.kernel() {
-            Kernel::Rbf(gamma) => objective_changes(rows, &ends, gamma.value(columns.len()), &weights),
-            Kernel::Linear => {
-                additive_sums(rows, rows, &ends, &weights).iter().map(|sum| 0.5 * sum).collect()
-            }
-        }
+        let units = self.present.list();
+        let changes =
+            self.shares_of(&units, problem.x(), Some(&support), &support, &weights, Coalitions::AllOthers);
+        summed(&changes, support.len())
     }
 
     /// Mean β over the units present, by the identity Σβ = Σ_i [α_i − α_i(no feature)]: f_r(no feature) = 2 Σ_s c_rs.
@@ -228,53 +284,23 @@ impl<'a> KernelElimination<'a> {
         self.t += 1;
         if !self.prefilter.is_empty() {
             self.pending = std::mem::take(&mut self.prefilter);
-            let removed = self.pending.clone();
-            let (criterion, runner_up, margin) = (None, None, None);
-            let nearest = removed.clone();
-            return Ok(Removal {
-                t: 0,
-                size,
-                beta_mean,
-                removed,
-                criterion,
-                runner_up,
-                nearest,
-                margin,
-                convergence,
-            });
+            let removal = Removal::new(0, size, &[], 0, Fitted { beta_mean, convergence });
+            return Ok(Removal { removed: self.pending.clone(), nearest: self.pending.clone(), ..removal });
         }
         let candidates = self.candidates();
         if candidates.iter().any(|candidate| !candidate.criterion.is_finite()) {
             return Err(self.not_finite("criteria"));
         }
-        let (removable, kept) = (candidates.len(), size - candidates.len());
-        let count = self.settings.step.of(removable).min(size - kept.max(1));
+        let removable = candidates.len();
+        let count = self.settings.step.removed(removable, size - removable);
         let order = first_to_go(candidates, removable);
-        let (going, next) = order.split_at(count);
-        self.pending = going.iter().map(|candidate| candidate.unit).collect();
-        let runner_up = if going.is_empty() { None } else { next.first() };
-        Ok(Removal {
-            t: self.t - 1,
-            size,
-            beta_mean,
-            removed: self.pending.clone(),
-            criterion: going.first().map(|candidate| candidate.criterion),
-            runner_up: runner_up.map(|candidate| candidate.unit),
-            nearest: order.iter().map(|candidate| candidate.unit).collect(),
-            margin: runner_up.zip(going.last()).map(|(next, last)| (next.criterion - last.criterion).abs()),
-            convergence,
-        })
+        let removal = Removal::new(self.t - 1, size, &order, count, Fitted { beta_mean, convergence });
+        self.pending.clone_from(&removal.removed);
+        Ok(removal)
     }
 
     fn not_finite(&self, what: &str) -> Error {
-        let size = self.present.count();
-        Error::data(format!(
-            "the kernel model of {size} features has {what} that are not finite at C = {}",
-            self.settings.cost
-        ))
-        .remedy(
-            "use a smaller --cost, scale columns with --scale standard, or --drop columns of extreme values",
-        )
+        not_finite("kernel model", self.present.count(), what, self.settings.cost)
     }
 }
 
@@ -304,11 +330,11 @@ impl FeaturePath for KernelElimination<'_> {
 
     fn beta(&self, unit: usize) -> f64 {
         let place = self.present.list().binary_search(&unit);
-        self.betas.get_or_init(|| self.shares(None))[place.expect("β is asked of units that are present")]
+        self.betas.get_or_init(|| self.sums(None))[place.expect("β is asked of units that are present")]
     }
 
     fn betas(&self) -> Vec<f64> {
-        self.betas.get_or_init(|| self.shares(None)).clone()
+        self.betas.get_or_init(|| self.sums(None)).clone()
     }
 
     fn rest(&self) -> Vec<usize> {
@@ -319,22 +345,39 @@ impl FeaturePath for KernelElimination<'_> {
 }
 
 /// Some rows and columns of a feature-major matrix, row by row.
-fn packed(x: ArrayView2<'_, f64>, rows: &[usize], columns: &[usize]) -> Vec<f64> {
-    rows.iter().flat_map(|&row| columns.iter().map(move |&column| x[[column, row]])).collect()
+fn packed(x: ArrayView2<'_, f64>, rows: impl Iterator<Item = usize>, columns: &[usize]) -> Vec<f64> {
+    rows.flat_map(|row| columns.iter().map(move |&column| x[[column, row]])).collect()
 }
 
-/// Σ_i Σ_s weight(i, s) Σ_{j in u} x_ij x_sj for every unit u.
-fn additive_sums(rows: Rows<'_>, support: Rows<'_>, ends: &[usize], weights: &[f64]) -> Vec<f64> {
-    let columns = rows.columns;
-    let count = rows.cells.len() / columns.max(1);
-    let mut by_column = vec![0.0; columns];
-    for (s, own) in support.cells.chunks_exact(columns).enumerate() {
-        for (i, row) in rows.cells.chunks_exact(columns).enumerate() {
+/// The sum over so many rows of each unit.
+fn summed(shares: &[f64], rows: usize) -> Vec<f64> {
+    shares.chunks_exact(rows.max(1)).map(|of_unit| of_unit.iter().sum()).collect()
+}
+
+/// Σ_s weight(s, i) Σ_{j in u} x_ij x_sj for every unit u, which has so many of the columns, and every row: units × rows.
+fn additive_shares(
+    rows: &[f64],
+    support: &[f64],
+    columns: usize,
+    widths: impl Iterator<Item = usize>,
+    weights: &[f64],
+) -> Vec<f64> {
+    let count = rows.len() / columns.max(1);
+    let mut by_column = vec![0.0; columns * count];
+    for (s, own) in support.chunks_exact(columns).enumerate() {
+        for (i, row) in rows.chunks_exact(columns).enumerate() {
             let weight = weights[s * count + i];
-            by_column.iter_mut().zip(row).zip(own).for_each(|((sum, a), b)| *sum += weight * a * b);
+            for j in 0..columns {
+                by_column[j * count + i] += weight * row[j] * own[j];
+            }
         }
     }
     let mut start = 0;
-    let unit = |&end: &usize| by_column[std::mem::replace(&mut start, end)..end].iter().sum::<f64>();
-    ends.iter().map(unit).collect()
+    let mut shares = Vec::new();
+    for width in widths {
+        let of_unit = &by_column[start * count..(start + width) * count];
+        shares.extend((0..count).map(|i| of_unit.iter().skip(i).step_by(count).sum::<f64>()));
+        start += width;
+    }
+    shares
 }

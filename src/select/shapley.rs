@@ -4,13 +4,14 @@
 //! f(x) = Σ_s c_s (Π_u k_u(x, s) + 1). The share of unit u is φ_u(x) = Σ_s c_s (k_u − 1) ∫₀¹ Π_{l≠u} (1 − τ + τ k_l) dτ, and a
 //! quadrature with ⌈t/2⌉ nodes integrates the polynomial of degree t − 1 exactly. Fewer do where a proven bound says so.
 
+use ndarray::ArrayView2;
 use pulp::{cast, f64x8};
 
 use crate::linalg::exp;
-use crate::linalg::simd::{LANES, kernel, sum};
+use crate::linalg::simd::{LANES, kernel};
 
 /// The integral of one pair of rows may be off by this much; it is at most 1. Rounding adds up to some 1e-15.
-const TOLERANCE: f64 = 1e-13;
+const TOLERANCE: f64 = 1e-11;
 
 /// Up to so many units the integral is always exact.
 const EXACT_UNITS: usize = 8;
@@ -88,174 +89,254 @@ fn cosine(angle: f64) -> f64 {
     sum
 }
 
-/// The ratio of the error bounds of q and of q − 1 nodes; without nodes the bound is 1.
+/// The ratio of the error bounds of q and of q − 1 nodes for a total of 1; without nodes the bound is 1. It goes with the square of the
+/// total.
 ///
-/// Gauss–Legendre with q nodes differs from ∫₀¹ Π_l (1 − τ a_l) dτ, where 0 ≤ a_l ≤ 1 and Σ a_l = `total`, by at most
-/// totalᵖ (q!)⁴ / ((2q + 1) ((2q)!)³) with p = 2q: the error of the rule is g⁽²q⁾(ξ) (q!)⁴ / ((2q + 1) ((2q)!)³), and |g⁽ʳ⁾| ≤ r! e_r(a) ≤ (Σ a)ʳ,
-/// where e_r is the elementary symmetric polynomial: factors that are not differentiated are between 0 and 1.
-#[inline(always)]
-fn bound_ratio(total: f64, q: usize) -> f64 {
-    let q = q as f64;
+/// Gauss–Legendre with q nodes differs from g = ∫₀¹ Π_l (1 − τ a_l) dτ over m factors, where 0 ≤ a_l ≤ 1 and Σ a_l ≤ A, by at most
+/// Aʳ Π_{i<r} (1 − i/m) · (q!)⁴ / ((2q + 1) ((2q)!)³) with r = 2q. Proof: the error of the rule is g⁽ʳ⁾(ξ) (q!)⁴ / ((2q + 1) ((2q)!)³);
+/// factors that are not differentiated are between 0 and 1, so |g⁽ʳ⁾| ≤ r! e_r(a), where e_r is the elementary symmetric polynomial;
+/// and e_r(a) ≤ C(m, r) (A/m)ʳ by Maclaurin's inequality.
+fn bound_ratio(factors: usize, q: usize) -> f64 {
+    let (m, q) = (factors as f64, q as f64);
     let last = 2.0 * q * (2.0 * q - 1.0);
-    total * total * q.powi(4) * (2.0 * q - 1.0) / ((2.0 * q + 1.0) * last * last * last)
+    let fewer = (1.0 - (2.0 * q - 2.0) / m).max(0.0) * (1.0 - (2.0 * q - 1.0) / m).max(0.0);
+    fewer * q.powi(4) * (2.0 * q - 1.0) / ((2.0 * q + 1.0) * last * last * last)
 }
 
-/// The fewest nodes that are exact for this many units, or that the bound allows.
-#[inline(always)]
-fn nodes_needed(total: f64, units: usize) -> usize {
-    let exact = units.div_ceil(2);
-    if units <= EXACT_UNITS {
-        return exact;
+/// How many nodes each pair needs, for one number of units.
+pub struct NodeCounts {
+    /// Exact for any pair.
+    exact: usize,
+    /// [`bound_ratio`] of one node, of two, …; empty where every pair is integrated exactly.
+    ratios: Vec<f64>,
+}
+
+impl NodeCounts {
+    fn new(units: usize) -> Self {
+        let exact = units.div_ceil(2);
+        let ratios = if units <= EXACT_UNITS { 1..1 } else { 1..exact };
+        Self { exact, ratios: ratios.map(|q| bound_ratio(units - 1, q)).collect() }
     }
-    let mut bound = 1.0;
-    for q in 1..exact {
-        bound *= bound_ratio(total, q);
-        if bound <= TOLERANCE {
-            return q;
+
+    /// The fewest nodes that are exact, or that the bound allows for a total.
+    #[inline(always)]
+    fn of(&self, total: f64) -> usize {
+        let square = total * total;
+        let mut bound = 1.0;
+        for (before, ratio) in self.ratios.iter().enumerate() {
+            bound *= square * ratio;
+            if bound <= TOLERANCE {
+                return before + 1;
+            }
         }
+        self.exact
     }
-    exact
 }
 
-/// Rows as the sums below need them: row by row, only the columns present, those of a unit one after the other.
-#[derive(Debug, Clone, Copy)]
-pub struct Rows<'a> {
-    /// Rows × columns.
-    pub cells: &'a [f64],
-    /// How many columns.
-    pub columns: usize,
+/// The different values that a unit has among the training rows: 1 − k_u is computed once for each, not once for each row.
+#[derive(Debug, Clone)]
+pub struct Levels {
+    /// The level of each training row.
+    codes: Vec<u32>,
+    /// Levels × columns of the unit.
+    cells: Vec<f64>,
+    columns: usize,
 }
 
-impl<'a> Rows<'a> {
+impl Levels {
+    /// The levels of some columns of a feature-major matrix.
+    pub fn new(x: ArrayView2<'_, f64>, columns: &[usize]) -> Self {
+        let compare = |a: usize, b: usize| {
+            let by_column = columns.iter().map(|&j| x[[j, a]].total_cmp(&x[[j, b]]));
+            by_column.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+        };
+        let mut rows: Vec<usize> = (0..x.ncols()).collect();
+        rows.sort_unstable_by(|&a, &b| compare(a, b));
+        let (mut codes, mut cells, mut before) = (vec![0; x.ncols()], Vec::new(), None);
+        for row in rows {
+            if before.is_none_or(|before| compare(before, row).is_ne()) {
+                cells.extend(columns.iter().map(|&j| x[[j, row]]));
+            }
+            codes[row] = (cells.len() / columns.len().max(1) - 1) as u32;
+            before = Some(row);
+        }
+        Self { codes, cells, columns: columns.len() }
+    }
+
     fn count(&self) -> usize {
         self.cells.len() / self.columns.max(1)
     }
-
-    fn row(&self, i: usize) -> &'a [f64] {
-        &self.cells[i * self.columns..(i + 1) * self.columns]
-    }
 }
 
-/// Σ_i Σ_s weight(i, s) · φ_u(x_i, s) for every unit u, where weights come as one row per supporting row s, one entry per row x_i.
-///
-/// `ends` says where the columns of each unit end; `gamma` is that of k_u = exp(−γ ‖x_u − s_u‖²).
-pub fn shapley_sums(
-    rows: Rows<'_>,
-    support: Rows<'_>,
-    ends: &[usize],
-    gamma: f64,
-    weights: &[f64],
-    rules: &mut Quadratures,
-) -> Vec<f64> {
-    let units = ends.len();
-    rules.up_to(units.div_ceil(2));
-    let mut work = Work {
-        block: vec![0.0; rows.columns * LANES],
-        lost: vec![0.0; units * LANES],
-        integral: vec![0.0; units * LANES],
-        products: vec![0.0; 2 * units * LANES * TOGETHER],
-        sums: vec![0.0; units * LANES],
-    };
-    for first in (0..rows.count()).step_by(LANES) {
-        let lanes = LANES.min(rows.count() - first);
-        for lane in 0..LANES {
-            // The last block repeats its last row, with weight zero.
-            let row = rows.row(first + lane.min(lanes - 1));
-            row.iter().enumerate().for_each(|(column, &value)| work.block[column * LANES + lane] = value);
-        }
-        let mut weight = [0.0; LANES];
-        for s in 0..support.count() {
-            weight[..lanes].copy_from_slice(&weights[s * rows.count() + first..][..lanes]);
-            if weight != [0.0; LANES] {
-                add_pairs(support.row(s), ends, gamma, weight, rules, &mut work);
+/// Over which coalitions of the other units a unit's contribution is averaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coalitions {
+    /// All, by Shapley's weights: the shares add up.
+    Shapley,
+    /// All others together: what is lost when the unit alone is removed.
+    AllOthers,
+}
+
+/// Rows and supporting rows under a product kernel.
+pub struct Pairs<'a> {
+    /// Row by row, the columns of a unit one after the other.
+    pub rows: &'a [f64],
+    /// The units, in the order of these columns.
+    pub units: &'a [&'a Levels],
+    /// The training rows that support.
+    pub support: &'a [usize],
+    /// γ of k_u = exp(−γ ‖x_u − s_u‖²).
+    pub gamma: f64,
+}
+
+impl Pairs<'_> {
+    /// Σ_s weight(s, i) · φ_u(x_i, s) for every unit u and row x_i: units × rows. Weights come as one row per supporting row s, one entry
+    /// per row x_i.
+    pub fn shares(&self, weights: &[f64], coalitions: Coalitions, rules: &mut Quadratures) -> Vec<f64> {
+        let (units, columns) = (self.units.len(), self.units.iter().map(|unit| unit.columns).sum::<usize>());
+        let rows = self.rows.len() / columns.max(1);
+        let counts = match coalitions {
+            Coalitions::Shapley => Some(NodeCounts::new(units)),
+            Coalitions::AllOthers => None,
+        };
+        rules.up_to(units.div_ceil(2));
+        let places = self.places();
+        let (mut shares, mut block) = (vec![0.0; units * rows], vec![[0.0; LANES]; columns]);
+        let mut work = Work::new(units);
+        let mut table = Vec::new();
+        let mut of_block = vec![[0.0; LANES]; self.support.len()];
+        for first in (0..rows).step_by(LANES) {
+            let lanes = LANES.min(rows - first);
+            for lane in 0..LANES {
+                // The last block repeats its last row, with weight zero.
+                let row = &self.rows[(first + lane.min(lanes - 1)) * columns..][..columns];
+                block.iter_mut().zip(row).for_each(|(cells, &cell)| cells[lane] = cell);
+            }
+            for (own, all) in of_block.iter_mut().zip(weights.chunks_exact(rows)) {
+                own[..lanes].copy_from_slice(&all[first..first + lanes]);
+                own[lanes..].fill(0.0);
+            }
+            fill_table(&block, self.units, self.gamma, &mut table);
+            work.sums.fill([0.0; LANES]);
+            add_block(&table, &places, &of_block, (counts.as_ref(), rules), &mut work);
+            for (share, sums) in shares.chunks_exact_mut(rows).zip(&work.sums) {
+                share[first..first + lanes].iter_mut().zip(sums).for_each(|(share, sum)| *share = -sum);
             }
         }
+        shares
     }
-    work.sums.as_chunks::<LANES>().0.iter().map(|lanes| -lanes_sum(lanes)).collect()
+
+    /// For every supporting row the places of its levels in the table of a block, unit by unit.
+    fn places(&self) -> Vec<u32> {
+        let starts: Vec<u32> = self
+            .units
+            .iter()
+            .scan(0, |start, unit| Some(std::mem::replace(start, *start + unit.count() as u32)))
+            .collect();
+        let of_row =
+            |&row: &usize| self.units.iter().zip(&starts).map(move |(unit, start)| start + unit.codes[row]);
+        self.support.iter().flat_map(of_row).collect()
+    }
 }
 
-fn lanes_sum(lanes: &[f64; LANES]) -> f64 {
-    sum(cast(*lanes))
+/// What a block of rows needs, eight lanes for each entry.
+pub struct Work {
+    /// 1 − k_u.
+    lost: Vec<[f64; LANES]>,
+    /// For each unit, at the nodes that are computed at once: the product of the factors before it, then its own factor.
+    products: Vec<[f64; LANES]>,
+    /// The result, negated.
+    sums: Vec<[f64; LANES]>,
 }
 
-/// How many nodes are computed at once.
+/// How many nodes are computed at once, at most.
 const TOGETHER: usize = 4;
 
-/// What one block of rows needs, eight lanes for each entry.
-pub struct Work {
-    /// The rows of the block: columns × lanes.
-    block: Vec<f64>,
-    /// 1 − k_u.
-    lost: Vec<f64>,
-    /// ∫ Π_{l≠u}.
-    integral: Vec<f64>,
-    /// For each unit, at the nodes that are computed at once: the product of the factors before it, then its own factor.
-    products: Vec<f64>,
-    /// The result.
-    sums: Vec<f64>,
+impl Work {
+    fn new(units: usize) -> Self {
+        let zeros = |count: usize| vec![[0.0; LANES]; count];
+        Self { lost: zeros(units), products: zeros(2 * TOGETHER * units), sums: zeros(units) }
+    }
 }
 
 kernel! {
-    /// Adds the shares of a block of rows with one supporting row.
-    add_pairs(s; support: &[f64], ends: &[usize], gamma: f64, weight: [f64; LANES], rules: &Quadratures, work: &mut Work) {
-        let Work { block, lost, integral, products, sums } = work;
-        let (block, lost) = (block.as_chunks::<LANES>().0, lost.as_chunks_mut::<LANES>().0);
-        let (integral, sums) = (integral.as_chunks_mut::<LANES>().0, sums.as_chunks_mut::<LANES>().0);
-        let one = s.splat_f64s(1.0);
-        let mut total = s.splat_f64s(0.0);
-        let mut start = 0;
-        for (lost, &end) in lost.iter_mut().zip(ends) {
-            let mut square = s.splat_f64s(0.0);
-            for (values, &own) in block[start..end].iter().zip(&support[start..end]) {
-                let difference = s.sub_f64s(cast(*values), s.splat_f64s(own));
-                square = s.add_f64s(square, s.mul_f64s(difference, difference));
+    /// 1 − k_u of a block of rows with every level of every unit.
+    fill_table(s; block: &[[f64; LANES]], units: &[&Levels], gamma: f64, table: &mut Vec<[f64; LANES]>) {
+        table.clear();
+        let (one, factor) = (s.splat_f64s(1.0), s.splat_f64s(-gamma));
+        let mut block = block;
+        for unit in units {
+            let (own, others) = block.split_at(unit.columns);
+            block = others;
+            for level in unit.cells.chunks_exact(unit.columns) {
+                let mut square = s.splat_f64s(0.0);
+                for (values, &level) in own.iter().zip(level) {
+                    let difference = s.sub_f64s(cast(*values), s.splat_f64s(level));
+                    square = s.add_f64s(square, s.mul_f64s(difference, difference));
+                }
+                table.push(cast(s.sub_f64s(one, exp(s, s.mul_f64s(square, factor)))));
             }
-            let gone = s.sub_f64s(one, exp(s, s.mul_f64s(square, s.splat_f64s(-gamma))));
-            total = s.add_f64s(total, gone);
-            *lost = cast(gone);
-            start = end;
-        }
-        let totals: [f64; LANES] = cast(total);
-        let count = nodes_needed(totals.iter().fold(0.0, |most, &total| f64::max(most, total)), ends.len());
-        let rule = rules.rule(count);
-        integral.fill([0.0; LANES]);
-        let mut node = 0;
-        while node < count {
-            let together = if count - node >= TOGETHER { TOGETHER } else { 1 };
-            if together == TOGETHER {
-                add_nodes::<_, TOGETHER>(s, rule, node, lost, products, integral);
-            } else {
-                add_nodes::<_, 1>(s, rule, node, lost, products, integral);
-            }
-            node += together;
-        }
-        let weight = cast(weight);
-        for ((sums, lost), integral) in sums.iter_mut().zip(lost.iter()).zip(integral.iter()) {
-            let share = s.mul_f64s(s.mul_f64s(weight, cast(*lost)), cast(*integral));
-            *sums = cast(s.add_f64s(cast(*sums), share));
         }
     }
 }
 
-/// Adds what some nodes contribute to the integrals, by products of the factors before and after each unit: no division.
+kernel! {
+    /// Adds the shares of a block of rows with all supporting rows. Without node counts the only node is 1.
+    add_block(s; table: &[[f64; LANES]], places: &[u32], weights: &[[f64; LANES]], nodes: (Option<&NodeCounts>, &Quadratures), work: &mut Work) {
+        let (counts, rules) = nodes;
+        let Work { lost, products, sums } = work;
+        for (places, weight) in places.chunks_exact(lost.len()).zip(weights) {
+            if *weight == [0.0; LANES] {
+                continue;
+            }
+            let mut total = s.splat_f64s(0.0);
+            for (lost, &place) in lost.iter_mut().zip(places) {
+                *lost = table[place as usize];
+                total = s.add_f64s(total, cast(*lost));
+            }
+            let (nodes, node_weights) = match counts {
+                Some(counts) => {
+                    let totals: [f64; LANES] = cast(total);
+                    let rule = rules.rule(counts.of(totals.iter().fold(0.0, |most, &total| f64::max(most, total))));
+                    (&rule.nodes[..], &rule.weights[..])
+                }
+                None => (&[1.0][..], &[1.0][..]),
+            };
+            let mut first = 0;
+            while first < nodes.len() {
+                // As even as possible: 5 nodes are 3 and 2.
+                let left = nodes.len() - first;
+                let together = left.div_ceil(left.div_ceil(TOGETHER));
+                let some = (&nodes[first..first + together], &node_weights[first..first + together]);
+                match together {
+                    1 => add_nodes::<_, 1>(s, some, cast(*weight), lost, products, sums),
+                    2 => add_nodes::<_, 2>(s, some, cast(*weight), lost, products, sums),
+                    3 => add_nodes::<_, 3>(s, some, cast(*weight), lost, products, sums),
+                    _ => add_nodes::<_, TOGETHER>(s, some, cast(*weight), lost, products, sums),
+                }
+                first += together;
+            }
+        }
+    }
+}
+
+/// Adds what some nodes contribute, by products of the factors before and after each unit: no division.
 #[inline(always)]
 fn add_nodes<S: crate::linalg::simd::Lanes, const N: usize>(
     s: S,
-    rule: &Quadrature,
-    first: usize,
+    (nodes, weights): (&[f64], &[f64]),
+    weight: f64x8,
     lost: &[[f64; LANES]],
-    products: &mut [f64],
-    integral: &mut [[f64; LANES]],
+    products: &mut [[f64; LANES]],
+    sums: &mut [[f64; LANES]],
 ) {
     let one = s.splat_f64s(1.0);
-    let mut tau = [one; N];
-    let (mut before, mut after) = ([one; N], [one; N]);
+    let (mut tau, mut before, mut after) = ([one; N], [one; N], [weight; N]);
     for n in 0..N {
-        tau[n] = s.splat_f64s(rule.nodes[first + n]);
-        after[n] = s.splat_f64s(rule.weights[first + n]);
+        tau[n] = s.splat_f64s(nodes[n]);
+        after[n] = s.mul_f64s(weight, s.splat_f64s(weights[n]));
     }
-    let products = &mut products.as_chunks_mut::<LANES>().0.as_chunks_mut::<N>().0.as_chunks_mut::<2>().0;
-    let products = &mut products[..lost.len()];
+    let products = &mut products.as_chunks_mut::<N>().0.as_chunks_mut::<2>().0[..lost.len()];
     for ([prefix, factors], lost) in products.iter_mut().zip(lost) {
         let lost: f64x8 = cast(*lost);
         for n in 0..N {
@@ -265,84 +346,20 @@ fn add_nodes<S: crate::linalg::simd::Lanes, const N: usize>(
             before[n] = s.mul_f64s(before[n], factor);
         }
     }
-    for ([prefix, factors], integral) in products.iter().zip(integral.iter_mut()).rev() {
-        let mut sums: f64x8 = cast(*integral);
+    for (([prefix, factors], lost), sum) in products.iter().zip(lost).zip(sums.iter_mut()).rev() {
+        let mut without = s.splat_f64s(0.0);
         for n in 0..N {
-            sums = s.add_f64s(sums, s.mul_f64s(cast(prefix[n]), after[n]));
+            without = s.add_f64s(without, s.mul_f64s(cast(prefix[n]), after[n]));
             after[n] = s.mul_f64s(after[n], cast(factors[n]));
         }
-        *integral = cast(sums);
-    }
-}
-
-/// Guyon's ΔJ_u = ½ Σ_{s,s'} weight(s, s') (K − K/k_u) for every unit, with coefficients frozen; weights come row by row.
-pub fn objective_changes(support: Rows<'_>, ends: &[usize], gamma: f64, weights: &[f64]) -> Vec<f64> {
-    let (rows, columns) = (support.count(), support.columns);
-    let zeros = |count: usize| vec![0.0; count * LANES];
-    let mut work = Changes { block: zeros(columns), squares: zeros(ends.len()), sums: zeros(ends.len()) };
-    for first in (0..rows).step_by(LANES) {
-        let lanes = LANES.min(rows - first);
-        for lane in 0..LANES {
-            let row = support.row(first + lane.min(lanes - 1));
-            row.iter().enumerate().for_each(|(column, &value)| work.block[column * LANES + lane] = value);
-        }
-        // The matrix is symmetric and its diagonal does not change: pairs with an earlier row are enough.
-        for other in 0..(first + lanes).min(rows) {
-            let mut weight = [0.0; LANES];
-            for (lane, weight) in
-                weight[..lanes].iter_mut().enumerate().filter(|(lane, _)| first + lane > other)
-            {
-                *weight = weights[other * rows + first + lane];
-            }
-            if weight != [0.0; LANES] {
-                add_changes(support.row(other), ends, gamma, weight, &mut work);
-            }
-        }
-    }
-    work.sums.as_chunks::<LANES>().0.iter().map(lanes_sum).collect()
-}
-
-/// What [`objective_changes`] needs, eight lanes for each entry.
-pub struct Changes {
-    /// The rows of the block: columns × lanes.
-    block: Vec<f64>,
-    /// ‖x_u − s_u‖² of each unit.
-    squares: Vec<f64>,
-    /// The result.
-    sums: Vec<f64>,
-}
-
-kernel! {
-    /// Adds what removing each unit changes for a block of rows with one other row.
-    add_changes(s; other: &[f64], ends: &[usize], gamma: f64, weight: [f64; LANES], work: &mut Changes) {
-        let Changes { block, squares, sums } = work;
-        let block = block.as_chunks::<LANES>().0;
-        let (squares, sums) = (squares.as_chunks_mut::<LANES>().0, sums.as_chunks_mut::<LANES>().0);
-        let mut total = s.splat_f64s(0.0);
-        let mut start = 0;
-        for (unit, &end) in squares.iter_mut().zip(ends) {
-            let mut square = s.splat_f64s(0.0);
-            for (values, &own) in block[start..end].iter().zip(&other[start..end]) {
-                let difference = s.sub_f64s(cast(*values), s.splat_f64s(own));
-                square = s.add_f64s(square, s.mul_f64s(difference, difference));
-            }
-            total = s.add_f64s(total, square);
-            *unit = cast(square);
-            start = end;
-        }
-        let (factor, zero) = (s.splat_f64s(-gamma), s.splat_f64s(0.0));
-        let whole = exp(s, s.mul_f64s(total, factor));
-        for (sums, square) in sums.iter_mut().zip(squares.iter()) {
-            // Rounding may leave less than nothing.
-            let rest = s.max_f64s(s.sub_f64s(total, cast(*square)), zero);
-            let change = s.sub_f64s(whole, exp(s, s.mul_f64s(rest, factor)));
-            *sums = cast(s.add_f64s(cast(*sums), s.mul_f64s(cast(weight), change)));
-        }
+        *sum = cast(s.add_f64s(cast(*sum), s.mul_f64s(without, cast(*lost))));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ndarray::Array2;
+
     use super::*;
     use crate::linalg::simd::limited;
 
@@ -379,9 +396,24 @@ mod tests {
 
     impl Case {
         fn ours(&self) -> Vec<f64> {
-            let of = |cells| Rows { cells, columns: self.columns };
-            let mut rules = Quadratures::default();
-            shapley_sums(of(&self.rows), of(&self.support), &self.ends, self.gamma, &self.weights, &mut rules)
+            self.shares(&self.weights, Coalitions::Shapley)
+        }
+
+        /// Summed over the rows.
+        fn shares(&self, weights: &[f64], coalitions: Coalitions) -> Vec<f64> {
+            let support = self.support.len() / self.columns;
+            let x =
+                Array2::from_shape_fn((self.columns, support), |(j, s)| self.support[s * self.columns + j]);
+            let mut start = 0;
+            let mut columns = |end: usize| (std::mem::replace(&mut start, end)..end).collect::<Vec<usize>>();
+            let levels: Vec<Levels> =
+                self.ends.iter().map(|&end| Levels::new(x.view(), &columns(end))).collect();
+            let units: Vec<&Levels> = levels.iter().collect();
+            let support: Vec<usize> = (0..support).collect();
+            let pairs = Pairs { rows: &self.rows, units: &units, support: &support, gamma: self.gamma };
+            let shares = pairs.shares(weights, coalitions, &mut Quadratures::default());
+            let rows = self.rows.len() / self.columns;
+            shares.chunks_exact(rows).map(|of_unit| of_unit.iter().sum()).collect()
         }
 
         /// k_u of a row and a supporting row.
@@ -462,8 +494,8 @@ mod tests {
     }
 
     /// How far a rule with so many nodes can be off.
-    fn error_bound(total: f64, nodes: usize) -> f64 {
-        (1..=nodes).fold(1.0, |bound, q| bound * bound_ratio(total, q))
+    fn error_bound(total: f64, factors: usize, nodes: usize) -> f64 {
+        (1..=nodes).fold(1.0, |bound, q| bound * total * total * bound_ratio(factors, q))
     }
 
     /// The bound holds, and is not empty talk: a rule with fewer nodes than needed is off by more than the tolerance.
@@ -482,14 +514,15 @@ mod tests {
                 };
                 let exact = integral(units / 2 + 1);
                 for count in 1..=units / 2 {
-                    let (error, bound) = ((integral(count) - exact).abs(), error_bound(total, count));
+                    let (error, bound) = ((integral(count) - exact).abs(), error_bound(total, units, count));
                     assert!(error <= bound + 1e-14, "{units} {scale} {count}: {error:e} {bound:e}");
                     tight += usize::from(bound > 1e-12 && error > bound / 100.0);
                     checked += 1;
                 }
-                let needed = nodes_needed(total, units);
-                assert!(needed <= units.div_ceil(2));
-                assert!(2 * needed >= units || error_bound(total, needed) <= TOLERANCE);
+                // As many factors as the integrals of one unit more have.
+                let needed = NodeCounts::new(units + 1).of(total);
+                assert!(needed <= (units + 1).div_ceil(2));
+                assert!(2 * needed > units || error_bound(total, units, needed) <= 1.01 * TOLERANCE);
             }
         }
         assert!(tight > 5 && checked > 300, "{tight} of {checked} within a hundredth of their bound");
@@ -506,28 +539,26 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_the_objective_are_guyons() {
-        let case = Case { rows: Vec::new(), ..case(4, 6, 0, 21, 0.2) };
-        let case = Case { rows: case.support.clone(), ..case };
-        let mut draw = draws(9);
-        let coefficients: Vec<f64> = (0..21).map(|_| draw() - 0.5).collect();
-        let weights: Vec<f64> =
-            (0..21 * 21).map(|at| coefficients[at / 21] * coefficients[at % 21]).collect();
-        let support = Rows { cells: &case.support, columns: case.columns };
-        let ours = objective_changes(support, &case.ends, case.gamma, &weights);
-        for (u, ours) in ours.iter().enumerate() {
-            let mut change = 0.0;
+    fn rows_with_equal_values_share_a_level() {
+        let x = ndarray::array![[2.0, 1.0, 2.0, 2.0], [5.0, 7.0, 5.0, 6.0]];
+        let levels = Levels::new(x.view(), &[0, 1]);
+        assert_eq!((levels.codes, levels.cells), (vec![1, 0, 1, 2], vec![1.0, 7.0, 2.0, 5.0, 2.0, 6.0]));
+    }
+
+    #[test]
+    fn what_is_lost_without_a_unit_is_the_product_of_all_less_that_of_the_others() {
+        let case = case(4, 6, 21, 21, 0.2);
+        for (u, ours) in case.shares(&case.weights, Coalitions::AllOthers).iter().enumerate() {
+            let mut lost = 0.0;
             for s in 0..21 {
                 for i in 0..21 {
                     let kernels = case.kernels(i, s);
-                    let (whole, without): (f64, f64) = (
-                        kernels.iter().product(),
-                        kernels.iter().enumerate().filter(|(l, _)| *l != u).map(|(_, k)| k).product(),
-                    );
-                    change += 0.5 * weights[s * 21 + i] * (whole - without);
+                    let others: f64 =
+                        kernels.iter().enumerate().filter(|(l, _)| *l != u).map(|(_, k)| k).product();
+                    lost += case.weights[s * 21 + i] * (kernels.iter().product::<f64>() - others);
                 }
             }
-            assert!((ours - change).abs() < 1e-13, "{u}: {ours} {change}");
+            assert!((ours - lost).abs() < 1e-13, "{u}: {ours} {lost}");
         }
     }
 }

@@ -19,6 +19,11 @@ impl Default for StepSize {
 }
 
 impl StepSize {
+    /// How many of the removable units to remove while `kept` others are in the model, which never becomes empty.
+    pub(super) fn removed(self, removable: usize, kept: usize) -> usize {
+        self.of(removable).min(removable + kept - kept.max(1))
+    }
+
     /// How many units to remove when this many are left.
     pub(crate) fn of(self, left: usize) -> usize {
         match self {

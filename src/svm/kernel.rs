@@ -3,6 +3,7 @@
 //! f_r(x) = Σ_s c_rs (k(x, s) + 1) over the training rows s; the 1 is the bias. Squared distances between rows are kept and follow
 //! removals, one column at a time; kernels are made of them for each fit, since γ depends on the columns present.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::str::FromStr;
 
@@ -80,11 +81,12 @@ pub struct KernelMachines<'a> {
     columns: Present,
     watched: Watched<'a>,
     /// Squared distances (or products) of training rows with training rows, and with watched rows, row by row.
-    own: Vec<f64>,
+    own: PackedSymmetric,
     cross: Vec<f64>,
     /// Columns present when they were last computed from the data: differences drift.
     computed_at: usize,
-    /// The kernel with the bias, as [`KernelMachines::cross`].
+    /// The kernels with the bias, of the same rows.
+    own_kernel: PackedSymmetric,
     cross_kernel: Vec<f64>,
     machines: Vec<KernelMachine>,
 }
@@ -97,9 +99,10 @@ impl<'a> KernelMachines<'a> {
             kernel,
             columns: Present::all(problem.columns()),
             watched: Watched::default(),
-            own: Vec::new(),
+            own: PackedSymmetric::default(),
             cross: Vec::new(),
             computed_at: 0,
+            own_kernel: PackedSymmetric::zeros(problem.rows()),
             cross_kernel: Vec::new(),
             machines,
             problem,
@@ -131,21 +134,19 @@ impl<'a> KernelMachines<'a> {
         if self.computed_at == 0 {
             self.compute();
         }
-        let rows = self.problem.rows();
-        let mut cells = vec![0.0; self.own.len()];
         self.cross_kernel.resize(self.cross.len(), 0.0);
-        match self.kernel {
-            Kernel::Rbf(gamma) => {
-                let gamma = gamma.value(self.columns.count());
-                decay(&self.own, gamma, 1.0, &mut cells);
-                decay(&self.cross, gamma, 1.0, &mut self.cross_kernel);
-            }
-            Kernel::Linear => {
-                cells.iter_mut().zip(&self.own).for_each(|(cell, own)| *cell = own + 1.0);
-                self.cross_kernel.iter_mut().zip(&self.cross).for_each(|(cell, cross)| *cell = cross + 1.0);
-            }
-        }
-        let kernel = PackedSymmetric::new(rows, |i, j| cells[i * rows + j]);
+        let gamma = match self.kernel {
+            Kernel::Rbf(gamma) => Some(gamma.value(self.columns.count())),
+            Kernel::Linear => None,
+        };
+        let with_bias = |cells: &[f64], kernels: &mut [f64]| match gamma {
+            Some(gamma) => decay(cells, gamma, 1.0, kernels),
+            None => kernels.iter_mut().zip(cells).for_each(|(kernel, cell)| *kernel = cell + 1.0),
+        };
+        (0..self.problem.rows()).for_each(|i| with_bias(self.own.kept(i), self.own_kernel.kept_mut(i)));
+        with_bias(&self.cross, &mut self.cross_kernel);
+        let kernel =
+            KernelMatrix { cells: &self.own_kernel, shared: OnceCell::new(), machines: self.machines.len() };
         self.machines.iter_mut().map(|machine| machine.fit(&kernel)).fold(Convergence::NONE, Convergence::and)
     }
 
@@ -164,7 +165,7 @@ impl<'a> KernelMachines<'a> {
     /// Distances from the data.
     fn compute(&mut self) {
         let rows = self.problem.rows();
-        self.own = vec![0.0; rows * rows];
+        self.own = PackedSymmetric::zeros(rows);
         self.cross = vec![0.0; rows * self.watched.rows()];
         for column in self.columns.list() {
             self.add(column, 1.0);
@@ -176,16 +177,15 @@ impl<'a> KernelMachines<'a> {
         let mut watched = vec![0.0; self.watched.rows()];
         self.watched.feature(column, &mut watched);
         let x = self.problem.feature(column);
-        match self.kernel {
-            Kernel::Rbf(_) => {
-                add_squared_differences(&mut self.own, sign, x, x);
-                add_squared_differences(&mut self.cross, sign, x, &watched);
-            }
-            Kernel::Linear => {
-                add_products(&mut self.own, sign, x, x);
-                add_products(&mut self.cross, sign, x, &watched);
-            }
+        let add = match self.kernel {
+            Kernel::Rbf(_) => add_squared_differences,
+            Kernel::Linear => add_products,
+        };
+        for (i, own) in x.iter().enumerate() {
+            let row = self.own.kept_mut(i);
+            add(row, sign, std::slice::from_ref(own), &x[..row.len()]);
         }
+        add(&mut self.cross, sign, x, &watched);
     }
 
     /// c of every training row, for a machine.
@@ -240,6 +240,70 @@ kernel! {
     }
 }
 
+/// Machines from which on an inverse of the whole system, which they share, pays.
+const SHARING: usize = 3;
+/// Above this cost an inverse has too few right digits.
+const LARGEST_COST: f64 = 1e4;
+
+/// The kernel of the training rows with the bias, and what the machines of one fit share.
+struct KernelMatrix<'k> {
+    cells: &'k PackedSymmetric,
+    /// (K + 1/2C)⁻¹ over all rows, once a machine asks for it; none if there is no such matrix.
+    shared: OnceCell<Option<PackedSymmetric>>,
+    machines: usize,
+}
+
+impl KernelMatrix<'_> {
+    /// Solves (K_SS + diag(1/2C_i)) x = b on the supporting rows S; false if that is not possible.
+    fn solve(&self, support: &[usize], cost: &[f64], b: &mut [f64]) -> bool {
+        let rows = self.cells.size();
+        let is_shared = self.machines >= SHARING && 2 * support.len() > rows && cost[0] <= LARGEST_COST;
+        if is_shared && cost.iter().all(|own| own == &cost[0]) {
+            let inverse = self.shared.get_or_init(|| {
+                let all: Vec<usize> = (0..rows).collect();
+                Cholesky::new(&self.system(&all, cost)).map(|factor| factor.inverse())
+            });
+            if let Some(inverse) = inverse {
+                return solve_by_inverse(inverse, support, b);
+            }
+        }
+        let factor = Cholesky::new(&self.system(support, cost));
+        factor.as_ref().inspect(|factor| factor.solve(b)).is_some()
+    }
+
+    fn system(&self, rows: &[usize], cost: &[f64]) -> PackedSymmetric {
+        PackedSymmetric::new(rows.len(), |a, b| {
+            let cell = self.cells.row(rows[a])[rows[b]];
+            if a == b { cell + cost[rows[a]].recip() } else { cell }
+        })
+    }
+}
+
+/// Solves A_SS x = b by M = A⁻¹ of all rows: with E the other rows, x = (M b − M_{·E} M_EE⁻¹ (M b)_E)_S, where b is zero on E.
+fn solve_by_inverse(inverse: &PackedSymmetric, support: &[usize], b: &mut [f64]) -> bool {
+    let rows = inverse.size();
+    let (mut whole, mut product) = (vec![0.0; rows], vec![0.0; rows]);
+    let mut is_other = vec![true; rows];
+    for (&row, &b) in support.iter().zip(&*b) {
+        (whole[row], is_other[row]) = (b, false);
+    }
+    inverse.multiply(&whole, &mut product);
+    let others: Vec<usize> = (0..rows).filter(|&row| is_other[row]).collect();
+    if !others.is_empty() {
+        let part = PackedSymmetric::new(others.len(), |a, b| inverse.row(others[a])[others[b]]);
+        let Some(factor) = Cholesky::new(&part) else { return false };
+        let mut excess: Vec<f64> = others.iter().map(|&row| product[row]).collect();
+        factor.solve(&mut excess);
+        whole.fill(0.0);
+        others.iter().zip(excess).for_each(|(&row, excess)| whole[row] = excess);
+        let mut correction = vec![0.0; rows];
+        inverse.multiply(&whole, &mut correction);
+        axpy(-1.0, &correction, &mut product);
+    }
+    support.iter().zip(b).for_each(|(&row, b)| *b = product[row]);
+    true
+}
+
 /// One one-vs-rest model.
 struct KernelMachine {
     hinge: HingeRows,
@@ -259,10 +323,10 @@ impl KernelMachine {
     }
 
     /// Fits from the coefficients that there are.
-    fn fit(&mut self, kernel: &PackedSymmetric) -> Convergence {
-        kernel.multiply(&self.start, &mut self.change);
+    fn fit(&mut self, kernel: &KernelMatrix<'_>) -> Convergence {
+        kernel.cells.multiply(&self.start, &mut self.change);
         let scale = dot(&self.start, &self.change).max(f64::MIN_POSITIVE);
-        kernel.multiply(&self.c, &mut self.hinge.decision);
+        kernel.cells.multiply(&self.c, &mut self.hinge.decision);
         let tolerance = tolerance(&self.hinge.cost);
         let mut fit = KernelFit { machine: self, kernel, scale, tolerance, descent: Descent::new() };
         let fit = minimise(&mut fit, tolerance, MAX_STEPS);
@@ -279,7 +343,7 @@ impl KernelMachine {
 /// One fit of a machine, as the dual solver's: the gradient is Σ (c_i − g_i) k(·, i), where g is minus the gradient of the loss.
 struct KernelFit<'f> {
     machine: &'f mut KernelMachine,
-    kernel: &'f PackedSymmetric,
+    kernel: &'f KernelMatrix<'f>,
     /// The squared norm of the gradient at the zero model.
     scale: f64,
     tolerance: f64,
@@ -293,7 +357,7 @@ impl System for KernelFit<'_> {
         let KernelMachine { hinge, c, direction: gap, change, .. } = &mut *self.machine;
         hinge.negative_loss_gradient(gap);
         gap.iter_mut().zip(&*c).for_each(|(gap, c)| *gap = c - *gap);
-        self.kernel.multiply(gap, change);
+        self.kernel.cells.multiply(gap, change);
         (dot(gap, change).max(0.0) / self.scale).sqrt()
     }
 
@@ -308,7 +372,7 @@ impl System for KernelFit<'_> {
     /// There is nothing to rebuild, but decision values that have drifted are made anew.
     fn rebuild(&mut self) {
         let KernelMachine { c, hinge, .. } = &mut *self.machine;
-        self.kernel.multiply(c, &mut hinge.decision);
+        self.kernel.cells.multiply(c, &mut hinge.decision);
     }
 
     /// The way to the minimiser with the supporting rows S fixed: (K_SS + diag(1/2C_i)) c = θ on them, zero elsewhere, as a correction
@@ -316,23 +380,23 @@ impl System for KernelFit<'_> {
     fn direction(&mut self) {
         let KernelMachine { hinge, c, direction, change, .. } = &mut *self.machine;
         let support: Vec<usize> = (0..c.len()).filter(|&i| hinge.has_loss(i)).collect();
+        let mut is_moved = false;
         for (i, direction) in direction.iter_mut().enumerate() {
             *direction = if hinge.has_loss(i) { 0.0 } else { -c[i] };
+            is_moved |= *direction != 0.0;
         }
-        self.kernel.multiply(direction, change);
+        change.fill(0.0);
+        if is_moved {
+            self.kernel.cells.multiply(direction, change);
+        }
         let mut rest: Vec<f64> = support
             .iter()
             .map(|&i| hinge.theta[i] - hinge.decision[i] - change[i] - c[i] / hinge.cost[i])
             .collect();
-        let system = PackedSymmetric::new(support.len(), |a, b| {
-            let cell = self.kernel.row(support[a])[support[b]];
-            if a == b { cell + hinge.cost[support[a]].recip() } else { cell }
-        });
-        if let Some(factor) = Cholesky::new(&system) {
-            factor.solve(&mut rest);
+        if self.kernel.solve(&support, &hinge.cost, &mut rest) {
             support.iter().zip(&rest).for_each(|(&i, &step)| direction[i] = step);
         }
-        self.kernel.multiply(direction, change);
+        self.kernel.cells.multiply(direction, change);
     }
 
     fn line_search(&mut self) -> f64 {
@@ -367,9 +431,11 @@ mod tests {
     fn fits_meet_the_optimality_condition() {
         let x = Array2::from_shape_fn((4, 60), |(j, i)| ((i * (13 + 4 * j) + j) % 29) as f64 / 10.0 - 1.4);
         let y: Vec<usize> = (0..60).map(|i| (i * i + i / 7) % 3).collect();
-        for cost in [0.1, 1.0, 100.0] {
-            let problem =
-                Problem::new(x.view(), &y, 3).unwrap().with_cost(cost, super::super::ClassWeight::Balanced);
+        use super::super::ClassWeight::{Balanced, None as Same};
+        for (cost, weight) in
+            [0.1, 1.0, 100.0, 1e5].into_iter().flat_map(|cost| [(cost, Same), (cost, Balanced)])
+        {
+            let problem = Problem::new(x.view(), &y, 3).unwrap().with_cost(cost, weight);
             let mut machines = KernelMachines::new(problem, Kernel::Rbf(Gamma::Scale));
             machines.watch(CowArray::from(x.view()));
             for removed in [None, Some(2), Some(0)] {
