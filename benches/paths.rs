@@ -3,6 +3,7 @@
 //! `cargo bench --bench paths`
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crfe::data::{Dataset, Prepared, prepare};
 use crfe::evaluate::{ConformalSettings, Evaluator};
@@ -32,7 +33,7 @@ impl Split {
         let split = plan.splits.split(&plan.data, 0).expect("the plan has a first split");
         let spec = &plan.info.spec;
         let prepared = prepare(&plan.data, &split, spec.preparation(), spec.split.seed, 0);
-        Self { data: plan.data, prepared }
+        Self { data: Arc::unwrap_or_clone(plan.data), prepared }
     }
 
     fn settings(&self) -> Settings {

@@ -9,6 +9,7 @@ use crfe::analysis::Metric;
 use crfe::data::seed::{Purpose, Rng};
 use crfe::data::{Dataset, Impute, Preparation, Prepared, Scale, Split, Unit, prepare};
 use crfe::evaluate::{ConformalSettings, Evaluator};
+use crfe::run::{Plan, RunOptions, effects};
 use crfe::select::{
     Elimination, FeaturePath, KernelElimination, Method, Nonconformity, Removal, Score, Settings,
 };
@@ -253,6 +254,34 @@ fn a_valley_and_a_threshold_are_seen_by_splines() {
     assert!(splines >= 5 && linear < splines, "{splines} and {linear} of 6");
 }
 
+/// Little is lost on a linear truth: as many of the ten best features are informative, within five points with kernel machines and ten
+/// with splines, whose terms are three times as many columns.
+#[test]
+fn flexible_models_keep_the_informative_features_of_a_linear_truth() {
+    let share = |estimator: &str| {
+        let scratch = tempfile::tempdir().unwrap();
+        let options = format!("--estimator {estimator} --method crfe --splits 12 --stop none --quiet");
+        run_into(scratch.path(), "data/synthetic.csv", &options);
+        let text = std::fs::read_to_string(scratch.path().join("ranking.csv")).unwrap();
+        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let header = lines.next().unwrap();
+        let place = |name: &str| header.iter().position(|own| *own == name).unwrap();
+        let (rank, feature) = (place("rank"), place("feature"));
+        let best: Vec<bool> = lines
+            .filter(|cells| cells[rank].parse::<f64>().unwrap() <= 10.0)
+            .map(|cells| cells[feature].starts_with("inf_"))
+            .collect();
+        assert_eq!(best.len(), 120);
+        best.iter().filter(|informative| **informative).count() as f64 / best.len() as f64
+    };
+    let linear = share("linear");
+    for (estimator, lost) in [("rcs:4", 0.1), ("rbf", 0.05)] {
+        let own = share(estimator);
+        println!("informative share of the top 10: linear {linear:.3}, {estimator} {own:.3}");
+        assert!(own >= linear - lost, "{estimator}: {own:.3}, linear {linear:.3}");
+    }
+}
+
 /// Permuting the columns of a table permutes the ranks.
 #[test]
 fn ranks_follow_their_columns() {
@@ -357,6 +386,111 @@ fn kernel_runs_are_validated_permuted_resumed_and_sharded() {
     let sizes: Vec<&str> =
         tables["trace.csv"].lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).take(4).collect();
     assert_eq!(sizes, ["13", "6", "5", "4"], "the linear start is one step");
+}
+
+/// Two features that matter by their product: each is the other's strongest partner, and their effect is interaction; a third acts
+/// alone.
+#[test]
+fn partners_of_a_product_are_found() {
+    let planted =
+        Planted::new(5, 400, 6, |x, noise| usize::from(2.0 * x[1] * x[4] + 1.5 * x[2] + 0.3 * noise > 0.0));
+    let labels: Vec<String> = planted.y.iter().map(|class| format!("class {class}")).collect();
+    let data = Dataset::from_arrays(planted.x.view(), &labels, None).unwrap();
+    let mut options = RunOptions { estimator: Estimator::Rbf, ..RunOptions::default() };
+    options.split.splits = 3;
+    let plan = Plan::new(options.check().unwrap(), data).unwrap();
+    let units: Vec<usize> = (0..6).collect();
+    let curves = effects(&plan, &units, &units).unwrap();
+    let partner = |unit: usize| curves[unit].interaction.as_ref().unwrap().partner.unwrap().0;
+    assert_eq!((partner(1), partner(4)), (4, 1));
+    let share = |unit: usize| curves[unit].interaction.as_ref().unwrap().share;
+    assert!(share(1) > share(2) && share(4) > share(2), "{} {} {}", share(1), share(4), share(2));
+    // The feature that acts alone rises with its value.
+    let scores: Vec<f64> = curves[2].points.iter().map(|point| point.score[1]).collect();
+    assert!(scores.len() == 10 && scores.windows(2).all(|pair| pair[0] < pair[1]), "{scores:?}");
+}
+
+/// The effect of a feature in a linear model is a straight line through its values, in a spline model of a valley it is a valley.
+#[test]
+fn effects_have_the_shape_of_the_truth() {
+    let planted =
+        Planted::new(7, 400, 5, |x, noise| usize::from(2.0 * (x[0] * x[0] - 1.0) - x[3] + 0.3 * noise > 0.0));
+    let labels: Vec<String> = planted.y.iter().map(|class| format!("class {class}")).collect();
+    let of = |estimator: &str| {
+        let data = Dataset::from_arrays(planted.x.view(), &labels, None).unwrap();
+        let mut options = RunOptions { estimator: estimator.parse().unwrap(), ..RunOptions::default() };
+        options.split.splits = 1;
+        let plan = Plan::new(options.check().unwrap(), data).unwrap();
+        effects(&plan, &[0, 1, 2, 3, 4], &[0, 3]).unwrap()
+    };
+    for estimator in ["rcs:4", "rbf"] {
+        let valley: Vec<f64> = of(estimator)[0].points.iter().map(|point| point.score[1]).collect();
+        let middle = valley[4].max(valley[5]);
+        assert!(valley[0] > middle && valley[9] > middle, "{estimator}: {valley:?}");
+    }
+    let line = &of("linear")[1].points;
+    let slope = |a: usize, b: usize| (line[b].score[1] - line[a].score[1]) / (line[b].value - line[a].value);
+    assert!((slope(0, 5) - slope(5, 9)).abs() < 1e-9 * slope(0, 9).abs() && slope(0, 9) < 0.0);
+    assert!(line.iter().all(|point| (point.score[0] + point.score[1]).abs() < 1e-12), "mirror images");
+}
+
+/// Other families of models on the same splits: a product of two features is worth a kernel, a straight line is not. The numbers are
+/// those of runs of their own.
+#[test]
+fn families_of_models_are_compared_on_the_same_splits() {
+    let scratch = tempfile::tempdir().unwrap();
+    let planted = |name: &str, class: fn(&[f64], f64) -> usize| {
+        let Planted { x, y } = Planted::new(11, 240, 5, class);
+        let mut text = String::from("a,b,c,d,e,class\n");
+        for (row, class) in x.rows().into_iter().zip(y) {
+            row.iter().for_each(|value| text += &format!("{value},"));
+            text += ["no\n", "yes\n"][class];
+        }
+        let path = scratch.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let product = planted("product.csv", |x, noise| usize::from(x[1] * x[3] + 0.2 * noise > 0.0));
+    let line = planted("line.csv", |x, noise| usize::from(x[1] + x[3] + 0.8 * noise > 0.0));
+    let run = |table: &Path, name: &str, options: &str| -> Value {
+        let out = scratch.path().join(name);
+        let options = format!("--method crfe --splits 10 --stop 2 {options}");
+        run_into(&out, &table.to_string_lossy(), &options);
+        serde_json::from_str(&std::fs::read_to_string(out.join("summary.json")).unwrap()).unwrap()
+    };
+    let sentence =
+        |summary: &Value| summary["methods"][0]["estimators"]["sentence"].as_str().unwrap().to_owned();
+    let compared = run(&product, "product", "--compare rbf,rcs:4");
+    assert!(sentence(&compared).contains("is worth it (CRFE (rbf): accuracy better by"), "{compared}");
+    let of_line = run(&line, "line", "--compare rbf,rcs:4");
+    assert!(
+        sentence(&of_line).contains("not worth it") || sentence(&of_line).contains("stay with"),
+        "{of_line}"
+    );
+    // The same numbers as a run of its own.
+    let own = run(&product, "own", "--estimator rbf");
+    let accuracy = own["methods"][0]["achieved"]["accuracy"].as_f64().unwrap();
+    let comparisons = compared["methods"][0]["estimators"]["comparisons"].as_array().unwrap();
+    assert_eq!(comparisons.len(), 2);
+    let metric = &comparisons[1]["metrics"][0];
+    assert_eq!(
+        (metric["metric"].as_str(), comparisons[1]["a"].as_str()),
+        (Some("accuracy"), Some("CRFE (rbf)"))
+    );
+    assert!((metric["a"].as_f64().unwrap() - accuracy).abs() < 1e-12, "{metric} {accuracy}");
+    // A recorded run is extended by the comparison, in shards as well, and gives the same tables.
+    run(&product, "extended", "");
+    run(&product, "extended", "--compare rbf,rcs:4");
+    let shards = scratch.path().join("shards");
+    for shard in ["1/3", "2/3", "3/3"] {
+        let options = format!("--method crfe --splits 10 --stop 2 --compare rbf,rcs:4 --shard {shard}");
+        run_into(&shards, &product.to_string_lossy(), &options);
+    }
+    assert_eq!(finish(program().arg("report").arg(&shards)).code, 0);
+    let expected = tables(&scratch.path().join("product"));
+    assert_eq!(expected["estimators.csv"].lines().count(), 21, "two families on ten splits");
+    assert_eq!(tables(&scratch.path().join("extended")), expected);
+    assert_eq!(tables(&shards), expected);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn two_runs_leave_the_same_figures_and_page() {
     run_into(&one, "data/dermatology.csv", "--quiet --splits 3 --method crfe,rfe,smfs --threads 1");
     run_into(&other, "data/dermatology.csv", "--quiet --splits 3 --method crfe,rfe,smfs --threads 2");
     let drawn = figures(&one);
-    assert_eq!(drawn.len(), 7 + 3 * 5, "{:?}", drawn.keys());
+    assert_eq!(drawn.len(), 7 + 3 * 6, "{:?}", drawn.keys());
     well_formed(&drawn);
     let known = crfe::report::outputs();
     let unknown: Vec<_> =

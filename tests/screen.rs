@@ -579,7 +579,7 @@ fn the_answer_follows_the_rule_and_can_be_copied() {
         assert_eq!(answer.selected().iter().map(|feature| feature.name.clone()).collect::<Vec<_>>(), names);
         // And the trace is as if the run had been told so from the start.
         let options = RunOptions { beta_rule: app.rule(), ..run.plan.info.spec.clone().into() };
-        let own = Run::of(run.plan.data.clone(), options.check().unwrap()).watched(DARK);
+        let own = Run::of((*run.plan.data).clone(), options.check().unwrap()).watched(DARK);
         assert_eq!(history.trace(app.focus()), own.history().trace(app.focus()));
     }
     lengths.dedup();
@@ -940,7 +940,7 @@ fn the_threshold_follows_k_and_the_window() {
     assert_ne!(app.rule().window, app.spec().beta_rule.window);
     assert_ne!(app.rule().sigma, app.spec().beta_rule.sigma);
     let options = RunOptions { beta_rule: app.rule(), ..run.plan.info.spec.clone().into() };
-    let mut own = Run::of(run.plan.data.clone(), options.check().unwrap()).watched(DARK);
+    let mut own = Run::of((*run.plan.data).clone(), options.check().unwrap()).watched(DARK);
     for app in [&mut app, &mut own] {
         app.update(Action::Show(View::Explore));
         app.set_zoom(Some(1));
@@ -1278,7 +1278,7 @@ fn undergo(app: &mut App, run: &mut Run, told: &mut usize, size: &mut (u16, u16)
         if let Effect::Rerun(spec) = effect {
             // Typed numbers may ask for years of work.
             if spec.split.splits <= 3
-                && let Ok(other) = Run::try_of(run.plan.data.clone(), (**spec).clone())
+                && let Ok(other) = Run::try_of((*run.plan.data).clone(), (**spec).clone())
             {
                 *run = other;
             }

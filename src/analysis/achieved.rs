@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::{Metric, Paths, RuleSize, Tested, class_mean, coverage_band};
 use crate::evaluate::{ClassMetrics, ClassPerformance, Spread, Tally, normalised_inefficiency};
-use crate::select::StopRule;
 
 /// Means over the splits' own subsets. Where the size was chosen on test rows, that of each split comes from the other splits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,17 +50,14 @@ impl Achieved {
 impl<'a> Paths<'a> {
     /// Whether what a size achieved is measured leave-one-split-out: where the size was chosen on test rows.
     fn leaves_one_split_out(&self, chosen: &RuleSize) -> bool {
-        chosen.stop == StopRule::OneSe && self.len() > 1
+        self.procedure(chosen.stop, &self.info.spec.beta_rule).leaves_one_split_out(self.len())
     }
 
     /// What the subsets of the chosen size achieved: the number of each split and its counts.
     pub(super) fn achieved(&self, chosen: &RuleSize) -> Vec<(usize, &'a Tally)> {
         let Some(size) = chosen.size else { return Vec::new() };
-        let sizes: Vec<usize> = if self.leaves_one_split_out(chosen) {
-            self.left_out_sizes().into_iter().map(|left_out| left_out.unwrap_or(size)).collect()
-        } else {
-            vec![size; self.len()]
-        };
+        let procedure = self.procedure(chosen.stop, &self.info.spec.beta_rule);
+        let sizes = procedure.measured_sizes(&self.all(), size);
         let at = |((split, trace), size): ((usize, &'a super::Trace), usize)| {
             Some((split, &trace.at_size(size)?.tally))
         };

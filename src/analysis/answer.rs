@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::{
-    Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, Drift, History, Paths, RuleSize,
-    StabilityBand, SubgroupCoverage, Tested, TestedElsewhere, Transfer, Verdict, cautions, permutation_words,
+    Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, Drift, EstimatorChoice, History, Paths,
+    RuleSize, StabilityBand, SubgroupCoverage, Tested, TestedElsewhere, Transfer, Verdict, cautions,
+    permutation_words,
 };
 use crate::select::{BetaRule, Method, StopRule};
 
@@ -82,6 +83,8 @@ pub struct MethodAnswer {
     pub stability_band: Option<StabilityBand>,
     /// The interval of the stability.
     pub stability_interval: Option<(f64, f64)>,
+    /// Other families of models on the same splits, where they were asked for.
+    pub estimators: Option<EstimatorChoice>,
     /// What concerns this method.
     pub cautions: Vec<String>,
 }
@@ -126,6 +129,7 @@ impl MethodAnswer {
         let tested = Tested::new(history, paths.info, paths.method);
         let beside = others.map(size_of).collect();
         let mut answer = Self::with(history, paths, paths.chosen_size(beta_rule), beside, tested);
+        answer.estimators = EstimatorChoice::new(history, paths.info, &answer);
         answer.elsewhere = TestedElsewhere::new(history, paths.info, paths.method);
         if let Some(elsewhere) = &answer.elsewhere {
             let cautions = elsewhere.measured.cautions.iter();
@@ -191,6 +195,7 @@ impl MethodAnswer {
             transfer: None,
             subgroups: Vec::new(),
             drift: None,
+            estimators: None,
             by_chance,
             chosen,
         }

@@ -141,9 +141,10 @@ impl MethodCache {
     ) {
         let slid = (paths.info.spec.stop == StopRule::Beta).then_some(beta_rule);
         // Permutations are many: the answer follows every twentieth, and the last.
-        let (folds, permutations) = history.followups_by_kind();
+        let followups = history.followups_by_kind();
+        let permutations = followups.permutations;
         let is_over = permutations == paths.info.permutations * paths.info.spec.methods.len();
-        let followed = folds + permutations / 20 + usize::from(is_over);
+        let followed = followups.all() - permutations + permutations / 20 + usize::from(is_over);
         let finished_now = (paths.method, finished + followed as u64);
         self.own_answer.refresh((finished_now, slid), || {
             (!paths.is_empty()).then(|| MethodAnswer::new(history, paths, &beta_rule))
@@ -153,7 +154,7 @@ impl MethodCache {
             Some(size) => own.map(|own| own.at_size(history, paths, size)),
             None => own.cloned(),
         });
-        let state = (finished, history.failed().len() + folds + permutations);
+        let state = (finished, history.failed().len() + followups.all());
         self.run_cautions.refresh(state, || cautions::of_run(history, paths.info));
         // Without a size the order is that of the best few.
         let size = self.answer.as_ref().and_then(|answer| answer.chosen.size).unwrap_or(1);

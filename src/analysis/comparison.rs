@@ -1,12 +1,13 @@
-//! Two lists side by side on the same splits: those of two methods, or a person's own list beside the answer.
+//! Two lists side by side on the same splits: those of two methods or of two families of models, or a person's own list beside the answer.
 
 use serde::Serialize;
 
 use super::verdict::count_features;
 use super::{History, MethodAnswer, Metric, Paths};
 use crate::evaluate::{Bootstrap, PairedDifference, Tally};
-use crate::run::RunInfo;
+use crate::run::{Followup, Outcome, RunInfo};
 use crate::select::Method;
+use crate::svm::Estimator;
 
 /// What is compared.
 const COMPARED: [Metric; 2] = [Metric::Accuracy, Metric::Inefficiency];
@@ -87,6 +88,32 @@ impl Comparison {
             &own,
             &Side { name: method.to_string(), size, tallies: paths.achieved(&answer.chosen) },
         )
+    }
+
+    /// The subsets of a method with each family of models, against those with the simplest.
+    pub fn of_estimators(history: &History, info: &RunInfo, answer: &MethodAnswer) -> Vec<Self> {
+        let name = |estimator: Estimator| format!("{} ({estimator})", answer.method);
+        let paths = Paths::new(history, info, answer.method);
+        let own = answer.chosen.size.map(|size| {
+            let tallies = paths.achieved(&answer.chosen);
+            (info.spec.estimator, Side { name: name(info.spec.estimator), size, tallies })
+        });
+        let other = |&estimator: &Estimator| {
+            let outcome = history.followup(Followup::Estimator(answer.method, estimator))?;
+            let Outcome::Estimator(test) = outcome else { return None };
+            let tallies = test.tallies.iter().map(|(split, tally)| (*split, tally)).collect();
+            Some((estimator, Side { name: name(estimator), size: test.size?, tallies }))
+        };
+        let mut sides: Vec<(Estimator, Side<'_>)> =
+            own.into_iter().chain(info.spec.compare.iter().filter_map(other)).collect();
+        sides.sort_by_key(|(estimator, _)| *estimator);
+        let Some(((_, simplest), others)) = sides.split_first() else { return Vec::new() };
+        others.iter().filter_map(|(_, side)| Self::new(info, side, simplest)).collect()
+    }
+
+    /// The compared metric, if it was compared.
+    pub fn of(&self, metric: Metric) -> Option<&ComparedMetric> {
+        self.metrics.iter().find(|compared| compared.metric == metric.key())
     }
 
     fn new(info: &RunInfo, a: &Side<'_>, b: &Side<'_>) -> Option<Self> {

@@ -11,6 +11,7 @@ mod comparison;
 mod coverage;
 mod curves;
 mod elsewhere;
+mod estimators;
 mod features;
 mod pairs;
 mod paths;
@@ -34,6 +35,7 @@ pub use comparison::{ComparedMetric, Comparison};
 pub use coverage::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};
 pub use elsewhere::TestedElsewhere;
+pub use estimators::EstimatorChoice;
 pub use features::{ChosenFeature, Twin};
 pub use pairs::{Pair, SizeDifferences};
 pub use paths::Paths;
@@ -62,6 +64,28 @@ pub struct History {
     failed_followups: BTreeMap<Followup, String>,
     twins: Twins,
     curves: BTreeMap<Method, Curve>,
+}
+
+/// How many tasks after the paths have ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FollowupCounts {
+    /// Folds of the validation.
+    pub folds: usize,
+    /// Tests on another file.
+    pub external: usize,
+    /// Sites left out, and sites predicted.
+    pub sites: usize,
+    /// Other estimators.
+    pub estimators: usize,
+    /// Permutations.
+    pub permutations: usize,
+}
+
+impl FollowupCounts {
+    /// All of them.
+    pub fn all(self) -> usize {
+        self.folds + self.external + self.sites + self.estimators + self.permutations
+    }
 }
 
 impl History {
@@ -177,11 +201,19 @@ impl History {
         self.followups.iter().map(|(&followup, outcome)| (followup, &**outcome))
     }
 
-    /// How many folds and how many permutations have ended, of all methods.
-    pub fn followups_by_kind(&self) -> (usize, usize) {
-        let folds = self.followups.keys().filter(|followup| matches!(followup, Followup::Fold(..))).count();
-        let permutations = |followup: &&Followup| matches!(followup, Followup::Permutation(..));
-        (folds, self.followups.keys().filter(permutations).count())
+    /// How many tasks after the paths have ended, of all methods.
+    pub fn followups_by_kind(&self) -> FollowupCounts {
+        let mut counts = FollowupCounts::default();
+        for followup in self.followups.keys() {
+            *match followup {
+                Followup::Fold(..) => &mut counts.folds,
+                Followup::External(_) => &mut counts.external,
+                Followup::Site(..) | Followup::Probe(_) => &mut counts.sites,
+                Followup::Estimator(..) => &mut counts.estimators,
+                Followup::Permutation(..) => &mut counts.permutations,
+            } += 1;
+        }
+        counts
     }
 
     /// How a fold or a permutation ended, if it has.

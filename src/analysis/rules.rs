@@ -134,11 +134,11 @@ impl Paths<'_> {
     }
 
     /// The procedure of the run with another rule.
-    fn procedure<'b>(&'b self, rule: StopRule, beta_rule: &'b BetaRule) -> Procedure<'b> {
+    pub(super) fn procedure<'b>(&'b self, rule: StopRule, beta_rule: &'b BetaRule) -> Procedure<'b> {
         Procedure { rule, beta_rule, ..self.info.procedure() }
     }
 
-    fn all(&self) -> Vec<&Trace> {
+    pub(super) fn all(&self) -> Vec<&Trace> {
         self.traces().collect()
     }
 

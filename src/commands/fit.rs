@@ -140,7 +140,7 @@ fn of_run(args: &FitArgs) -> Result<u8> {
     }
     let mut plan = Plan::find(records.info(), args.table.as_deref())?;
     // The table may be found elsewhere; the model says how it was called then.
-    plan.data.name.clone_from(&records.info().input);
+    Arc::make_mut(&mut plan.data).name.clone_from(&records.info().input);
     let made = Made::of_history(&plan, &history)?;
     finish(args, &plan, &history, &made)
 }

@@ -30,7 +30,7 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     let plan = match Plan::find(records.info(), args.data.as_deref()) {
         Ok(plan) => Some(plan),
         Err(why) => {
-            say(format_args!("predictions.csv and reproduce.py are skipped: {why}"));
+            say(format_args!("predictions.csv, effects.csv and reproduce.py are skipped: {why}"));
             None
         }
     };

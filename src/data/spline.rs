@@ -8,11 +8,14 @@ use super::Unit;
 use super::scaling::{Scale, Scaler, ValueRange};
 
 /// How many knots a spline has: 3, 4 or 5.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "usize", into = "usize")]
 pub struct Knots(usize);
 
 impl Knots {
+    /// Four.
+    pub const USUAL: Self = Self(4);
+
     /// Harrell's quantiles for this many knots.
     pub fn quantiles(self) -> &'static [f64] {
         match self.0 {

@@ -125,6 +125,19 @@ impl Procedure<'_> {
         median_size(sizes, &visited)
     }
 
+    /// Whether what a size achieves is measured leave-one-split-out: where the size was chosen on test rows.
+    pub fn leaves_one_split_out(&self, splits: usize) -> bool {
+        self.rule == StopRule::OneSe && splits > 1
+    }
+
+    /// The size at which each split is measured: the chosen one, or that which the other splits choose.
+    pub fn measured_sizes<P: FinishedPath>(&self, paths: &[&P], chosen: usize) -> Vec<usize> {
+        if !self.leaves_one_split_out(paths.len()) {
+            return vec![chosen; paths.len()];
+        }
+        self.one_se_sizes_without_each(paths).into_iter().map(|size| size.unwrap_or(chosen)).collect()
+    }
+
     /// The size of the rule `1se` for each path, from the other paths alone.
     pub fn one_se_sizes_without_each<P: FinishedPath>(&self, paths: &[&P]) -> Vec<Option<usize>> {
         if self.nothing_to_eliminate() {

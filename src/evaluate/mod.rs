@@ -84,6 +84,20 @@ impl Tally {
         }
     }
 
+    /// Whether its counts belong to this many classes and add up: what is read from a file may hold anything.
+    pub fn fits(&self, classes: usize) -> bool {
+        let lengths = [self.confusion.len() == classes * classes, self.covered.len() == classes];
+        let by_class = |class: usize| {
+            let rows: u64 = self.confusion[class * classes..][..classes].iter().map(|&n| u64::from(n)).sum();
+            u64::from(self.covered[class]) <= rows
+                && u64::from(self.set_sizes[class]) <= rows * classes as u64
+        };
+        lengths == [true; 2]
+            && self.set_sizes.len() == classes
+            && (0..classes).all(by_class)
+            && [self.certain, self.full, self.empty].iter().all(|&count| count <= self.rows())
+    }
+
     /// Counts one row: its true and its predicted class, the p-value of every label, and ε, which p-values of labels in the set exceed.
     fn add(&mut self, truth: usize, predicted: usize, p: &[f64], epsilon: f64) {
         let classes = self.classes();

@@ -28,10 +28,11 @@ use together::{Job, together};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use crate::analysis::{Answer, History};
+use crate::analysis::{Answer, History, MethodAnswer};
 use crate::error::{Error, Result};
 use crate::files::Directory;
-use crate::run::Plan;
+use crate::run::{EffectCurve, Plan, effects};
+use crate::select::Method;
 
 /// The version of the program, with the commit it was built from where that is known.
 pub const VERSION: &str = env!("CRFE_VERSION");
@@ -48,7 +49,8 @@ pub fn write_report(
     let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
         return Err(Error::internal("there is no run to report"));
     };
-    let figures = figures(history, &answer, options)?;
+    let effects = plan.map_or_else(|| Ok(Vec::new()), |plan| effects_of_lists(plan, &answer))?;
+    let figures = figures(history, &answer, &effects, options)?;
     let notes = Mutex::new(Vec::new());
     files::writing(directory, |directory| {
         let tables = tables::Tables { history, info, answer: &answer, directory };
@@ -65,10 +67,25 @@ pub fn write_report(
                 write_page(directory, content, plan)
             }),
         ];
-        jobs.extend(tables.jobs(plan));
+        jobs.extend(tables.jobs(plan, &effects));
         together(&jobs, threads)
     })?;
     Ok(notes.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Features of a list whose effects are shown: the first ones.
+const MOST_EFFECTS: usize = 12;
+/// Longer lists have no effects: each takes the model of the whole list.
+const LONGEST_LIST: usize = 200;
+
+/// The effects of the features of each method's list.
+fn effects_of_lists(plan: &Plan, answer: &Answer) -> Result<Vec<(Method, Vec<EffectCurve>)>> {
+    let with_list = |answer: &&MethodAnswer| (1..=LONGEST_LIST).contains(&answer.features.len());
+    let of_list = |answer: &MethodAnswer| {
+        let units: Vec<usize> = answer.features.iter().map(|feature| feature.unit).collect();
+        Ok((answer.method, effects(plan, &units, &units[..units.len().min(MOST_EFFECTS)])?))
+    };
+    answer.methods.iter().filter(with_list).map(of_list).collect()
 }
 
 /// The script, the methods paragraph and the page.

@@ -12,8 +12,8 @@ use crate::say::say;
 pub struct Progress {
     shape: Shape,
     /// How many paths, folds and permutations there are.
-    parts: [usize; 3],
-    done: [usize; 3],
+    parts: [usize; 4],
+    done: [usize; 4],
     /// Paths of a fold or a permutation, and models of a path.
     splits: usize,
     models: usize,
@@ -98,12 +98,20 @@ fn reading_style(bounded: bool) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
+/// The part of a run that a task after the paths belongs to.
+fn part_of(followup: &Followup) -> usize {
+    match followup {
+        Followup::Fold(..) | Followup::External(_) | Followup::Site(..) | Followup::Probe(_) => 1,
+        Followup::Estimator(..) => 2,
+        Followup::Permutation(..) => 3,
+    }
+}
+
 impl Progress {
     /// For some paths with this many models each, and the followups, with `splits` paths each.
     pub fn new(tasks: usize, followups: &[Followup], splits: usize, models: usize, quiet: bool) -> Self {
-        let folds =
-            followups.iter().filter(|followup| !matches!(followup, Followup::Permutation(..))).count();
-        let parts = [tasks, folds, followups.len() - folds];
+        let mut parts = [tasks, 0, 0, 0];
+        followups.iter().for_each(|followup| parts[part_of(followup)] += 1);
         let paths = tasks + followups.len() * splits;
         let shape = if quiet {
             Shape::Quiet
@@ -122,7 +130,7 @@ impl Progress {
         let progress = Self {
             shape,
             parts,
-            done: [0; 3],
+            done: [0; 4],
             splits,
             models,
             paths,
@@ -149,7 +157,7 @@ impl Progress {
                 if let Shape::Bar(bar) = &self.shape {
                     bar.inc((self.splits * self.models) as u64);
                 }
-                (if matches!(followup, Followup::Permutation(..)) { 2 } else { 1 }, self.splits)
+                (part_of(followup), self.splits)
             }
             _ => return,
         };
@@ -160,13 +168,13 @@ impl Progress {
 
     /// The part under way: the last that has begun, or the next one if that has ended.
     fn part(&self) -> usize {
-        let begun = (0..3).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
+        let begun = (0..4).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
         let is_over = self.done[begun] == self.parts[begun];
-        (begun + 1..3).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(begun)
+        (begun + 1..4).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(begun)
     }
 
     fn words(&self) -> String {
-        const PARTS: [&str; 3] = ["paths", "validation folds", "permutations"];
+        const PARTS: [&str; 4] = ["paths", "validation folds", "other estimators", "permutations"];
         let part = self.part();
         format!("{} of {} {}", self.done[part], self.parts[part], PARTS[part])
     }

@@ -50,6 +50,13 @@ pub fn summary(answer: &Answer) -> String {
     for comparison in &answer.comparisons {
         let _ = writeln!(text, "  {}", comparison.sentence);
     }
+    for (method, choice) in answer.methods.iter().filter_map(|of| Some((of.method, of.estimators.as_ref()?)))
+    {
+        let _ = writeln!(text, "\n{method} with other estimators on the same splits: {}", choice.sentence);
+        choice.comparisons.iter().for_each(|comparison| {
+            let _ = writeln!(text, "  {}", comparison.sentence);
+        });
+    }
     if !answer.cautions.is_empty() {
         text.push('\n');
     }

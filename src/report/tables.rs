@@ -16,11 +16,11 @@ use crate::data::word_list::{as_lines, in_list};
 use crate::error::{Error, Result};
 use crate::evaluate::Bootstrap;
 use crate::files::Directory;
-use crate::run::{Plan, RunInfo, predictions};
+use crate::run::{EffectCurve, Followup, Outcome, Plan, RunInfo, predictions};
 use crate::select::Method;
 
 /// The files that [`write_tables`] makes.
-pub const TABLES: [&str; 18] = [
+pub const TABLES: [&str; 20] = [
     "manifest.json",
     "summary.json",
     "metrics.csv",
@@ -35,6 +35,8 @@ pub const TABLES: [&str; 18] = [
     "compare.csv",
     SITES,
     SUBGROUPS,
+    "estimators.csv",
+    "effects.csv",
     "selected.txt",
     "summary.txt",
     MULTIQC,
@@ -49,14 +51,15 @@ const SUBGROUPS: &str = "subgroups.csv";
 /// selection.csv holds these sizes, and the chosen ones.
 const SELECTION_SIZES: usize = 100;
 
-/// Writes all tables into a directory, on at most `threads` threads. Without a plan (the data are not available) predictions.csv is left
-/// out.
+/// Writes all tables into a directory, on at most `threads` threads. Without a plan (the data are not available) predictions.csv and
+/// effects.csv are not made.
 pub fn write_tables(directory: &Path, history: &History, plan: Option<&Plan>, threads: usize) -> Result<()> {
     let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
         return Err(Error::internal("there is no run to write tables of"));
     };
+    let effects = plan.map_or_else(|| Ok(Vec::new()), |plan| super::effects_of_lists(plan, &answer))?;
     writing(directory, |directory| {
-        together(&Tables { history, info, answer: &answer, directory }.jobs(plan), threads)
+        together(&Tables { history, info, answer: &answer, directory }.jobs(plan, &effects), threads)
     })
 }
 
@@ -83,13 +86,16 @@ pub struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     /// One job for every table, long ones first.
-    pub fn jobs(&'a self, plan: Option<&'a Plan>) -> Vec<Job<'a>> {
+    pub fn jobs(&'a self, plan: Option<&'a Plan>, effects: &'a [(Method, Vec<EffectCurve>)]) -> Vec<Job<'a>> {
         let mut jobs: Vec<Job<'a>> = Vec::new();
         jobs.push(Box::new(move || match plan {
-            Some(plan) => self.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan)),
+            Some(plan) => {
+                self.csv("effects.csv", |tables, rows| tables.effects(rows, effects))?;
+                self.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan))
+            }
             None => {
                 // Those of an earlier report may not belong to these tables. It does not matter if there are none.
-                for name in ["predictions.csv", "predictions.csv.gz"] {
+                for name in ["predictions.csv", "predictions.csv.gz", "effects.csv", "effects.csv.gz"] {
                     let _ = self.directory.remove(name);
                 }
                 Ok(())
@@ -111,7 +117,8 @@ impl<'a> Tables<'a> {
                 Ok(())
             }));
         }
-        let tables: [(&str, Fill<'a>); 9] = [
+        let tables: [(&str, Fill<'a>); 10] = [
+            ("estimators.csv", Self::estimators),
             ("per_class.csv", Self::per_class),
             ("metrics.csv", Self::metrics),
             ("compare.csv", Self::compare),
@@ -545,6 +552,71 @@ impl<'a> Tables<'a> {
                         CsvCell::Text(pair.a.name()),
                         CsvCell::Text(pair.b.name()),
                     ])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every family of models on every split, at the size that its own paths choose.
+    fn estimators(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+        let metrics = [Metric::Coverage, Metric::Inefficiency, Metric::Accuracy];
+        let mut header = vec!["method", "estimator", "size", "split"];
+        header.extend(metrics.iter().map(|metric| metric.key()));
+        rows.header(&header)?;
+        for (followup, outcome) in self.history.followups() {
+            let (Followup::Estimator(method, estimator), Outcome::Estimator(test)) = (followup, outcome)
+            else {
+                continue;
+            };
+            for (split, tally) in &test.tallies {
+                let mut cells = vec![
+                    CsvCell::Text(method.name()),
+                    CsvCell::Owned(estimator.to_string()),
+                    CsvCell::Int(test.size.unwrap_or(0)),
+                    CsvCell::Int(*split),
+                ];
+                cells.extend(metrics.iter().map(|metric| CsvCell::Real(Some(metric.value(tally)))));
+                rows.row(&cells)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The effect of every feature of a list, by value and class.
+    fn effects(&self, rows: &mut CsvTable<'_>, effects: &[(Method, Vec<EffectCurve>)]) -> Result<()> {
+        rows.header(&[
+            "method",
+            "feature",
+            "value",
+            "level",
+            "rows",
+            "class",
+            "score",
+            "sd",
+            "interaction",
+            "partner",
+        ])?;
+        for (method, curves) in effects {
+            for curve in curves {
+                let interaction = curve.interaction.as_ref();
+                let partner = interaction.and_then(|interaction| interaction.partner);
+                let partner = partner.map_or("", |(unit, _)| &self.info.units[unit].name);
+                for point in &curve.points {
+                    for (class, name) in self.info.classes.iter().enumerate() {
+                        rows.row(&[
+                            CsvCell::Text(method.name()),
+                            CsvCell::Text(&self.info.units[curve.unit].name),
+                            CsvCell::Real(Some(point.value)),
+                            CsvCell::Text(point.level.as_deref().unwrap_or_default()),
+                            CsvCell::Int(point.rows),
+                            CsvCell::Text(name),
+                            CsvCell::Real(Some(point.score[class])),
+                            CsvCell::Real(Some(point.sd[class])),
+                            CsvCell::Real(interaction.map(|interaction| interaction.share)),
+                            CsvCell::Text(partner),
+                        ])?;
+                    }
                 }
             }
         }

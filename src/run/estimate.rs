@@ -1,7 +1,7 @@
 //! Estimates the time and memory of a run before it starts.
 
 use super::cost::{PathCost, default_permutations};
-use super::{Permutations, Plan, RunSpec};
+use super::{Followup, Permutations, Plan, RunSpec};
 use crate::data::Dataset;
 use crate::error::plural;
 use crate::svm::{Estimator, SolverKind};
@@ -9,7 +9,7 @@ use crate::svm::{Estimator, SolverKind};
 /// A rough estimate of the cost of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Paths to compute, without those of folds and permutations.
+    /// Paths to compute, without those of folds, other estimators and permutations.
     pub tasks: usize,
     /// Threads that share them.
     pub threads: usize,
@@ -38,8 +38,10 @@ impl Estimate {
     /// The estimate for a whole run on this many threads.
     pub fn new(plan: &Plan, threads: usize) -> Self {
         let info = &plan.info;
-        let counts =
-            TaskCounts { tasks: plan.tasks().len(), followups: info.followups().len(), splits: info.splits };
+        let is_other = |followup: &&Followup| matches!(followup, Followup::Estimator(..));
+        let all = info.followups();
+        let followups = all.len() - all.iter().filter(is_other).count();
+        let counts = TaskCounts { tasks: plan.tasks().len(), followups, splits: info.splits };
         Self::of(&info.spec, &plan.data, counts, threads)
     }
 
@@ -67,6 +69,11 @@ impl Estimate {
             if spec.estimator == Estimator::Rbf { 8.0 * (data.y.len() as f64).powi(2) } else { 0.0 };
         let workers = tasks.min(threads).max(1) as f64;
         let after = (followups as f64 * splits as f64) * (cost.path + cost.gaps);
+        let of_other = |&other: &Estimator| {
+            let cost = spec.with_estimator(other).map_or(cost, |spec| PathCost::new(&spec, data));
+            tasks as f64 * (cost.path + cost.gaps)
+        };
+        let after = after + spec.compare.iter().map(of_other).sum::<f64>();
         let of_task = PER_STEP_BYTES * cost.models + PER_RANK_BYTES * units;
         Self {
             tasks,
@@ -131,6 +138,15 @@ mod tests {
             let plan = Plan::new(spec, data).unwrap();
             assert_eq!(Estimate::of_settings(&plan.info.spec, &plan.data, 2), Estimate::new(&plan, 2));
         }
+    }
+
+    #[test]
+    fn other_estimators_take_their_time() {
+        let of = |compare: &[&str]| {
+            estimate(|options| options.compare = compare.iter().map(|own| own.parse().unwrap()).collect())
+        };
+        let (none, splines, kernels) = (of(&[]).seconds, of(&["rcs:4"]).seconds, of(&["rbf"]).seconds);
+        assert!(none < splines && splines < kernels, "{none} {splines} {kernels}");
     }
 
     #[test]

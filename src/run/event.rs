@@ -169,7 +169,7 @@ impl RunInfo {
         largest as f64 / self.rows.max(1) as f64
     }
 
-    /// What is run after the paths: all folds, what concerns sites, then all permutations.
+    /// What is run after the paths: all folds, the test on another file, what concerns sites, other estimators, then all permutations.
     pub fn followups(&self) -> Vec<Followup> {
         let methods = &self.spec.methods;
         let each = |count: usize, make: fn(Method, usize) -> Followup| {
@@ -179,10 +179,14 @@ impl RunInfo {
         let sites = each(self.sites.len(), Followup::Site).filter(|followup| followup.is_of(self));
         let probes = methods.iter().filter(|_| !self.sites.is_empty()).copied().map(Followup::Probe);
         let permutations = each(self.permutations, Followup::Permutation);
+        let estimators = self.spec.compare.iter();
+        let estimators = estimators
+            .flat_map(|&other| methods.iter().map(move |&method| Followup::Estimator(method, other)));
         each(self.folds, Followup::Fold)
             .chain(external)
             .chain(sites)
             .chain(probes)
+            .chain(estimators)
             .chain(permutations)
             .collect()
     }

@@ -1,4 +1,4 @@
-//! The tasks that follow the paths of a run: folds of the nested validation and permutations of the labels. Each is one task that
+//! The tasks that follow the paths of a run: folds of the nested validation, other estimators and permutations of the labels. Each is one task that
 //! depends on nothing but the plan, so that it can run anywhere, be recorded, and be resumed.
 
 use std::fmt;
@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::estimator_test::{EstimatorTest, test_estimator};
 use super::external::{ExternalTest, test_external};
 use super::permutation::{PermutedRun, run_permutation};
 use super::sites::{SiteProbe, probe_sites, test_site};
@@ -14,6 +15,7 @@ use super::validation::{FoldTest, test_fold};
 use super::{Plan, RunInfo};
 use crate::error::Result;
 use crate::select::Method;
+use crate::svm::Estimator;
 
 /// One task after the paths. All methods of a fold are tested on the same rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,6 +28,8 @@ pub enum Followup {
     Site(Method, usize),
     /// How well the features of the list tell the sites apart.
     Probe(Method),
+    /// All splits with another family of models.
+    Estimator(Method, Estimator),
     /// A permutation of the labels, from 0.
     Permutation(Method, usize),
 }
@@ -37,19 +41,21 @@ impl fmt::Display for Followup {
             Self::External(method) => write!(f, "{method} on the rows of --test"),
             Self::Site(method, site) => write!(f, "{method} without site {}", site + 1),
             Self::Probe(method) => write!(f, "sites predicted by the features of {method}"),
+            Self::Estimator(method, estimator) => write!(f, "{method} with --estimator {estimator}"),
             Self::Permutation(method, index) => write!(f, "{method} under permutation {}", index + 1),
         }
     }
 }
 
 impl Followup {
-    /// `fold/crfe/2` or `permutation/crfe/17`: the name in a journal.
+    /// `fold/crfe/2`, `estimator/crfe/rcs:4` or `permutation/crfe/17`: the name in a journal.
     pub fn name(self) -> String {
         match self {
             Self::Fold(method, fold) => format!("fold/{}/{fold}", method.name()),
             Self::External(method) => format!("test/{}/0", method.name()),
             Self::Site(method, site) => format!("site/{}/{site}", method.name()),
             Self::Probe(method) => format!("probe/{}/0", method.name()),
+            Self::Estimator(method, estimator) => format!("estimator/{}/{estimator}", method.name()),
             Self::Permutation(method, index) => format!("permutation/{}/{index}", method.name()),
         }
     }
@@ -57,13 +63,15 @@ impl Followup {
     /// Reads [`Followup::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         let mut parts = name.split('/');
-        let (kind, method, index) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let (kind, method, which) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+        let index = || which.parse().ok();
         match (kind, parts.next()) {
-            ("fold", None) => Some(Self::Fold(method, index)),
-            ("test", None) if index == 0 => Some(Self::External(method)),
-            ("site", None) => Some(Self::Site(method, index)),
-            ("probe", None) if index == 0 => Some(Self::Probe(method)),
-            ("permutation", None) => Some(Self::Permutation(method, index)),
+            ("fold", None) => Some(Self::Fold(method, index()?)),
+            ("test", None) if which == "0" => Some(Self::External(method)),
+            ("site", None) => Some(Self::Site(method, index()?)),
+            ("probe", None) if which == "0" => Some(Self::Probe(method)),
+            ("estimator", None) => Some(Self::Estimator(method, which.parse().ok()?)),
+            ("permutation", None) => Some(Self::Permutation(method, index()?)),
             _ => None,
         }
     }
@@ -75,6 +83,7 @@ impl Followup {
             | Self::External(method)
             | Self::Site(method, _)
             | Self::Probe(method)
+            | Self::Estimator(method, _)
             | Self::Permutation(method, _) => method,
         }
     }
@@ -87,38 +96,23 @@ impl Followup {
             // A site that cannot be left out is not of the run.
             Self::Site(_, site) => (0, usize::from(info.sites.get(site).is_some_and(|site| site.tested))),
             Self::Probe(_) => (0, usize::from(!info.sites.is_empty())),
+            Self::Estimator(_, estimator) => (0, usize::from(info.spec.compare.contains(&estimator))),
             Self::Permutation(_, index) => (index, info.permutations),
         };
         index < count && info.spec.methods.contains(&self.method())
     }
 
-    /// Identifies everything that determines its outcome, hexadecimal: unlike a path's, it depends on the number of splits, and a
-    /// fold's on the rule that chooses the size.
+    /// Identifies everything that determines its outcome, hexadecimal: unlike a path's, it depends on the number of splits, and where a
+    /// list is chosen on the rule that chooses its size.
     pub fn fingerprint(self, info: &RunInfo) -> String {
         let spec = &info.spec;
+        let by_rule = |kind: &str, what: serde_json::Value| {
+            json!([kind, info.fingerprint, info.splits, what, spec.stop.name(), spec.by, spec.beta_rule])
+        };
         let material = match self {
-            Self::Fold(..) => {
-                json!([
-                    "fold",
-                    info.fingerprint,
-                    info.splits,
-                    info.folds,
-                    spec.stop.name(),
-                    spec.by,
-                    spec.beta_rule
-                ])
-            }
-            Self::External(..) => {
-                json!([
-                    "test",
-                    info.fingerprint,
-                    info.splits,
-                    info.external,
-                    spec.stop.name(),
-                    spec.by,
-                    spec.beta_rule
-                ])
-            }
+            Self::Fold(..) => by_rule("fold", json!(info.folds)),
+            Self::External(..) => by_rule("test", json!(info.external)),
+            Self::Estimator(_, estimator) => by_rule("estimator", json!(estimator)),
             // The columns of sites and subgroups are among the settings behind the fingerprint of the run.
             Self::Site(..) | Self::Probe(..) => {
                 let kind = if matches!(self, Self::Site(..)) { "site" } else { "probe" };
@@ -137,6 +131,9 @@ impl Followup {
             Self::External(method) => Ok(test_external(plan, method, go_on)?.map(Outcome::External)),
             Self::Site(method, site) => Ok(test_site(plan, method, site, go_on)?.map(Outcome::Site)),
             Self::Probe(method) => Ok(probe_sites(plan, method, go_on)?.map(Outcome::Probe)),
+            Self::Estimator(method, estimator) => {
+                Ok(test_estimator(plan, method, estimator, go_on)?.map(Outcome::Estimator))
+            }
             Self::Permutation(method, index) => {
                 Ok(run_permutation(plan, method, index, go_on)?.map(Outcome::Permutation))
             }
@@ -156,6 +153,8 @@ pub enum Outcome {
     Site(FoldTest),
     /// How well sites were predicted.
     Probe(SiteProbe),
+    /// What another family of models achieved.
+    Estimator(EstimatorTest),
     /// The outcome of a permutation.
     Permutation(PermutedRun),
 }
@@ -206,6 +205,13 @@ impl Outcome {
                     && auc.is_none_or(|auc| (0.0..=1.0).contains(&auc));
                 if fits { Ok(()) } else { Err("its numbers are impossible") }
             }
+            (Followup::Estimator(..), Self::Estimator(EstimatorTest { size, units: list, tallies })) => {
+                let fits = size.is_none_or(|size| size <= units)
+                    && list.iter().all(|&unit| unit < units)
+                    && tallies.is_sorted_by(|a, b| a.0 < b.0)
+                    && tallies.iter().all(|(split, tally)| *split < info.splits && tally.fits(classes));
+                if fits { Ok(()) } else { Err("its numbers are impossible") }
+            }
             (Followup::Permutation(..), Self::Permutation(PermutedRun { reached, s_score })) => {
                 let fits = reached.len() <= info.splits
                     && reached.is_sorted()
@@ -228,6 +234,8 @@ mod tests {
             Followup::External(Method::Smfs),
             Followup::Site(Method::Crfe, 3),
             Followup::Probe(Method::Acm),
+            Followup::Estimator(Method::Crfe, "rcs:4".parse().unwrap()),
+            Followup::Estimator(Method::Rfe, Estimator::Rbf),
             Followup::Permutation(Method::Rfe, 98),
         ] {
             assert_eq!(Followup::from_name(&task.name()), Some(task));
@@ -241,6 +249,7 @@ mod tests {
             "path/crfe/1",
             "fold/crfe/1/2",
             "test/crfe/1",
+            "estimator/crfe/2",
         ] {
             assert_eq!(Followup::from_name(name), None, "{name}");
         }

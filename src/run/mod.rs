@@ -3,8 +3,10 @@
 mod control;
 mod cost;
 mod cross_validation;
+mod effects;
 mod engine;
 mod estimate;
+mod estimator_test;
 mod event;
 mod external;
 mod followup;
@@ -24,8 +26,10 @@ mod validation;
 
 pub use control::{Change, Gate, Passage};
 pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost};
+pub use effects::{EffectCurve, EffectPoint, Interaction, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::Estimate;
+pub use estimator_test::EstimatorTest;
 pub use event::{Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, Step, TaskId};
 pub use external::{External, ExternalInfo, ExternalTest};
 pub use followup::{Followup, Outcome};

@@ -332,7 +332,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "newton (squared hinge, exact) or linfa (plain hinge, at most 2000 training rows)",
         example: "linfa",
         choices: &["newton", "linfa"],
-        form: Some(FormLine { place: 5, hint: "newton or linfa" }),
+        form: Some(FormLine { place: 9, hint: "newton or linfa" }),
         prose: Prose::Within,
         get: |options| {
             vec![
@@ -355,6 +355,8 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("MODEL"),
         help: "linear; rcs:3, rcs:4 or rcs:5 (restricted cubic splines with 3, 4 or 5 knots); or rbf (Gaussian kernel, with interactions)",
         example: "rcs:4",
+        choices: &["linear", "rcs:3", "rcs:4", "rcs:5", "rbf"],
+        form: Some(FormLine { place: 5, hint: "linear, rcs:3, rcs:4, rcs:5 or rbf" }),
         prose: Prose::Within,
         ..value!(estimator)
     },
@@ -364,6 +366,8 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("γ"),
         help: "γ of --estimator rbf: scale (1 / number of columns in the model) or a number above 0",
         example: "0.5",
+        choices: &["scale", "0.01", "0.1", "1"],
+        form: Some(FormLine { place: 6, hint: "scale or above 0; rbf only" }),
         prose: Prose::Within,
         ..value!(gamma)
     },
@@ -373,8 +377,35 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Number("N"),
         help: "With --estimator rbf: first reduce to N features by a linear path on the same split [default: none; required above 500 features]",
         example: "4",
+        choices: &["50", "100", "200"],
+        form: Some(FormLine { place: 7, hint: "features left for rbf, or empty" }),
         prose: Prose::Within,
         ..optional!(prefilter)
+    },
+    RunOption {
+        name: "compare",
+        chapter: Chapter::Method,
+        takes: Takes::Words("MODELS"),
+        help: "Other estimators to run on the same splits, and whether a more flexible one is worth it, such as rcs:4,rbf",
+        example: "rcs:3",
+        choices: &["rcs:4", "rcs:4,rbf", "linear"],
+        form: Some(FormLine { place: 8, hint: "other estimators, or empty" }),
+        prose: Prose::Sentence(|options| {
+            let others: Vec<String> = options.compare.iter().map(ToString::to_string).collect();
+            (!others.is_empty()).then(|| {
+                format!(
+                    "The same splits were also run with {}; each family of models was compared with the simplest by the corrected \
+                     resampled t-test, at 5 % shared by the comparisons.",
+                    others.join(" and ")
+                )
+            })
+        }),
+        get: |options| options.compare.iter().map(ToString::to_string).collect(),
+        set: |options, words| {
+            options.compare = words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
+            Ok(())
+        },
+        ..BLANK
     },
     RunOption {
         name: "step",
@@ -383,7 +414,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Features removed at once: a count, a fraction of those left, or half",
         example: "half",
         choices: &["1", "2", "5", "0.1", "half"],
-        form: Some(FormLine { place: 9, hint: "a count, a fraction or half" }),
+        form: Some(FormLine { place: 13, hint: "a count, a fraction or half" }),
         prose: Prose::Within,
         ..value!(step)
     },
@@ -395,7 +426,7 @@ pub const OPTIONS: &[RunOption] = &[
         details: Some(STOP_HELP),
         example: "beta",
         choices: &["1se", "knee", "beta", "cv", "none"],
-        form: Some(FormLine { place: 10, hint: "1se, knee, beta, cv, none or a number" }),
+        form: Some(FormLine { place: 14, hint: "1se, knee, beta, cv, none or a number" }),
         prose: Prose::Within,
         get: |options| vec![options.stop.name()],
         set: |options, words| {
@@ -410,7 +441,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Metrics by which --stop 1se compares sizes: inefficiency, accuracy, s_score, recall_macro, f1_macro, auc",
         example: "auc",
         choices: &["inefficiency,accuracy", "inefficiency", "accuracy", "auc", "f1_macro"],
-        form: Some(FormLine { place: 11, hint: "inefficiency, accuracy, auc, f1_macro …" }),
+        form: Some(FormLine { place: 15, hint: "inefficiency, accuracy, auc, f1_macro …" }),
         prose: Prose::Sentence(|options| {
             let curves: Vec<&str> = options.by.iter().map(|curve| curve.words()).collect();
             (options.stop == StopRule::OneSe)
@@ -457,7 +488,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "How many random splits",
         example: "3",
         choices: &["5", "10", "20", "50", "100", "200"],
-        form: Some(FormLine { place: 7, hint: "at least 1" }),
+        form: Some(FormLine { place: 11, hint: "at least 1" }),
         prose: Prose::Within,
         ..value!(split.splits)
     },
@@ -490,7 +521,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Number("SEED"),
         help: "Seed of the splits",
         example: "18446744073709551615",
-        form: Some(FormLine { place: 8, hint: "a whole number" }),
+        form: Some(FormLine { place: 12, hint: "a whole number" }),
         prose: Prose::Within,
         ..value!(split.seed)
     },
@@ -519,7 +550,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "strict (coverage guaranteed) or shared (as in the paper; no guarantee)",
         example: "shared",
         choices: &["strict", "shared"],
-        form: Some(FormLine { place: 6, hint: "strict or shared" }),
+        form: Some(FormLine { place: 10, hint: "strict or shared" }),
         prose: Prose::Within,
         ..value!(split.calibration)
     },
@@ -578,7 +609,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Folds of the nested validation, which tests the list on unseen rows, or none",
         example: "3",
         choices: &["none", "5", "10"],
-        form: Some(FormLine { place: 12, hint: "2 to 100 folds, or none" }),
+        form: Some(FormLine { place: 16, hint: "2 to 100 folds, or none" }),
         prose: Prose::Sentence(|options| {
             let folds = options.validate?;
             Some(format!(
@@ -613,7 +644,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Permutations of the labels, to show what chance selects: auto (99, 19 or none, depending on cost), none or a number",
         example: "19",
         choices: &["auto", "none", "19", "99"],
-        form: Some(FormLine { place: 13, hint: "auto, none or a number" }),
+        form: Some(FormLine { place: 17, hint: "auto, none or a number" }),
         prose: Prose::Sentence(|options| {
             let times = match options.permutations {
                 Permutations::Count(0) => return None,

@@ -23,7 +23,7 @@ pub struct Plan {
     /// The settings and what is known of the data.
     pub info: Arc<RunInfo>,
     /// The data.
-    pub data: Dataset,
+    pub data: Arc<Dataset>,
     /// The splits.
     pub splits: Splits,
     /// Those that were made while planning, each until it is first asked for.
@@ -64,8 +64,8 @@ impl Plan {
                 rows - aside
             ));
         }
-        if spec.estimator == Estimator::Rbf {
-            refuse_endless_kernels(&spec, &data)?;
+        if spec.uses_kernels() {
+            refuse_endless_kernels(&spec.with_estimator(Estimator::Rbf)?, &data)?;
         }
         if spec.solver == SolverKind::Linfa {
             refuse_what_linfa_cannot_solve(&spec, &data, &splits)?;
@@ -90,7 +90,24 @@ impl Plan {
             subgroups,
             ..info(spec, &data, &splits)
         };
-        Ok(Self { info: Arc::new(info), data, splits, made: Mutex::new(made), external })
+        Ok(Self { info: Arc::new(info), data: Arc::new(data), splits, made: Mutex::new(made), external })
+    }
+
+    /// The same data and splits with another family of models.
+    pub fn with_estimator(&self, estimator: Estimator) -> Result<Self> {
+        let spec = self.info.spec.with_estimator(estimator)?;
+        Ok(Self {
+            info: Arc::new(info(spec, &self.data, &self.splits)),
+            data: self.data.clone(),
+            splits: self.splits.clone(),
+            made: Mutex::default(),
+            external: None,
+        })
+    }
+
+    /// Refuses settings under which kernel machines would take hours on these data.
+    pub fn allow_kernels(&self, spec: &RunSpec) -> Result<()> {
+        refuse_endless_kernels(&spec.with_estimator(Estimator::Rbf)?, &self.data)
     }
 
     /// The plan of a recorded run, with its data at the recorded place or where the user says they are now.

@@ -228,7 +228,8 @@ mod tests {
                 x.row_mut(row).fill(100.0 + row as f64);
             }
             let mut after = plan(&x, grouped);
-            fold.test.iter().for_each(|&row| after.data.y[row] = 1 - after.data.y[row]);
+            let labels = &mut std::sync::Arc::make_mut(&mut after.data).y;
+            fold.test.iter().for_each(|&row| labels[row] = 1 - labels[row]);
             let second = test_rows(&after, Method::Crfe, &fold, seed_of_site(&after, 1), &mut || true)
                 .unwrap()
                 .unwrap();

@@ -49,6 +49,9 @@ pub struct RunOptions {
     /// The units that a linear path leaves for the kernel machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefilter: Option<usize>,
+    /// Other families of models that are run on the same splits, to be compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compare: Vec<Estimator>,
     /// How many units are removed at once.
     pub step: StepSize,
     /// How the size of the answer is chosen.
@@ -139,6 +142,7 @@ impl Default for RunOptions {
             estimator: Estimator::Linear,
             gamma: Gamma::Scale,
             prefilter: None,
+            compare: Vec::new(),
             step: StepSize::default(),
             stop: StopRule::OneSe,
             beta_rule: BetaRule::default(),
@@ -159,6 +163,11 @@ impl RunOptions {
     /// How columns are made ready for a model.
     pub fn preparation(&self) -> Preparation {
         Preparation { scale: self.scale, impute: self.impute, splines: self.estimator.knots() }
+    }
+
+    /// Whether kernel machines are fitted, for the paths or to be compared.
+    pub fn uses_kernels(&self) -> bool {
+        self.estimator == Estimator::Rbf || self.compare.contains(&Estimator::Rbf)
     }
 
     /// Checks every number and combination.
@@ -218,7 +227,10 @@ impl RunOptions {
             return Err(Error::usage("--method names no method")
                 .remedy("give crfe, rfe, smfs or acm, separated by commas"));
         }
-        if self.estimator == Estimator::Rbf {
+        self.compare.sort_unstable();
+        self.compare.dedup();
+        self.compare.retain(|&other| other != self.estimator);
+        if self.uses_kernels() {
             if self.solver == SolverKind::Linfa {
                 return Err(Error::usage("--solver linfa fits linear machines only, not --estimator rbf")
                     .remedy("leave --solver out"));
@@ -282,6 +294,22 @@ impl TryFrom<RunOptions> for RunSpec {
 }
 
 impl RunSpec {
+    /// The same paths with another family of models, and nothing after them.
+    pub fn with_estimator(&self, estimator: Estimator) -> Result<Self> {
+        let mut options = RunOptions {
+            estimator,
+            compare: Vec::new(),
+            validate: None,
+            permutations: no_permutations(),
+            test: None,
+            ..self.0.clone()
+        };
+        if estimator != Estimator::Rbf {
+            (options.gamma, options.prefilter) = (Gamma::Scale, None);
+        }
+        options.check()
+    }
+
     /// Whether coverage is guaranteed: not when β was computed on the calibration rows, nor under the published p-values.
     pub fn guaranteed(&self) -> bool {
         self.split.calibration == Calibration::Strict && self.score == Score::Weighted
@@ -294,7 +322,7 @@ impl RunSpec {
             unreachable!("options serialise to an object with string keys")
         };
         // Neither the choice of a size nor what is run after the paths changes a path.
-        for later in ["methods", "by", "validate", "test", "permutations"] {
+        for later in ["methods", "by", "validate", "test", "permutations", "compare"] {
             all.remove(later);
         }
         if !self.early {

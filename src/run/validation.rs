@@ -234,6 +234,8 @@ fn predict(plan: &Plan, rows: &OuterFold, seed: u64, units: &[usize]) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use ndarray::Array2;
 
     use super::*;
@@ -345,9 +347,8 @@ mod tests {
                 fill(x.row_mut(row), rng.below(2), 100.0, &mut rng);
             }
             let mut after = plan(&case, &x);
-            for &row in &rows.test {
-                after.data.y[row] = 1 - after.data.y[row];
-            }
+            let labels = &mut Arc::make_mut(&mut after.data).y;
+            rows.test.iter().for_each(|&row| labels[row] = 1 - labels[row]);
             let second = tested(&after, &rows, &case);
             assert_eq!(
                 (first.size, &first.units, &first.conformal),

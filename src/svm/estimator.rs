@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Knots;
 
 /// What decision values may look like.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
     /// A straight line in every feature.
@@ -21,6 +21,9 @@ pub enum Estimator {
 }
 
 impl Estimator {
+    /// Splines with four knots, Harrell's usual number.
+    pub const SPLINE: Self = Self::Rcs(Knots::USUAL);
+
     /// The knots that columns become splines of.
     pub fn knots(self) -> Option<Knots> {
         match self {

@@ -157,6 +157,19 @@ impl SizeAxis {
         chosen: Option<usize>,
         buffer: &mut Buffer,
     ) {
+        let ticks = self.ticks(inside.width).into_iter().map(|size| (size, size.to_string()));
+        self.draw_with(theme, inside, (cursor, chosen), ticks, buffer);
+    }
+
+    /// The same with ticks and labels that are given, the most telling first.
+    fn draw_with(
+        &self,
+        theme: &Theme,
+        inside: Rect,
+        (cursor, chosen): (Option<usize>, Option<usize>),
+        ticks: impl Iterator<Item = (usize, String)>,
+        buffer: &mut Buffer,
+    ) {
         let dim = theme.style(Role::Dim);
         let (line, labels) = (inside.bottom(), inside.bottom() + 1);
         let rule = theme.glyph("─", "-").repeat(usize::from(inside.width));
@@ -167,12 +180,13 @@ impl SizeAxis {
             (chosen, theme.glyph("◆", "#"), theme.style(Role::Good).add_modifier(Modifier::BOLD)),
             (cursor, theme.glyph("▲", "^"), theme.style(Role::Cursor).add_modifier(Modifier::BOLD)),
         ];
-        let special = special.into_iter().filter_map(|(size, mark, style)| Some((size?, mark, style)));
-        let ticks = self.ticks(inside.width).into_iter().map(|size| (size, theme.glyph("┴", "+"), dim));
+        let special = special
+            .into_iter()
+            .filter_map(|(size, mark, style)| size.map(|size| (size, size.to_string(), mark, style)));
+        let ticks = ticks.map(|(size, label)| (size, label, theme.glyph("┴", "+"), dim));
         let mut marked = Vec::new();
-        for (size, mark, style) in special.chain(ticks) {
+        for (size, label, mark, style) in special.chain(ticks) {
             let Some(cell) = self.cell(size, inside.width) else { continue };
-            let label = size.to_string();
             let middle = usize::from(inside.x + cell);
             let from = middle
                 .saturating_sub((label.len() - 1) / 2)
@@ -235,7 +249,15 @@ pub struct Chart {
     pub chosen: Option<usize>,
     /// Values cannot lie outside of these.
     pub bounds: (f64, f64),
+    /// The axis stands for these values instead of sizes; see [`Chart::of_values`].
+    pub across: Option<(f64, f64)>,
 }
+
+/// Places of an axis of values.
+const PLACES: usize = 1000;
+
+/// Cells between two ticks of an axis of values.
+const CELLS_PER_TICK: u16 = 12;
 
 /// Where the curves of a chart are, for the mouse.
 #[derive(Debug, Clone, Copy)]
@@ -294,7 +316,36 @@ impl ValueAxis {
     }
 }
 
+/// The place of a value on an axis of values.
+fn place_of((low, high): (f64, f64), value: f64) -> usize {
+    let share = if high > low { (value - low) / (high - low) } else { 0.5 };
+    1 + (share.clamp(0.0, 1.0) * (PLACES - 1) as f64).round() as usize
+}
+
 impl Chart {
+    /// Curves over a range of values: label, style, mark, and points by rising value.
+    pub fn of_values(
+        range: (f64, f64),
+        curves: impl IntoIterator<Item = (String, Style, &'static str, Vec<(f64, f64)>)>,
+        references: Vec<ReferenceLine>,
+    ) -> Self {
+        let curve = |(label, style, mark, points): (String, Style, &'static str, Vec<(f64, f64)>)| {
+            let mut points: Vec<(usize, f64)> =
+                points.into_iter().map(|(value, score)| (place_of(range, value), score)).collect();
+            points.dedup_by_key(|point| point.0);
+            ChartCurve { label, style, mark, points, band: Vec::new() }
+        };
+        Self {
+            axis: SizeAxis::new(1..=PLACES, AxisScale::Linear),
+            curves: curves.into_iter().map(curve).collect(),
+            references,
+            cursor: None,
+            chosen: None,
+            bounds: (f64::NEG_INFINITY, f64::INFINITY),
+            across: Some(range),
+        }
+    }
+
     /// Draws into an area; where the curves are, unless it is too small for any.
     pub fn draw(&self, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Option<ChartArea> {
         if area.width < 12 || area.height < 4 {
@@ -321,7 +372,15 @@ impl Chart {
         self.draw_values(theme, &values, inside, left, buffer);
         self.draw_bands(theme, &values, inside, buffer);
         self.draw_dots(theme, &values, inside, buffer);
-        self.axis.draw(theme, inside, self.cursor, self.chosen, buffer);
+        match self.across {
+            None => self.axis.draw(theme, inside, self.cursor, self.chosen, buffer),
+            Some(range) => {
+                let rows = inside.width / CELLS_PER_TICK * ROWS_PER_TICK;
+                let labels = ValueAxis::new(range, (f64::NEG_INFINITY, f64::INFINITY), rows);
+                let ticks = labels.ticks().map(|tick| (place_of(range, tick), labels.label(tick)));
+                self.axis.draw_with(theme, inside, (None, None), ticks, buffer);
+            }
+        }
         if right > 0 {
             self.draw_ends(&values, inside, right, buffer);
         }
@@ -635,6 +694,7 @@ mod tests {
             cursor: Some(34),
             chosen: Some(8),
             bounds: (0.0, 1.0),
+            across: None,
         }
     }
 

@@ -323,6 +323,9 @@ impl Dashboard {
             (Some(Effect::FindTwins(units)), Some(plan)) => self.session.find_twins(plan, units),
             (Some(Effect::TestList(units)), Some(plan)) => self.session.test_list(plan, units),
             (Some(Effect::Survey(spec)), _) => self.session.survey(self.app.data().to_path_buf(), *spec),
+            (Some(Effect::EffectCurve(task, units, unit)), Some(plan)) => {
+                self.session.effect(plan, task, units, unit);
+            }
             _ => {}
         }
         if let Some(telling) = &mut self.plain {
@@ -393,6 +396,9 @@ impl Dashboard {
                 (Effect::FindTwins(units), Some(plan)) => self.session.find_twins(plan, units),
                 (Effect::TestList(units), Some(plan)) => self.session.test_list(plan, units),
                 (Effect::Portrait(unit), Some(plan)) => self.session.portrait(plan, unit),
+                (Effect::EffectCurve(task, units, unit), Some(plan)) => {
+                    self.session.effect(plan, task, units, unit)
+                }
                 (Effect::Branch(task, present, forced), Some(plan)) => {
                     self.session.branch(plan, task, present, forced)
                 }
@@ -401,6 +407,7 @@ impl Dashboard {
                     | Effect::FindTwins(_)
                     | Effect::TestList(_)
                     | Effect::Portrait(_)
+                    | Effect::EffectCurve(..)
                     | Effect::Branch(..),
                     None,
                 ) => {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::app::{App, Phase};
 use super::view::text::clean;
+use crate::analysis::FollowupCounts;
 use crate::run::RunInfo;
 
 /// The view as text.
@@ -29,7 +30,10 @@ pub fn text(app: &App) -> String {
 /// How far the run has come, in a sentence.
 pub fn state(app: &App, info: &RunInfo) -> String {
     let methods = info.spec.methods.len();
-    let (folds, permutations) = app.history().followups_by_kind();
+    let FollowupCounts { folds, estimators, permutations, .. } = app.history().followups_by_kind();
+    let compared = info.spec.compare.len() * methods;
+    let compared =
+        if compared > 0 { format!("{estimators} of {compared} other estimators, ") } else { String::new() };
     let word = match app.phase() {
         Phase::Done => "Finished",
         Phase::Failed(_) => "Failed",
@@ -37,7 +41,7 @@ pub fn state(app: &App, info: &RunInfo) -> String {
     };
     let left = app.time_left().map_or_else(String::new, |left| format!(", {left}"));
     format!(
-        "{word}: {} of {} paths, {folds} of {} folds, {permutations} of {} permutations{left}.\n",
+        "{word}: {} of {} paths, {folds} of {} folds, {compared}{permutations} of {} permutations{left}.\n",
         app.history().finished_tasks().count(),
         info.splits * methods,
         info.folds * methods,

@@ -14,8 +14,8 @@ use crate::fault;
 use crate::record::{EventSource, Live, RunDirectory, Shard, ShardStatus, state_directory};
 use crate::report::outputs;
 use crate::run::{
-    Branch, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec, Survey, TaskId,
-    Twins, branch, inspect, panic_text, portrait, test_list,
+    Branch, EffectCurve, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec,
+    Survey, TaskId, Twins, branch, effects_of_split, inspect, panic_text, portrait, test_list,
 };
 
 /// The thread without which there is no run.
@@ -36,6 +36,8 @@ pub enum Message {
     Inspected(TaskId, usize, Inspection),
     /// A feature's portrait.
     Portrait(Portrait),
+    /// A feature's effect in the model of this size.
+    EffectCurve(TaskId, usize, EffectCurve),
     /// A list was tested on all splits.
     ListTested(Vec<usize>, Vec<(usize, Tally)>),
     /// What the table gives under other settings.
@@ -248,6 +250,18 @@ impl Session {
     pub fn portrait(&self, plan: Arc<Plan>, unit: usize) {
         self.spawn("crfe-inspect", move |to| {
             to.send(Message::Portrait(portrait(&plan.data, unit)));
+        });
+    }
+
+    /// Computes the effect of a feature in a model of some features.
+    pub fn effect(&self, plan: Arc<Plan>, task: TaskId, units: Vec<usize>, unit: usize) {
+        self.spawn("crfe-inspect", move |to| {
+            let curve = effects_of_split(&plan, task.split, &units, &[unit]).map(|mut curves| curves.pop());
+            to.send(match curve {
+                Ok(Some(curve)) => Message::EffectCurve(task, units.len(), curve),
+                Ok(None) => return,
+                Err(error) => Message::Said(format!("the effect could not be computed: {error}")),
+            });
         });
     }
 

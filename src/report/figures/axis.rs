@@ -23,6 +23,8 @@ pub struct Axis {
     scale: AxisMapping,
     /// A value that has a tick of its own if there is room: the smallest size.
     first: Option<f64>,
+    /// Ticks that were given.
+    given: Vec<(f64, String)>,
 }
 
 /// With more features than this, the axis of sizes is logarithmic.
@@ -63,10 +65,15 @@ impl Axis {
         Self { lo: self.lo - 0.5, hi: self.hi + 0.5, ..self }
     }
 
+    /// The same axis with these ticks and no others.
+    pub fn with_ticks(self, ticks: Vec<(f64, String)>) -> Self {
+        Self { given: ticks, ..self }
+    }
+
     fn new(name: impl Into<String>, lo: f64, hi: f64, scale: AxisMapping) -> Self {
         // An axis of one value has it in the middle.
         let (lo, hi) = if hi > lo { (lo, hi) } else { (lo - 0.5, lo + 0.5) };
-        Self { name: name.into(), lo, hi, scale, first: None }
+        Self { name: name.into(), lo, hi, scale, first: None, given: Vec::new() }
     }
 
     fn spread(&self, value: f64) -> f64 {
@@ -85,6 +92,9 @@ impl Axis {
 
     /// Values and labels, from the lower end to the upper.
     pub fn ticks(&self) -> Vec<(f64, String)> {
+        if !self.given.is_empty() {
+            return self.given.clone();
+        }
         let mut values = match self.scale {
             AxisMapping::Linear => even_ticks(self.lo, self.hi),
             AxisMapping::Log => {

@@ -2,6 +2,7 @@
 
 mod axis;
 mod by_size;
+mod effects;
 mod features;
 mod options;
 mod panel;
@@ -15,7 +16,7 @@ use std::collections::BTreeSet;
 use crate::analysis::{Answer, History, MethodAnswer, Paths};
 use crate::error::{Error, Result};
 use crate::files::{Directory, unwritable};
-use crate::run::RunInfo;
+use crate::run::{EffectCurve, RunInfo};
 use crate::select::Method;
 use axis::Axis;
 use options::SheetSize;
@@ -107,7 +108,7 @@ fn printed(_: &[Figure], _: &[Format], _: &mut Write<'_>) -> Result<Vec<String>>
 
 const OF_ALL: [&str; 7] =
     ["size", "conformal", "accuracy", "consistency", "similarity", "stopping_sizes", "differences"];
-const OF_ONE: [&str; 5] = ["per_class", "frequency", "beta", "heatmap_sizes", "heatmap_splits"];
+const OF_ONE: [&str; 6] = ["per_class", "frequency", "effects", "beta", "heatmap_sizes", "heatmap_splits"];
 
 /// The names that files of figures may have.
 pub(super) fn every_name() -> Vec<String> {
@@ -120,8 +121,13 @@ fn of(name: &str, method: Method) -> String {
     format!("{name}_{}", method.name())
 }
 
-/// Draws all figures that the history has content for, the most important first.
-pub fn figures(history: &History, answer: &Answer, options: &FigureOptions) -> Result<Vec<Figure>> {
+/// Draws all figures that the history has content for, the most important first; `effects` are those of the methods' lists.
+pub fn figures(
+    history: &History,
+    answer: &Answer,
+    effects: &[(Method, Vec<EffectCurve>)],
+    options: &FigureOptions,
+) -> Result<Vec<Figure>> {
     let layout = options.layout()?;
     let Some(info) = history.info() else { return Ok(Vec::new()) };
     let content = FigureContent { history, info, answer, layout };
@@ -131,6 +137,10 @@ pub fn figures(history: &History, answer: &Answer, options: &FigureOptions) -> R
     }
     let mut figures = vec![by_size::size(&content)];
     figures.extend(methods.iter().filter_map(|method| features::frequency(&content, method)));
+    for (method, curves) in effects {
+        let answer = methods.iter().find(|answer| answer.method == *method);
+        figures.extend(answer.and_then(|answer| effects::effects(&content, answer, curves)));
+    }
     figures.push(by_size::conformal(&content));
     figures.push(by_size::accuracy(&content));
     figures.extend(methods.iter().map(|method| by_size::per_class(&content, method)));

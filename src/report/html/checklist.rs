@@ -306,6 +306,12 @@ fn baselines(content: &PageContent<'_>) -> Vec<String> {
         format!("{} (paired over splits, corrected resampled t-test).", comparison.sentence)
     }));
     for method in &content.answer.methods {
+        if let Some(choice) = &method.estimators {
+            answers.push(format!(
+                "{} with other estimators on the same splits: {}.",
+                method.method, choice.sentence
+            ));
+        }
         if let Some(chance) = &method.by_chance {
             let p = chance.p.map_or_else(String::new, |p| format!("; p of the whole {p:.2}"));
             answers

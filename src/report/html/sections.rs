@@ -74,6 +74,12 @@ pub fn answer(content: &PageContent<'_>) -> Markup {
                  conservative: a difference that it does not find may still be there."
             }
         }
+        @for method in &answer.methods {
+            @if let Some(choice) = &method.estimators {
+                p.comparison { (method.method) " with other estimators: " (text(&choice.sentence)) "." }
+                @for comparison in &choice.comparisons { p.note { (text(&comparison.sentence)) "." } }
+            }
+        }
         @for figure in content.figures.iter().filter(|figure| figure.name == MAIN_FIGURE) {
             div.main-figure { (drawn(figure)) }
         }

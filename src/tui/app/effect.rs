@@ -28,6 +28,8 @@ pub enum Effect {
     TestList(Vec<usize>),
     /// Look at a feature.
     Portrait(usize),
+    /// The effect of a feature in the model of a step.
+    EffectCurve(TaskId, Vec<usize>, usize),
     /// What would have happened otherwise?
     Branch(TaskId, Vec<usize>, Forced),
     /// Write something into files.

@@ -3,7 +3,10 @@
 use super::{App, Effect, Phase};
 use crate::analysis::Comparison;
 use crate::evaluate::Tally;
-use crate::run::{Branch, Forced, Inspection, Portrait, RunSpec, Survey, Surveyed, TaskId};
+use crate::run::{
+    Branch, EffectCurve, Forced, Inspection, Portrait, RunOptions, RunSpec, Survey, Surveyed, TaskId,
+};
+use crate::svm::Estimator;
 use crate::tui::overlay::{FeaturePage, Overlay};
 use crate::tui::view::View;
 
@@ -19,6 +22,10 @@ pub(super) struct Lookups {
     pub(super) branch: Option<Branch>,
     /// The feature that was looked at last.
     pub(super) portrait: Option<Portrait>,
+    /// The effect of a feature in a model, with its task and size.
+    pub(super) effect: Option<(TaskId, usize, EffectCurve)>,
+    /// The task, size and feature whose effect is being computed.
+    asked_effect: Option<(TaskId, usize, usize)>,
     /// β that was recomputed, with its task and size.
     pub(super) inspected: Option<(TaskId, usize, Inspection)>,
     /// The step whose β is being recomputed.
@@ -75,7 +82,7 @@ impl App {
     /// What must be computed from the data because the run does not hold it, asked for once.
     pub fn wanted(&mut self) -> Option<Effect> {
         let closer = self.wanted_survey().or_else(|| self.wanted_beta());
-        closer.or_else(|| self.wanted_list()).or_else(|| self.wanted_twins())
+        closer.or_else(|| self.wanted_effect()).or_else(|| self.wanted_list()).or_else(|| self.wanted_twins())
     }
 
     /// The table as the settings that are being edited understand it; one is read at a time.
@@ -96,6 +103,26 @@ impl App {
         }
         let survey = self.lookups.survey.as_ref()?;
         (survey.spec.schema == spec.schema).then(|| survey.found.clone())
+    }
+
+    /// The effect of the feature that is looked at, in the model under the cursor.
+    fn wanted_effect(&mut self) -> Option<Effect> {
+        let Some(Overlay::Feature(page)) = &self.layout.overlay else { return None };
+        let (unit, present) = (page.unit(), self.present());
+        let here = (self.playback.focus, present.len(), unit);
+        let is_known = self.effect_of(unit).is_some() || self.lookups.asked_effect == Some(here);
+        if self.run.plan.is_none() || self.playback.playing || is_known || !present.contains(&unit) {
+            return None;
+        }
+        self.lookups.asked_effect = Some(here);
+        Some(Effect::EffectCurve(self.playback.focus, present, unit))
+    }
+
+    /// The effect of a feature in the model under the cursor, once it has been computed.
+    pub fn effect_of(&self, unit: usize) -> Option<&EffectCurve> {
+        let here = (self.playback.focus, self.size());
+        let effect = self.lookups.effect.as_ref();
+        effect.filter(|(task, size, own)| (*task, *size) == here && own.unit == unit).map(|(_, _, own)| own)
     }
 
     /// The twins of the answer, once it does not change any more.
@@ -153,6 +180,33 @@ impl App {
         }
         self.lookups.asked = Some(here);
         Some(Effect::Inspect(self.playback.focus, self.present()))
+    }
+
+    /// Runs the same splits with the families of models that this run does not have; what is recorded is kept.
+    pub(super) fn compare_models(&mut self) -> Vec<Effect> {
+        let families = [Estimator::Linear, Estimator::SPLINE, Estimator::Rbf];
+        let asked = |families: &[Estimator]| {
+            RunOptions { compare: families.to_vec(), ..self.spec().clone().into() }.check()
+        };
+        let Some(plan) = self.run.plan.clone().filter(|_| !self.run.replay) else {
+            self.layout.status =
+                Some("a replayed run is not extended: run it with --compare rcs:4,rbf".into());
+            return Vec::new();
+        };
+        // Where kernel machines would take hours, the others are compared.
+        let with_kernels = asked(&families).and_then(|spec| plan.allow_kernels(&spec).map(|()| spec));
+        let spec = with_kernels.or_else(|_| asked(&families[..2]));
+        match spec {
+            Ok(spec) if spec == *self.spec() => {
+                self.layout.status = Some("the models of this run are compared already".into());
+                Vec::new()
+            }
+            Ok(spec) => vec![Effect::Rerun(Box::new(spec))],
+            Err(error) => {
+                self.layout.status = Some(error.to_string());
+                Vec::new()
+            }
+        }
     }
 
     pub(super) fn what_if(&mut self, removed: bool) -> Vec<Effect> {

@@ -30,6 +30,7 @@ impl App {
                 self.lookups.asked = None;
             }
             Message::Portrait(portrait) => self.lookups.portrait = Some(portrait),
+            Message::EffectCurve(task, size, curve) => self.lookups.effect = Some((task, size, curve)),
             Message::ListTested(units, tallies) => {
                 self.lookups.asked_list.clear();
                 self.lookups.tested_list = Some((units, tallies));

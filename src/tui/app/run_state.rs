@@ -114,9 +114,9 @@ impl App {
     /// Paths that have ended, and paths in all; a fold or a permutation has one per split.
     pub(super) fn work(&self) -> (usize, usize) {
         let Some(info) = self.info() else { return (0, 0) };
-        let (folds, permutations) = self.history().followups_by_kind();
+        let followups = self.history().followups_by_kind().all();
         let failed = self.history().failed().len() + self.history().failed_followups().len() * info.splits;
-        let done = self.history().finished_tasks().count() + (folds + permutations) * info.splits + failed;
+        let done = self.history().finished_tasks().count() + followups * info.splits + failed;
         (done, info.splits * (info.spec.methods.len() + info.followups().len()))
     }
 

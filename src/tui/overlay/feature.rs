@@ -21,6 +21,11 @@ impl FeaturePage {
         Self { unit, line: 0 }
     }
 
+    /// Which unit.
+    pub fn unit(&self) -> usize {
+        self.unit
+    }
+
     /// Scrolled to this line.
     pub fn at(self, line: usize) -> Self {
         Self { line, ..self }

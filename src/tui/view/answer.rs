@@ -440,6 +440,9 @@ fn facts(app: &App, info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
     facts.push(tested(answer.tested.as_ref(), info));
     facts.push(by_chance(answer, info));
     facts.extend(comparison(app));
+    if let Some(choice) = &answer.estimators {
+        facts.push(("models", choice.sentence.clone(), Role::Text));
+    }
     facts.extend(my_list(app));
     facts
 }

@@ -65,6 +65,7 @@ pub fn draw_metric(
         cursor: Some(app.chart_size()),
         chosen: app.chosen_size(),
         bounds: metric.bounds(),
+        across: None,
     };
     draw_chart(frame, app, inside, &chart, hits);
 }

@@ -130,6 +130,7 @@ fn chart(
         cursor: Some(app.size()),
         chosen: app.chosen_size(),
         bounds: (f64::NEG_INFINITY, f64::INFINITY),
+        across: None,
     };
     draw_chart(frame, app, area, &chart, hits);
 }

@@ -1,6 +1,7 @@
-//! All about one feature: its β along the path, what each class contributes, its rank in every split, twins, distribution.
+//! All about one feature: its β along the path, what each class contributes, its effect by value, its rank in every split, twins, distribution.
 
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -9,10 +10,15 @@ use unicode_width::UnicodeWidthStr;
 
 use super::ranking::signed_bar;
 use super::text::{clean, fit, head, number};
-use crate::run::{Betas, RunInfo};
+use crate::run::{Betas, EffectCurve, RunInfo};
 use crate::tui::action::Action;
 use crate::tui::app::{App, plural};
+use crate::tui::chart::{Chart, ReferenceLine};
 use crate::tui::theme::Role;
+
+/// The largest chart of an effect.
+const CHART_WIDTH: usize = 100;
+const CHART_HEIGHT: u16 = 10;
 
 /// Draws it over the view.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, scroll: usize) {
@@ -48,6 +54,8 @@ fn lines(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'stat
     lines.push(Line::from(""));
     lines.extend(beta_path(app, unit, width));
     lines.extend(by_class(app, info, unit, width));
+    lines.push(Line::from(""));
+    lines.extend(effect(app, info, unit, width));
     lines.push(Line::from(""));
     lines.extend(ranks(app, unit, width));
     lines.push(Line::from(""));
@@ -172,6 +180,85 @@ fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
         1 => lines.push(Line::styled("  and 1 more class", app.theme().style(Role::Dim))),
         more => lines.push(Line::styled(format!("  and {more} more classes"), app.theme().style(Role::Dim))),
     }
+    lines
+}
+
+/// Its share in the decision values, by its value, in the model under the cursor.
+fn effect(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'static>> {
+    let dim = app.theme().style(Role::Dim);
+    let mut lines = vec![title(
+        app,
+        format!("effect at {}: share in the score, by value", plural(app.size(), "feature")),
+    )];
+    let Some(curve) = app.effect_of(unit) else {
+        let words = match app.plan() {
+            _ if !app.present().contains(&unit) => "it was removed before",
+            Some(_) if app.is_playing() => "computed when playing pauses",
+            Some(_) => "computing …",
+            None => "this needs the data file",
+        };
+        lines.push(Line::styled(words, dim));
+        return lines;
+    };
+    match curve.points.first() {
+        None => lines.push(Line::styled("a group of columns has no single value", dim)),
+        Some(first) if first.level.is_some() => lines.extend(levels(app, info, curve, width)),
+        Some(_) => lines.extend(chart(app, info, curve, width)),
+    }
+    if let Some(interaction) = &curve.interaction {
+        let partner = interaction.partner.map_or_else(String::new, |(other, share)| {
+            format!(", most with {} ({share:.2} of its pairs)", clean(&info.units[other].name))
+        });
+        let words =
+            format!("interaction share {:.2} (0: additive, 1: a pure pair){partner}", interaction.share);
+        lines.push(Line::from(head(&words, width)));
+    }
+    lines
+}
+
+/// The classes whose scores are shown: of two, the second, since the first mirrors it.
+fn shown_classes(info: &RunInfo) -> Vec<usize> {
+    if info.classes.len() == 2 { vec![1] } else { (0..info.classes.len().min(8)).collect() }
+}
+
+/// A number as a curve over its values.
+fn chart(app: &App, info: &RunInfo, curve: &EffectCurve, width: usize) -> Vec<Line<'static>> {
+    let range = (curve.points[0].value, curve.points[curve.points.len() - 1].value);
+    let of_class = |(i, class): (usize, usize)| {
+        let points = curve.points.iter().map(|point| (point.value, point.score[class])).collect();
+        (clean(&info.classes[class]), app.theme().series(i), app.theme().series_mark(i), points)
+    };
+    let zero = ReferenceLine { value: 0.0, label: String::new(), style: app.theme().style(Role::Dim) };
+    let chart =
+        Chart::of_values(range, shown_classes(info).into_iter().enumerate().map(of_class), vec![zero]);
+    let area = Rect::new(0, 0, width.min(CHART_WIDTH) as u16, CHART_HEIGHT);
+    let mut buffer = Buffer::empty(area);
+    chart.draw(app.theme(), area, &mut buffer);
+    (0..area.height).map(|y| row_of(&buffer, y)).collect()
+}
+
+/// A row of cells as a line.
+fn row_of(buffer: &Buffer, y: u16) -> Line<'static> {
+    let cells = (0..buffer.area.width).filter_map(|x| buffer.cell((x, y)));
+    Line::from(cells.map(|cell| Span::styled(cell.symbol().to_owned(), cell.style())).collect::<Vec<_>>())
+}
+
+/// A category, level by level.
+fn levels(app: &App, info: &RunInfo, curve: &EffectCurve, width: usize) -> Vec<Line<'static>> {
+    let classes = shown_classes(info);
+    let name = width.saturating_sub(18 + 11 * classes.len()).clamp(8, 32);
+    let columns: String =
+        classes.iter().map(|&class| format!(" {:>10}", fit(&info.classes[class], 10))).collect();
+    let mut lines = vec![Line::styled(
+        format!("  {} {:>6}{columns}", fit("level", name), "rows"),
+        app.theme().style(Role::Dim),
+    )];
+    lines.extend(curve.points.iter().map(|point| {
+        let scores: String =
+            classes.iter().map(|&class| format!(" {:>10}", number(point.score[class]))).collect();
+        let level = point.level.as_deref().unwrap_or_default();
+        Line::from(format!("  {} {:>6}{scores}", fit(level, name), point.rows))
+    }));
     lines
 }
 

@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::text::{clean, fit, share};
 use super::{Hit, Hits};
+use crate::analysis::FollowupCounts;
 use crate::data::Level;
 use crate::tui::app::{App, Pause, Phase, plural};
 use crate::tui::theme::Role;
@@ -80,13 +81,16 @@ fn state(app: &App) -> (String, Role) {
     let methods = info.spec.methods.len();
     let (total, history) = (info.splits * methods, app.history());
     let (done, failed) = (history.finished_tasks().count(), history.failed().len());
-    let (folds, permutations) = history.followups_by_kind();
+    let FollowupCounts { folds, estimators, permutations, .. } = history.followups_by_kind();
+    let compared = info.spec.compare.len() * methods;
     let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let paths = format!("{done}/{total}{failures}");
     let part = if done + failed < total {
         paths.clone()
     } else if folds < info.folds * methods {
         format!("testing {folds}/{}", info.folds * methods)
+    } else if estimators < compared {
+        format!("comparing {estimators}/{compared}")
     } else if permutations < info.permutations * methods {
         format!("permuting {permutations}/{}", info.permutations * methods)
     } else {

@@ -275,8 +275,15 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         style: app.theme().style(Role::Dim),
     };
     let references = vec![line(0.75, "good above"), line(0.4, "poor below"), line(0.0, "chance")];
-    let chart =
-        Chart { axis, curves, references, cursor: Some(size), chosen: app.chosen_size(), bounds: (0.0, 1.0) };
+    let chart = Chart {
+        axis,
+        curves,
+        references,
+        cursor: Some(size),
+        chosen: app.chosen_size(),
+        bounds: (0.0, 1.0),
+        across: None,
+    };
     draw_chart(frame, app, inside, &chart, hits);
 }
 
