@@ -333,7 +333,7 @@ fn without_a_directory_nothing_is_written() {
     assert_eq!(ran.code, 0);
     assert!(ran.stdout.contains("CRFE") && ran.stderr.contains("No files were written"), "{}", ran.stderr);
     let said = ran.stderr.matches("diseased 139, healthy 164").count();
-    assert_eq!(said, 1, "the classes are said once: {}", ran.stderr);
+    assert_eq!(said, 1, "the classes are named once: {}", ran.stderr);
     assert!(desk.contents().is_empty());
 }
 
@@ -619,7 +619,7 @@ fn a_path_can_end_early() {
         let last = path.iter().rfind(|other| other[..2] == row[..2]).unwrap();
         assert_eq!(row[4], last[2], "the path ends where the rule fired");
     }
-    // What a rule is said to give lies between its smallest and its largest.
+    // The reported size of a rule lies between its smallest and its largest.
     for method in run.answer["methods"].as_array().unwrap() {
         let rules = std::iter::once(&method["chosen"]).chain(method["beside"].as_array().unwrap());
         for rule in rules.filter(|rule| rule["fired"].as_u64() > Some(0)) {

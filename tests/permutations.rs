@@ -42,7 +42,7 @@ fn answers(data: Dataset, splits: usize) -> [MethodAnswer; 2] {
     })
 }
 
-/// Whether some feature is said to be beyond chance at the level of 5 %, and whether the whole is.
+/// Whether some feature is reported as beyond chance at the level of 5 %, and whether the whole is.
 fn alarms(answer: &MethodAnswer) -> (bool, bool) {
     let some_feature = answer.features.iter().any(|feature| feature.adjusted_p.is_some_and(|p| p < 0.05));
     let the_whole = answer.by_chance.as_ref().and_then(|chance| chance.p).is_some_and(|p| p <= 0.05);

@@ -25,7 +25,7 @@ fn heart(columns: u16, rows: u16) -> Terminal {
     terminal
 }
 
-/// A table that takes a while, if it is let go.
+/// A table that takes a while to run to the end.
 fn long_table(directory: &TempDir) -> String {
     let features = 120;
     let mut text: String = (0..features).map(|j| format!("f{j},")).collect::<String>() + "class\n";

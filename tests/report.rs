@@ -304,7 +304,7 @@ fn wide_tables_have_small_figures_and_a_small_page() {
     well_formed(&figures(&run));
     let page = std::fs::read_to_string(run.join("report.html")).unwrap();
     assert!(page.len() < 2_000_000, "{}", page.len());
-    assert!(page.contains("The best 200 of "), "what was cut is said");
+    assert!(page.contains("The best 200 of "), "the page says what was cut");
 }
 
 #[test]

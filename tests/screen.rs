@@ -1180,7 +1180,7 @@ fn holds_together(app: &App) {
         && app.selected().is_none()
         && let Some(unit) = app.selection()
     {
-        assert!(app.present().contains(&unit), "what goes now is present");
+        assert!(app.present().contains(&unit), "the feature to be removed is present");
     }
     assert!(app.branch().is_none_or(|branch| branch.task == app.focus()), "a branch of this path");
 }

@@ -33,7 +33,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Held while a start is recorded.
 const START_LOCK: &str = ".lock-start";
-/// The file that shows a run of ours where no journal does.
+/// The file that marks a directory as a run of this program where no journal does.
 const MANIFEST: &str = "manifest.json";
 /// The longest manifest that is read: it names every feature.
 const LONGEST_MANIFEST: u64 = 256 << 20;
@@ -87,7 +87,7 @@ impl RunDirectory {
     }
 
     /// Deletes the files of the run that the directory holds, and nothing else; `outputs` are the names of other files of
-    /// ours. Directories that are left empty go too. Refused where no run of ours shows that they are ours.
+    /// ours. Directories that are left empty go too. Refused where nothing shows that this program wrote them.
     pub fn start_anew(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<()> {
         for path in files(self.path(), ".lock-", "")? {
             if !path.ends_with(lock_name(self.shard)) && is_locked(&path) {
@@ -121,7 +121,7 @@ impl RunDirectory {
         self.delete(MANIFEST)
     }
 
-    /// Deletes a file of ours, if it is there, and its directory inside ours if that is left empty.
+    /// Deletes an output file, if it exists, and its subdirectory if that is left empty.
     fn delete(&self, name: &str) -> Result<()> {
         let delete = || match name.split_once('/') {
             None => self.files.remove(name),
@@ -301,7 +301,7 @@ fn private_directory(path: &Path) -> std::io::Result<Directory> {
     Ok(Directory::open(path)?.private())
 }
 
-/// Whether a journal or a manifest shows that a directory holds a run of ours.
+/// Whether a journal or a manifest shows that a directory holds a run of this program.
 fn holds_a_run(directory: &Path) -> Result<bool> {
     Ok(!journals(directory)?.is_empty() || manifest(directory)["program"] == "crfe-tui")
 }

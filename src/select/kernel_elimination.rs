@@ -349,12 +349,12 @@ fn packed(x: ArrayView2<'_, f64>, rows: impl Iterator<Item = usize>, columns: &[
     rows.flat_map(|row| columns.iter().map(move |&column| x[[column, row]])).collect()
 }
 
-/// The sum over so many rows of each unit.
+/// The sum over the given number of rows, for each unit.
 fn summed(shares: &[f64], rows: usize) -> Vec<f64> {
     shares.chunks_exact(rows.max(1)).map(|of_unit| of_unit.iter().sum()).collect()
 }
 
-/// Σ_s weight(s, i) Σ_{j in u} x_ij x_sj for every unit u, which has so many of the columns, and every row: units × rows.
+/// Σ_s weight(s, i) Σ_{j in u} x_ij x_sj for every unit u (`widths`: its number of columns) and every row: units × rows.
 fn additive_shares(
     rows: &[f64],
     support: &[f64],

@@ -13,7 +13,7 @@ use crate::linalg::simd::{LANES, kernel};
 /// The integral of one pair of rows may be off by this much; it is at most 1. Rounding adds up to some 1e-15.
 const TOLERANCE: f64 = 1e-11;
 
-/// Up to so many units the integral is always exact.
+/// Up to this number of units the integral is always exact.
 const EXACT_UNITS: usize = 8;
 
 /// Gauss–Legendre quadrature on [0, 1] for every number of nodes that was asked for.
@@ -30,7 +30,7 @@ pub struct Quadrature {
 }
 
 impl Quadratures {
-    /// Makes sure that all rules of up to so many nodes are there.
+    /// Makes sure that all rules of up to `count` nodes are there.
     fn up_to(&mut self, count: usize) {
         for nodes in self.by_count.len()..=count {
             self.by_count.push((nodes > 0).then(|| Quadrature::new(nodes)));
@@ -493,7 +493,7 @@ mod tests {
         }
     }
 
-    /// How far a rule with so many nodes can be off.
+    /// The largest error of a rule with `nodes` nodes.
     fn error_bound(total: f64, factors: usize, nodes: usize) -> f64 {
         (1..=nodes).fold(1.0, |bound, q| bound * total * total * bound_ratio(factors, q))
     }

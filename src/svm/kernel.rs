@@ -29,7 +29,7 @@ pub enum Gamma {
 }
 
 impl Gamma {
-    /// Its value with so many columns present.
+    /// Its value with the given number of columns present.
     pub fn value(self, columns: usize) -> f64 {
         match self {
             Self::Scale => 1.0 / columns as f64,

@@ -86,7 +86,7 @@ fn show(
     // From here on a signal ends the program at once: what follows may block on standard error.
     drop(inputs);
     match ended {
-        // What made the whole run fail is said where it can be read, with its exit code.
+        // The error that ended the run is printed after the screen is left, with its exit code.
         Ok(0) => match dashboard.app.take_failure() {
             Some(error) => Err(error),
             None => Ok(dashboard.say_goodbye()),

@@ -109,7 +109,7 @@ impl App {
         if units <= PLAYED_SINGLY {
             return 1;
         }
-        // From all features to one in so many ticks.
+        // From all features to one in this number of ticks.
         let ratio = (units as f64).powf(1.0 / PLAY_TICKS);
         let wanted = (self.size() as f64 / ratio).floor() as usize;
         let steps = self.trace().map_or(&[][..], |trace| trace.steps());
@@ -117,7 +117,7 @@ impl App {
         after.take_while(|step| step.size > wanted).count().max(1)
     }
 
-    /// Puts the cursor on a step. A selected feature that is not there any more is let go of: the ranking shows again what
+    /// Puts the cursor on a step. A selected feature that is no longer present is deselected: the ranking shows again what
     /// is removed now.
     pub(super) fn go(&mut self, step: usize) {
         let moved = self.playback.cursor != step;

@@ -228,7 +228,7 @@ fn plural_of(count: usize, noun: &str) -> String {
     format!("{count} {}", plural(count, noun))
 }
 
-/// The shares of all features, and what they add up to, in so many cells if that is possible.
+/// The shares of all features, and what they add up to, in `width` cells if they fit.
 pub(super) fn sum_words(features: &[FeatureShare], rest: f64, width: usize) -> String {
     let sum: f64 = features.iter().map(|feature| feature.share).sum();
     let (score, sum, rest) = (number(sum + rest), number(sum), number(rest));

@@ -13,7 +13,7 @@ use crate::tui::theme::Role;
 /// Rows of a table in words, at most.
 pub const TABLED: usize = 20;
 
-/// The sizes of a curve that are drawn on so many cells, rising: all of them, or about two per cell. `falling` are all its sizes,
+/// The sizes of a curve that are drawn on `cells` cells, rising: all of them, or about two per cell. `falling` are all its sizes,
 /// the largest first.
 pub fn drawn_sizes(axis: &SizeAxis, falling: &[usize], cells: u16) -> Vec<usize> {
     let dots = 2 * usize::from(cells.max(1));
