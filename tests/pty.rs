@@ -147,13 +147,13 @@ fn settings_are_checked_and_run_again() {
     terminal.until_text("lambda: 'x' is not valid");
     terminal.press("\x150.25");
     terminal.until_text("would take");
-    // Splits is the seventh line.
-    terminal.press("\t\t\t\t\t\t2\r");
+    // Splits is the eleventh line.
+    terminal.press(&format!("{}2\r", "\t".repeat(10)));
     terminal.until_text("DONE 4/4");
     // A long run is asked about first.
     terminal.press("o");
     terminal.until_text("enter run");
-    terminal.press("\t\t\t\t\t\t900000\r");
+    terminal.press(&format!("{}900000\r", "\t".repeat(10)));
     terminal.until_text("enter again starts it");
     terminal.press("\x1b");
     terminal.until_text("DONE 4/4");

@@ -477,8 +477,9 @@ fn a_report_without_the_data_says_what_it_leaves_out() {
     let (code, words) = report(&[]);
     assert_eq!(code, Some(0), "{words}");
     assert!(
-        words.contains("predictions.csv and reproduce.py are skipped")
-            && !out.join("predictions.csv").exists(),
+        words.contains("predictions.csv, effects.csv and reproduce.py are skipped")
+            && !out.join("predictions.csv").exists()
+            && !out.join("effects.csv").exists(),
         "{words}"
     );
     let synthetic = data().replace("heart", "synthetic");

@@ -3,9 +3,9 @@
 //! ```no_run
 //! # use std::path::Path;
 //! # fn main() -> crfe::Result<()> {
-//! use crfe::{analysis::History, record::Source};
+//! use crfe::{analysis::History, record::EventSource};
 //!
-//! let source = Source::open(Path::new("RUN"))?;           // or Source::engine(live)
+//! let source = EventSource::open(Path::new("RUN"))?;           // or EventSource::engine(live)
 //! let mut history = History::default();
 //! for event in source.events() {                          // a crossbeam Receiver: select! over it beside other channels
 //!     history.apply(&event);
@@ -32,13 +32,13 @@
 //!
 //! ```no_run
 //! # use std::{path::Path, sync::Arc};
-//! # use crfe::{record::{Live, RunDirectory, Shard, Source}, report::outputs, run::{Gate, Plan}};
-//! # fn live(plan: Arc<Plan>, out: &Path) -> crfe::Result<Source> {
+//! # use crfe::{record::{Live, RunDirectory, Shard, EventSource}, report::outputs, run::{Gate, Plan}};
+//! # fn live(plan: Arc<Plan>, out: &Path) -> crfe::Result<EventSource> {
 //! let directory = Arc::new(RunDirectory::claim(out, Shard::WHOLE)?);  // refuses a second writer
 //! let records = directory.resume(&plan, &outputs())?;                 // refuses another run
 //! let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
 //! let followups = plan.info.followups();
-//! Ok(Source::engine(Live { plan, gate, tasks, followups, threads: 2, directory: Some(directory), records }))
+//! Ok(EventSource::engine(Live { plan, gate, tasks, followups, threads: 2, directory: Some(directory), records }))
 //! # }
 //! ```
 //!
