@@ -3,7 +3,6 @@
 //! f_r(x) = Σ_s c_rs (k(x, s) + 1) over the training rows s; the 1 is the bias. Squared distances between rows are kept and follow
 //! removals, one column at a time; kernels are made of them for each fit, since γ depends on the columns present.
 
-use std::cell::OnceCell;
 use std::fmt;
 use std::str::FromStr;
 
@@ -145,9 +144,8 @@ impl<'a> KernelMachines<'a> {
         };
         (0..self.problem.rows()).for_each(|i| with_bias(self.own.kept(i), self.own_kernel.kept_mut(i)));
         with_bias(&self.cross, &mut self.cross_kernel);
-        let kernel =
-            KernelMatrix { cells: &self.own_kernel, shared: OnceCell::new(), machines: self.machines.len() };
-        self.machines.iter_mut().map(|machine| machine.fit(&kernel)).fold(Convergence::NONE, Convergence::and)
+        let kernel = &self.own_kernel;
+        self.machines.iter_mut().map(|machine| machine.fit(kernel)).fold(Convergence::NONE, Convergence::and)
     }
 
     /// Removes columns; `fit` must follow before anything is read.
@@ -240,70 +238,6 @@ kernel! {
     }
 }
 
-/// Machines from which on an inverse of the whole system, which they share, pays.
-const SHARING: usize = 3;
-/// Above this cost an inverse has too few right digits.
-const LARGEST_COST: f64 = 1e4;
-
-/// The kernel of the training rows with the bias, and what the machines of one fit share.
-struct KernelMatrix<'k> {
-    cells: &'k PackedSymmetric,
-    /// (K + 1/2C)⁻¹ over all rows, once a machine asks for it; none if there is no such matrix.
-    shared: OnceCell<Option<PackedSymmetric>>,
-    machines: usize,
-}
-
-impl KernelMatrix<'_> {
-    /// Solves (K_SS + diag(1/2C_i)) x = b on the supporting rows S; false if that is not possible.
-    fn solve(&self, support: &[usize], cost: &[f64], b: &mut [f64]) -> bool {
-        let rows = self.cells.size();
-        let is_shared = self.machines >= SHARING && 2 * support.len() > rows && cost[0] <= LARGEST_COST;
-        if is_shared && cost.iter().all(|own| own == &cost[0]) {
-            let inverse = self.shared.get_or_init(|| {
-                let all: Vec<usize> = (0..rows).collect();
-                Cholesky::new(&self.system(&all, cost)).map(|factor| factor.inverse())
-            });
-            if let Some(inverse) = inverse {
-                return solve_by_inverse(inverse, support, b);
-            }
-        }
-        let factor = Cholesky::new(&self.system(support, cost));
-        factor.as_ref().inspect(|factor| factor.solve(b)).is_some()
-    }
-
-    fn system(&self, rows: &[usize], cost: &[f64]) -> PackedSymmetric {
-        PackedSymmetric::new(rows.len(), |a, b| {
-            let cell = self.cells.row(rows[a])[rows[b]];
-            if a == b { cell + cost[rows[a]].recip() } else { cell }
-        })
-    }
-}
-
-/// Solves A_SS x = b by M = A⁻¹ of all rows: with E the other rows, x = (M b − M_{·E} M_EE⁻¹ (M b)_E)_S, where b is zero on E.
-fn solve_by_inverse(inverse: &PackedSymmetric, support: &[usize], b: &mut [f64]) -> bool {
-    let rows = inverse.size();
-    let (mut whole, mut product) = (vec![0.0; rows], vec![0.0; rows]);
-    let mut is_other = vec![true; rows];
-    for (&row, &b) in support.iter().zip(&*b) {
-        (whole[row], is_other[row]) = (b, false);
-    }
-    inverse.multiply(&whole, &mut product);
-    let others: Vec<usize> = (0..rows).filter(|&row| is_other[row]).collect();
-    if !others.is_empty() {
-        let part = PackedSymmetric::new(others.len(), |a, b| inverse.row(others[a])[others[b]]);
-        let Some(factor) = Cholesky::new(&part) else { return false };
-        let mut excess: Vec<f64> = others.iter().map(|&row| product[row]).collect();
-        factor.solve(&mut excess);
-        whole.fill(0.0);
-        others.iter().zip(excess).for_each(|(&row, excess)| whole[row] = excess);
-        let mut correction = vec![0.0; rows];
-        inverse.multiply(&whole, &mut correction);
-        axpy(-1.0, &correction, &mut product);
-    }
-    support.iter().zip(b).for_each(|(&row, b)| *b = product[row]);
-    true
-}
-
 /// One one-vs-rest model.
 struct KernelMachine {
     hinge: HingeRows,
@@ -323,10 +257,10 @@ impl KernelMachine {
     }
 
     /// Fits from the coefficients that there are.
-    fn fit(&mut self, kernel: &KernelMatrix<'_>) -> Convergence {
-        kernel.cells.multiply(&self.start, &mut self.change);
+    fn fit(&mut self, kernel: &PackedSymmetric) -> Convergence {
+        kernel.multiply(&self.start, &mut self.change);
         let scale = dot(&self.start, &self.change).max(f64::MIN_POSITIVE);
-        kernel.cells.multiply(&self.c, &mut self.hinge.decision);
+        kernel.multiply(&self.c, &mut self.hinge.decision);
         let tolerance = tolerance(&self.hinge.cost);
         let mut fit = KernelFit { machine: self, kernel, scale, tolerance, descent: Descent::new() };
         let fit = minimise(&mut fit, tolerance, MAX_STEPS);
@@ -343,7 +277,7 @@ impl KernelMachine {
 /// One fit of a machine, as the dual solver's: the gradient is Σ (c_i − g_i) k(·, i), where g is minus the gradient of the loss.
 struct KernelFit<'f> {
     machine: &'f mut KernelMachine,
-    kernel: &'f KernelMatrix<'f>,
+    kernel: &'f PackedSymmetric,
     /// The squared norm of the gradient at the zero model.
     scale: f64,
     tolerance: f64,
@@ -357,7 +291,7 @@ impl System for KernelFit<'_> {
         let KernelMachine { hinge, c, direction: gap, change, .. } = &mut *self.machine;
         hinge.negative_loss_gradient(gap);
         gap.iter_mut().zip(&*c).for_each(|(gap, c)| *gap = c - *gap);
-        self.kernel.cells.multiply(gap, change);
+        self.kernel.multiply(gap, change);
         (dot(gap, change).max(0.0) / self.scale).sqrt()
     }
 
@@ -372,7 +306,7 @@ impl System for KernelFit<'_> {
     /// There is nothing to rebuild, but decision values that have drifted are made anew.
     fn rebuild(&mut self) {
         let KernelMachine { c, hinge, .. } = &mut *self.machine;
-        self.kernel.cells.multiply(c, &mut hinge.decision);
+        self.kernel.multiply(c, &mut hinge.decision);
     }
 
     /// The way to the minimiser with the supporting rows S fixed: (K_SS + diag(1/2C_i)) c = θ on them, zero elsewhere, as a correction
@@ -387,16 +321,21 @@ impl System for KernelFit<'_> {
         }
         change.fill(0.0);
         if is_moved {
-            self.kernel.cells.multiply(direction, change);
+            self.kernel.multiply(direction, change);
         }
         let mut rest: Vec<f64> = support
             .iter()
             .map(|&i| hinge.theta[i] - hinge.decision[i] - change[i] - c[i] / hinge.cost[i])
             .collect();
-        if self.kernel.solve(&support, &hinge.cost, &mut rest) {
+        let system = PackedSymmetric::new(support.len(), |a, b| {
+            let cell = self.kernel.row(support[a])[support[b]];
+            if a == b { cell + hinge.cost[support[a]].recip() } else { cell }
+        });
+        if let Some(factor) = Cholesky::new(&system) {
+            factor.solve(&mut rest);
             support.iter().zip(&rest).for_each(|(&i, &step)| direction[i] = step);
         }
-        self.kernel.cells.multiply(direction, change);
+        self.kernel.multiply(direction, change);
     }
 
     fn line_search(&mut self) -> f64 {
