@@ -153,7 +153,7 @@ fn words_that_are_no_option_or_value_are_refused() {
         ("--step 0", "write a count from 1, a fraction between 0 and 1, or half"),
         ("--method ridge", "write crfe, rfe, smfs or acm"),
         ("--scale robust", "write standard, minmax or none"),
-        ("--threads 0", "0 is not in 1..="),
+        ("--threads 0", "must be a number from 1 to 65,535"),
         ("--force", "--out <RUN>"),
         ("--frobnicate", "unexpected argument '--frobnicate'"),
     ] {
@@ -163,6 +163,47 @@ fn words_that_are_no_option_or_value_are_refused() {
     assert_eq!(finish(&mut program()).code, 2, "no command at all");
     let help = finish(program().arg("--help"));
     assert!(help.code == 0 && help.stderr.is_empty() && help.stdout.contains("Usage: crfe-tui"));
+}
+
+#[test]
+fn a_misspelt_command_is_named_with_the_nearest() {
+    let neither = |word: &str| format!("there is neither a command nor a file '{word}'");
+    for args in [&["rum", "data/heart.csv"][..], &["rum"], &["rum", "--splits", "2"]] {
+        let ran = finish(program().args(args));
+        refused(&ran, 2, &format!("{}; did you mean 'run'?", neither("rum")));
+    }
+    let ran = finish(program().args(["xyzzy", "data/heart.csv"]));
+    refused(&ran, 2, &format!("{}; see crfe-tui --help for the commands", neither("xyzzy")));
+    // A file is a file, there or not.
+    let ran = finish(program().args(["run.csv", "--frobnicate"]));
+    assert!(ran.stderr.contains("unexpected argument '--frobnicate'"), "{}", ran.stderr);
+}
+
+#[test]
+fn columns_with_another_use_are_named() {
+    let desk = Desk::new();
+    let mut table = "a,b,ward,gender,hospital,class\n".to_owned();
+    for row in 0..60 {
+        let (a, b, class) = (row * 7 % 60, row * 11 % 13, if row * 7 % 60 < 30 { "ill" } else { "well" });
+        table +=
+            &format!("{a}.5,{b}.5,{},{},h{},{class}\n", ["x", "y"][row % 2], ["f", "m"][row / 30], row % 3);
+    }
+    let table = desk.file("t.csv", &table);
+    let options =
+        ["--subgroups", "ward,gender", "--leave-out", "hospital", "--splits", "2", "--method", "crfe"];
+    let site = "'hospital' is not used as a feature: --leave-out\n";
+    let groups = "'ward', 'gender' are not used as features: --subgroups (--subgroups-as-features makes them features)\n";
+    let check = finish(program().args(["check", &table]).args(options));
+    assert!(check.stdout.contains(site) && check.stdout.contains(groups), "{}{}", check.stdout, check.stderr);
+    assert!(check.stdout.contains("2 paths, and the same without each of 3 sites"), "{}", check.stdout);
+    let run = finish(program().args(["run", &table, "--permutations", "0"]).args(options));
+    assert!(run.stderr.contains(site) && run.stderr.contains(groups), "{}", run.stderr);
+    let check = finish(program().args(["check", &table, "--subgroups-as-features"]).args(options));
+    assert!(
+        check.stdout.contains(site) && !check.stdout.contains("as features: --subgroups"),
+        "{}",
+        check.stdout
+    );
 }
 
 #[test]

@@ -57,7 +57,7 @@ const WARNED: [Case; 21] = [
         "codes.csv",
         "",
         0,
-        "1 column holds few different whole numbers: if it is codes and not amounts, use --categorical: stage",
+        "1 column holds few different whole numbers: if these are codes rather than quantities, use --categorical: stage",
     ),
     ("dates.csv", "", 0, "1 column dropped as dates (convert them to numbers, such as an age): seen"),
     (

@@ -506,6 +506,7 @@ fn refused(ran: &Ran, sentence: &str) {
     assert_eq!(ran.code, 3, "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains(sentence), "'{sentence}' is not in: {}", ran.stderr);
     assert_eq!(ran.stderr.trim_end().lines().count(), 1, "one sentence: {}", ran.stderr);
+    assert_eq!(ran.stdout, "", "nothing is written before the first row was read");
     assert!(!ran.stderr.trim_end().contains(|c: char| c.is_control()), "{:?}", ran.stderr);
 }
 
@@ -718,6 +719,21 @@ fn hostile_rows_are_refused_in_a_sentence() {
     refused(&predict(b"max HR,chest pain\n\"1,a\n", ""), "a quote is opened but never closed");
     refused(&predict(b"\x7fELF\x02\x01\x01\0\0\0\0", ""), "");
     refused(&predict(b"max HR,chest pain\n1,\xff\xfe\xfd\n2,\xc3\xa9\n3,\x1b[31m,\n", ""), "");
+    refused(&predict(b"max HR,chest pain\nfast,typical ang\n", "--json"), "'fast' is not a number");
+    refused(
+        &predict(b"max HR,chest pain\n150,typical ang\nfast,typical ang\n", ""),
+        "line 3, column 'max HR': 'fast' is not a number",
+    );
+    fs::write(&new, "max HR,chest pain\n150,typical ang\n").unwrap();
+    refused(
+        &call(&["validate"], &[&file, &new], ""),
+        ": the file has no column 'class', the class column of the model; give the class column this name",
+    );
+    fs::write(&new, "max HR,chest pain,class\n150,typical ang,ill\n").unwrap();
+    refused(
+        &call(&["validate"], &[&file, &new], ""),
+        "column 'class': no row has a class that the model knows",
+    );
     // What is only odd is predicted and flagged.
     let ran = predict(b"max HR,chest pain\n900,new\x1b[31m\n,typical ang\n150,typical ang\n", "");
     assert_eq!(ran.code, 0, "{}", ran.stderr);

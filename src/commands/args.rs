@@ -34,7 +34,7 @@ pub enum Command {
     /// Open the dashboard and run (the default command): crfe-tui DATA.CSV
     #[command(after_help = EXPLORE_EXAMPLES)]
     Explore(Box<ExploreArgs>),
-    /// Open a recorded run in the dashboard, or follow one that is still running, or open new patients with a model; without a name, choose a recent run
+    /// Open a recorded run in the dashboard, or follow one that is still running, or view a model's predictions for new patients; without a name, choose a recent run
     #[command(after_help = OPEN_EXAMPLES)]
     Open(Box<OpenArgs>),
     /// Run without the dashboard: progress on standard error, the answer on standard output, files in --out
@@ -156,16 +156,20 @@ pub struct ManArgs {
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   crfe-tui completions bash > ~/.local/share/bash-completion/completions/crfe-tui
+  mkdir -p ~/.zfunc
   crfe-tui completions zsh > ~/.zfunc/_crfe-tui";
 
 const MAN_EXAMPLES: &str = "\
 Examples:
+  mkdir -p ~/.local/share/man/man1
   crfe-tui man > ~/.local/share/man/man1/crfe-tui.1
   crfe-tui man run > ~/.local/share/man/man1/crfe-tui-run.1";
 
 const CONFIG_EXAMPLES: &str = "\
 Examples:
+  mkdir -p ~/.config/crfe-tui
   crfe-tui config > ~/.config/crfe-tui/config.toml      every option at its default, commented out
   CRFE_CONFIG=study.toml crfe-tui run data.csv          a file of your own";
 
@@ -204,7 +208,7 @@ const EXPLORE_EXAMPLES: &str = "\
 Examples:
   crfe-tui data.csv                          watch CRFE and RFE on 20 splits; ? shows the keys
   crfe-tui data.csv --paused                 wait before the first elimination; . is one step
-  crfe-tui data.csv --colors 16 --ascii      for a terminal that can do little";
+  crfe-tui data.csv --colors 16 --ascii      for a basic terminal";
 
 /// `crfe-tui DATA.CSV`.
 #[derive(Debug, Args)]
@@ -213,7 +217,7 @@ pub struct ExploreArgs {
     #[command(flatten)]
     pub spec: SpecArgs,
     /// Worker threads [default: what affinity, cgroup and the scheduler allow]
-    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
+    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = from_one, help_heading = "Running")]
     pub threads: Option<u16>,
     /// Wait before the first elimination
     #[arg(long, env = "CRFE_PAUSED", value_parser = yes_or_no(), help_heading = "Running")]
@@ -238,13 +242,13 @@ pub struct OpenArgs {
     /// The directory of the run, or a model [default: choose among recent runs and the tables of this directory]
     #[arg(value_name = "RUN|M.json")]
     pub run: Option<PathBuf>,
-    /// Of a run: the data file, if it has moved; of a model: the new patients
+    /// For a run: the data file, if it has moved; for a model: the new patients
     #[arg(long, value_name = "DATA.CSV", requires = "run")]
     pub data: Option<PathBuf>,
-    /// Of a model: ε of the prediction sets [default: the model's]
+    /// For a model: ε of the prediction sets [default: the model's]
     #[arg(long, value_name = "ε", allow_negative_numbers = true, requires = "data")]
     pub epsilon: Option<f64>,
-    /// Of a model: fill columns that the file does not have, instead of refusing it
+    /// For a model: fill columns that the file does not have, instead of refusing it
     #[arg(long, requires = "data")]
     pub impute_missing: bool,
     /// How the new patients are read.
@@ -283,12 +287,24 @@ pub struct ScreenArgs {
     /// Only ASCII characters
     #[arg(long, env = "CRFE_ASCII", value_parser = yes_or_no())]
     pub ascii: bool,
-    /// Sentences and tables instead of a screen, for a screen reader or a log; the keys are the same
+    /// Sentences and tables instead of a screen, for a screen reader; the keys are the same, so it needs a terminal (for a log, use crfe-tui run)
     #[arg(long, env = "CRFE_PLAIN", value_parser = yes_or_no())]
     pub plain: bool,
     /// Numbers in place of the names of rows, for screenshots
     #[arg(long, env = "CRFE_MASK_IDS", value_parser = yes_or_no())]
     pub mask_ids: bool,
+}
+
+/// A count such as that of threads.
+fn from_one(text: &str) -> std::result::Result<u16, String> {
+    let count = text.parse().ok().filter(|&count| count > 0);
+    count.ok_or_else(|| "must be a number from 1 to 65,535".to_owned())
+}
+
+/// A number of features.
+fn at_least_one(text: &str) -> std::result::Result<u32, String> {
+    let count = text.parse().ok().filter(|&count| count > 0);
+    count.ok_or_else(|| "must be a whole number, at least 1".to_owned())
 }
 
 fn rate(text: &str) -> std::result::Result<f64, String> {
@@ -330,7 +346,7 @@ pub struct FitArgs {
     #[arg(long, value_name = "M.json", help_heading = "Model")]
     pub model: PathBuf,
     /// Number of features, as --stop N
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Model")]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Model")]
     pub size: Option<u32>,
     /// Text file with your own list, one feature per line: nothing is selected
     #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "out"], help_heading = "Model")]
@@ -490,7 +506,7 @@ pub struct ClusterArgs {
     )]
     pub scheduler: Scheduler,
     /// Number of shards the run is divided into: the tasks of the job array
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Cluster")]
+    #[arg(long, value_name = "N", value_parser = from_one, help_heading = "Cluster")]
     pub tasks: u16,
     /// Directory of the run, on a file system that all nodes share
     #[arg(long, value_name = "RUN", env = "CRFE_OUT", help_heading = "Cluster")]
@@ -503,7 +519,7 @@ pub struct ClusterArgs {
         long,
         value_name = "N",
         default_value = "1",
-        value_parser = clap::value_parser!(u16).range(1..),
+        value_parser = from_one,
         help_heading = "Cluster"
     )]
     pub cpus: u16,
@@ -541,7 +557,7 @@ pub struct OutputArgs {
     #[arg(long, requires = "out")]
     pub force: bool,
     /// Worker threads [default: what affinity, cgroup and the scheduler allow]
-    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", env = "CRFE_THREADS", value_parser = from_one)]
     pub threads: Option<u16>,
     /// Print the answer as JSON
     #[arg(long)]

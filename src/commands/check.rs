@@ -8,7 +8,7 @@ use super::args::CheckArgs;
 use super::run::load;
 use crate::data::Level;
 use crate::error::{Error, Result, plural, printable, printable_json};
-use crate::run::{Estimate, Plan, RunInfo, default_threads};
+use crate::run::{Estimate, Followup, Plan, RunInfo, default_threads};
 use crate::say::print;
 
 /// Checks a file and prints what a run would report and cost; returns the exit code.
@@ -56,14 +56,20 @@ fn as_text(info: &RunInfo, cost: &Estimate) -> String {
     let (units, columns) = (info.units.len(), info.columns.len());
     let encoded = if units == columns { String::new() } else { format!(" in {columns} columns") };
     let methods: Vec<String> = info.spec.methods.iter().map(ToString::to_string).collect();
+    let left_out = info.followups().iter().filter(|task| matches!(task, Followup::Site(..))).count();
+    let sites = match left_out / methods.len().max(1) {
+        0 => String::new(),
+        n => format!(", and the same without each of {n} {}", plural(n, "site")),
+    };
     let _ = writeln!(
         text,
-        "\nA run would take\n  {units} {}{encoded}, {} {} of {}: {} paths\n  {} on {} {}, and about {} of memory",
+        "\nA run would take\n  {units} {}{encoded}, {} {} of {}: {} {}{sites}\n  {} on {} {}, and about {} of memory",
         plural(units, "feature"),
         info.splits,
         plural(info.splits, "split"),
         methods.join(" and "),
         cost.tasks,
+        plural(cost.tasks, "path"),
         cost.duration(),
         cost.threads,
         plural(cost.threads, "thread"),

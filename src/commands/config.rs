@@ -23,8 +23,8 @@ pub fn config() -> Result<u8> {
 pub(crate) fn configuration_file() -> String {
     let mut text = "\
 # crfe-tui: settings for every run. Put this file at ~/.config/crfe-tui/config.toml, or name it in CRFE_CONFIG.
-# Every setting shows its default; take the # before its name away to change it. \"\" and [] mean: not set.
-# Flags and CRFE_* variables are stronger than this file.
+# Every setting shows its default; remove the # before its name to change it. \"\" and [] mean: not set.
+# Flags and CRFE_* variables override this file.
 "
     .to_owned();
     let command = Cli::command();

@@ -277,7 +277,7 @@ fn read_list(path: &Path, info: &RunInfo) -> Result<Vec<usize>> {
             return Err(Error::data(format!("there is no feature '{name}' in {}", info.input))
                 .file(path)
                 .line(line)
-                .remedy("write the names as in the header; columns that were dropped are no features"));
+                .remedy("write the names as in the header; dropped columns cannot be listed"));
         };
         if list.contains(&unit) {
             return Err(Error::data(format!("the feature '{name}' is named twice"))

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::num::{ParseFloatError, ParseIntError};
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
@@ -52,7 +53,9 @@ fn mistake(command: clap::Command, words: &[OsString], said: clap::Error) -> Par
 
 /// Reads the command line, the environment and the configuration file.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
-    let args = with_command(args.into_iter().collect());
+    let args: Vec<OsString> = args.into_iter().collect();
+    refuse_misspelt_command(&args)?;
+    let args = with_command(args);
     let defaults = checked(config_file::load()?)?;
     let command = with_defaults(Cli::command(), &defaults);
     let matches = match command.clone().try_get_matches_from(&args) {
@@ -100,16 +103,34 @@ fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
         args.push("open".into());
         return args;
     }
-    let known = |word: &str| {
-        matches!(word, "-h" | "--help" | "-V" | "--version" | "help")
-            || Cli::command().get_subcommands().any(|command| {
-                command.get_name() == word || command.get_all_aliases().any(|alias| alias == word)
-            })
-    };
-    if args.get(1).is_some_and(|first| first.to_str().is_none_or(|word| !known(word))) {
+    if args.get(1).is_some_and(|first| first.to_str().is_none_or(|word| !is_command(word))) {
         args.insert(1, "explore".into());
     }
     args
+}
+
+fn is_command(word: &str) -> bool {
+    matches!(word, "-h" | "--help" | "-V" | "--version" | "help")
+        || Cli::command()
+            .get_subcommands()
+            .any(|command| command.get_name() == word || command.get_all_aliases().any(|alias| alias == word))
+}
+
+/// Refuses a first word that is no command, no option and no file, and does not look like the name of one.
+fn refuse_misspelt_command(args: &[OsString]) -> Result<()> {
+    let Some(word) = args.get(1).and_then(|first| first.to_str()) else { return Ok(()) };
+    let may_be_file = word.is_empty() || word.contains(['.', '/']) || Path::new(word).exists();
+    if word.starts_with('-') || may_be_file || is_command(word) {
+        return Ok(());
+    }
+    let said = Cli::command().try_get_matches_from(["crfe-tui", word]).err();
+    let remedy = match said.as_ref().and_then(|said| said.get(ContextKind::SuggestedSubcommand)) {
+        Some(ContextValue::Strings(near)) if !near.is_empty() => {
+            format!("did you mean '{}'?", near.join("' or '"))
+        }
+        _ => "see crfe-tui --help for the commands".to_owned(),
+    };
+    Err(Error::usage(format!("there is neither a command nor a file '{word}'")).remedy(remedy))
 }
 
 /// The options that say what to compute, as flags: those of the command line, the environment and the configuration file.
@@ -338,7 +359,7 @@ mod tests {
         for (text, sentence) in [
             ("fps = 'x'", "c.toml: fps cannot be 'x'; write a number from 0.1 to 240"),
             ("colors = 'red'", "c.toml: colors cannot be 'red'; write one of auto, true, 256, 16, none"),
-            ("threads = 0", "c.toml: threads cannot be '0'; 0 is not in 1..=65535"),
+            ("threads = 0", "c.toml: threads cannot be '0'; must be a number from 1 to 65,535"),
             ("mondrian = 'perhaps'", "c.toml: mondrian cannot be 'perhaps'; write true or false"),
             (
                 "method = ['crfe', 'ridge']",

@@ -92,7 +92,7 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
                 let (done, out) = (share.len() - history.failed().len(), directory.path().to_string_lossy());
                 say(format_args!("shard {shard}: {done} of {} tasks are finished", share.len()));
                 say(format_args!(
-                    "when all shards are, crfe-tui report {} makes tables, figures and report.html",
+                    "when all shards are finished, crfe-tui report {} makes tables, figures and report.html",
                     printable(&out)
                 ));
             }

@@ -18,10 +18,20 @@ pub fn validate(args: &ValidateArgs) -> Result<u8> {
         Ok(())
     })?;
     let Some(measured) = facts.caution(board.measure(&model, scorer.epsilon())) else {
+        if !facts.has_classes {
+            return Err(Error::data(format!(
+                "the file has no column '{}', the class column of the model",
+                model.target
+            ))
+            .file(&args.data)
+            .remedy("give the class column this name; crfe-tui predict does without it"));
+        }
         return Err(Error::data("no row has a class that the model knows")
             .file(&args.data)
             .column(&model.target)
-            .remedy("validate needs the class column; crfe-tui predict does without it"));
+            .remedy(
+                "write the classes as in the table that made the model; crfe-tui predict does without them",
+            ));
     };
     let text = if args.json {
         let value = serde_json::to_string_pretty(&measured);

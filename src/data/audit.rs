@@ -68,6 +68,15 @@ impl Audit {
         }
     }
 
+    /// States which columns are no features because an option has another use for them.
+    pub(super) fn set_aside(&mut self, names: &[&str], option: &str) {
+        if !names.is_empty() {
+            let are = if names.len() == 1 { "is not used as a feature" } else { "are not used as features" };
+            let quoted = names.iter().map(|name| format!("'{}'", short(name)));
+            self.notice(format!("{} {are}: {option}", listed_whole(quoted)));
+        }
+    }
+
     /// States how many rows have no site or no time.
     pub(super) fn design(&mut self, design: &Design) {
         if let Some(Factor { column, of_row, .. }) = &design.sites {
@@ -171,9 +180,9 @@ impl Audit {
         let n = features.codes.len();
         if n > 0 {
             let names = listed(features.codes.iter().map(String::as_str));
-            let (hold, are) = if n == 1 { ("holds", "it is") } else { ("hold", "they are") };
+            let hold = if n == 1 { "holds" } else { "hold" };
             self.warn(format!(
-                "{n} {} {hold} few different whole numbers: if {are} codes and not amounts, use --categorical: {names}",
+                "{n} {} {hold} few different whole numbers: if these are codes rather than quantities, use --categorical: {names}",
                 word(n, "column")
             ));
         }

@@ -225,6 +225,7 @@ impl Dataset {
         let mut id_position = roles.id;
         let groups = roles.group.map(|group| groups_of(&columns[group], &rows)).transpose()?;
         let design = roles.design(&header.names, &columns, &rows)?;
+        roles.state_set_aside(&header.names, &mut audit);
         audit.design(&design);
 
         let mut features = Features::default();
@@ -484,6 +485,20 @@ impl Roles {
         position != self.target
             && !taken.contains(&Some(position))
             && (self.subgroups_are_features || !self.subgroups.contains(&position))
+    }
+
+    /// Names the columns that are no features because of what else they are for.
+    fn state_set_aside(&self, header: &[String], audit: &mut Audit) {
+        let subgroups = if self.subgroups_are_features { &[][..] } else { &self.subgroups };
+        for (columns, option) in [
+            (self.site.as_slice(), "--leave-out"),
+            (subgroups, "--subgroups (--subgroups-as-features makes them features)"),
+            (self.time.as_slice(), "--time-col"),
+            (self.group.as_slice(), "--group-col"),
+        ] {
+            let names: Vec<&str> = columns.iter().map(|&column| header[column].as_str()).collect();
+            audit.set_aside(&names, option);
+        }
     }
 
     /// Sites, subgroups and times of some rows.

@@ -28,6 +28,8 @@ pub struct RowSource {
 pub struct SourceFacts {
     /// What was understood, in sentences.
     pub notes: Vec<String>,
+    /// Whether it has the class column.
+    pub has_classes: bool,
     /// Whether the model was made of it.
     is_own: bool,
 }
@@ -62,8 +64,9 @@ impl Scorer<'_> {
             take(batch, scored)?;
         }
         let notes = std::mem::take(&mut rows.notes);
+        let has_classes = rows.has_classes();
         let is_own = rows.finish()? == self.model().fitted.input_sha256;
-        Ok(SourceFacts { notes, is_own })
+        Ok(SourceFacts { notes, has_classes, is_own })
     }
 
     /// The same, row by row.

@@ -18,7 +18,7 @@ How the size of the answer is chosen:
   --calibration shared the size at which the rule fires, as published
 - none: no size is chosen; ranking.csv has the order
 - a number: that many features
-Of knee, beta, cv and proximity the answer has the median over the splits.";
+For knee, beta, cv and proximity, the answer is the median over the splits.";
 
 /// Every option of a run, in the order of the help.
 pub const OPTIONS: &[RunOption] = &[
@@ -78,7 +78,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "leave-out",
         takes: Takes::Word("COLUMN"),
-        help: "Hospital, batch or year: each level is left out once and tested by the list of the others; not a feature",
+        help: "Hospital, batch or year: each level is left out once and predicted by the list selected on the others; not a feature",
         example: "hospital",
         prose: Prose::Sentence(|options| {
             let column = options.schema.leave_out.as_ref()?;

@@ -1,4 +1,4 @@
-//! The views as sentences and tables, for a screen reader or a log: no boxes, no charts, nothing that depends on its place.
+//! The views as sentences and tables, for a screen reader: no boxes, no charts, nothing that depends on its place.
 
 use std::fmt::Write;
 

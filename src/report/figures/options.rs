@@ -50,7 +50,7 @@ impl FromStr for Format {
         let format = known.ok_or_else(|| "write svg, pdf or png, separated by commas".to_owned())?;
         if format != Self::Svg && !cfg!(feature = "print") {
             return Err(format!(
-                "this build writes SVG only; for {format}, install with: cargo install crfe-tui --features print"
+                "this build writes SVG only; for {format}, install from a checkout with: cargo install --path . --features print"
             ));
         }
         Ok(format)

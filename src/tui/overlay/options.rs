@@ -155,7 +155,7 @@ fn class_words(found: &Surveyed) -> String {
 /// Paths, time and memory.
 fn words(estimate: &Estimate) -> String {
     let paths = plural(estimate.tasks, "path");
-    format!("{} ({paths} and what tests them), {}", estimate.duration(), estimate.memory())
+    format!("{} ({paths} plus validation), {}", estimate.duration(), estimate.memory())
 }
 
 impl Component for OptionsEditor {
