@@ -1191,6 +1191,38 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
             .arg(desk.path("OTHER")),
     );
     assert!(mixed.code == 5 && mixed.stderr.contains("another run"), "{}", mixed.stderr);
+    // Nor are parts that differ in what follows the paths: one would hide the results of the other.
+    let line = "--splits 3 --validate none --permutations 3 --shard 2/2 --quiet";
+    run_into(&desk.path("PATHS"), "data/heart.csv", line);
+    let mixed = finish(
+        program()
+            .args(["report", "-q", "--out"])
+            .arg(desk.path("MIX"))
+            .arg(&parts[0])
+            .arg(desk.path("PATHS")),
+    );
+    assert!(
+        mixed.code == 5 && mixed.stderr.contains("--validate is 2 there and none here"),
+        "{}",
+        mixed.stderr
+    );
+    assert!(!desk.path("MIX").exists());
+}
+
+#[test]
+fn the_words_of_a_run_with_one_method_and_two_splits_claim_no_more_than_was_done() {
+    let desk = Desk::new();
+    let run = desk.path("RUN");
+    let options =
+        "--splits 2 --method crfe --estimator rcs:4 --stop 1se --validate none --permutations none --quiet";
+    run_into(&run, "data/heart.csv", options);
+    let read = |name: &str| std::fs::read_to_string(run.join(name)).unwrap();
+    let (summary, methods) = (read("summary.txt"), read("methods.md"));
+    assert!(summary.contains("strict calibration, estimator rcs:4, target coverage"), "{summary}");
+    let stability = summary.lines().find(|line| line.starts_with("    stability")).unwrap();
+    assert!(!stability.contains(" to "), "two splits give no interval: {stability}");
+    assert!(!methods.contains("t-test") && !methods.contains("Nadeau"), "{methods}");
+    assert!(methods.contains("[2]") && methods.contains("chosen as the smallest"), "{methods}");
 }
 
 #[test]

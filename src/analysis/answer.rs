@@ -8,6 +8,7 @@ use super::{
     permutation_words,
 };
 use crate::select::{BetaRule, Method, StopRule};
+use crate::svm::Estimator;
 
 /// The answer of a run.
 #[derive(Debug, Clone, Serialize)]
@@ -26,6 +27,9 @@ pub struct Answer {
     pub splits: usize,
     /// strict or shared.
     pub calibration: String,
+    /// The family of models; manifest.json has it, too.
+    #[serde(skip)]
+    pub estimator: Estimator,
     /// 1 − ε.
     pub target_coverage: f64,
     /// Whether this coverage is guaranteed.
@@ -104,6 +108,7 @@ impl Answer {
             target: info.target.clone(),
             splits: info.splits,
             calibration: spec.split.calibration.to_string(),
+            estimator: spec.estimator,
             target_coverage: 1.0 - spec.epsilon,
             guaranteed: spec.guaranteed(),
             comparisons: Comparison::of_methods(history, info, &methods),

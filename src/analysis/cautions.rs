@@ -170,7 +170,7 @@ fn uncovered_classes(concern: &Concern<'_>) -> Option<String> {
         )
     };
     let told: Vec<String> = below.iter().map(told).collect();
-    let remedy = if info.spec.mondrian { "" } else { "; --mondrian aims for it in every class" };
+    let remedy = if info.spec.mondrian { "" } else { "; --mondrian targets it in every class" };
     (!told.is_empty())
         .then(|| format!("{}, below the target of {:.0} %{remedy}", told.join(", "), 100.0 * target))
 }
@@ -178,7 +178,9 @@ fn uncovered_classes(concern: &Concern<'_>) -> Option<String> {
 fn empty_sets(concern: &Concern<'_>) -> Option<String> {
     let tested = concern.performance().filter(|tested| tested.empty.value > MANY_EMPTY)?;
     let remedy = match tested.fitting_epsilon {
-        Some(fitting) => format!("with --epsilon {fitting} at most {:.0} % would be", 100.0 * MANY_EMPTY),
+        Some(fitting) => {
+            format!("with --epsilon {fitting} at most {:.0} % would be empty", 100.0 * MANY_EMPTY)
+        }
         None => "no smaller ε changes that".to_owned(),
     };
     Some(format!(
@@ -216,7 +218,7 @@ fn single_features_by_chance(concern: &Concern<'_>) -> Option<String> {
     let smallest = concern.features.iter().filter_map(|feature| feature.adjusted_p).min_by(f64::total_cmp)?;
     (smallest > LEVEL && chance.is_beyond()).then(|| {
         format!(
-            "no single feature is kept more often than by chance (smallest adjusted p {smallest:.2}): at this size, permuted labels keep some feature in up to {} of {} splits. \
+            "no single feature is kept more often than expected by chance (smallest adjusted p {smallest:.2}): at this size, permuted labels keep some feature in up to {} of {} splits. \
              The list predicts as a whole; its counts say little about single features",
             chance.count,
             concern.paths.len()

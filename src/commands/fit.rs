@@ -341,14 +341,14 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
         .map(|(class, rows)| format!("{} {rows}", printable(class)))
         .collect();
     let features = model.features.len();
-    let chosen = match made.selection.method {
-        Some(method) => format!("{method}, rule {}", made.selection.rule),
-        None => "given".to_owned(),
+    let (chosen, source) = match made.selection.method {
+        Some(method) => (format!("{method}, rule {}", made.selection.rule), ", from which the list comes"),
+        None => ("given".to_owned(), ""),
     };
     let _ = writeln!(
         text,
-        "Model of {features} {} ({chosen})\n  fitted on     {training} rows, from which the list comes\n  \
-         calibrated on {calibration} rows set aside before anything ({})",
+        "Model of {features} {} ({chosen})\n  fitted on     {training} rows{source}\n  \
+         calibrated on {calibration} rows set aside beforehand ({})",
         plural(features, "feature"),
         by_class.join(", ")
     );
@@ -408,7 +408,9 @@ fn expected(tested: &Tested, classes: &[String]) -> String {
         "  To be expected on new rows of the same population ({} folds, {rows} rows, 95 % intervals):",
         tested.folds
     );
-    for (label, value) in tested_lines_of(tested, classes) {
+    // The list was given: that the folds agree on it says nothing.
+    let measured = Tested { sizes: Vec::new(), ..tested.clone() };
+    for (label, value) in tested_lines_of(&measured, classes) {
         let _ = writeln!(text, "    {label:<18}  {value}");
     }
     text

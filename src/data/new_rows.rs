@@ -137,12 +137,11 @@ impl NewRows {
         let extra: Vec<&str> =
             (0..header.len()).filter(|position| !used(position)).map(|i| header.names[i].as_str()).collect();
         if !extra.is_empty() {
-            let are = if extra.len() == 1 { "column is" } else { "columns are" };
-            notes.push(format!(
-                "{} {are} not in the model and ignored: {}",
-                extra.len(),
-                listed(extra.iter().copied())
-            ));
+            let are = match extra.len() {
+                1 => "column is not in the model and is ignored",
+                _ => "columns are not in the model and ignored",
+            };
+            notes.push(format!("{} {are}: {}", extra.len(), listed(extra.iter().copied())));
         }
         let absent: Vec<&str> = (0..wanted.variables.len())
             .filter(|&variable| places.variables[variable].is_none())
@@ -443,7 +442,7 @@ mod tests {
     fn columns_are_found_by_name_in_any_order() {
         let text = "id,crp,extra,stage,age\np1,1.5,x,II,60\np2,,y,IV,50\np3,2.5,z,,40\n";
         let (batches, notes) = read(text, |wanted| wanted.id = Some("id")).unwrap();
-        assert_eq!(notes, ["1 column is not in the model and ignored: extra"]);
+        assert_eq!(notes, ["1 column is not in the model and is ignored: extra"]);
         assert_eq!(batches.len(), 2);
         assert_eq!(batches[0].ids, ["p1", "p2"]);
         assert_eq!(batches[0].x.column(0).to_vec(), [60.0, 0.0, 1.0, 0.0, 1.5]);

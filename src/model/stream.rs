@@ -40,7 +40,7 @@ impl SourceFacts {
         let mut measured = measured?;
         if self.is_own {
             measured.cautions.push(
-                "the model was made of this very file: what is measured on it is too good; the folds of fit say what to expect"
+                "the model was fitted on this file: performance on it is optimistic; the folds of fit say what to expect"
                     .to_owned(),
             );
         }

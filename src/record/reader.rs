@@ -15,6 +15,7 @@ use super::format;
 use super::journal_file::{JournalFile, JournalLines};
 use super::{Shard, differences, validate};
 use crate::error::{Error, Result};
+use crate::run::options::OPTIONS;
 use crate::run::{EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
 use crate::select::{Chooses, RunSizes, StopRule};
 
@@ -41,7 +42,9 @@ impl Journals {
     /// The same for directories that hold parts of one run, as one run.
     pub fn open_all(directories: &[impl AsRef<Path>]) -> Result<Option<Self>> {
         let mut records: Option<Self> = None;
+        let mut first: Option<Arc<RunInfo>> = None;
         for directory in directories.iter().map(AsRef::as_ref) {
+            let before = records.as_ref().map_or(0, |records| records.files.len());
             for path in journals(directory)? {
                 match &mut records {
                     None => records = Self::first(directory, path)?,
@@ -49,6 +52,12 @@ impl Journals {
                         records.add(path)?;
                     }
                 }
+            }
+            if let Some(files) = records.as_ref().map(|records| &records.files[before..])
+                && !files.is_empty()
+            {
+                let info = merged(files);
+                refuse_other_followups(first.get_or_insert_with(|| Arc::clone(&info)), &info, directory)?;
             }
         }
         if let Some(records) = &mut records {
@@ -318,6 +327,28 @@ fn lacks_size(events: &[EventKind], rule: StopRule) -> bool {
 
 fn last(files: &[JournalFile]) -> &JournalFile {
     files.iter().max_by_key(|file| file.order()).expect("a run has a journal")
+}
+
+/// Parts of one run in directories of their own must agree on what follows the paths: the settings of one part would otherwise hide
+/// the results of another.
+fn refuse_other_followups(first: &RunInfo, other: &RunInfo, directory: &Path) -> Result<()> {
+    let typed = |value: String| if value.is_empty() { "none".to_owned() } else { value };
+    let different = OPTIONS
+        .iter()
+        .filter(|option| ["validate", "permutations", "compare"].contains(&option.name))
+        .map(|option| (option.name, typed(option.text(&first.spec)), typed(option.text(&other.spec))))
+        .filter(|(_, first, other)| first != other)
+        .map(|(name, first, other)| format!("--{name} is {first} there and {other} here"));
+    let different: Vec<String> = different.collect();
+    if different.is_empty() {
+        return Ok(());
+    }
+    Err(Error::resume(format!(
+        "this directory holds a run with other settings than the first directory: {}",
+        different.join(", ")
+    ))
+    .file(directory)
+    .remedy("report it alone, or run the parts with the same settings"))
 }
 
 /// The settings of the last start, with the splits and methods of all starts.

@@ -9,6 +9,7 @@ use crate::analysis::{
 };
 use crate::error::printable;
 use crate::evaluate::{Interval, Performance};
+use crate::svm::Estimator;
 
 /// Longer names are cut in the middle.
 const NAME_WIDTH: usize = 44;
@@ -16,6 +17,8 @@ const NAME_WIDTH: usize = 44;
 const LISTED: usize = 40;
 /// Classes that are printed.
 const LISTED_CLASSES: usize = 20;
+/// With fewer splits, no interval of the stability is printed: there are too few to resample.
+const FEWEST_SPLITS: usize = 5;
 /// Twins that are named below a feature.
 const NAMED_TWINS: usize = 3;
 
@@ -27,10 +30,14 @@ pub fn summary(answer: &Answer) -> String {
         (true, false) => "guaranteed",
         (true, true) => "guaranteed for a row of a new group",
     };
+    let estimator = match answer.estimator {
+        Estimator::Linear => String::new(),
+        estimator => format!(", estimator {estimator}"),
+    };
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "{}: {} rows, {}, {} classes in '{}'\n{} {}, {} calibration, target coverage {} ({guarantee})",
+        "{}: {} rows, {}, {} classes in '{}'\n{} {}, {} calibration{estimator}, target coverage {} ({guarantee})",
         printable(&answer.input),
         answer.rows,
         count_features(answer.features),
@@ -84,6 +91,7 @@ fn of_method(answer: &MethodAnswer, whole: &Answer) -> String {
     if let Some(stability) = answer.stability {
         let interval = answer
             .stability_interval
+            .filter(|_| answer.splits >= FEWEST_SPLITS)
             .map_or_else(String::new, |(lo, hi)| format!(" ({} to {})", two_decimals(lo), two_decimals(hi)));
         let _ = writeln!(
             text,
@@ -277,7 +285,7 @@ fn features(answer: &MethodAnswer, whole: &Answer) -> String {
     let best = if answer.verdict == Verdict::Supported { "The list" } else { "The list, with this in mind" };
     let _ = writeln!(text, "  {best}, by the number of splits that keep a feature:");
     let width = listed.iter().map(|f| shown(&f.name).chars().count()).max().unwrap_or(0);
-    for (i, feature) in in_families(listed) {
+    for (i, feature) in listed.iter().enumerate() {
         let name = shown(&feature.name);
         let rank = feature
             .mean_rank
@@ -322,7 +330,7 @@ fn by_chance(answer: &MethodAnswer, whole: &Answer) -> String {
     } else {
         String::new()
     };
-    let p = chance.p.map_or_else(String::new, |p| format!("; p = {p:.2} for the whole"));
+    let p = chance.p.map_or_else(String::new, |p| format!("; p = {p:.2} for the list as a whole"));
     format!(
         "  {}{progress}\n  By chance, some feature is in up to {} of {} splits (95 % of permutations){p}\n",
         sentence_case(&whole.permutations),
@@ -336,19 +344,7 @@ fn sentence_case(words: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A list with each feature that has a twin before it directly below that twin; each with its place in the list.
-fn in_families(features: &[ChosenFeature]) -> Vec<(usize, &ChosenFeature)> {
-    let mut families: Vec<(usize, &ChosenFeature)> = features.iter().enumerate().collect();
-    // The head of a family is its first feature; `twin_of` always points to an earlier one.
-    let mut heads: Vec<usize> = Vec::with_capacity(features.len());
-    for (i, feature) in features.iter().enumerate() {
-        heads.push(feature.twin_of.and_then(|place| heads.get(place - 1).copied()).unwrap_or(i));
-    }
-    families.sort_by_key(|&(i, _)| (heads[i], i));
-    families
-}
-
-/// The twins of a feature in a line of their own; nothing if it has none. A twin that stands below it is not named again.
+/// The twins of a feature in a line of their own; nothing if it has none. A twin further down the list says so itself.
 fn twins(feature: &ChosenFeature, place: usize, answer: &MethodAnswer) -> String {
     let (list, splits) = (&answer.features, answer.splits);
     let all = || feature.twins.iter().flatten();
@@ -439,7 +435,10 @@ pub fn performance_lines(performance: &Performance, classes: &[String]) -> Vec<(
     let line = |label: &str, value: String| (label.to_owned(), value);
     let rate = performance.no_information_rate;
     let mut lines = vec![
-        line("accuracy", format!("{}; always the largest class {rate:.3}", interval(&performance.accuracy))),
+        line(
+            "accuracy",
+            format!("{}; always predicting the largest class: {rate:.3}", interval(&performance.accuracy)),
+        ),
         line("balanced accuracy", interval(&performance.balanced_accuracy)),
         line("macro F1", interval(&performance.f1_macro)),
     ];
@@ -493,26 +492,5 @@ mod tests {
         let short = shown(&name);
         assert_eq!(short.chars().count(), NAME_WIDTH);
         assert!(short.starts_with("aaa") && short.ends_with("zzz") && short.contains('…'));
-    }
-
-    #[test]
-    fn a_feature_stands_below_its_first_twin() {
-        let feature = |name: &str, twin_of: Option<usize>| ChosenFeature {
-            unit: 0,
-            name: name.to_owned(),
-            mean_rank: Some(1.0),
-            count: 3,
-            frequency: 1.0,
-            exchangeable: false,
-            adjusted_p: None,
-            twins: None,
-            twin_count: 0,
-            count_with_twins: None,
-            twin_of,
-        };
-        let list = [feature("a", None), feature("b", None), feature("c", Some(1)), feature("d", Some(3))];
-        let order: Vec<(usize, &str)> =
-            in_families(&list).into_iter().map(|(i, feature)| (i, feature.name.as_str())).collect();
-        assert_eq!(order, [(0, "a"), (2, "c"), (3, "d"), (1, "b")]);
     }
 }

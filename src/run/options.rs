@@ -395,7 +395,7 @@ pub const OPTIONS: &[RunOption] = &[
             (!others.is_empty()).then(|| {
                 format!(
                     "The same splits were also run with {}; each family of models was compared with the simplest by the corrected \
-                     resampled t-test, at 5 % shared by the comparisons.",
+                     resampled t-test [4], at 5 % shared by the comparisons.",
                     others.join(" and ")
                 )
             })

@@ -60,7 +60,7 @@ impl Plan {
         if let Some(reserve) = splits.reserve() {
             let (aside, rows) = (reserve.len(), data.y.len());
             data.audit.notice(format!(
-                "{aside} of {rows} rows are set aside to calibrate a model: the list comes from the other {}",
+                "{aside} of {rows} rows are set aside to calibrate a model; everything else uses the other {}",
                 rows - aside
             ));
         }

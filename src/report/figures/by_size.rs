@@ -134,7 +134,7 @@ pub fn size(content: &FigureContent<'_>) -> Figure {
         }
     });
     let caption = format!(
-        "Mean ± sd over {}. Upright lines: the chosen sizes. Level lines: in A the target coverage {target}, below which valid sets cannot \
+        "Mean ± sd over {}. Vertical lines: the chosen sizes. Horizontal lines: in A the target coverage {target}, below which valid sets cannot \
          shrink on average; in B the share of the largest class, {rate:.2}, the accuracy of a model that knows nothing.",
         content.splits(&methods[0])
     );

@@ -21,14 +21,17 @@ pub fn methods(content: &PageContent<'_>) -> Markup {
     html! {
         p.note { "A draft to edit into your paper; methods.md has the same text." }
         p id="paragraph" { (text(&paragraph(content))) }
-        ol { @for citation in CITATIONS { li { (citation) } } }
+        ol { @for citation in citations(&content.info.spec) { li { (citation) } } }
     }
 }
 
 /// The same as Markdown.
 pub fn markdown(content: &PageContent<'_>) -> String {
-    let references: String =
-        CITATIONS.iter().enumerate().map(|(i, citation)| format!("{}. {citation}\n", i + 1)).collect();
+    let references: String = citations(&content.info.spec)
+        .iter()
+        .enumerate()
+        .map(|(i, citation)| format!("{}. {citation}\n", i + 1))
+        .collect();
     let paragraph = in_markdown(&text(&paragraph(content)));
     format!("## Methods\n\n{paragraph}\n\n## References\n\n{references}")
 }
@@ -53,13 +56,27 @@ fn paragraph(content: &PageContent<'_>) -> String {
         prediction_sets(&content.info.spec),
         options(content),
         size(&content.info.spec),
-        "Agreement of splits was measured by Nogueira's stability [3], and methods were compared on the same splits with the corrected \
-         resampled t-test [4]."
-            .to_owned(),
+        agreement(&content.info.spec),
         results(content),
         software(content),
     ];
     sentences.iter().filter(|sentence| !sentence.is_empty()).cloned().collect::<Vec<_>>().join(" ")
+}
+
+/// How splits, and methods if there are several, were compared.
+fn agreement(spec: &RunSpec) -> String {
+    let methods = if spec.methods.len() > 1 {
+        ", and methods were compared on the same splits with the corrected resampled t-test [4]"
+    } else {
+        ""
+    };
+    format!("Agreement of splits was measured by Nogueira's stability [3]{methods}.")
+}
+
+/// The references; the last one only where it is cited.
+fn citations(spec: &RunSpec) -> &'static [&'static str] {
+    let tests = spec.methods.len() > 1 || !spec.compare.is_empty();
+    if tests { &CITATIONS } else { &CITATIONS[..CITATIONS.len() - 1] }
 }
 
 /// What was ranked, on which rows, over which splits.
@@ -120,7 +137,7 @@ pub fn models(spec: &RunSpec) -> String {
             usize::from(knots)
         ),
         Estimator::Rbf => format!(
-            "kernel support vector machines with a Gaussian kernel ({}), β being the sum of Shapley values of the decision function{}",
+            "kernel support vector machines with a Gaussian kernel ({}){}",
             match spec.gamma {
                 Gamma::Scale => "γ = 1/number of columns in the model".to_owned(),
                 Gamma::Fixed(gamma) => format!("γ = {gamma}"),
@@ -131,6 +148,10 @@ pub fn models(spec: &RunSpec) -> String {
                 None => String::new(),
             }
         ),
+    };
+    let importance = match spec.estimator {
+        Estimator::Rbf => " β was the sum of Shapley values of the decision function.",
+        _ => "",
     };
     let machine = match spec.solver {
         SolverKind::Newton => "squared hinge loss and regularised bias, solved exactly",
@@ -149,7 +170,7 @@ pub fn models(spec: &RunSpec) -> String {
     };
     format!(
         "Models were one-vs-rest {model} with {machine} (C = {}{weight}); {step}, after which all models were \
-         trained again.",
+         trained again [2].{importance}",
         spec.cost
     )
 }
@@ -199,7 +220,8 @@ pub fn size(spec: &RunSpec) -> String {
     let median = if spec.stop == StopRule::OneSe { "" } else { ", as the median over splits" };
     match (spec.stop, spec.stop.entry()) {
         (_, Some(entry)) => {
-            format!("The number of features was chosen by {}{median}.", (entry.prose)(&spec.beta_rule))
+            let how = if spec.stop == StopRule::OneSe { "as" } else { "by" };
+            format!("The number of features was chosen {how} {}{median}.", (entry.prose)(&spec.beta_rule))
         }
         (StopRule::Size(size), None) => format!("The number of features, {size}, was fixed in advance."),
         (_, None) => "No number of features was chosen.".to_owned(),
