@@ -154,7 +154,7 @@ fn settings_are_checked_and_run_again() {
     terminal.press("o");
     terminal.until_text("enter run");
     terminal.press(&format!("{}900000\r", "\t".repeat(10)));
-    terminal.until_text("enter again starts it");
+    terminal.until_text("again starts it");
     terminal.press("\x1b");
     terminal.until_text("DONE 4/4");
 }

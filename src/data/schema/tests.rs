@@ -73,6 +73,7 @@ fn understands_a_small_table() {
         [
             "the class column is 'outcome' (found by its name)",
             "1 row without a class left out: line 4",
+            "'who' is not used as a feature: --group-col",
             "5 rows, 3 features, 2 classes: ill 2, well 3",
             "1 missing cell in 1 column is imputed per split"
         ]
