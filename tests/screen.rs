@@ -1313,3 +1313,82 @@ fn small_run() -> Run {
     static RUN: std::sync::OnceLock<Run> = std::sync::OnceLock::new();
     RUN.get_or_init(|| Run::of_file("heart.csv", splits(2))).clone()
 }
+
+/// Where no size stands out and a class is too small for folds, the answer says that, not that options were given or work is left.
+#[test]
+fn an_answer_without_a_size_says_what_it_lacks() {
+    let options = RunOptions { stop: "none".parse().unwrap(), validate: Some(5), ..splits(2) };
+    let options = RunOptions { permutations: Permutations::Count(2), ..options };
+    let run = Run::of_names(&["a", "b", "c"], &["x", "y"], 12, options);
+    let mut app = run.watched(DARK);
+    app.update(Action::Show(View::Answer));
+    let text = text_of(&mut app).split_whitespace().filter(|&word| word != "│").collect::<Vec<_>>().join(" ");
+    assert!(app.chosen_size().is_none() && app.info().unwrap().folds == 0);
+    assert!(!text.contains("--validate none)") && text.contains("too small for 5 folds"), "{text}");
+    assert!(text.contains("nothing to compare without a size"), "{text}");
+}
+
+/// The page of a feature stands still: in Answer at the size of the answer, in Explore where it was opened.
+#[test]
+fn the_page_of_a_feature_pauses_the_play_and_asks_for_its_effect() {
+    let run = Run::of_file("heart.csv", splits(2));
+    for view in [View::Answer, View::Explore] {
+        let mut app = run.watched(DARK);
+        app.scrub(0);
+        app.update(Action::Show(view));
+        app.update(Action::TogglePlay);
+        assert!(app.is_playing());
+        picture(&mut app, 120, 36);
+        app.update(Action::Down);
+        app.update(Action::Open);
+        assert!(!app.is_playing());
+        let asked: Vec<Effect> = std::iter::from_fn(|| app.wanted()).take(4).collect();
+        let effect = asked.iter().find_map(|effect| match effect {
+            Effect::EffectCurve(_, units, _) => Some(units.len()),
+            _ => None,
+        });
+        assert_eq!(effect, Some(app.size()), "{view:?}: {asked:?}");
+        if view == View::Answer {
+            assert!(app.size() < 13, "where the path has the size of the answer");
+        }
+    }
+}
+
+#[test]
+fn one_press_changes_the_window() {
+    let (_, mut app) = heart();
+    let psi = |app: &App| app.rule().psi(13);
+    let before = psi(&app);
+    app.update(Action::WindowUp);
+    assert_eq!(psi(&app), before + 1);
+    app.update(Action::WindowDown);
+    assert_eq!(psi(&app), before);
+    (0..50).for_each(|_| drop(app.update(Action::WindowDown)));
+    assert_eq!(psi(&app), 3);
+    app.update(Action::WindowUp);
+    assert_eq!(psi(&app), 4, "no press is lost at the end");
+}
+
+#[test]
+fn help_and_settings_are_not_cut_at_80_columns() {
+    let (_, mut app) = heart();
+    for view in View::ALL {
+        app.update(Action::Show(view));
+        app.update(Action::Help);
+        let text = dump(&picture(&mut app, 80, 120).0);
+        let joined = text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        for binding in app.keymap().bindings() {
+            assert!(joined.contains(binding.words), "{}: {text}", binding.words);
+        }
+        app.update(Action::Back);
+    }
+    app.update(Action::Options);
+    let text = dump(&picture(&mut app, 80, 120).0);
+    assert!(text.contains("subgroups-as-features false"), "{text}");
+    for hint in ["crfe, rfe, smfs, acm", "proximity none or N"] {
+        assert!(text.contains(hint), "{hint}: {text}");
+    }
+    app.set_overlay(None);
+    app.update(Action::Show(View::Answer));
+    assert!(dump(&picture(&mut app, 80, 24).0).contains(" splits "));
+}

@@ -272,7 +272,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Methods: crfe, rfe, smfs, acm",
         example: "smfs",
         choices: &["crfe,rfe", "crfe", "rfe", "smfs", "crfe,rfe,smfs"],
-        form: Some(FormLine { place: 4, hint: "crfe, rfe, smfs" }),
+        form: Some(FormLine { place: 4, hint: "crfe, rfe, smfs, acm" }),
         prose: Prose::Within,
         get: |options| options.methods.iter().map(|method| method.name().to_owned()).collect(),
         set: |options, words| {
@@ -425,8 +425,8 @@ pub const OPTIONS: &[RunOption] = &[
         help: "How the size of the answer is chosen: 1se, knee, beta, cv, proximity, none or a number",
         details: Some(STOP_HELP),
         example: "beta",
-        choices: &["1se", "knee", "beta", "cv", "none"],
-        form: Some(FormLine { place: 14, hint: "1se, knee, beta, cv, none or a number" }),
+        choices: &["1se", "knee", "beta", "cv", "proximity", "none"],
+        form: Some(FormLine { place: 14, hint: "1se knee beta cv proximity none or N" }),
         prose: Prose::Within,
         get: |options| vec![options.stop.name()],
         set: |options, words| {

@@ -109,7 +109,7 @@ impl<'a, W: Write> Film<'a, W> {
 
     fn frame(&mut self, app: &mut App) -> io::Result<()> {
         app.refresh();
-        app.set_height(usize::from(self.size.1));
+        app.set_size(self.size.0, self.size.1);
         self.terminal.draw(|frame| drop(draw(frame, app)))?;
         let bytes = std::mem::take(&mut *self.sent.0.borrow_mut());
         self.write(&String::from_utf8_lossy(&bytes))

@@ -347,7 +347,7 @@ impl Dashboard {
         let frame = terminal.draw(|frame| *hits = draw(frame, app)).map_err(failed)?;
         self.size = frame.area.as_size();
         terminal.backend_mut().end_frame()?;
-        self.app.set_height(usize::from(self.size.height));
+        self.app.set_size(self.size.width, self.size.height);
         self.dirty = false;
         Ok(())
     }

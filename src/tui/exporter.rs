@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::{Frame, Terminal};
 use unicode_width::UnicodeWidthStr;
 
 use super::app::{App, CopiedList};
@@ -13,7 +14,8 @@ use super::overlay::Export;
 use super::plain::text;
 use super::theme::{Depth, Theme};
 use super::view::View;
-use super::view::draw;
+use super::view::text::clean;
+use super::view::{draw, to_ascii};
 use crate::analysis::History;
 use crate::data::word_list::as_lines;
 use crate::error::{Error, Result};
@@ -117,14 +119,17 @@ fn text_file(view: View) -> String {
 }
 
 /// The view as it would be drawn without colours, which text does not have.
-fn as_text(app: &mut App, (width, height): (u16, u16)) -> String {
+fn as_text(app: &mut App, size: (u16, u16)) -> String {
+    drawn(app, size, |frame, app| drop(draw(frame, app)))
+}
+
+/// What is drawn, without colours.
+fn drawn(app: &mut App, (width, height): (u16, u16), draw: impl FnOnce(&mut Frame<'_>, &App)) -> String {
     app.refresh();
     let theme = *app.theme();
     app.set_theme(Theme { depth: Depth::None, ..theme });
     let Ok(mut terminal) = Terminal::new(TestBackend::new(width.max(1), height.max(1)));
-    let Ok(_) = terminal.draw(|frame| {
-        draw(frame, app);
-    });
+    let Ok(_) = terminal.draw(|frame| draw(frame, app));
     app.set_theme(theme);
     let buffer = terminal.backend().buffer();
     (0..buffer.area.height).map(|y| line(buffer, y) + "\n").collect()
@@ -135,11 +140,23 @@ pub fn plain_text(app: &mut App) -> String {
     if app.overlay().is_none() {
         return text(app);
     }
-    let framed = as_text(app, (100, 60));
+    // On a screen of its own, so high that all of it is there.
+    let framed = drawn(app, (100, 300), |frame, app| {
+        let [body, bottom] =
+            Layout::vertical([Constraint::Min(1), Constraint::Length(1)]).areas(frame.area());
+        let Some(overlay) = app.overlay() else { return };
+        overlay.draw(frame, app, body);
+        if let Some(line) = overlay.footer(app, usize::from(bottom.width)) {
+            frame.render_widget(line, bottom);
+        }
+        if app.theme().ascii {
+            to_ascii(frame);
+        }
+    });
     let is_frame = |c: char| "│╭╮╰╯─├┤┬┴└┘┌┐█▄▀░▒▓".contains(c);
     let bare = |line: &str| line.replace(is_frame, " ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let lines: Vec<String> = framed.lines().map(bare).filter(|line| !line.is_empty()).collect();
-    // Below the two lines of the header stands what is in front of the view.
+    let mut lines: Vec<String> = framed.lines().map(bare).filter(|line| !line.is_empty()).collect();
+    lines.extend(app.status().map(clean));
     lines.join("\n") + "\n"
 }
 

@@ -99,7 +99,7 @@ pub fn splits(count: usize) -> RunOptions {
 /// What would be on the screen, and what is where.
 pub fn picture(app: &mut App, width: u16, height: u16) -> (Buffer, Hits) {
     app.refresh();
-    app.set_height(usize::from(height));
+    app.set_size(width, height);
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let mut hits = Vec::new();
     terminal.draw(|frame| hits = draw(frame, app)).unwrap();

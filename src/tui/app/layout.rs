@@ -24,6 +24,8 @@ pub(super) struct ScreenState {
     pub(super) metrics: usize,
     /// The view was chosen by the user, or by an option.
     pub(super) is_view_chosen: bool,
+    /// Columns of the screen, for the end of what is wrapped and scrolls.
+    pub(super) width: usize,
     /// Rows of the screen, for pages and the end of what scrolls.
     pub(super) height: usize,
     /// Words for the status line.
@@ -41,6 +43,7 @@ impl Default for ScreenState {
             indices: false,
             metrics: 0,
             is_view_chosen: false,
+            width: 80,
             height: 24,
             status: None,
         }
@@ -78,9 +81,9 @@ impl App {
         self.layout.zoom = panel;
     }
 
-    /// The screen has this many rows.
-    pub fn set_height(&mut self, rows: usize) {
-        self.layout.height = rows;
+    /// The screen has this many columns and rows.
+    pub fn set_size(&mut self, columns: u16, rows: u16) {
+        (self.layout.width, self.layout.height) = (usize::from(columns), usize::from(rows));
     }
 
     /// Says something in the status line.
@@ -153,6 +156,11 @@ impl App {
     /// Lines inside a box that fills the view.
     pub(in crate::tui) fn popup_height(&self) -> usize {
         self.layout.height.saturating_sub(crate::tui::view::AROUND + 2)
+    }
+
+    /// Columns of the screen.
+    pub(in crate::tui) fn width(&self) -> usize {
+        self.layout.width
     }
 
     pub(super) fn up_or_down(&mut self, down: bool, by: usize) {

@@ -63,6 +63,19 @@ impl App {
             self.layout.status = Some(self.nothing_selected());
             return Vec::new();
         };
+        self.look_at(unit)
+    }
+
+    /// Opens the page of a feature, which stands still: at the step under the cursor, or in Answer where the path has the size
+    /// of the answer. A feature that goes earlier on this path is shown where it is removed.
+    pub(in crate::tui) fn look_at(&mut self, unit: usize) -> Vec<Effect> {
+        self.playback.playing = false;
+        let finished = self.trace().filter(|trace| trace.finished() && self.layout.view == View::Answer);
+        if let (Some(trace), Some(size)) = (finished, self.chosen_size()) {
+            let steps = trace.steps().iter().take_while(|step| step.size >= size).count();
+            let last = trace.removed_at(unit).unwrap_or(usize::MAX);
+            self.scrub(steps.saturating_sub(1).min(last));
+        }
         self.layout.overlay = Some(Overlay::Feature(FeaturePage::of(unit)));
         self.portrait_wanted(unit)
     }
@@ -111,7 +124,7 @@ impl App {
         let (unit, present) = (page.unit(), self.present());
         let here = (self.playback.focus, present.len(), unit);
         let is_known = self.effect_of(unit).is_some() || self.lookups.asked_effect == Some(here);
-        if self.run.plan.is_none() || self.playback.playing || is_known || !present.contains(&unit) {
+        if self.run.plan.is_none() || is_known || !present.contains(&unit) {
             return None;
         }
         self.lookups.asked_effect = Some(here);

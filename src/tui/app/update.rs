@@ -136,8 +136,8 @@ impl App {
             Action::Indices => self.layout.indices = !self.layout.indices,
             Action::SigmaUp => self.slide(|rule| rule.sigma = (rule.sigma + 0.5).min(20.0)),
             Action::SigmaDown => self.slide(|rule| rule.sigma = (rule.sigma - 0.5).max(0.5)),
-            Action::WindowUp => self.slide(|rule| rule.window = (twentieths(rule) + 1.0).min(20.0) / 20.0),
-            Action::WindowDown => self.slide(|rule| rule.window = (twentieths(rule) - 1.0).max(1.0) / 20.0),
+            Action::WindowUp => self.slide_window(1.0),
+            Action::WindowDown => self.slide_window(-1.0),
             Action::Options if self.run.replay => {
                 self.layout.status = Some(
                     "the settings of a recorded run are fixed; start a new one with crfe-tui DATA.CSV".into(),
@@ -178,6 +178,20 @@ impl App {
         let mut rule = self.rule();
         change(&mut rule);
         self.sizes.slid = Some(rule);
+    }
+
+    /// Slides the window by twentieths until ψ is another; not at all if it stays the same to the end.
+    fn slide_window(&mut self, by: f64) {
+        let units = self.info().map_or(0, |info| info.units.len());
+        let (mut rule, before) = (self.rule(), self.rule().psi(units));
+        while rule.psi(units) == before {
+            let next = twentieths(&rule) + by;
+            if !(1.0..=20.0).contains(&next) {
+                return;
+            }
+            rule.window = next / 20.0;
+        }
+        self.slide(|own| *own = rule);
     }
 
     pub(super) fn ask(&mut self, prompt: Prompt) {

@@ -11,7 +11,10 @@ use crate::tui::action::Action;
 use crate::tui::app::App;
 use crate::tui::keymap::Binding;
 use crate::tui::theme::Role;
-use crate::tui::view::text::{clean, fit};
+use crate::tui::view::text::{clean, fit, wrap};
+
+/// Cells of the keys beside what they do.
+const KEYS: usize = 19;
 
 /// The keys of the view, then those of every view; scrolled, and filtered by what is typed after `/`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,7 +38,7 @@ impl HelpPage {
 
 impl Component for HelpPage {
     fn act(&mut self, app: &mut App, action: Action) -> Option<Reaction> {
-        let last = self.lines(app).len().saturating_sub(app.popup_height());
+        let last = self.lines(app, Popup::room(app.width())).len().saturating_sub(app.popup_height());
         self.line = match action {
             Action::Up => self.line.saturating_sub(1),
             Action::PageUp => self.line.saturating_sub(app.page()),
@@ -75,7 +78,7 @@ impl Component for HelpPage {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, area: Rect) {
-        let lines = self.lines(app);
+        let lines = self.lines(app, Popup::room(usize::from(area.width)));
         let fits = lines.len() <= usize::from(area.height.saturating_sub(2));
         let title = match (self.search.as_str(), fits) {
             ("", true) => "Keys (/ searches)".to_owned(),
@@ -87,7 +90,7 @@ impl Component for HelpPage {
 }
 
 impl HelpPage {
-    fn lines(&self, app: &App) -> Vec<Line<'static>> {
+    fn lines(&self, app: &App, width: usize) -> Vec<Line<'static>> {
         let (view, search) = (app.view(), self.search.to_lowercase());
         let wanted = |binding: &Binding| {
             let keys = binding.key_names().join(" ").to_lowercase();
@@ -96,21 +99,20 @@ impl HelpPage {
         let own: Vec<&Binding> =
             app.keymap().in_view(view).filter(|own| !own.is_everywhere() && wanted(own)).collect();
         let mut lines = Vec::new();
-        section(app, &mut lines, format!("In {}", view.name()), &own, false);
+        section(app, &mut lines, width, format!("In {}", view.name()), &own, false);
         for (chapter, bindings) in app.keymap().chapters() {
             let everywhere: Vec<&Binding> =
                 bindings.iter().copied().filter(|own| own.is_everywhere() && wanted(own)).collect();
-            section(app, &mut lines, format!("{chapter}, in every view"), &everywhere, false);
+            section(app, &mut lines, width, format!("{chapter}, in every view"), &everywhere, false);
         }
         let elsewhere: Vec<&Binding> =
             app.keymap().bindings().iter().filter(|own| !own.views.contains(&view) && wanted(own)).collect();
-        section(app, &mut lines, "In other views".to_owned(), &elsewhere, true);
+        section(app, &mut lines, width, "In other views".to_owned(), &elsewhere, true);
         if search.is_empty() {
             lines.push(Line::from(""));
-            lines.push(Line::styled(
-                "mouse: click a view, a feature, a heading, a panel's title, a chart, the timeline; wheel scrolls",
-                app.theme().style(Role::Dim),
-            ));
+            let mouse = "mouse: click views, features, headings, titles, charts, timeline; wheel scrolls";
+            let dim = app.theme().style(Role::Dim);
+            lines.extend(wrap(mouse, width).into_iter().map(|text| Line::styled(text, dim)));
         } else if lines.is_empty() {
             lines.push(Line::styled("no key matches", app.theme().style(Role::Dim)));
         }
@@ -118,7 +120,14 @@ impl HelpPage {
     }
 }
 
-fn section(app: &App, lines: &mut Vec<Line<'static>>, title: String, bindings: &[&Binding], named: bool) {
+fn section(
+    app: &App,
+    lines: &mut Vec<Line<'static>>,
+    width: usize,
+    title: String,
+    bindings: &[&Binding],
+    named: bool,
+) {
     if bindings.is_empty() {
         return;
     }
@@ -129,13 +138,16 @@ fn section(app: &App, lines: &mut Vec<Line<'static>>, title: String, bindings: &
     for binding in bindings {
         let views: Vec<&str> = binding.views.iter().map(|view| view.name()).collect();
         let views = if named { format!("{}: ", views.join(", ")) } else { String::new() };
-        lines.push(Line::from(vec![
-            Span::styled(
-                fit(&format!("  {}", binding.key_names().join("  ")), 19),
-                app.theme().style(Role::Warn),
-            ),
-            Span::styled(views, app.theme().style(Role::Dim)),
-            Span::raw(binding.words),
-        ]));
+        let keys = format!("  {}", binding.key_names().join("  "));
+        let words = wrap(&format!("{views}{}", binding.words), width.saturating_sub(KEYS));
+        for (i, text) in words.into_iter().enumerate() {
+            // The names of views are dim, on the lines that they reach.
+            let (before, after) = text.split_at(if i == 0 { views.len().min(text.len()) } else { 0 });
+            lines.push(Line::from(vec![
+                Span::styled(fit(if i == 0 { &keys } else { "" }, KEYS), app.theme().style(Role::Warn)),
+                Span::styled(before.to_owned(), app.theme().style(Role::Dim)),
+                Span::raw(after.to_owned()),
+            ]));
+        }
     }
 }

@@ -169,6 +169,11 @@ impl Popup<'_> {
     /// The widest box.
     const WIDTH: u16 = 80;
 
+    /// Cells inside the box on a screen of this width.
+    fn room(width: usize) -> usize {
+        width.min(usize::from(Self::WIDTH)).saturating_sub(2)
+    }
+
     fn draw(self, frame: &mut Frame<'_>, app: &App, area: Rect) {
         let width = area.width.min(Self::WIDTH);
         let needed = self.lines.len().max(self.wrapped.unwrap_or(0));

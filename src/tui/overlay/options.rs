@@ -129,11 +129,13 @@ impl OptionsEditor {
             (true, false) => format!("{value}{}", theme.glyph("▏", "_")),
             _ => value,
         };
+        // A long name takes cells of its value.
+        let name = field.name.len().clamp(14, 30);
         let hint = if width < usize::from(HINTS_FROM) { "" } else { field.hint() };
         Line::from(vec![
             Span::styled(if here { theme.glyph("▶ ", "> ") } else { "  " }, theme.style(Role::Accent)),
-            Span::styled(fit(field.name, 15), style),
-            Span::styled(fit(&tail(&value, 22), 23), style),
+            Span::styled(fit(field.name, name) + " ", style),
+            Span::styled(fit(&tail(&value, 36 - name), 37 - name), style),
             Span::styled(head(hint, width.saturating_sub(41)), theme.style(Role::Dim)),
         ])
     }

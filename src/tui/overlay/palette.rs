@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::options::OptionsEditor;
 use super::prompt::{edit, typed_line};
-use super::{Component, FeaturePage, Overlay, Popup, Reaction};
+use super::{Component, Overlay, Popup, Reaction};
 use crate::run::options::OPTIONS;
 use crate::tui::action::Action;
 use crate::tui::app::App;
@@ -79,8 +79,7 @@ impl Palette {
             }
             Some(&PaletteEntry::Feature(unit)) => {
                 app.select(unit);
-                app.set_overlay(Some(Overlay::Feature(FeaturePage::of(unit))));
-                Reaction::Close(app.portrait_wanted(unit))
+                Reaction::Close(app.look_at(unit))
             }
         }
     }

@@ -22,6 +22,7 @@ use super::text::{clean, fit, share, wrap};
 use super::{Hit, Hits, panel};
 use crate::analysis::{
     Answer, ComparedMetric, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Tested, Verdict,
+    two_decimals,
 };
 use crate::evaluate::{Interval, PairedDifference};
 use crate::report::summary;
@@ -223,7 +224,8 @@ struct ListColumns<'a> {
 impl<'a> ListColumns<'a> {
     fn new(app: &'a App, info: &'a RunInfo, answer: &MethodAnswer, width: usize) -> Self {
         let ranks = RankTable::new(&Paths::new(app.history(), info, answer.method));
-        let count = 2 * ranks.splits().len().to_string().len() + 2;
+        // The heading is six letters wide.
+        let count = (2 * ranks.splits().len().to_string().len() + 2).max(6);
         let (tag, rank, twins) = match width {
             100.. => (14, 11, 24),
             76.. => (14, 0, 20),
@@ -438,6 +440,8 @@ fn facts(app: &App, info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
     }
     facts.extend(performance(info, answer));
     facts.push(tested(answer.tested.as_ref(), info));
+    facts.extend(worst_site(answer));
+    facts.extend(worst_subgroup(answer));
     facts.push(by_chance(answer, info));
     facts.extend(comparison(app));
     if let Some(choice) = &answer.estimators {
@@ -492,9 +496,10 @@ fn stability_words(app: &App, answer: &MethodAnswer, stability: f64) -> String {
     let filled = (stability.clamp(0.0, 1.0) * CELLS as f64).round() as usize;
     let bar =
         app.theme().glyph("█", "#").repeat(filled) + &app.theme().glyph("░", ".").repeat(CELLS - filled);
-    let spread =
-        answer.stability_interval.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.2} to {hi:.2})"));
-    format!("{stability:.2} {bar} {}{spread}", StabilityBand::of(stability).word())
+    let spread = answer
+        .stability_interval
+        .map_or_else(String::new, |(lo, hi)| format!(" ({} to {})", two_decimals(lo), two_decimals(hi)));
+    format!("{} {bar} {}{spread}", two_decimals(stability), StabilityBand::of(stability).word())
 }
 
 /// The colour of a stability.
@@ -562,7 +567,12 @@ fn tested(tested: Option<&Tested>, info: &RunInfo) -> Fact {
             let words = "not at this size: the folds test the procedure with its own";
             return ("tested", words.to_owned(), Role::Warn);
         }
-        return ("tested", "only on the splits' test rows (--validate none)".to_owned(), Role::Warn);
+        let why = match info.spec.validate {
+            None => " (--validate none)".to_owned(),
+            Some(_) if info.spec.split.splits_from.is_some() => " (--splits-from)".to_owned(),
+            Some(folds) => format!(": a class is too small for {folds} folds"),
+        };
+        return ("tested", format!("only on the splits' test rows{why}"), Role::Warn);
     };
     if tested.folds < tested.of_folds {
         let words = format!("testing: fold {} of {}", tested.folds + 1, tested.of_folds);
@@ -578,10 +588,30 @@ fn tested(tested: Option<&Tested>, info: &RunInfo) -> Fact {
     }
 }
 
+/// The site with the lowest coverage of those that were left out.
+fn worst_site(answer: &MethodAnswer) -> Option<Fact> {
+    let sites = &answer.transfer.as_ref()?.sites;
+    let (site, own) = sites.iter().find_map(|site| Some((site, site.measured.as_ref()?)))?;
+    let (accuracy, coverage) = (own.accuracy.value, own.coverage.value);
+    let words = format!("'{}' left out: accuracy {accuracy:.2}, covered {coverage:.2}", site.site);
+    Some(("worst site", words, if own.shifted { Role::Warn } else { Role::Text }))
+}
+
+/// The subgroup with the lowest coverage.
+fn worst_subgroup(answer: &MethodAnswer) -> Option<Fact> {
+    let own = answer.subgroups.first()?;
+    let (coverage, rows) = (own.coverage.value, plural(own.rows, "row"));
+    let words = format!("{} '{}' covered {coverage:.2} in {rows}", own.column, own.level);
+    Some(("subgroup", words, if own.below { Role::Warn } else { Role::Text }))
+}
+
 fn by_chance(answer: &MethodAnswer, info: &RunInfo) -> Fact {
     match &answer.by_chance {
         None if info.permutations == 0 => {
             ("by chance", "not known (--permutations none)".to_owned(), Role::Dim)
+        }
+        None if answer.chosen.size.is_none() => {
+            ("by chance", "nothing to compare without a size".to_owned(), Role::Dim)
         }
         None => ("by chance", format!("0 of {} permutations done", info.permutations), Role::Accent),
         Some(chance) => {
@@ -604,9 +634,13 @@ fn comparison(app: &App) -> Vec<Fact> {
         let difference = comparison.of(metric)?;
         Some(format!("{} {}", metric.short_label(), difference_words(difference)))
     };
+    let size = app.derived().answer_size();
     let mut facts = Vec::new();
     for (i, metric) in [Metric::Inefficiency, Metric::Accuracy].into_iter().enumerate() {
-        let Some(words) = words(metric) else { continue };
+        let Some(mut words) = words(metric) else { continue };
+        if let Some(size) = size.filter(|_| facts.is_empty()) {
+            words = format!("at {}: {words}", plural(size, "feature"));
+        }
         let label = match (comparison.a.name(), comparison.b.name()) {
             _ if i > 0 => "",
             ("crfe", "rfe") => "CRFE − RFE",
@@ -619,8 +653,12 @@ fn comparison(app: &App) -> Vec<Fact> {
 
 /// A difference with its interval and corrected p.
 pub fn difference_words(difference: &PairedDifference) -> String {
-    // Without the sign of a zero.
-    let signed = |value: f64| if value.abs() < 0.0005 { "0.000".to_owned() } else { format!("{value:+.3}") };
+    // Without the sign of a zero, and with a minus sign that is one.
+    let signed = |value: f64| match value {
+        _ if value.abs() < 0.0005 => "0.000".to_owned(),
+        _ if value < 0.0 => format!("−{:.3}", value.abs()),
+        _ => format!("+{value:.3}"),
+    };
     let spread = match (difference.lo, difference.hi) {
         (Some(lo), Some(hi)) => format!(" ({} to {})", signed(lo), signed(hi)),
         _ => String::new(),
@@ -672,7 +710,7 @@ pub fn strip(app: &App, width: usize) -> Line<'static> {
     });
     if let Some(stability) = answer.stability {
         pieces.push((
-            format!("stability {stability:.2} {}", StabilityBand::of(stability).word()),
+            format!("stability {} {}", two_decimals(stability), StabilityBand::of(stability).word()),
             stability_role(stability),
         ));
     }

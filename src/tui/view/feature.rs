@@ -171,7 +171,7 @@ fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
     if let [first, second] = parts[..]
         && first == second
     {
-        lines.push(line("both classes", first));
+        lines.push(line("each class", first));
         return lines;
     }
     lines.extend(info.classes.iter().zip(parts).take(CLASSES).map(|(class, &part)| line(class, part)));
@@ -193,7 +193,6 @@ fn effect(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'sta
     let Some(curve) = app.effect_of(unit) else {
         let words = match app.plan() {
             _ if !app.present().contains(&unit) => "it was removed before",
-            Some(_) if app.is_playing() => "computed when playing pauses",
             Some(_) => "computing …",
             None => "this needs the data file",
         };
