@@ -584,7 +584,10 @@ fn plain_tells_every_view_in_words() {
     assert!(!raw.contains("\x1b[?1049h") && !raw.contains("\x1b[?2026h") && !raw.contains("\x1b[?1000h"));
     assert!(!raw.contains(['│', '╭', '─', '█']), "boxes or bars:\n{raw}");
     assert!(!raw.contains("\x1b["), "escape sequences:\n{raw:?}");
-    assert!(raw.lines().any(|line| line.trim() == "In Explore"), "what is in front, without the view:\n{raw}");
+    assert!(
+        raw.lines().any(|line| line.trim() == "In Explore"),
+        "what is in front, without the view:\n{raw}"
+    );
 }
 
 /// What a player would show of a cast, and its times.

@@ -1324,7 +1324,7 @@ fn an_answer_without_a_size_says_what_it_lacks() {
     app.update(Action::Show(View::Answer));
     let text = text_of(&mut app).split_whitespace().filter(|&word| word != "│").collect::<Vec<_>>().join(" ");
     assert!(app.chosen_size().is_none() && app.info().unwrap().folds == 0);
-    assert!(!text.contains("--validate none)") && text.contains("too small for 5 folds"), "{text}");
+    assert!(!text.contains("rows (--validate none)") && text.contains("too small for 5 folds"), "{text}");
     assert!(text.contains("nothing to compare without a size"), "{text}");
 }
 

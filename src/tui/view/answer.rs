@@ -224,8 +224,7 @@ struct ListColumns<'a> {
 impl<'a> ListColumns<'a> {
     fn new(app: &'a App, info: &'a RunInfo, answer: &MethodAnswer, width: usize) -> Self {
         let ranks = RankTable::new(&Paths::new(app.history(), info, answer.method));
-        // The heading is six letters wide.
-        let count = (2 * ranks.splits().len().to_string().len() + 2).max(6);
+        let count = 2 * ranks.splits().len().to_string().len() + 2;
         let (tag, rank, twins) = match width {
             100.. => (14, 11, 24),
             76.. => (14, 0, 20),
@@ -239,13 +238,14 @@ impl<'a> ListColumns<'a> {
         // Names come first; what they leave is for the bar.
         let longest = info.units.iter().take(2000).map(|unit| unit.name.width()).max().unwrap_or(8);
         let least_bar = if width >= 44 { 10 } else { 0 };
-        let name = longest.clamp(8, free.saturating_sub(least_bar + 1).clamp(8, 44));
+        let name = longest.clamp(10, free.saturating_sub(least_bar + 1).clamp(10, 44));
         let bar = free.saturating_sub(name + 1).min(30);
         Self { ranks, size: answer.chosen.size.unwrap_or(1), name, count, bar, rank, twins, tag }
     }
 
     fn heading(&self, app: &App, answer: &MethodAnswer) -> Line<'static> {
-        let mut text = format!("  {}{:>width$} ", fit("feature", self.name), "splits", width = self.count);
+        // The heading of the counts may be wider than they are; it then begins above the names.
+        let mut text = format!("  {}splits ", fit("feature", (self.name + self.count).saturating_sub(6)));
         let chance = match &answer.by_chance {
             Some(chance) if self.bar >= 14 => {
                 format!("{} by chance {}", app.theme().glyph("┊", "!"), chance.count)
