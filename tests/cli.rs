@@ -693,6 +693,19 @@ fn every_rule_gives_an_answer_or_says_why_not() {
     assert!(run.cautions().contains("the β rule did not fire on 3 of 3 splits"), "{}", run.cautions());
 }
 
+/// The folds of another rule tested other lists.
+#[test]
+fn folds_of_another_rule_are_not_taken_over() {
+    let validated = ["--validate", "5"];
+    let fresh = Finished::new("data/heart.csv", &validated);
+    assert!(fresh.answer["methods"][0]["tested"]["performance"].is_object(), "{}", fresh.answer);
+    let again = Finished::new("data/heart.csv", &["--validate", "5", "--stop", "none"]);
+    let mut command = program();
+    command.args(["run", "data/heart.csv", "--splits", "3", "--json", "-q"]).args(validated);
+    let ran = finish(command.arg("--out").arg(again.desk.path("RUN")));
+    assert_eq!(json(&ran.stdout)["methods"], fresh.answer["methods"]);
+}
+
 #[test]
 fn p_values_can_be_by_class_or_smoothed() {
     let plain = Finished::new("data/heart.csv", &[]);

@@ -59,7 +59,7 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
         if let Some(mut records) = directory.resume(&plan, &outputs())? {
             // A shard writes no tables: it must know which tasks are finished, and need not keep their steps.
             tasks = take_up(&mut records, &plan, &share, &mut history)?;
-            followups = records.resume_followups(&followups, |kind| {
+            followups = records.resume_followups(&followups, &plan.info, |kind| {
                 history.apply(&RunEvent { task: None, kind });
                 Ok::<(), Error>(())
             })?;

@@ -121,7 +121,8 @@ impl Follower {
         if self.followed.contains(&followup) || !followup.is_of(self.records.info()) {
             return Ok(());
         }
-        let Some(kind) = self.records.followup(followup)? else { return Ok(()) };
+        let info = self.records.info().clone();
+        let Some(kind) = self.records.followup(followup, &info)? else { return Ok(()) };
         self.followed.insert(followup);
         events.emit(None, kind)
     }

@@ -237,7 +237,7 @@ impl Journals {
             sink(RunEvent { task: Some(task), kind: EventKind::TaskFailed { message } });
         }
         for followup in info.followups() {
-            if let Some(kind) = self.followup(followup)? {
+            if let Some(kind) = self.followup(followup, &info)? {
                 sink(RunEvent { task: None, kind });
             }
         }
@@ -254,9 +254,9 @@ impl Journals {
         (!all.is_empty()).then(|| EventKind::TwinsFound(all.into()))
     }
 
-    /// The outcome of a fold or permutation under the settings of the last start, if there is one.
-    pub fn followup(&mut self, followup: Followup) -> Result<Option<EventKind>> {
-        let key = (followup, followup.fingerprint(&self.info));
+    /// The outcome of a fold or permutation under these settings, if there is one.
+    pub fn followup(&mut self, followup: Followup, wanted: &RunInfo) -> Result<Option<EventKind>> {
+        let key = (followup, followup.fingerprint(wanted));
         for index in 0..self.files.len() {
             let file = &self.files[index];
             let Some(&at) = file.followups.get(&key) else { continue };
@@ -266,7 +266,7 @@ impl Journals {
                 Ok(lines.line)
             };
             let line = line().map_err(|error| unreadable(&file.path, &error))?;
-            match format::read_followup(followup, &line, &self.info) {
+            match format::read_followup(followup, &line, wanted) {
                 Ok(event) => return Ok(Some(event)),
                 Err(fault) => {
                     let name = self.files[index].path.file_name().unwrap_or_default().to_string_lossy();
@@ -282,11 +282,12 @@ impl Journals {
     pub fn resume_followups<E: From<Error>>(
         &mut self,
         followups: &[Followup],
+        wanted: &RunInfo,
         mut emit: impl FnMut(EventKind) -> std::result::Result<(), E>,
     ) -> std::result::Result<Vec<Followup>, E> {
         let mut left = Vec::new();
         for &followup in followups {
-            match self.followup(followup)? {
+            match self.followup(followup, wanted)? {
                 Some(kind @ EventKind::Followed(..)) => emit(kind)?,
                 _ => left.push(followup),
             }

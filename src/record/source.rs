@@ -277,7 +277,7 @@ fn run_live(live: Live, events: &EventSender) -> std::result::Result<(), Stop> {
     events.emit(None, EventKind::RunStarted(plan.info.clone()))?;
     if let Some(mut records) = records {
         tasks = records.resume(&tasks, &plan.info.spec, |task, kind| events.emit(Some(task), kind))?;
-        followups = records.resume_followups(&followups, |kind| events.emit(None, kind))?;
+        followups = records.resume_followups(&followups, &plan.info, |kind| events.emit(None, kind))?;
         if let Some(kind) = records.twins() {
             events.emit(None, kind)?;
         }
