@@ -7,6 +7,8 @@ mod stage;
 
 use std::path::Path;
 
+use crfe::data::Dataset;
+use crfe::record::{Shard, ShardStatus};
 use crfe::run::{Betas, EventKind, Forced, RunEvent, RunOptions, TaskId, branch, inspect, portrait};
 use crfe::run::{Permutations, Survey, Twins, test_list};
 use crfe::select::Method;
@@ -405,7 +407,7 @@ fn what_scrolls_ends_where_it_ends() {
         app.mouse(wheel(MouseEventKind::ScrollDown), &Vec::new());
     }
     let bottom = row(&picture(&mut app, 80, 24).0, 20);
-    assert!(bottom.contains("mouse: click"), "{bottom}");
+    assert!(bottom.contains("wheel scrolls"), "{bottom}");
     app.mouse(wheel(MouseEventKind::ScrollUp), &Vec::new());
     assert_ne!(row(&picture(&mut app, 80, 24).0, 20), bottom, "one turn back is seen at once");
     app.update(Action::Back);
@@ -1161,8 +1163,7 @@ fn holds_together(app: &App) {
     if app.table().filter().is_none() && (app.view() == View::Explore || app.answer().is_some()) {
         let once = app.view() == View::Explore || app.view() == View::Answer;
         assert!(
-            // A cached list may still be empty; one that holds anything holds everything.
-            !once || rows.is_empty() || rows == (0..units).collect::<Vec<_>>(),
+            !once || rows == (0..units).collect::<Vec<_>>(),
             "the list holds every feature once: {rows:?}"
         );
     } else {
@@ -1184,6 +1185,25 @@ fn holds_together(app: &App) {
         assert!(app.present().contains(&unit), "the feature to be removed is present");
     }
     assert!(app.branch().is_none_or(|branch| branch.task == app.focus()), "a branch of this path");
+}
+
+/// What a finished path had told is gone with it, also from what was computed of it.
+#[test]
+fn a_finished_path_that_fails_is_no_part_of_the_answer() {
+    let run = small_run();
+    let mut app = run.watched(DARK);
+    app.update(Action::Show(View::Answer));
+    picture(&mut app, 80, 24);
+    assert_eq!(app.list_rows().len(), 13);
+    for split in 0..2 {
+        let task = Some(TaskId { split, ..app.focus() });
+        let kind = EventKind::TaskFailed { message: "on purpose".into() };
+        app.tell(Message::Event(RunEvent { task, kind }));
+    }
+    app.update(Action::Larger);
+    picture(&mut app, 80, 24);
+    assert!(app.answer().is_none(), "no split is left to have an answer");
+    holds_together(&app);
 }
 
 /// Something that can happen to a screen.
@@ -1216,6 +1236,8 @@ fn deed() -> impl Strategy<Value = Deed> {
     ];
     let kind = prop_oneof![
         Just(MouseEventKind::Down(MouseButton::Left)),
+        Just(MouseEventKind::Drag(MouseButton::Left)),
+        Just(MouseEventKind::Up(MouseButton::Left)),
         Just(MouseEventKind::ScrollDown),
         Just(MouseEventKind::ScrollUp),
     ];
@@ -1295,8 +1317,13 @@ fn undergo(app: &mut App, run: &mut Run, told: &mut usize, size: &mut (u16, u16)
     holds_together(app);
 }
 
+/// PROPTEST_CASES, or as many as a test run has time for.
+fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(20), max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     /// Twenty times five hundred.
     #[test]
@@ -1391,4 +1418,119 @@ fn help_and_settings_are_not_cut_at_80_columns() {
     app.set_overlay(None);
     app.update(Action::Show(View::Answer));
     assert!(dump(&picture(&mut app, 80, 24).0).contains(" splits "));
+}
+
+/// Dragging over a chart shows that range of sizes, until it is widened or the cursor leaves it.
+#[test]
+fn dragging_over_a_chart_zooms() {
+    let (_, mut app) = heart();
+    for view in [View::Size, View::Stability, View::Explore] {
+        app.update(Action::Show(view));
+        let drag = |app: &mut App, from: usize, to: usize| {
+            let (_, hits) = picture(app, 120, 40);
+            let column = |size| hits.iter().find(|(_, hit)| *hit == Hit::Size(size)).unwrap().0;
+            let mouse = |kind, place: Rect| MouseEvent {
+                kind,
+                column: place.x,
+                row: place.y + 1,
+                modifiers: KeyModifiers::NONE,
+            };
+            let left = MouseButton::Left;
+            app.mouse(mouse(MouseEventKind::Down(left), column(from)), &hits);
+            app.mouse(mouse(MouseEventKind::Drag(left), column(to)), &hits);
+            // Released beside the charts: the last size over which it was counts.
+            app.mouse(mouse(MouseEventKind::Up(left), Rect::default()), &hits);
+        };
+        let shown = |app: &mut App| {
+            let (_, hits) = picture(app, 120, 40);
+            let sizes: Vec<usize> = hits
+                .iter()
+                .filter_map(|(_, hit)| if let Hit::Size(size) = hit { Some(*size) } else { None })
+                .collect();
+            (*sizes.iter().min().unwrap(), *sizes.iter().max().unwrap())
+        };
+        assert_eq!(shown(&mut app), (1, 13), "{view:?}");
+        drag(&mut app, 8, 3);
+        assert_eq!(shown(&mut app), (3, 8), "{view:?}");
+        assert_eq!(app.status(), Some("sizes 3 to 8; ( shows all"));
+        drag(&mut app, 5, 5);
+        assert_eq!(shown(&mut app), (3, 8), "a click is no drag");
+        app.update(Action::ZoomOut);
+        assert_eq!(shown(&mut app), (1, 13), "{view:?}");
+    }
+}
+
+/// M runs the same splits with the other families of models, once; the answer then says which suits the data.
+#[test]
+fn models_are_compared_on_the_same_splits() {
+    let run = small_run();
+    let mut app = run.watched(DARK);
+    app.update(Action::Show(View::Answer));
+    let effects = app.key(KeyEvent::from(KeyCode::Char('M')));
+    let [Effect::Rerun(spec)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(spec.split, run.plan.info.spec.split);
+    let families: Vec<String> = spec.compare.iter().map(ToString::to_string).collect();
+    assert_eq!(families, ["rcs:4", "rbf"]);
+    let other = Run::of((*run.plan.data).clone(), (**spec).clone());
+    app.restart((**spec).clone());
+    app.tell(Message::Ready(other.plan.clone()));
+    other.tell_all(&mut app);
+    let text = text_of(&mut app);
+    assert!(text.contains("│models "), "{text}");
+    assert_eq!(app.key(KeyEvent::from(KeyCode::Char('M'))), []);
+    assert_eq!(app.status(), Some("the models of this run are compared already"));
+}
+
+/// What the answer says of sites that were left out and of subgroups.
+#[test]
+fn the_worst_site_and_subgroup_are_named() {
+    let row = |i: usize| {
+        let (class, site) = (i % 2, i / 30);
+        let noise = |k: usize| ((i * k + 7 * (i % 11)) % 23) as f64;
+        let (a, b) =
+            (noise(31) + 14.0 * class as f64, noise(17) + if site == 3 { -9.0 } else { 9.0 } * class as f64);
+        format!(
+            "{a},{b},{},{},{},{}\n",
+            noise(13),
+            ["A", "B", "C", "D"][site],
+            ["f", "m"][i / 2 % 2],
+            ["x", "y"][class]
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sites.csv");
+    std::fs::write(&file, "a,b,c,site,sex,class\n".to_owned() + &(0..120).map(row).collect::<String>())
+        .unwrap();
+    let mut options = RunOptions { validate: Some(5), ..splits(3) };
+    options.schema.leave_out = Some("site".into());
+    options.schema.subgroups = vec!["sex".into()];
+    let data = Dataset::load(&file, &options.schema, |_, _| {}).unwrap();
+    let run = Run::of(data, options.check().unwrap());
+    let mut app = run.watched(DARK);
+    app.update(Action::Show(View::Answer));
+    insta::assert_snapshot!("answer_with_sites", dump(&picture(&mut app, 120, 36).0));
+}
+
+/// A recorded run is being opened until all that is recorded has been read.
+#[test]
+fn a_recorded_run_is_opened_before_it_runs() {
+    let run = small_run();
+    let mut app = run.unread("data/table.csv", DARK);
+    app.set_replay();
+    app.tell(Message::Event(run.events[0].clone()));
+    let status = ShardStatus {
+        shard: Shard::WHOLE,
+        host: None,
+        pid: None,
+        tasks: 4,
+        done: 4,
+        running: 0,
+        stale: 0,
+        failed: 0,
+        grown: std::time::Instant::now(),
+    };
+    app.tell(Message::Shards(vec![status]));
+    assert!(text_of(&mut app).contains("OPENING 0/4"));
+    run.tell_all(&mut app);
+    assert!(text_of(&mut app).contains("DONE 4/4"));
 }

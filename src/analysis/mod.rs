@@ -24,6 +24,7 @@ mod tested;
 mod tests;
 mod transfer;
 mod verdict;
+mod what_if;
 
 pub use crate::evaluate::{Metric, PageColumn};
 pub use crate::run::Trace;
@@ -45,6 +46,7 @@ pub use subgroups::{DRIFT_LEVEL, Drift, SubgroupCoverage};
 pub use tested::Tested;
 pub use transfer::{ProbeAnswer, SiteMeasured, SiteTested, Transfer};
 pub use verdict::{LEVEL, StabilityBand, Verdict, count_features, two_decimals};
+pub use what_if::{BranchComparison, BranchMetric, BranchVerdict};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -11,6 +11,8 @@ use crate::svm::{Estimator, SolverKind};
 pub struct Estimate {
     /// Paths to compute, without those of folds, other estimators and permutations.
     pub tasks: usize,
+    /// Paths of folds, sites, other estimators and permutations.
+    pub more_tasks: usize,
     /// Threads that share them.
     pub threads: usize,
     /// Seconds from the first byte to the last table.
@@ -77,6 +79,7 @@ impl Estimate {
         let of_task = PER_STEP_BYTES * cost.models + PER_RANK_BYTES * units;
         Self {
             tasks,
+            more_tasks: followups * splits + spec.compare.len() * tasks,
             threads,
             seconds: once + (tasks as f64 * cost.path + splits as f64 * cost.gaps + after) / workers,
             at_most: spec.solver == SolverKind::Linfa,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, select, unbounded};
-use crossterm::event::{Event, KeyEventKind};
+use crossterm::event::{Event, KeyEventKind, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::layout::{Rect, Size};
 
@@ -353,6 +353,11 @@ impl Dashboard {
     }
 
     fn input(&mut self, input: InputEvent, terminal: &mut Terminal<impl Console>) -> io::Result<Flow> {
+        // A mouse that only passes by changes nothing.
+        if matches!(&input, InputEvent::Terminal(Event::Mouse(mouse)) if mouse.kind == MouseEventKind::Moved)
+        {
+            return Ok(Flow::Continue(()));
+        }
         self.dirty = true;
         if let Some(telling) = &mut self.plain {
             telling.is_asked = true;

@@ -7,7 +7,6 @@ use super::action::Action;
 use super::app::{App, Effect};
 use super::keymap::KeyPress;
 use super::overlay::Overlay;
-use super::view::View;
 use super::view::{Hit, Hits};
 
 impl App {
@@ -47,7 +46,7 @@ impl App {
         }
     }
 
-    /// The wheel scrolls what is in front; a click goes to what was drawn there.
+    /// The wheel scrolls what is in front; a click goes to what was drawn there; dragging over a chart shows that range.
     pub fn mouse(&mut self, mouse: MouseEvent, hits: &Hits) -> Vec<Effect> {
         match mouse.kind {
             MouseEventKind::ScrollUp => self.update(Action::Up),
@@ -64,14 +63,26 @@ impl App {
                     }
                     Some(Hit::Unit(unit)) => self.select(unit),
                     Some(Hit::Column(column)) => self.sort_by(column),
-                    Some(Hit::Size(size)) if self.view() == View::Explore => self.go_to_size(size),
-                    Some(Hit::Size(size)) => self.point_at(size),
+                    Some(Hit::Size(size)) => self.press_at(size),
                     Some(Hit::Step(step)) => self.scrub(step),
                     Some(Hit::Panel(panel)) => {
                         self.set_zoom(Some(panel).filter(|_| self.zoom() != Some(panel)));
                     }
                     None => {}
                 }
+                Vec::new()
+            }
+            MouseEventKind::Drag(MouseButton::Left) => {
+                let at = Position { x: mouse.column, y: mouse.row };
+                let size = hits.iter().rev().find_map(|(area, hit)| match hit {
+                    Hit::Size(size) if area.contains(at) => Some(*size),
+                    _ => None,
+                });
+                self.drag_to(size);
+                Vec::new()
+            }
+            MouseEventKind::Up(MouseButton::Left) => {
+                self.release();
                 Vec::new()
             }
             _ => Vec::new(),

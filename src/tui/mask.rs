@@ -26,6 +26,7 @@ impl IdMask {
 
     /// A sentence about the table as it is shown: names of rows that it lists at its end are hidden.
     pub fn sentence(&self, text: &str) -> String {
+        let text = &self.quoted(text);
         let found = LISTED.iter().find_map(|words| Some((text.find(words)? + words.len(), words)));
         let Some((end, _)) = found.filter(|_| self.seen.is_some()) else { return text.to_owned() };
         let (lead, listed) = text.split_at(end);
@@ -36,7 +37,22 @@ impl IdMask {
         let hidden: Vec<String> = names.split(", ").map(|name| self.id(name)).collect();
         format!("{lead}{}{more}", hidden.join(", "))
     }
+
+    /// A sentence without the names of rows that it quotes.
+    fn quoted(&self, text: &str) -> String {
+        let quoted = QUOTED.iter().find_map(|words| {
+            let from = text.find(words)? + words.len();
+            Some((from, from + text[from..].find('\'')?))
+        });
+        match quoted.filter(|_| self.seen.is_some()) {
+            Some((from, to)) => format!("{}{}{}", &text[..from], self.id(&text[from..to]), &text[to..]),
+            None => text.to_owned(),
+        }
+    }
 }
+
+/// Behind these words an error quotes the name of a row.
+const QUOTED: [&str; 2] = ["the id '", ", row '"];
 
 /// Behind these words the notes on two files that were joined list the rows that are in one of them only.
 const LISTED: [&str; 2] = [" is left out: ", " are left out: "];
@@ -56,6 +72,9 @@ mod tests {
             "2 samples of the matrix are not in p.csv and are left out: id 2, id 3 and 4 more"
         );
         assert_eq!(IdMask::default().sentence(note), note);
+        let error = "p.csv, line 4: the id 'P9' is also on line 2";
+        assert_eq!(mask.sentence(error), "p.csv, line 4: the id 'id 3' is also on line 2");
+        assert_eq!(IdMask::default().sentence(error), error);
         let classes = "3 rows of classes with fewer than 3 rows left out: c, d";
         assert_eq!(mask.sentence(classes), classes);
     }

@@ -37,6 +37,7 @@ pub fn state(app: &App, info: &RunInfo) -> String {
     let word = match app.phase() {
         Phase::Done => "Finished",
         Phase::Failed(_) => "Failed",
+        _ if app.is_opening() => "Being opened",
         _ => "Running",
     };
     let left = app.time_left().map_or_else(String::new, |left| format!(", {left}"));

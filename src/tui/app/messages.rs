@@ -1,6 +1,7 @@
 //! What reaches the screen from behind: messages of the session, events of the run.
 
 use super::{App, Pause, Phase};
+use crate::analysis::Trace;
 use crate::error::ErrorKind;
 use crate::run::{EventKind, RunEvent};
 use crate::tui::overlay::{OptionsEditor, Overlay};
@@ -14,7 +15,7 @@ impl App {
             Message::Event(event) => self.event(&event),
             Message::Ready(plan) => self.run.plan = Some(plan),
             Message::Failed(error) => {
-                self.run.phase = Phase::Failed(error.to_string());
+                self.run.phase = Phase::Failed(self.mask.sentence(&error.to_string()));
                 // A table that was refused may be read with another setting.
                 if self.info().is_none()
                     && !self.run.replay
@@ -53,6 +54,8 @@ impl App {
     /// Takes an event of the run.
     pub fn event(&mut self, event: &RunEvent) {
         let first = self.info().is_none();
+        let trace = event.task.and_then(|task| self.run.history.trace(task));
+        let had_finished = trace.is_some_and(Trace::finished);
         self.run.history.apply(event);
         match &event.kind {
             EventKind::Loading { bytes, of } => self.run.phase = Phase::Loading { bytes: *bytes, of: *of },
@@ -70,6 +73,7 @@ impl App {
             }
             EventKind::TaskFinished { .. } => self.run.finished += 1,
             EventKind::TaskFailed { message } => {
+                self.run.finished += u64::from(had_finished);
                 if let Some(task) = event.task {
                     // On the screen splits count from 1.
                     self.layout.status =
@@ -81,7 +85,8 @@ impl App {
             EventKind::FollowupFailed(followup, message) => {
                 self.layout.status = Some(format!("{followup} failed: {message}"));
             }
-            EventKind::TaskStarted(_) | EventKind::Step(_) | EventKind::Followed(..) => {}
+            EventKind::TaskStarted(_) => self.run.finished += u64::from(had_finished),
+            EventKind::Step(_) | EventKind::Followed(..) => {}
             // The answer names them.
             EventKind::TwinsFound(_) => self.run.finished += 1,
         }

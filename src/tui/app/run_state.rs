@@ -61,7 +61,7 @@ pub(super) struct RunState {
     /// The run is replayed or followed: there is no engine here.
     pub(super) replay: bool,
     pub(super) shards: Vec<ShardStatus>,
-    /// Counts finished tasks, so that [`Derived`] knows when it is stale.
+    /// Counts tasks that have finished, or no longer count as finished, so that [`Derived`] knows when it is stale.
     pub(super) finished: u64,
     pub(super) time_left: TimeLeft,
 }
@@ -103,6 +103,12 @@ impl App {
     pub fn set_clock(&mut self, elapsed: Duration) {
         let work = self.work();
         self.run.time_left.note(elapsed, work);
+    }
+
+    /// Whether finished tasks of a recorded run are still being read.
+    pub fn is_opening(&self) -> bool {
+        let recorded: usize = self.run.shards.iter().map(|shard| shard.done).sum();
+        self.run.replay && self.history().finished_tasks().count() < recorded
     }
 
     /// What is left to compute, in words; none while that is not known.
@@ -185,7 +191,7 @@ impl App {
         self.run.finished += 1;
     }
 
-    /// How many tasks have finished.
+    /// How often the set of finished tasks has changed.
     pub fn finished(&self) -> u64 {
         self.run.finished
     }

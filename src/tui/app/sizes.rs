@@ -23,6 +23,10 @@ pub(super) struct Sizes {
     pub(super) scale: Option<AxisScale>,
     /// Doublings by which the range of sizes is narrower than all.
     pub(super) range_zoom: u32,
+    /// The range of sizes over which the mouse was dragged; shown as long as the cursor is in it.
+    pub(super) range: Option<(usize, usize)>,
+    /// The sizes where the mouse was pressed and where it was last, while it is being dragged.
+    dragged: Option<(usize, usize)>,
 }
 
 impl App {
@@ -63,7 +67,47 @@ impl App {
     /// The axis of sizes, as wide as it was zoomed.
     pub fn axis(&self) -> SizeAxis {
         let (smallest, largest) = self.info().map_or((1, 1), |info| (info.kept().max(1), info.units.len()));
-        SizeAxis::new(smallest..=largest, self.scale()).zoomed(self.chart_size(), self.sizes.range_zoom)
+        let here = self.chart_size();
+        let range = self.sizes.range.filter(|&(from, to)| (from..=to).contains(&here));
+        let (from, to) = range.unwrap_or((smallest, largest));
+        SizeAxis::new(from..=to, self.scale()).zoomed(here, self.sizes.range_zoom)
+    }
+
+    /// The mouse is pressed at a size of a chart.
+    pub(in crate::tui) fn press_at(&mut self, size: usize) {
+        self.sizes.dragged = Some((size, size));
+        self.click_at(size);
+    }
+
+    /// The pressed mouse comes to another size; none outside the charts.
+    pub(in crate::tui) fn drag_to(&mut self, size: Option<usize>) {
+        let (Some((from, _)), Some(size)) = (self.sizes.dragged, size) else { return };
+        self.sizes.dragged = Some((from, size));
+        self.click_at(size);
+    }
+
+    /// The mouse is released: the charts show the range over which it was dragged.
+    pub(in crate::tui) fn release(&mut self) {
+        let Some((a, b)) = self.sizes.dragged.take().filter(|(a, b)| a != b) else { return };
+        self.sizes.range = Some((a.min(b), a.max(b)));
+        self.sizes.range_zoom = 0;
+        let key = self.keymap.key_of(Action::ZoomOut);
+        self.layout.status = Some(format!("sizes {} to {}; {key} shows all", a.min(b), a.max(b)));
+    }
+
+    fn click_at(&mut self, size: usize) {
+        match self.layout.view {
+            View::Explore => self.go_to_size(size),
+            _ => self.point_at(size),
+        }
+    }
+
+    /// Shows a wider range of sizes.
+    pub(super) fn zoom_out(&mut self) {
+        match self.sizes.range_zoom {
+            0 => self.sizes.range = None,
+            zoom => self.sizes.range_zoom = zoom - 1,
+        }
     }
 
     /// How sizes are laid out.

@@ -128,7 +128,7 @@ impl App {
             Action::Mark => self.mark(),
             Action::ToggleAxis => self.sizes.scale = Some(self.scale().toggled()),
             Action::ZoomIn => self.sizes.range_zoom = (self.sizes.range_zoom + 1).min(MOST_ZOOM),
-            Action::ZoomOut => self.sizes.range_zoom = self.sizes.range_zoom.saturating_sub(1),
+            Action::ZoomOut => self.zoom_out(),
             Action::NextMetrics => {
                 self.layout.metrics = (self.layout.metrics + 1) % crate::tui::view::METRIC_PAIRS
             }

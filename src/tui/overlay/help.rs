@@ -110,7 +110,7 @@ impl HelpPage {
         section(app, &mut lines, width, "In other views".to_owned(), &elsewhere, true);
         if search.is_empty() {
             lines.push(Line::from(""));
-            let mouse = "mouse: click view, feature, heading, title, chart, timeline; wheel scrolls";
+            let mouse = "mouse: click view, feature, heading, title, chart, timeline; drag over a chart to zoom; wheel scrolls";
             let dim = app.theme().style(Role::Dim);
             lines.extend(wrap(mouse, width).into_iter().map(|text| Line::styled(text, dim)));
         } else if lines.is_empty() {

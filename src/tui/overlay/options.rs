@@ -157,7 +157,11 @@ fn class_words(found: &Surveyed) -> String {
 /// Paths, time and memory.
 fn words(estimate: &Estimate) -> String {
     let paths = plural(estimate.tasks, "path");
-    format!("{} ({paths} plus validation), {}", estimate.duration(), estimate.memory())
+    let more = match estimate.more_tasks {
+        0 => String::new(),
+        more => format!(", {more} more for tests"),
+    };
+    format!("{} ({paths}{more}), {}", estimate.duration(), estimate.memory())
 }
 
 impl Component for OptionsEditor {

@@ -194,7 +194,11 @@ fn list(
     let mut shown = vec![columns.heading(app, answer)];
     for line in (first..lines).take(height) {
         if line == length {
-            let words = if length == 0 { "by frequency " } else { "not in the list " };
+            let words = if length == 0 && answer.chosen.size.is_none() {
+                "how many splits keep it to the end "
+            } else {
+                "not in the list "
+            };
             let rule = app.theme().glyph("─", "-");
             let text = format!("{} {words}", rule.repeat(2));
             let rest = usize::from(inside.width).saturating_sub(text.width());
@@ -581,6 +585,11 @@ fn tested(tested: Option<&Tested>, info: &RunInfo) -> Fact {
     let rows = tested.performance.as_ref().map_or(0, |performance| performance.rows);
     match tested.without_list {
         0 => ("tested", format!("on {rows} rows it never saw, {} folds", tested.of_folds), Role::Good),
+        n if rows == 0 => (
+            "tested",
+            format!("on no rows: no size was chosen in {n} of {} folds", tested.of_folds),
+            Role::Warn,
+        ),
         n => {
             let words = format!("on {rows} rows it never saw; no list in {n} of {} folds", tested.of_folds);
             ("tested", words, Role::Warn)

@@ -24,7 +24,7 @@ use super::ranking::score_name;
 use super::text::{clean, fit, number, wrap};
 use super::{Hits, derivatives, ranking, survival, what_if};
 use crate::analysis::{Metric, Paths, RankTable, coverage_band};
-use crate::run::{RunInfo, Step};
+use crate::run::{Forced, RunInfo, Step};
 use crate::select::{Method, MethodWords};
 use crate::tui::app::{App, plural};
 use crate::tui::derived::Derived;
@@ -196,6 +196,14 @@ fn text(app: &App, info: &RunInfo) -> String {
     }
     if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
         let _ = writeln!(text, "Runner-up: {}, {} away.", name(next), number(margin));
+    }
+    if let (Some(branch), Some((words, _))) = (app.branch(), what_if::verdict(app)) {
+        let (unit, done) = match branch.forced {
+            Forced::Removed(unit) => (unit, "removed"),
+            Forced::Kept(unit) => (unit, "kept"),
+        };
+        let from = plural(branch.from, "feature");
+        let _ = writeln!(text, "What if {} were {done} at {from}? {words}", name(unit));
     }
     let ranks = RankTable::new(&Paths::new(app.history(), info, method));
     let splits = ranks.splits().len();

@@ -102,6 +102,7 @@ fn state(app: &App) -> (String, Role) {
         (Phase::Failed(_), _) => ("FAILED".into(), Role::Bad),
         (Phase::Done, _) if failed > 0 => (format!("DONE {paths}"), Role::Bad),
         (Phase::Done, _) => (format!("DONE {paths}"), Role::Good),
+        (Phase::Running, _) if app.is_opening() => (format!("OPENING {paths}"), Role::Accent),
         (Phase::Running, Pause::Yes) => (format!("PAUSED {part}"), Role::Warn),
         (Phase::Running, Pause::Asked) => (format!("PAUSING {part}"), Role::Warn),
         (Phase::Running, Pause::No) => (format!("RUNNING {part}{left}"), Role::Accent),

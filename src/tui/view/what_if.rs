@@ -6,9 +6,9 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{clean, fit, head};
+use super::text::{clean, fit, head, wrap};
 use super::{Hits, panel};
-use crate::analysis::Metric;
+use crate::analysis::{BranchComparison, BranchMetric, BranchVerdict, Metric};
 use crate::run::Forced;
 use crate::tui::action::Action;
 use crate::tui::app::{App, plural};
@@ -43,12 +43,14 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         format!("{size:>4}  {main}{}{sets:>12}{accuracy}", fit(other, column))
     };
     let heading = row("left", "main path", "branch", "set size", "accuracy");
-    let mut lines = vec![
-        Line::styled(head(&done, width), app.theme().style(Role::Warn)),
-        Line::styled(heading, app.theme().style(Role::Dim)),
-    ];
+    let mut lines = vec![Line::styled(head(&done, width), app.theme().style(Role::Warn))];
+    if let Some((words, role)) = verdict(app) {
+        let words = wrap(&words, width).into_iter().map(|line| Line::styled(line, app.theme().style(role)));
+        lines.extend(words);
+    }
+    lines.push(Line::styled(heading, app.theme().style(Role::Dim)));
     let start = branch.steps.iter().position(|step| step.size <= app.size()).unwrap_or(0);
-    for step in branch.steps.iter().skip(start).take(usize::from(inside.height).saturating_sub(2)) {
+    for step in branch.steps.iter().skip(start).take(usize::from(inside.height).saturating_sub(lines.len())) {
         let main = trace.at_size(step.size);
         let goes = |unit: Option<usize>| unit.map_or_else(|| "end".to_owned(), name);
         let pair = |metric: Metric| {
@@ -67,4 +69,37 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         )));
     }
     frame.render_widget(Paragraph::new(lines), inside);
+}
+
+/// What the choice comes to, in a sentence with its numbers, and its colour.
+pub fn verdict(app: &App) -> Option<(String, Role)> {
+    let branch = app.branch()?;
+    let compared = BranchComparison::new(app.history(), branch, app.chosen_size())?;
+    let it = match branch.forced {
+        Forced::Removed(_) => "without it",
+        Forced::Kept(_) => "with it",
+    };
+    let (found, role) = match compared.verdict {
+        BranchVerdict::Same => ("the same features either way".to_owned(), Role::Good),
+        BranchVerdict::NoDifference => (format!("no difference that matters {it}"), Role::Good),
+        BranchVerdict::Better => (format!("better {it}"), Role::Good),
+        BranchVerdict::Worse => (format!("worse {it}"), Role::Bad),
+        BranchVerdict::Mixed => (format!("better and worse {it}"), Role::Warn),
+        BranchVerdict::Unknown => ("one split cannot tell whether it matters".to_owned(), Role::Warn),
+    };
+    let size = plural(compared.size, "feature");
+    let own = if compared.is_answer { ", as in the answer" } else { "" };
+    let numbers = match compared.verdict {
+        BranchVerdict::Same => String::new(),
+        _ => {
+            let [sets, accuracy] = compared.metrics.map(|own| metric_words(&own));
+            format!(": {sets}, {accuracy}; ± is the sd over splits")
+        }
+    };
+    Some((format!("At {size}{own}: {found}{numbers}."), role))
+}
+
+fn metric_words(own: &BranchMetric) -> String {
+    let sd = own.sd.map_or_else(String::new, |sd| format!(" (± {sd:.2})"));
+    format!("{} {:.2} instead of {:.2}{sd}", own.metric.short_label(), own.branch, own.main)
 }
