@@ -120,6 +120,7 @@ fn what_stands_in_front() {
     insta::assert_snapshot!("feature", dump(&picture(&mut app, 100, 40).0));
     act(&mut app, &run, &[Action::Back, Action::WhatIfRemoved]);
     insta::assert_snapshot!("what_if", dump(&picture(&mut app, 120, 30).0));
+    insta::assert_snapshot!("what_if_80x24", dump(&picture(&mut app, 80, 24).0));
     insta::assert_snapshot!("what_if_narrow", dump(&picture(&mut app, 50, 20).0));
     act(&mut app, &run, &[Action::Back, Action::Help]);
     insta::assert_snapshot!("help", dump(&picture(&mut app, 90, 84).0));
@@ -1378,6 +1379,9 @@ fn the_page_of_a_feature_pauses_the_play_and_asks_for_its_effect() {
         if view == View::Answer {
             assert!(app.size() < 13, "where the path has the size of the answer");
         }
+        let Some(Overlay::Feature(page)) = app.overlay().cloned() else { panic!("the page is open") };
+        app.update(Action::Mark);
+        assert!(app.table().is_marked(page.unit()) && app.overlay().is_some(), "{view:?}");
     }
 }
 

@@ -295,8 +295,12 @@ impl ValueAxis {
         let wanted = f64::from((rows / ROWS_PER_TICK).max(1));
         let rough = (high - low) / wanted;
         let power = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|&step| step >= rough);
-        Self { low, high, step: step.unwrap_or(10.0 * power) }
+        let steps = [10.0, 5.0, 2.0, 1.0, 0.5, 0.2].map(|factor| factor * power);
+        let least = steps.iter().rposition(|&step| step >= rough).unwrap_or(0);
+        // A single tick says nothing about the scale.
+        let ticks = |step: &&f64| (high / **step).floor() - (low / **step).ceil() + 1.0;
+        let step = steps[least..].iter().find(|step| ticks(step) >= 2.0);
+        Self { low, high, step: step.copied().unwrap_or(steps[least]) }
     }
 
     fn ticks(&self) -> impl Iterator<Item = f64> {
@@ -764,6 +768,19 @@ mod tests {
             let values: Vec<f64> = labels.iter().map(|label| label.parse().unwrap()).collect();
             let step = values[0] - values[1];
             assert!(values.windows(2).all(|pair| (pair[0] - pair[1] - step).abs() < 1e-9), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn an_axis_of_values_has_two_ticks_or_more() {
+        for rows in [4, 6, 8, 16] {
+            for (low, high) in
+                [(-0.8, 0.7), (-0.9, 0.95), (-13.0, 0.0), (0.31, 0.39), (-1e-4, 3e-4), (0.0, 1.0)]
+            {
+                let axis = ValueAxis::new((low, high), (f64::NEG_INFINITY, f64::INFINITY), rows);
+                let ticks = axis.ticks().count();
+                assert!((2..=usize::from(rows)).contains(&ticks), "{low} to {high} in {rows} rows: {ticks}");
+            }
         }
     }
 

@@ -190,7 +190,7 @@ const LINES: &[KeymapLine] = &[
         "run linear, spline and RBF models on the same splits, and compare",
         "",
         DO,
-        CHOSEN,
+        ALL,
     ),
     ("zoom", "z", Action::Zoom, "enlarge a panel; press again for the next", "zoom", LOOK, ALL),
     ("sigma_down", "<", Action::SigmaDown, "decrease k of the β rule", "k", RULE, RULES),

@@ -2,10 +2,13 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::text::Line;
 
 use super::{Component, Reaction};
 use crate::tui::action::Action;
 use crate::tui::app::App;
+use crate::tui::theme::Role;
+use crate::tui::view::text::head;
 use crate::tui::view::{draw_feature, feature_length};
 
 /// All about one feature, scrolled.
@@ -53,9 +56,26 @@ impl Component for FeaturePage {
             | Action::NextMethod => {
                 return Some(Reaction::Stay(app.on_view(action)));
             }
+            Action::Mark => {
+                app.select(self.unit);
+                return Some(Reaction::Stay(app.on_view(action)));
+            }
             _ => return None,
         }
         Some(Reaction::STAY)
+    }
+
+    fn footer(&self, app: &App, width: usize) -> Option<Line<'static>> {
+        if app.status().is_some() {
+            return None;
+        }
+        let (mark, method) = (app.keymap().key_of(Action::Mark), app.keymap().key_of(Action::NextMethod));
+        let words = if app.theme().ascii {
+            format!("up/down other features, {mark} my list, [ ] split, {method} method, esc back")
+        } else {
+            format!("↑↓ other features · {mark} my list · [ ] split · {method} method · esc back")
+        };
+        Some(Line::styled(head(&words, width), app.theme().style(Role::Accent)))
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, area: Rect) {

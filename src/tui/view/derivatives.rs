@@ -122,7 +122,7 @@ fn chart(
         }
     }
     curves.push(line(label, app.theme().series(0), "*", points));
-    let zero = ReferenceLine { value: 0.0, label: "0".to_owned(), style: app.theme().style(Role::Dim) };
+    let zero = ReferenceLine { value: 0.0, label: String::new(), style: app.theme().style(Role::Dim) };
     let chart = Chart {
         axis,
         curves,

@@ -102,6 +102,10 @@ fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         Layout::vertical([Constraint::Length(needed), Constraint::Length(curves), Constraint::Min(3)])
             .areas(side);
     removed_now(frame, app, now);
+    // On a small screen a branch that was asked for takes the place of the curves.
+    if app.branch().is_some() && area.height < 28 {
+        return what_if::draw(frame, app, middle.union(rest), hits);
+    }
     derivatives::draw(frame, app, middle, hits);
     if app.branch().is_some() {
         what_if::draw(frame, app, rest, hits);

@@ -188,7 +188,10 @@ fn effect(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'sta
     let dim = app.theme().style(Role::Dim);
     let mut lines = vec![title(
         app,
-        format!("effect at {}: share in the score, by value", plural(app.size(), "feature")),
+        format!(
+            "effect at {}: what it adds to the score of a class, by its value",
+            plural(app.size(), "feature")
+        ),
     )];
     let Some(curve) = app.effect_of(unit) else {
         let words = match app.plan() {

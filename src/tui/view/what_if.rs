@@ -14,6 +14,9 @@ use crate::tui::action::Action;
 use crate::tui::app::{App, plural};
 use crate::tui::theme::Role;
 
+/// What ± is in a verdict.
+const SD_WORDS: &str = "; ± is the sd over splits";
+
 /// The branch beside the main path.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let title = if app.branch().is_some() { "What if: main path|branch" } else { "What if" };
@@ -45,6 +48,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let heading = row("left", "main path", "branch", "set size", "accuracy");
     let mut lines = vec![Line::styled(head(&done, width), app.theme().style(Role::Warn))];
     if let Some((words, role)) = verdict(app) {
+        // Where there is little room the numbers matter more than what ± is.
+        let words = if width < 48 { words.replace(SD_WORDS, "") } else { words };
         let words = wrap(&words, width).into_iter().map(|line| Line::styled(line, app.theme().style(role)));
         lines.extend(words);
     }
@@ -93,7 +98,7 @@ pub fn verdict(app: &App) -> Option<(String, Role)> {
         BranchVerdict::Same => String::new(),
         _ => {
             let [sets, accuracy] = compared.metrics.map(|own| metric_words(&own));
-            format!(": {sets}, {accuracy}; ± is the sd over splits")
+            format!(": {sets}, {accuracy}{SD_WORDS}")
         }
     };
     Some((format!("At {size}{own}: {found}{numbers}."), role))
