@@ -38,11 +38,20 @@ kernel! {
         let (scales, radii, thresholds) = (s.splat_f64s(scale), s.splat_f64s(radius), s.splat_f64s(threshold));
         let (a_blocks, a_rest) = a.as_chunks::<LANES>();
         let (b_blocks, b_rest) = b.as_chunks::<LANES>();
-        for (block, (a, b)) in a_blocks.iter().zip(b_blocks).enumerate() {
-            let bounds = s.add_f64s(s.mul_f64s(scales, cast(*a)), s.mul_f64s(radii, cast(*b)));
-            let mut others = !s.less_than(bounds, thresholds);
+        let (mut block, blocks) = (0, a_blocks.len().min(b_blocks.len()));
+        loop {
+            // Most blocks have none, and a loop without calls keeps the constants in registers.
+            let mut others = 0;
+            while others == 0 && block < blocks {
+                let bounds = s.add_f64s(s.mul_f64s(scales, cast(a_blocks[block])), s.mul_f64s(radii, cast(b_blocks[block])));
+                others = !s.less_than(bounds, thresholds);
+                block += 1;
+            }
+            if others == 0 {
+                break;
+            }
             while others != 0 {
-                found.push(LANES * block + others.trailing_zeros() as usize);
+                found.push(LANES * (block - 1) + others.trailing_zeros() as usize);
                 others &= others - 1;
             }
         }

