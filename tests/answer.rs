@@ -155,12 +155,9 @@ fn noise_is_called_noise_before_any_list() {
     let (headline, list) = (text.find("nothing beyond chance").unwrap(), text.find("mean rank").unwrap());
     assert!(headline < list, "{text}");
     let told = cautions(method);
-    assert!(
-        told.contains("nothing beyond chance: ") && told.contains("of 19 permutations of the labels"),
-        "{told}"
-    );
+    assert!(told.contains("nothing beyond chance: ") && told.contains("of 19 label permutations"), "{told}");
     assert!(told.contains("is not clearly above"), "{told}");
-    assert_eq!(answer["permutations"], "19 permutations of the labels, as asked");
+    assert_eq!(answer["permutations"], "19 label permutations, as asked");
 }
 
 /// With five permutations the smallest p is 0.17: that says nothing against the list, and nothing for it.

@@ -1219,7 +1219,54 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
         "{}",
         mixed.stderr
     );
+    // Nor parts with another rule, or tested on other rows.
+    let other_rows = desk.path("other.csv");
+    std::fs::copy("data/heart.csv", &other_rows).unwrap();
+    let quick = "--splits 2 --validate none --permutations none --method crfe --reserve 0.3 --quiet";
+    let tested_on = |file: &str| format!("{quick} --test {file}");
+    let parts = [
+        ("ALIKE", quick.to_owned() + " --stop 3", "--stop is knee there and 3 here"),
+        ("TESTED", tested_on("data/heart.csv"), "--test is none there and data/heart.csv here"),
+    ];
+    run_into(&desk.path("PLAIN"), "data/heart.csv", quick);
+    let report_with = |first: &str, second: &str| {
+        let mut program = program();
+        program.args(["report", "-q", "--out"]).arg(desk.path("MIX"));
+        finish(program.arg(desk.path(first)).arg(desk.path(second)))
+    };
+    for (name, options, sentence) in parts {
+        run_into(&desk.path(name), "data/heart.csv", &options);
+        let mixed = report_with("PLAIN", name);
+        assert!(mixed.code == 5 && mixed.stderr.contains(sentence), "{}", mixed.stderr);
+    }
+    // The file counts, not its path.
+    run_into(&desk.path("COPY"), "data/heart.csv", &tested_on(other_rows.to_str().unwrap()));
+    assert_eq!(report_with("TESTED", "COPY").code, 0);
+    std::fs::remove_dir_all(desk.path("MIX")).unwrap();
+    let text = std::fs::read_to_string(&other_rows).unwrap();
+    let fewer: Vec<&str> = text.lines().take(200).collect();
+    std::fs::write(&other_rows, fewer.join("\n")).unwrap();
+    run_into(&desk.path("OTHER_ROWS"), "data/heart.csv", &tested_on(other_rows.to_str().unwrap()));
+    let mixed = report_with("TESTED", "OTHER_ROWS");
+    assert!(
+        mixed.code == 5 && mixed.stderr.contains("--test is data/heart.csv there and "),
+        "{}",
+        mixed.stderr
+    );
     assert!(!desk.path("MIX").exists());
+}
+
+/// Folds and permutations repeat the procedure with all its splits: those of the run before are not those of a run with more.
+#[test]
+fn a_run_that_is_extended_is_tested_anew() {
+    let desk = Desk::new();
+    let options = "--method crfe --validate 2 --permutations 3 --quiet --splits";
+    run_into(&desk.path("GROWN"), "data/heart.csv", &format!("{options} 2"));
+    run_into(&desk.path("GROWN"), "data/heart.csv", &format!("{options} 6"));
+    run_into(&desk.path("WHOLE"), "data/heart.csv", &format!("{options} 6"));
+    let ran = finish(program().args(["report", "-q"]).arg(desk.path("GROWN")));
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(report_files(&desk.path("GROWN")) == report_files(&desk.path("WHOLE")));
 }
 
 #[test]
@@ -1233,7 +1280,18 @@ fn the_words_of_a_run_with_one_method_and_two_splits_claim_no_more_than_was_done
     let (summary, methods) = (read("summary.txt"), read("methods.md"));
     assert!(summary.contains("strict calibration, estimator rcs:4, target coverage"), "{summary}");
     let stability = summary.lines().find(|line| line.starts_with("    stability")).unwrap();
-    assert!(!stability.contains(" to "), "two splits give no interval: {stability}");
+    assert!(stability.ends_with("(too few splits)"), "two splits give no interval: {stability}");
+    let json: Value = serde_json::from_str(&read("summary.json")).unwrap();
+    let method = &json["methods"][0];
+    assert_eq!((&json["estimator"]["rcs"], &method["verdict"]), (&4.into(), &"too_few_splits".into()));
+    assert!(method["stability"].is_number(), "{method}");
+    assert!(method["stability_interval"].is_null() && method["stability_band"].is_null(), "{method}");
+    assert!(read("report.html").contains("(too few splits)"));
+    assert!(
+        summary.contains("2 splits are too few to judge") && summary.contains("use --splits 20"),
+        "{summary}"
+    );
+    assert!(summary.contains("test it with --validate 5"), "{summary}");
     assert!(!methods.contains("t-test") && !methods.contains("Nadeau"), "{methods}");
     assert!(methods.contains("[2]") && methods.contains("chosen as the smallest"), "{methods}");
 }

@@ -392,6 +392,40 @@ fn a_given_list_is_fitted_and_tested_in_folds() {
     assert!(ran.stderr.contains("line 2: there is no feature 'height'"), "{}", ran.stderr);
 }
 
+/// A list that is given makes the model that a run with this list makes: from the same rows, the same predictions, whatever the order of
+/// the names.
+#[test]
+fn a_given_list_predicts_as_the_run_that_chose_it() {
+    for estimator in ["linear", "rcs:4", "rbf"] {
+        let desk = desk();
+        let (out, list) = (desk.path().join("RUN"), desk.path().join("list.txt"));
+        let options = format!("--splits 2 --method crfe --reserve 0.2 --stop 4 --estimator {estimator}");
+        let quick = "--validate none --permutations none";
+        run_into(&out, "data/heart.csv", &format!("{options} {quick}"));
+        let predictions = |model: &Path| call(&["predict"], &[model, Path::new("data/heart.csv")], "").stdout;
+        let chosen = fit(&desk, out.to_str().unwrap(), "");
+        let (by_run, of_run) = (predictions(&chosen), Model::load(&chosen).unwrap());
+        let names: Vec<&str> = of_run.features.iter().rev().map(String::as_str).collect();
+        fs::write(&list, names.join("\n")).unwrap();
+        let options = format!("--features {} --estimator {estimator} {quick}", list.display());
+        let given = fit(&desk, "data/heart.csv", &options);
+        let model = Model::load(&given).unwrap();
+        assert_eq!(model.features, names, "{estimator}: the list as it was given");
+        assert_eq!(model.selection.rule, "given");
+        let by_list = predictions(&given);
+        assert_eq!(by_run.lines().count(), 304);
+        let (by_run, by_list) = (table(&by_run), table(&by_list));
+        assert_eq!(by_run.keys().collect::<Vec<_>>(), by_list.keys().collect::<Vec<_>>());
+        for (column, cells) in &by_run {
+            let number = |cell: &String| cell.parse::<f64>().unwrap_or(f64::NAN);
+            for (a, b) in cells.iter().zip(&by_list[column]) {
+                let close = (number(a) - number(b)).abs() < 1e-6;
+                assert!(a == b || close, "{estimator}, {column}: {a} and {b}");
+            }
+        }
+    }
+}
+
 /// The lists that a run writes, and those of one's own, name the features as they are: with line breaks and quotes, too.
 #[test]
 fn a_list_that_was_written_is_read_again() {

@@ -219,7 +219,7 @@ fn the_page_answers_first_and_fills_in_what_guidelines_ask_for() {
         manifest["input"]["sha256"].as_str().unwrap(),
         &format!("accuracy {} ({} to {})", interval("value"), interval("lo"), interval("hi")),
         summary["comparisons"][0]["sentence"].as_str().unwrap(),
-        "CRFE: 5 permutations of the labels",
+        "CRFE: 5 label permutations",
     ] {
         assert!(known.contains(expected), "the checklist lacks: {expected}\n{known}");
     }

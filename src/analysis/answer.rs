@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use super::{
     Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, Drift, EstimatorChoice, History, Paths,
-    RuleSize, StabilityBand, SubgroupCoverage, Tested, TestedElsewhere, Transfer, Verdict, cautions,
-    permutation_words,
+    RuleSize, Stability, StabilityBand, SubgroupCoverage, Tested, TestedElsewhere, Transfer, Verdict,
+    cautions, permutation_words,
 };
 use crate::select::{BetaRule, Method, StopRule};
-use crate::svm::Estimator;
+use crate::svm::{Estimator, Gamma};
 
 /// The answer of a run.
 #[derive(Debug, Clone, Serialize)]
@@ -27,9 +27,11 @@ pub struct Answer {
     pub splits: usize,
     /// strict or shared.
     pub calibration: String,
-    /// The family of models; manifest.json has it, too.
-    #[serde(skip)]
+    /// The family of models.
     pub estimator: Estimator,
+    /// The width of the kernel; only of kernel machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<Gamma>,
     /// 1 − ε.
     pub target_coverage: f64,
     /// Whether this coverage is guaranteed.
@@ -81,11 +83,11 @@ pub struct MethodAnswer {
     pub achieved: Option<Achieved>,
     /// Each class at this size, worst first.
     pub classes: Vec<ClassAnswer>,
-    /// Nogueira's stability of the splits' subsets of this size, with its 95 % interval.
+    /// Nogueira's stability of the splits' subsets of this size.
     pub stability: Option<f64>,
-    /// What this stability is called.
+    /// What this stability is called; nothing from fewer than five splits.
     pub stability_band: Option<StabilityBand>,
-    /// The interval of the stability.
+    /// Its 95 % interval; none from fewer than five splits.
     pub stability_interval: Option<(f64, f64)>,
     /// Other families of models on the same splits, where they were asked for.
     pub estimators: Option<EstimatorChoice>,
@@ -109,6 +111,7 @@ impl Answer {
             splits: info.splits,
             calibration: spec.split.calibration.to_string(),
             estimator: spec.estimator,
+            gamma: (spec.estimator == Estimator::Rbf).then_some(spec.gamma),
             target_coverage: 1.0 - spec.epsilon,
             guaranteed: spec.guaranteed(),
             comparisons: Comparison::of_methods(history, info, &methods),
@@ -167,7 +170,7 @@ impl MethodAnswer {
         tested: Option<Tested>,
     ) -> Self {
         let agreement = chosen.size.and_then(|size| paths.agreement(&[size]).first().map(|(_, at)| *at));
-        let stability = agreement.and_then(|at| at.nogueira);
+        let stability = agreement.as_ref().and_then(Stability::new);
         let by_chance = chosen.size.and_then(|size| ByChance::new(history, paths, size));
         let chance = by_chance.as_ref();
         let features =
@@ -181,18 +184,18 @@ impl MethodAnswer {
             features: &features,
         };
         let cautions = cautions::of_method(&concern);
-        let verdict = Verdict::new(&chosen, chance, stability);
+        let verdict = Verdict::new(&chosen, chance, stability, paths.len());
         Self {
             method: paths.method,
             verdict,
-            headline: verdict.headline(&chosen, chance, stability),
+            headline: verdict.headline(&chosen, chance, stability, paths.len()),
             splits: paths.len(),
             beside,
             achieved: Achieved::new(paths, &chosen),
             classes: ClassAnswer::all(paths, &chosen, tested.as_ref()),
-            stability,
-            stability_band: stability.map(StabilityBand::of),
-            stability_interval: agreement.and_then(|at| Some((at.nogueira_lo?, at.nogueira_hi?))),
+            stability: stability.map(|own| own.value),
+            stability_band: stability.and_then(|own| own.band),
+            stability_interval: stability.and_then(|own| own.interval),
             cautions,
             features,
             tested,
@@ -211,8 +214,9 @@ impl MethodAnswer {
         self.achieved.as_ref()?.coverage_band
     }
 
-    /// Whether the splits agree too little for a short list.
-    pub fn is_unstable(&self) -> bool {
-        self.stability_band == Some(StabilityBand::Poor)
+    /// The stability of the splits' subsets with what is known about it.
+    pub fn stability_judged(&self) -> Option<Stability> {
+        let (interval, band) = (self.stability_interval, self.stability_band);
+        self.stability.map(|value| Stability { value, interval, band })
     }
 }

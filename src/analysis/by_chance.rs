@@ -12,7 +12,7 @@ use crate::select::StopRule;
 /// With fewer permutations no p can reach [`LEVEL`].
 pub const FEWEST_PERMUTATIONS: usize = 19;
 
-/// How many permutations a run has, and why: the default depends on the nominal cost, never on a clock.
+/// How many label permutations a run has, and why: the default depends on the nominal cost, never on a clock.
 pub fn permutation_words(info: &RunInfo) -> String {
     let seconds = |count: usize| {
         let seconds = info.permutation_cost.unwrap_or(0.0) * count as f64;
@@ -22,24 +22,24 @@ pub fn permutation_words(info: &RunInfo) -> String {
     let (count, budget) = (info.permutations, PERMUTATION_BUDGET);
     match info.permutation_cost {
         None if info.spec.split.splits_from.is_some() => {
-            "no permutations: the splits that were given belong to the labels as they are".to_owned()
+            "no label permutations: the splits that were given belong to the labels as they are".to_owned()
         }
         None if count == 0 => {
-            "no permutations, as asked: nothing is known about what chance would select".to_owned()
+            "no label permutations, as asked: nothing is known about what chance would select".to_owned()
         }
-        None => format!("{count} permutations of the labels, as asked"),
+        None => format!("{count} label permutations, as asked"),
         Some(_) if count == most => {
             format!(
-                "{count} permutations of the labels ({} nominal seconds, within the default budget of {budget})",
+                "{count} label permutations (nominal cost {} s; the default allows {budget} s)",
                 seconds(most)
             )
         }
         Some(_) if count > 0 => format!(
-            "{count} permutations of the labels: {most} would cost {} nominal seconds, more than the default budget of {budget}; --permutations {most} runs them",
+            "{count} label permutations ({most} have a nominal cost of {} s, and the default allows {budget} s; --permutations {most} runs them)",
             seconds(most)
         ),
         Some(_) => format!(
-            "no permutations: even {fewest} would cost {} nominal seconds, more than the default budget of {budget}; --permutations {fewest} runs them",
+            "no label permutations: even {fewest} have a nominal cost of {} s, and the default allows {budget} s; --permutations {fewest} runs them",
             seconds(fewest)
         ),
     }
@@ -138,16 +138,16 @@ impl ByChance {
         match (self.at_least_as_good, self.permutations) {
             (all, permutations) if all == permutations => {
                 format!(
-                    "all {permutations} permutations of the labels are predicted at least as well as the real labels{p}"
+                    "all {permutations} label permutations are predicted at least as well as the real labels{p}"
                 )
             }
             (1, permutations) => {
                 format!(
-                    "1 of {permutations} permutations of the labels is predicted at least as well as the real labels{p}"
+                    "1 of {permutations} label permutations is predicted at least as well as the real labels{p}"
                 )
             }
             (some, permutations) => format!(
-                "{some} of {permutations} permutations of the labels are predicted at least as well as the real labels{p}"
+                "{some} of {permutations} label permutations are predicted at least as well as the real labels{p}"
             ),
         }
     }

@@ -2,15 +2,17 @@
 //! lists. The lists are computed once; summary, JSON, page and dashboard show them as they are.
 
 use super::by_chance::FEWEST_PERMUTATIONS;
-use super::{ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, StabilityBand, Tested, two_decimals};
+use super::{
+    ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, Stability, StabilityBand, Tested, two_decimals,
+};
 use crate::data::Level;
 use crate::error::printable;
-use crate::evaluate::{MANY_EMPTY, Performance, never_excluded};
+use crate::evaluate::{FEWEST_SUBSETS, MANY_EMPTY, Performance, never_excluded};
 use crate::run::RunInfo;
 use crate::select::StopRule;
 
 /// Cautions about the whole run; each may have several sentences.
-const OF_RUN: [fn(&History, &RunInfo) -> Vec<String>; 4] = [void_guarantee, one_split, warnings, failures];
+const OF_RUN: [fn(&History, &RunInfo) -> Vec<String>; 4] = [void_guarantee, few_splits, warnings, failures];
 
 /// Cautions about one method, the gravest first.
 const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 14] = [
@@ -37,7 +39,7 @@ pub struct Concern<'a> {
     /// The size of the answer.
     pub chosen: &'a RuleSize,
     /// Stability at this size.
-    pub stability: Option<f64>,
+    pub stability: Option<Stability>,
     /// How the procedure did on rows that it never saw.
     pub tested: Option<&'a Tested>,
     /// What chance selects.
@@ -68,9 +70,19 @@ fn void_guarantee(_: &History, info: &RunInfo) -> Vec<String> {
     (!info.spec.guaranteed()).then(|| void.to_owned()).into_iter().collect()
 }
 
-fn one_split(_: &History, info: &RunInfo) -> Vec<String> {
-    let one = "one split cannot show how stable the selection is: another may choose other features; use more --splits";
-    (info.splits == 1).then(|| one.to_owned()).into_iter().collect()
+fn few_splits(_: &History, info: &RunInfo) -> Vec<String> {
+    let few = match info.splits {
+        1 => "one split cannot show how stable the selection is".to_owned(),
+        n if n < FEWEST_SUBSETS => {
+            format!("{n} splits are too few to judge how stable the selection is")
+        }
+        _ => return Vec::new(),
+    };
+    let remedy = match info.spec.split.splits_from {
+        Some(_) => format!("give {FEWEST_SUBSETS} or more"),
+        None => "use --splits 20".to_owned(),
+    };
+    vec![format!("{few}; {remedy}")]
 }
 
 fn warnings(_: &History, info: &RunInfo) -> Vec<String> {
@@ -120,10 +132,10 @@ fn few_permutations(concern: &Concern<'_>) -> Option<String> {
 }
 
 fn unstable(concern: &Concern<'_>) -> Option<String> {
-    let stability = concern.stability.filter(|&own| StabilityBand::of(own) == StabilityBand::Poor)?;
+    let stability = concern.stability.filter(|own| own.band == Some(StabilityBand::Poor))?;
     Some(format!(
         "unstable selection: stability {} (below {} is poor); other splits choose other features{}",
-        two_decimals(stability),
+        two_decimals(stability.value),
         StabilityBand::Fair.lowest(),
         exchanged_twins(concern)
     ))

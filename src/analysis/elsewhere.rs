@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::History;
+use super::{History, count_features};
 use crate::evaluate::Predicted;
 use crate::model::{Measured, Terms};
 use crate::run::{Followup, Outcome, RunInfo};
@@ -45,8 +45,9 @@ impl TestedElsewhere {
     pub fn headline(&self) -> String {
         let rows = self.measured.performance.rows;
         format!(
-            "Tested once on {rows} rows of {}, which nothing before has seen (this list of {}, 95 % intervals)",
-            self.file, self.size
+            "Tested once on {rows} rows of {}, which nothing had seen before (this list of {}; 95 % intervals)",
+            self.file,
+            count_features(self.size)
         )
     }
 }

@@ -61,8 +61,11 @@ impl<'a> Gain<'a> {
 
     fn words(&self) -> String {
         let Self { name, label, gain, .. } = self;
-        let (direction, gain) = if *gain < 0.0 { ("worse", -gain) } else { ("better", *gain) };
         let p = self.p.map_or_else(String::new, |p| format!(", corrected p = {p:.2}"));
+        if gain.abs() < 0.0005 {
+            return format!("{name}: no difference in {label} (0.000{p})");
+        }
+        let (direction, gain) = if *gain < 0.0 { ("worse", -gain) } else { ("better", *gain) };
         format!("{name}: {label} {direction} by {gain:.3}{p}")
     }
 }

@@ -23,7 +23,7 @@ pub struct ChosenFeature {
     /// The same as a share.
     pub frequency: f64,
     /// Fewer than half of the splits keep it: another split may well choose another in its place.
-    pub exchangeable: bool,
+    pub interchangeable: bool,
     /// p adjusted for all features: how often permuted labels keep some feature in at least as many splits.
     pub adjusted_p: Option<f64>,
     /// Features with |r| > 0.9 to this one over all rows, the closest first; none if they were not looked for.
@@ -75,7 +75,7 @@ impl ChosenFeature {
                 mean_rank: kept.map(|kept| kept.mean_rank),
                 count,
                 frequency: count as f64 / splits as f64,
-                exchangeable: 2 * count < splits,
+                interchangeable: 2 * count < splits,
                 adjusted_p: kept.and_then(|kept| Some(by_chance?.adjusted_p(kept.count))),
                 twins,
                 twin_count,

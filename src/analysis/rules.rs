@@ -73,7 +73,12 @@ impl RuleSize {
                 let fired =
                     if is_partial { format!(", fired on {} of {splits}", self.fired) } else { String::new() };
                 match self.stop {
-                    StopRule::OneSe => format!("{name}: {size}, without one split {lo} to {hi}"),
+                    StopRule::OneSe if (lo, hi) == (size, size) => {
+                        format!("{name}: {size}, whichever split is left out")
+                    }
+                    StopRule::OneSe if lo == hi => format!("{name}: {size}, or {lo} if a split is left out"),
+                    StopRule::OneSe => format!("{name}: {size}, or {lo} to {hi} if a split is left out"),
+                    _ if lo == hi => format!("{name}: {size}{fired}"),
                     _ => format!("{name}: median {size}, range {lo} to {hi}{fired}"),
                 }
             }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::History;
-use crate::evaluate::{Agreement, Performance, Predicted, agreement};
+use super::{History, Stability};
+use crate::evaluate::{Performance, Predicted, agreement};
 use crate::run::{FoldTest, Followup, Outcome, RunInfo};
 use crate::select::Method;
 
@@ -24,8 +24,8 @@ pub struct Tested {
     pub performance: Option<Performance>,
     /// The size of each fold's list.
     pub sizes: Vec<usize>,
-    /// How much the lists of the folds agree: Nogueira's stability with its interval.
-    pub stability: Option<(f64, f64, f64)>,
+    /// How much the lists of the folds agree.
+    pub stability: Option<Stability>,
     /// The names of each fold's list, best first.
     pub lists: Vec<Vec<String>>,
     /// The features that are in every list.
@@ -66,7 +66,6 @@ impl Tested {
         let subsets: Vec<Vec<usize>> = with_list.iter().map(|fold| removable(fold)).collect();
         let in_every_list =
             |unit: &usize| subsets.len() > 1 && subsets.iter().all(|list| list.contains(unit));
-        let stability = |found: &Agreement| Some((found.nogueira?, found.nogueira_lo?, found.nogueira_hi?));
         let name = |&unit: &usize| info.units[unit].name.clone();
         Some(Self {
             folds: folds.len(),
@@ -76,7 +75,7 @@ impl Tested {
             fewest_conformal_rows: folds.iter().map(|fold| fold.conformal.iter().sum()).min().unwrap_or(0),
             performance,
             sizes: with_list.iter().map(|fold| fold.units.len()).collect(),
-            stability: stability(&agreement(&subsets, info.units.len())),
+            stability: Stability::new(&agreement(&subsets, info.units.len())),
             in_every_list: subsets.first().map_or_else(Vec::new, |first| {
                 first.iter().filter(|unit| in_every_list(unit)).map(name).collect()
             }),

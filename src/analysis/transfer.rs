@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use super::coverage::covered_law;
-use super::{History, LEVEL};
+use super::{History, LEVEL, Stability};
 use crate::error::printable;
 use crate::evaluate::{Interval, Performance, Predicted, agreement, sign_test};
 use crate::run::{FoldTest, Followup, Outcome, RunInfo, SiteProbe};
@@ -21,8 +21,8 @@ pub struct Transfer {
     pub sites: Vec<SiteTested>,
     /// Sites that can be left out.
     pub of_sites: usize,
-    /// Nogueira's stability of the lists with its 95 % interval.
-    pub stability: Option<(f64, f64, f64)>,
+    /// How much the lists agree.
+    pub stability: Option<Stability>,
     /// The features that every list holds.
     pub in_every_list: Vec<String>,
     /// How well the features of the list tell the sites apart.
@@ -121,8 +121,8 @@ impl Transfer {
             Some(Outcome::Probe(probe)) => ProbeAnswer::new(probe),
             _ => None,
         };
-        let stability = || Some((found.nogueira?, found.nogueira_lo?, found.nogueira_hi?));
-        Some(Self { column, sites, of_sites, stability: stability(), in_every_list: names(&common), probe })
+        let stability = Stability::new(&found);
+        Some(Self { column, sites, of_sites, stability, in_every_list: names(&common), probe })
     }
 
     /// What limits the list: sites to which it does not transfer, and features that know the site.

@@ -175,23 +175,23 @@ Examples:
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
-  crfe-tui report RUN                                   tables, figures and report.html from the journals
+  crfe-tui report RUN                                   tables, figures and report.html
   crfe-tui report RUN --data moved/data.csv             the data are not where they were
-  crfe-tui report PART1 PART2 PART3 --out RUN           shards that were computed into directories of their own
+  crfe-tui report PART1 PART2 PART3 --out RUN           shards that have directories of their own
   crfe-tui report RUN --figure-width 183 --font-size 8  figures across two columns";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  crfe-tui run data.csv --out RUN                       20 splits, CRFE and RFE; RUN/report.html shows all
-  crfe-tui run data.csv --target diagnosis --keep age   name the class column; age stays in every model
+  crfe-tui run data.csv --out RUN                       CRFE and RFE on 20 splits; RUN/report.html
+  crfe-tui run data.csv --target diagnosis --keep age   name the class; age is in every model
   crfe-tui run data.csv --paper --out PAPER             the protocol of the paper
   crfe-tui run data.csv --json --quiet > answer.json    the answer for a script";
 
 const FIT_EXAMPLES: &str = "\
 Examples:
-  crfe-tui fit data.csv --model M.json                  a fifth of the rows calibrates, the others select and fit
+  crfe-tui fit data.csv --model M.json                  a fifth of the rows calibrates it
   crfe-tui fit data.csv --size 10 --model M.json        with ten features
-  crfe-tui fit data.csv --features list.txt --model M.json --readers     a list of your own; with readers for Python and R
+  crfe-tui fit data.csv --features list.txt --model M.json   a list of your own
   crfe-tui fit RUN --model M.json                       from a run that was made with --reserve";
 
 const PREDICT_EXAMPLES: &str = "\
@@ -202,7 +202,7 @@ Examples:
 
 const VALIDATE_EXAMPLES: &str = "\
 Example:
-  crfe-tui validate M.json hospital2.csv                accuracy, coverage and sets on rows of another hospital";
+  crfe-tui validate M.json hospital2.csv                how well it does at another hospital";
 
 const EXPLORE_EXAMPLES: &str = "\
 Examples:
@@ -338,6 +338,7 @@ pub struct RunArgs {
 
 /// `crfe-tui fit`.
 #[derive(Debug, Args)]
+#[command(mut_arg("data", |arg| arg.value_name("DATA.CSV|RUN").help("The table, as for run, or a run that was made with --reserve")))]
 pub struct FitArgs {
     /// What to compute, and where the results go.
     #[command(flatten)]

@@ -32,8 +32,8 @@ pub use classic::{ClassScores, MacroScores, class_scores, macro_scores};
 pub use compare::{PairedDifference, paired_difference};
 pub use conformal::{ConformalSettings, Evaluator, normalised_inefficiency, predicted};
 pub use consistency::{
-    Agreement, Ranks, Similarity, agreement, agreement_by_size, agreement_from_counts, similarity,
-    similarity_by_size,
+    Agreement, FEWEST_SUBSETS, Ranks, Similarity, agreement, agreement_by_size, agreement_from_counts,
+    similarity, similarity_by_size,
 };
 pub use coverage_band::{Band, coverage_band, never_excluded};
 pub use coverage_law::{Calibrations, CoverageLaw};

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::measured::measured_lines;
 use crate::analysis::{
-    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, StabilityBand, SubgroupCoverage, Tested,
-    Twin, Verdict, count_features, two_decimals,
+    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, ProbeAnswer, SubgroupCoverage, Tested,
+    Transfer, Twin, Verdict, count_features,
 };
 use crate::error::printable;
 use crate::evaluate::{Interval, Performance};
@@ -17,23 +17,14 @@ const NAME_WIDTH: usize = 44;
 const LISTED: usize = 40;
 /// Classes that are printed.
 const LISTED_CLASSES: usize = 20;
-/// With fewer splits, no interval of the stability is printed: there are too few to resample.
-const FEWEST_SPLITS: usize = 5;
 /// Twins that are named below a feature.
 const NAMED_TWINS: usize = 3;
 
 /// The answer in words, for a terminal.
 pub fn summary(answer: &Answer) -> String {
     let mut text = String::new();
-    let guarantee = match (answer.guaranteed, answer.grouped) {
-        (false, _) => "guarantee void",
-        (true, false) => "guaranteed",
-        (true, true) => "guaranteed for a row of a new group",
-    };
-    let estimator = match answer.estimator {
-        Estimator::Linear => String::new(),
-        estimator => format!(", estimator {estimator}"),
-    };
+    let guarantee = guarantee_words(answer);
+    let estimator = estimator_words(answer);
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
@@ -73,6 +64,23 @@ pub fn summary(answer: &Answer) -> String {
     text
 }
 
+/// Whether the coverage is guaranteed, and of which rows.
+pub fn guarantee_words(answer: &Answer) -> &'static str {
+    match (answer.guaranteed, answer.grouped) {
+        (false, _) => "guarantee void",
+        (true, false) => "guaranteed",
+        (true, true) => "guaranteed for a row of a new group",
+    }
+}
+
+/// The family of models, unless it is the usual one.
+pub fn estimator_words(answer: &Answer) -> String {
+    match answer.estimator {
+        Estimator::Linear => String::new(),
+        estimator => format!(", estimator {estimator}"),
+    }
+}
+
 fn of_method(answer: &MethodAnswer, whole: &Answer) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}: {}", answer.method, answer.headline);
@@ -85,20 +93,8 @@ fn of_method(answer: &MethodAnswer, whole: &Answer) -> String {
     text.push_str(&transfer(answer));
     text.push_str(&subgroups(answer));
     text.push_str(&features(answer, whole));
-    if let (Some(achieved), Some(size)) = (&answer.achieved, answer.chosen.size) {
-        text.push_str(&of_achieved(achieved, size, whole));
-    }
-    if let Some(stability) = answer.stability {
-        let interval = answer
-            .stability_interval
-            .filter(|_| answer.splits >= FEWEST_SPLITS)
-            .map_or_else(String::new, |(lo, hi)| format!(" ({} to {})", two_decimals(lo), two_decimals(hi)));
-        let _ = writeln!(
-            text,
-            "    stability  {}{interval}, {}",
-            two_decimals(stability),
-            StabilityBand::of(stability).word()
-        );
+    if let Some(achieved) = &answer.achieved {
+        text.push_str(&of_splits(achieved, answer, whole));
     }
     for caution in &answer.cautions {
         let _ = writeln!(text, "  Caution: {}", printable(caution));
@@ -113,7 +109,7 @@ fn tested(answer: &MethodAnswer, whole: &Answer) -> String {
         text.push_str(&classes(answer));
         return text;
     }
-    let _ = writeln!(text, "  {}:", tested_headline(answer));
+    let _ = writeln!(text, "  {}; quote these numbers:", tested_headline(answer));
     for (label, value) in lines {
         let _ = writeln!(text, "    {label:<18}  {value}");
     }
@@ -125,7 +121,7 @@ fn tested(answer: &MethodAnswer, whole: &Answer) -> String {
 fn elsewhere(answer: &MethodAnswer, classes: &[String]) -> String {
     let mut text = String::new();
     let Some(elsewhere) = &answer.elsewhere else { return text };
-    let _ = writeln!(text, "  {}:", printable(&elsewhere.headline()));
+    let _ = writeln!(text, "  {}; quote these numbers:", printable(&elsewhere.headline()));
     for (label, value) in measured_lines(&elsewhere.measured, classes) {
         let _ = writeln!(text, "    {label:<18}  {value}");
     }
@@ -154,7 +150,7 @@ fn transfer(answer: &MethodAnswer) -> String {
         "features",
         "accuracy",
         "(within)",
-        "coverage (expected)"
+        "coverage (95 % range)"
     );
     for site in &transfer.sites {
         let name = shown_name(&site.site);
@@ -176,29 +172,45 @@ fn transfer(answer: &MethodAnswer) -> String {
             own.set_size
         );
     }
-    if let Some((value, lo, hi)) = transfer.stability {
-        let _ = writeln!(
-            text,
-            "    The lists agree with stability {} ({} to {}); {} in every list",
-            two_decimals(value),
-            two_decimals(lo),
-            two_decimals(hi),
-            count_features(transfer.in_every_list.len())
-        );
+    let _ = writeln!(
+        text,
+        "    (within: accuracy on the same rows when other rows of the {column} were in training; 95 % range: of coverage if the {column} is like the others)"
+    );
+    if let Some(agreement) = lists_agree(transfer) {
+        let _ = writeln!(text, "    {agreement}");
     }
     if let Some(probe) = &transfer.probe {
-        let auc = probe.auc.map_or_else(String::new, |auc| format!(", AUC {auc:.3}"));
-        let _ = writeln!(
-            text,
-            "    The features of the list predict the {column} of {:.3} ({:.3} to {:.3}) of the rows{auc}; the class alone {:.3}, the largest {column} {:.3}",
-            probe.accuracy.value,
-            probe.accuracy.lo,
-            probe.accuracy.hi,
-            probe.class_rate,
-            probe.no_information_rate
-        );
+        let _ = writeln!(text, "    {}", probe_sentence(probe, &column));
     }
     text
+}
+
+/// How much the lists of the sites agree; nothing for fewer than two.
+pub fn lists_agree(transfer: &Transfer) -> Option<String> {
+    Some(format!(
+        "The lists of the sites agree with stability {}; {} in every list",
+        transfer.stability?.words("sites"),
+        count_features(transfer.in_every_list.len())
+    ))
+}
+
+/// How well the features of the list predict the site, beside what the class alone tells about it.
+pub fn probe_sentence(probe: &ProbeAnswer, column: &str) -> String {
+    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    let Interval { value, lo, hi } = probe.accuracy;
+    let auc = probe.auc.map_or_else(String::new, |auc| format!("; AUC {auc:.3}"));
+    let so = if probe.tells_apart {
+        "so they tell more about it than the class does: a batch effect may be among them"
+    } else {
+        "so they tell no more about it than the class does"
+    };
+    format!(
+        "The selected features predict the {column} correctly for {} % of the rows ({} to {} %{auc}); knowing only the class does so for {} %, {so}",
+        percent(value),
+        percent(lo),
+        percent(hi),
+        percent(probe.class_rate),
+    )
 }
 
 /// Coverage by subgroup, the lowest first.
@@ -211,8 +223,11 @@ fn subgroups(answer: &MethodAnswer) -> String {
     let name = |own: &SubgroupCoverage| format!("{} = {}", shown(&own.column), shown(&own.level));
     let width = listed.iter().map(|own| name(own).chars().count()).max().unwrap_or(0).max(8);
     let _ = writeln!(text, "  Coverage of validated rows by subgroup, lowest first:");
-    let _ =
-        writeln!(text, "    {:<width$}  {:>5}  {:<28}  set size", "subgroup", "rows", "coverage (expected)");
+    let _ = writeln!(
+        text,
+        "    {:<width$}  {:>5}  {:<28}  set size",
+        "subgroup", "rows", "coverage (95 % range)"
+    );
     for own in listed {
         let band = own.coverage_band.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.3} to {hi:.3})"));
         let mark = if own.below { " low" } else { "" };
@@ -220,6 +235,7 @@ fn subgroups(answer: &MethodAnswer) -> String {
         let _ =
             writeln!(text, "    {:<width$}  {:>5}  {coverage:<28}  {:.2}", name(own), own.rows, own.set_size);
     }
+    let _ = writeln!(text, "    (95 % range: of coverage if a subgroup is like all rows)");
     if answer.subgroups.len() > listed.len() {
         let _ = writeln!(text, "    and {} more in subgroups.csv", answer.subgroups.len() - listed.len());
     }
@@ -292,10 +308,10 @@ fn features(answer: &MethodAnswer, whole: &Answer) -> String {
             .map_or_else(|| "kept           ".to_owned(), |rank| format!("mean rank {rank:>5.1}"));
         let pad = width - name.chars().count();
         let p = feature.adjusted_p.map_or_else(String::new, |p| format!("  adjusted p {p:.2}"));
-        let exchangeable = if feature.exchangeable { "  exchangeable" } else { "" };
+        let interchangeable = if feature.interchangeable { "  interchangeable" } else { "" };
         let _ = writeln!(
             text,
-            "{:>5}  {name}{:pad$}  in {:>3} of {} {}  {rank}{p}{exchangeable}",
+            "{:>5}  {name}{:pad$}  in {:>3} of {} {}  {rank}{p}{interchangeable}",
             i + 1,
             "",
             feature.count,
@@ -308,11 +324,11 @@ fn features(answer: &MethodAnswer, whole: &Answer) -> String {
         let more = answer.features.len() - LISTED;
         let _ = writeln!(text, "       and {more} more, in selected.txt and summary.json");
     }
-    let exchangeable = answer.features.iter().filter(|feature| feature.exchangeable).count();
-    if exchangeable > 0 {
+    let interchangeable = answer.features.iter().filter(|feature| feature.interchangeable).count();
+    if interchangeable > 0 {
         let _ = writeln!(
             text,
-            "    exchangeable: fewer than half of the splits keep it; another may take its place ({exchangeable} of {})",
+            "    interchangeable: fewer than half of the splits keep it; another may take its place ({interchangeable} of {})",
             answer.features.len()
         );
     }
@@ -339,7 +355,8 @@ fn by_chance(answer: &MethodAnswer, whole: &Answer) -> String {
     )
 }
 
-fn sentence_case(words: &str) -> String {
+/// The words with a capital letter first.
+pub fn sentence_case(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
@@ -415,10 +432,8 @@ pub fn tested_lines_of(tested: &Tested, classes: &[String]) -> Vec<(String, Stri
         } else {
             format!("{smallest} to {}", count_features(largest))
         };
-        let stability = tested.stability.map_or_else(String::new, |(value, lo, hi)| {
-            let [shown, lo, hi] = [value, lo, hi].map(two_decimals);
-            format!("; stability {shown} ({lo} to {hi}), {}", StabilityBand::of(value).word())
-        });
+        let stability = tested.stability.map(|own| format!("; stability {}", own.words("folds")));
+        let stability = stability.unwrap_or_default();
         let lists = tested.lists.len();
         let shared = if lists > 1 {
             format!("; {} in all {lists} lists", tested.in_every_list.len())
@@ -450,18 +465,46 @@ pub fn performance_lines(performance: &Performance, classes: &[String]) -> Vec<(
     lines
 }
 
-fn of_achieved(achieved: &Achieved, size: usize, whole: &Answer) -> String {
+/// Whose test rows the means over the splits come from, and which numbers to quote instead.
+pub fn splits_headline(answer: &MethodAnswer) -> String {
+    let splits = if answer.splits == 1 {
+        "The split that chose the list, on its".to_owned()
+    } else {
+        format!("The {} splits that chose the list, on their", answer.splits)
+    };
+    let is_tested = answer.elsewhere.is_some()
+        || answer.tested.as_ref().is_some_and(|tested| tested.performance.is_some());
+    let quote = if is_tested {
+        "this describes the selection; quote the tested numbers above"
+    } else {
+        "this describes the selection; for numbers to quote, test it with --validate 5 or --test FILE"
+    };
+    format!("{splits} own test rows ({quote})")
+}
+
+/// How to read the means over the splits.
+pub fn splits_note(achieved: &Achieved) -> String {
+    let size = if achieved.leave_one_split_out {
+        "; the size was chosen on these rows, so each split is measured at the size that the others choose"
+    } else {
+        ""
+    };
+    format!("mean ± standard deviation over splits, which share rows: ± is not the error of the mean{size}")
+}
+
+fn of_splits(achieved: &Achieved, answer: &MethodAnswer, whole: &Answer) -> String {
     let sd = |sd: Option<f64>| sd.map_or_else(String::new, |sd| format!(" ± {sd:.3}"));
     let band = match achieved.coverage_band {
         Some((lo, hi)) => format!("  (95 % band of one split {lo:.3} to {hi:.3})"),
         None => String::new(),
     };
-    let how =
-        if achieved.leave_one_split_out { ", each at the size that the other splits choose" } else { "" };
+    let stability = answer.stability_judged();
+    let stability =
+        stability.map_or_else(String::new, |own| format!("    stability  {}\n", own.words("splits")));
+    let note = if answer.splits > 1 { format!("    ({})\n", splits_note(achieved)) } else { String::new() };
     format!(
-        "  What the splits' own subsets of {} achieved on their test rows{how}\n  (mean ± standard deviation over splits; splits share rows, so ± is not the error of the mean):\n    \
-         coverage   {:.3}{band}\n    set size   {:.3}{} of {} classes\n    accuracy   {:.3}{}\n",
-        count_features(size),
+        "  {}:\n    coverage   {:.3}{band}\n    set size   {:.3}{} of {} classes\n    accuracy   {:.3}{}\n{stability}{note}",
+        splits_headline(answer),
         achieved.coverage,
         achieved.inefficiency,
         sd(achieved.inefficiency_sd),

@@ -18,7 +18,7 @@ use super::terminal::Console;
 use super::theme::{Role, Theme};
 use super::view::framed;
 use super::view::text::{clean, fit, head};
-use crate::analysis::{Answer, History, StabilityBand};
+use crate::analysis::{Answer, History, band_word};
 use crate::record::{Journals, RecentRun, recent_runs, state_home};
 
 /// Runs and tables that are listed, at most.
@@ -266,7 +266,7 @@ fn answer_words(answer: &Answer) -> String {
     let size = method.chosen.size.map_or_else(|| "no size".to_owned(), |size| plural(size, "feature"));
     let stability = method
         .stability
-        .map_or_else(String::new, |s| format!(", stability {s:.2} {}", StabilityBand::of(s).word()));
+        .map_or_else(String::new, |s| format!(", stability {s:.2} {}", band_word(method.stability_band)));
     format!("{size}{stability} ({})", plural(method.splits, "split"))
 }
 

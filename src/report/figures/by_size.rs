@@ -122,7 +122,7 @@ pub fn size(content: &FigureContent<'_>) -> Figure {
             panel.level(sheet, level);
             if n == 1 {
                 let (x, y) = panel.at(panel.x.hi, level);
-                let words = format!("always the largest class: {level:.2}");
+                let words = format!("always predicting the largest class: {level:.2}");
                 sheet.words(&words, (x - 8, y + 22), SMALL, Anchor::End, FAINT);
             }
             for (which, series) in series.iter().enumerate() {

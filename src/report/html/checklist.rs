@@ -8,6 +8,7 @@ use super::{PageContent, text};
 use crate::analysis::MethodAnswer;
 use crate::data::{Calibration, Level};
 use crate::report::command::shell_command;
+use crate::report::measured_lines;
 use crate::report::summary::{tested_headline, tested_lines};
 use crate::select::StopRule;
 use crate::svm::ClassWeight;
@@ -75,7 +76,7 @@ const QUESTIONS: [(&str, &str, &str); 28] = [
     ),
     ("10", "", "How was the sample size arrived at?"),
     ("11", "3f", "Why are values missing, and could that depend on the outcome?"),
-    ("12c", "5b", "Why are linear models appropriate here?"),
+    ("12c", "5b", "Why are these models appropriate here?"),
     ("", "2c", "On which computers were the results computed?"),
     (
         "12d, 23b",
@@ -220,7 +221,7 @@ fn preprocessing(content: &PageContent<'_>) -> Vec<String> {
             percent(spec.schema.max_missing)
         ),
         "2. Categories, if there were any, became one column per level; the columns of a feature were removed together.".to_owned(),
-        format!("3. {}", preparation(spec)),
+        format!("3. {}", preparation(content)),
         "4. Steps 1 and 2 looked at all rows, but not at the outcome.".to_owned(),
     ]
 }
@@ -287,14 +288,22 @@ fn leakage(content: &PageContent<'_>) -> Vec<String> {
 
 fn performance(content: &PageContent<'_>) -> Vec<String> {
     let of_method = |method: &MethodAnswer| {
-        let lines = tested_lines(method, &content.info.classes);
-        if lines.is_empty() {
-            return format!("{}: not tested on rows that the procedure never saw.", method.method);
+        let told = |headline: String, lines: Vec<(String, String)>| {
+            let each: Vec<String> = lines.iter().map(|(label, value)| format!("{label} {value}")).collect();
+            format!("{}. {headline}: {}.", method.method, each.join("; "))
+        };
+        let classes = &content.info.classes;
+        let folds = Some(tested_lines(method, classes)).filter(|lines| !lines.is_empty());
+        let folds = folds.map(|lines| told(tested_headline(method), lines));
+        let elsewhere = method.elsewhere.as_ref();
+        let elsewhere = elsewhere.map(|own| told(own.headline(), measured_lines(&own.measured, classes)));
+        let tested: Vec<String> = folds.into_iter().chain(elsewhere).collect();
+        if tested.is_empty() {
+            return vec![format!("{}: not tested on rows that the procedure never saw.", method.method)];
         }
-        let each: Vec<String> = lines.iter().map(|(label, value)| format!("{label} {value}")).collect();
-        format!("{}. {}: {}.", method.method, tested_headline(method), each.join("; "))
+        tested
     };
-    content.answer.methods.iter().map(of_method).collect()
+    content.answer.methods.iter().flat_map(of_method).collect()
 }
 
 fn baselines(content: &PageContent<'_>) -> Vec<String> {
@@ -314,8 +323,7 @@ fn baselines(content: &PageContent<'_>) -> Vec<String> {
         }
         if let Some(chance) = &method.by_chance {
             let p = chance.p.map_or_else(String::new, |p| format!("; p of the whole {p:.2}"));
-            answers
-                .push(format!("{}: {} permutations of the labels{p}.", method.method, chance.permutations));
+            answers.push(format!("{}: {} label permutations{p}.", method.method, chance.permutations));
         }
     }
     answers

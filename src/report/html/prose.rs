@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 
 use super::{PageContent, text};
+use crate::analysis::{MethodAnswer, two_decimals};
 use crate::data::{Calibration, Impute, Scale};
+use crate::evaluate::Performance;
 use crate::run::options::OPTIONS;
 use crate::run::{Permutations, RunOptions, RunSpec};
 use crate::select::{Method, Score, StepSize, StopRule};
@@ -51,7 +53,7 @@ fn in_markdown(text: &str) -> String {
 fn paragraph(content: &PageContent<'_>) -> String {
     let sentences = [
         data(content),
-        preparation(&content.info.spec),
+        preparation(content),
         models(&content.info.spec),
         prediction_sets(&content.info.spec),
         options(content),
@@ -85,12 +87,20 @@ fn data(content: &PageContent<'_>) -> String {
     let names: Vec<&str> = info.spec.methods.iter().map(|method| long_name(*method)).collect();
     format!(
         "Features were ranked by {} on {} rows with {} features and {} classes, over {}.",
-        names.join(", "),
+        and(&names),
         info.rows,
         info.units.len(),
         info.classes.len(),
         splits(content)
     )
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn and(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 /// The splits and their shares.
@@ -104,8 +114,9 @@ pub fn splits(content: &PageContent<'_>) -> String {
         None => "class-stratified",
     };
     format!(
-        "{} random {how} splits (seed {}; {} % test rows, and {} % of the others for calibration)",
+        "{} random {how} {} (seed {}; {} % test rows, and {} % of the others for calibration)",
         info.splits,
+        if info.splits == 1 { "split" } else { "splits" },
         split.seed,
         percent(split.test_size),
         percent(split.cal_size)
@@ -113,7 +124,9 @@ pub fn splits(content: &PageContent<'_>) -> String {
 }
 
 /// Scaling and imputation.
-pub fn preparation(spec: &RunSpec) -> String {
+pub fn preparation(content: &PageContent<'_>) -> String {
+    let spec = &content.info.spec;
+    let is_complete = content.missing.as_ref().is_some_and(|by_unit| by_unit.iter().all(|&cells| cells == 0));
     let scale = match spec.scale {
         Scale::Standard => "standardised",
         Scale::Minmax => "scaled to the unit interval",
@@ -124,7 +137,8 @@ pub fn preparation(spec: &RunSpec) -> String {
         Impute::Median => "missing values were replaced by training medians".to_owned(),
         Impute::None => "there were no missing values".to_owned(),
     };
-    format!("Within each split, columns were {scale} and {impute}, both fitted on training rows only.")
+    let none = if is_complete && spec.impute != Impute::None { " (no value was missing)" } else { "" };
+    format!("Within each split, columns were {scale} and {impute}{none}, both fitted on training rows only.")
 }
 
 /// The models and the elimination.
@@ -228,45 +242,75 @@ pub fn size(spec: &RunSpec) -> String {
     }
 }
 
+/// What was found: first what the nested validation measured, which is what to quote, then what the splits say about the selection.
 fn results(content: &PageContent<'_>) -> String {
-    let of_method = |method: &crate::analysis::MethodAnswer| {
-        let achieved = method.achieved.as_ref()?;
-        let stability = method
-            .stability
-            .map_or_else(String::new, |stability| format!(", with a stability of {stability:.2} [3]"));
+    let of_method = |method: &MethodAnswer| {
+        let size = method.chosen.size?;
         Some(format!(
-            "{} chose {} of {} features; subsets of this size reached a coverage of {:.3}, a mean set size of {:.2} of {} classes and an \
-             accuracy of {:.3}{stability}.{}",
+            "The list of {} has {size} of {} features.{}{}{}",
             method.method,
-            method.chosen.size?,
             content.answer.features,
-            achieved.coverage,
-            achieved.inefficiency,
-            content.info.classes.len(),
-            achieved.accuracy,
             tested(method),
+            elsewhere(method),
+            of_splits(content, method)
         ))
     };
     content.answer.methods.iter().filter_map(of_method).collect::<Vec<_>>().join(" ")
 }
 
-fn tested(method: &crate::analysis::MethodAnswer) -> String {
+fn of_splits(content: &PageContent<'_>, method: &MethodAnswer) -> String {
+    let Some(achieved) = &method.achieved else { return String::new() };
+    let stability = method.stability_judged().map_or_else(String::new, |own| {
+        let interval = own.interval.map_or_else(String::new, |(lo, hi)| {
+            format!(" (95 % interval {} to {})", two_decimals(lo), two_decimals(hi))
+        });
+        format!("; the stability of their subsets was {}{interval} [3]", two_decimals(own.value))
+    });
+    format!(
+        " On the test rows of the splits that chose the features, mean coverage was {:.3}, mean set size {:.2} of {} classes and mean accuracy \
+         {:.3}{stability}; these values describe the selection and do not estimate the performance on new rows.",
+        achieved.coverage,
+        achieved.inefficiency,
+        content.info.classes.len(),
+        achieved.accuracy,
+    )
+}
+
+fn tested(method: &MethodAnswer) -> String {
     let performance = method.tested.as_ref().and_then(|tested| tested.performance.as_ref());
-    performance.map_or_else(String::new, |performance| {
-        let (accuracy, coverage) = (performance.accuracy, performance.coverage);
-        format!(
-            " On {} rows that the procedure never saw, its accuracy was {:.3} (95 % interval {:.3} to {:.3}; no-information rate {:.3}) and \
-             its coverage {:.3} ({:.3} to {:.3}).",
-            performance.rows,
-            accuracy.value,
-            accuracy.lo,
-            accuracy.hi,
-            performance.no_information_rate,
-            coverage.value,
-            coverage.lo,
-            coverage.hi
-        )
+    performance.map_or_else(
+        || " The procedure was not tested by nested validation.".to_owned(),
+        |own| {
+            measured(
+                &format!("In the nested validation, on {} rows that the procedure never saw", own.rows),
+                own,
+            )
+        },
+    )
+}
+
+fn elsewhere(method: &MethodAnswer) -> String {
+    method.elsewhere.as_ref().map_or_else(String::new, |own| {
+        let performance = &own.measured.performance;
+        measured(&format!("On {} rows of another file ({})", performance.rows, own.file), performance)
     })
+}
+
+fn measured(on: &str, performance: &Performance) -> String {
+    let (accuracy, coverage) = (performance.accuracy, performance.coverage);
+    format!(
+        " {on}, accuracy was {:.3} (95 % interval {:.3} to {:.3}; no-information rate {:.3}), coverage {:.3} ({:.3} to {:.3}) and mean set size \
+         {:.2} of {} classes.",
+        accuracy.value,
+        accuracy.lo,
+        accuracy.hi,
+        performance.no_information_rate,
+        coverage.value,
+        coverage.lo,
+        coverage.hi,
+        performance.set_size.value,
+        performance.classes.len(),
+    )
 }
 
 /// The program and the input.

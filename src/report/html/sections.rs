@@ -4,12 +4,15 @@ use maud::{Markup, PreEscaped, html};
 
 use super::table::{HtmlCell, HtmlTable};
 use super::{PageContent, text};
-use crate::analysis::{ChosenFeature, Compared, MethodAnswer};
+use crate::analysis::{ChosenFeature, Compared, MethodAnswer, two_decimals};
 use crate::data::Level;
 use crate::report::Figure;
 use crate::report::command::shell_command;
 use crate::report::measured_lines;
-use crate::report::summary::{tested_headline, tested_lines};
+use crate::report::summary::{
+    estimator_words, guarantee_words, lists_agree, probe_sentence, sentence_case, splits_headline,
+    splits_note, tested_headline, tested_lines,
+};
 use crate::select::Method;
 
 /// Features listed on a card.
@@ -29,8 +32,8 @@ pub fn header(content: &PageContent<'_>) -> Markup {
         h1 { (text(&answer.input)) }
         p.faint {
             (answer.rows) " rows, " (features) ", " (answer.classes.len()) " classes in “" (text(&answer.target)) "” · "
-            (splits) ", " (answer.calibration) " calibration · target coverage " (answer.target_coverage) " ("
-            @if answer.guaranteed { "guaranteed" } @else { strong { "guarantee void" } }
+            (splits) ", " (answer.calibration) " calibration" (estimator_words(answer)) " · target coverage " (answer.target_coverage) " ("
+            @if answer.guaranteed { (guarantee_words(answer)) } @else { strong { (guarantee_words(answer)) } }
             ")"
         }
     }
@@ -102,7 +105,7 @@ fn card(answer: &MethodAnswer) -> Markup {
         table.row(None, &[HtmlCell::Int(i + 1), name, HtmlCell::Int(feature.count), rank, p]);
     }
     let more = answer.features.len().saturating_sub(LISTED);
-    let exchangeable = answer.features.iter().filter(|feature| feature.exchangeable).count();
+    let interchangeable = answer.features.iter().filter(|feature| feature.interchangeable).count();
     html! {
         .card data-method=(answer.method.name()) {
             h3 { (answer.method) }
@@ -117,9 +120,9 @@ fn card(answer: &MethodAnswer) -> Markup {
             @if !answer.features.is_empty() {
                 p.note {
                     "In splits: how many of the " (answer.splits) " splits keep the feature at this size."
-                    @if exchangeable > 0 {
-                        " " (counted(exchangeable, "feature"))
-                        @if exchangeable == 1 { " is" } @else { " are" }
+                    @if interchangeable > 0 {
+                        " " (counted(interchangeable, "feature"))
+                        @if interchangeable == 1 { " is" } @else { " are" }
                         " kept by fewer than half of them: other splits choose others instead."
                     }
                     @if answer.features.iter().any(|feature| feature.twin_count > 0) {
@@ -199,22 +202,9 @@ fn sites(content: &PageContent<'_>) -> Markup {
                 ],
             );
         }
-        let lists = transfer.stability.map_or_else(String::new, |(value, lo, hi)| {
-            format!("the lists of the sites agree with stability {value:.2} ({lo:.2} to {hi:.2}); ")
-        });
-        let probe = transfer.probe.as_ref().map_or_else(String::new, |probe| {
-            format!(
-                "the features of the list predict {} for {:.3} ({:.3} to {:.3}) of the rows{}, the class alone for {:.3}, the largest level for {:.3}",
-                transfer.column,
-                probe.accuracy.value,
-                probe.accuracy.lo,
-                probe.accuracy.hi,
-                probe.auc.map_or_else(String::new, |auc| format!(" (AUC {auc:.3})")),
-                probe.class_rate,
-                probe.no_information_rate
-            )
-        });
-        probes.push(format!("{}: {lists}{probe}", method.method));
+        let lists = lists_agree(transfer);
+        let probe = transfer.probe.as_ref().map(|probe| probe_sentence(probe, &transfer.column));
+        probes.extend(lists.into_iter().chain(probe).map(|line| format!("{}: {line}.", method.method)));
     }
     let column = content.info.spec.schema.leave_out.clone().unwrap_or_default();
     html! {
@@ -267,8 +257,12 @@ fn drift(content: &PageContent<'_>) -> Markup {
             .clone()
             .map_or_else(|| "the order of the file".to_owned(), |column| format!("'{column}'"));
         Some(format!(
-            "{}: rank correlation {:.2} of validated p-values with {over} within classes, p = {:.3} ({} rows or groups, {} permutations)",
-            method.method, drift.trend.rho, drift.trend.p, drift.trend.n, drift.trend.permutations
+            "{}: rank correlation {} of validated p-values with {over} within classes, p = {:.3} ({} rows or groups, {} permutations).",
+            method.method,
+            two_decimals(drift.trend.rho),
+            drift.trend.p,
+            drift.trend.n,
+            drift.trend.permutations
         ))
     };
     let lines: Vec<String> = content.answer.methods.iter().filter_map(line).collect();
@@ -286,7 +280,7 @@ fn tested_card(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
         .card data-method=(answer.method.name()) {
             h3 { (answer.method) }
             @if let Some(elsewhere) = &answer.elsewhere {
-                p.note { (text(&elsewhere.headline())) "." }
+                p.note { (text(&elsewhere.headline())) ". These are numbers to quote." }
                 (list(&measured_lines(&elsewhere.measured, &content.info.classes)))
             }
             @if lines.is_empty() && answer.elsewhere.is_none() {
@@ -299,13 +293,13 @@ fn tested_card(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
                 }
             }
             @if !lines.is_empty() {
-                p.note { (text(&tested_headline(answer))) "." }
+                p.note { (text(&tested_headline(answer))) ". These are the numbers to quote." }
                 (list(&lines))
             }
             @if let Some(chance) = &answer.by_chance {
                 h4 { "Against chance" }
                 p {
-                    (chance.permutations) " of " (counted(chance.of_permutations, "permutation")) " of the labels. "
+                    (chance.permutations) " of " (counted(chance.of_permutations, "label permutation")) ". "
                     "By chance some feature is kept by up to " (chance.count) " of " (answer.splits) " splits (95 % of permutations)."
                     @if let Some(p) = chance.p {
                         " For the prediction as a whole p = " (format!("{p:.2}"))
@@ -316,7 +310,7 @@ fn tested_card(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
                     }
                 }
             }
-            @if answer.achieved.is_some() { h4 { "On the test rows of the splits" } }
+            @if answer.achieved.is_some() { h4 { "The splits that chose the list" } }
             (achieved(content, answer))
         }
     }
@@ -419,19 +413,15 @@ fn achieved(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
         line("mean set size", set_size),
         line("accuracy", format!("{:.3}{}", achieved.accuracy, sd(achieved.accuracy_sd))),
     ];
-    if let Some(stability) = answer.stability {
-        let interval =
-            answer.stability_interval.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.2} to {hi:.2})"));
-        let band = answer.stability_band.map_or("", |band| band.word());
-        lines.push(line("stability", format!("{stability:.2}{interval}, {band}")));
+    if let Some(stability) = answer.stability_judged() {
+        lines.push(line("stability", stability.words("splits")));
     }
     html! {
+        p.note { (splits_headline(answer)) "." }
         (list(&lines))
         p.note {
-            "What the splits' own subsets of this size achieved"
-            @if achieved.leave_one_split_out { ", each at the size that the other splits choose" }
-            ": mean ± standard deviation over splits. The splits overlap, so the mean is known better than that. Stability is \
-             Nogueira's: 1 if all splits select the same features, 0 by chance."
+            @if answer.splits > 1 { (sentence_case(&splits_note(achieved))) ". " }
+            "Stability is Nogueira's: 1 if all splits select the same features, 0 by chance."
         }
     }
 }

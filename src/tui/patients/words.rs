@@ -78,7 +78,7 @@ impl PatientsScreen<'_> {
             ));
         }
         let of_model = &self.cohort.scorer().model().cautions;
-        cautions.extend(of_model.iter().map(|caution| format!("caution of the model: {caution}")));
+        cautions.extend(of_model.iter().map(|caution| format!("model caution: {caution}")));
         cautions.extend(notices);
         cautions.iter().map(|text| clean(text)).collect()
     }

@@ -22,7 +22,7 @@ use super::text::{clean, fit, share, wrap};
 use super::{Hit, Hits, panel};
 use crate::analysis::{
     Answer, ComparedMetric, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Tested, Verdict,
-    two_decimals,
+    band_word, two_decimals,
 };
 use crate::evaluate::{Interval, PairedDifference};
 use crate::report::summary;
@@ -143,6 +143,7 @@ fn headline(app: &App, answer: &MethodAnswer, width: usize) -> String {
     match answer.verdict {
         Verdict::Chance => format!("{count}: as by chance"),
         Verdict::Unstable => format!("{count}: unstable"),
+        Verdict::TooFewSplits => format!("{count}: too few splits"),
         _ => count,
     }
 }
@@ -158,6 +159,7 @@ fn sentence(app: &App, answer: &MethodAnswer) -> String {
                 Verdict::Chance => format!("{method}: {count}, but nothing beyond chance"),
                 Verdict::Unstable => format!("{method}: {count}, but these data do not support a short list"),
                 _ if app.taken().is_some() => format!("{method}: {count}, taken by hand"),
+                Verdict::TooFewSplits => format!("{method}: {count}, from too few splits to judge them"),
                 _ => format!("{method}: {count} {} enough", if size == 1 { "is" } else { "are" }),
             }
         }
@@ -365,7 +367,7 @@ fn tag(
         () if info.units[unit].kept => ("kept", Role::Good),
         () if !is_chosen => ("", Role::Dim),
         () if is_chance => ("as by chance", Role::Warn),
-        () if 2 * count < splits => ("exchangeable", Role::Warn),
+        () if 2 * count < splits => ("interchangeable", Role::Warn),
         () if 10 * count >= 9 * splits => ("core", Role::Good),
         () => ("", Role::Text),
     }
@@ -440,7 +442,7 @@ fn facts(app: &App, info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
         facts.push(("other rules", others.join(", "), Role::Dim));
     }
     if let Some(stability) = answer.stability {
-        facts.push(("stability", stability_words(app, answer, stability), stability_role(stability)));
+        facts.push(("stability", stability_words(app, answer, stability), stability_role(answer)));
     }
     facts.extend(performance(info, answer));
     facts.push(tested(answer.tested.as_ref(), info));
@@ -503,15 +505,15 @@ fn stability_words(app: &App, answer: &MethodAnswer, stability: f64) -> String {
     let spread = answer
         .stability_interval
         .map_or_else(String::new, |(lo, hi)| format!(" ({} to {})", two_decimals(lo), two_decimals(hi)));
-    format!("{} {bar} {}{spread}", two_decimals(stability), StabilityBand::of(stability).word())
+    format!("{} {bar} {}{spread}", two_decimals(stability), band_word(answer.stability_band))
 }
 
 /// The colour of a stability.
-pub fn stability_role(stability: f64) -> Role {
-    match StabilityBand::of(stability) {
-        StabilityBand::Poor => Role::Warn,
-        StabilityBand::Fair => Role::Text,
-        StabilityBand::Good => Role::Good,
+fn stability_role(answer: &MethodAnswer) -> Role {
+    match answer.stability_band {
+        Some(StabilityBand::Poor) => Role::Warn,
+        Some(StabilityBand::Fair) | None => Role::Text,
+        Some(StabilityBand::Good) => Role::Good,
     }
 }
 
@@ -719,8 +721,8 @@ pub fn strip(app: &App, width: usize) -> Line<'static> {
     });
     if let Some(stability) = answer.stability {
         pieces.push((
-            format!("stability {} {}", two_decimals(stability), StabilityBand::of(stability).word()),
-            stability_role(stability),
+            format!("stability {} {}", two_decimals(stability), band_word(answer.stability_band)),
+            stability_role(answer),
         ));
     }
     let tested = answer.tested.as_ref();

@@ -13,7 +13,7 @@ use super::curves::{draw_chart, drawn_sizes, tabled_sizes};
 use super::page::Page;
 use super::text::{fit, head};
 use super::{Hit, Hits, panel};
-use crate::analysis::{Paths, RankTable, StabilityBand, Stops};
+use crate::analysis::{Paths, RankTable, Stability, Stops};
 use crate::evaluate::Agreement;
 use crate::run::RunInfo;
 use crate::tui::action::Action;
@@ -209,17 +209,13 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let title = here.map_or_else(
         || format!("Stability by size (Nogueira); {} of the cursor: none", size),
         |here| {
-            let Some(value) = here.nogueira else { return format!("Stability at {size}: not defined") };
-            let spread = match (here.nogueira_lo, here.nogueira_hi) {
-                (Some(lo), Some(hi)) => format!(" ({lo:.2} to {hi:.2})"),
-                _ => String::new(),
-            };
+            let Some(own) = Stability::new(here) else { return format!("Stability at {size}: not defined") };
             let others = if app.shows_indices() {
                 format!("; I_J {:.2}, I_W {:.2}", here.jaccard, here.i_w)
             } else {
                 String::new()
             };
-            format!("Stability at {size}: {value:.2}{spread}, {}{others}", StabilityBand::of(value).word())
+            format!("Stability at {size}: {}{others}", own.words("splits"))
         },
     );
     let overlap = facts.similarity.iter().find(|(other, _)| *other == size);
@@ -408,15 +404,11 @@ fn text(app: &App, info: &RunInfo) -> String {
     let _ = writeln!(text, "features; stability; verdict; 95 % interval");
     for size in tabled_sizes(app, info) {
         let found = agreement.binary_search_by(|(other, _)| size.cmp(other)).ok();
-        let Some(own) = found.and_then(|at| Some((agreement[at].1, agreement[at].1.nogueira?))) else {
-            continue;
-        };
-        let (at, value) = own;
-        let interval = match (at.nogueira_lo, at.nogueira_hi) {
-            (Some(lo), Some(hi)) => format!("{lo:.2} to {hi:.2}"),
-            _ => "none".to_owned(),
-        };
-        let _ = writeln!(text, "{size}; {value:.2}; {}; {interval}", StabilityBand::of(value).word());
+        let Some(own) = found.and_then(|at| Stability::new(&agreement[at].1)) else { continue };
+        let verdict = own.band.map_or("none", |band| band.word());
+        let interval =
+            own.interval.map_or_else(|| "none".to_owned(), |(lo, hi)| format!("{lo:.2} to {hi:.2}"));
+        let _ = writeln!(text, "{size}; {:.2}; {verdict}; {interval}", own.value);
     }
     let stops = &app.derived().facts.stops;
     for (entry, size) in stops.rules.iter().zip(&stops.sizes) {
