@@ -1296,6 +1296,18 @@ fn the_words_of_a_run_with_one_method_and_two_splits_claim_no_more_than_was_done
     assert!(methods.contains("[2]") && methods.contains("chosen as the smallest"), "{methods}");
 }
 
+/// An example takes one line, however wide the terminal: help is wrapped at 100 columns.
+#[test]
+fn examples_of_the_help_are_not_wrapped() {
+    for command in ["run", "fit", "predict", "validate", "explore", "open", "report", "cluster"] {
+        let help = finish(program().args([command, "--help"])).stdout;
+        let (_, examples) = help.split_once("\nExample").unwrap();
+        let is_command = |line: &&str| line.starts_with("  crfe-tui ") || line.starts_with("  zcat ");
+        let wrapped: Vec<&str> = examples.lines().skip(1).filter(|line| !is_command(line)).collect();
+        assert!(wrapped.is_empty(), "{command}: {wrapped:?}");
+    }
+}
+
 #[test]
 fn the_version_is_told_as_json() {
     for line in [["--version", "--json"], ["--json", "-V"]] {
