@@ -103,3 +103,16 @@ fn conclusion(comparisons: &[Comparison]) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_difference_is_neither_better_nor_worse() {
+        let words = |gain: f64| Gain { name: "CRFE (rbf)", label: "accuracy", gain, p: Some(0.5) }.words();
+        assert_eq!(words(0.0004), "CRFE (rbf): no difference in accuracy (0.000, corrected p = 0.50)");
+        assert_eq!(words(-0.0004), words(0.0));
+        assert_eq!(words(-0.001), "CRFE (rbf): accuracy worse by 0.001, corrected p = 0.50");
+    }
+}

@@ -275,13 +275,12 @@ fn counted_words(counts: &RowCounts, scorer: &Scorer<'_>) -> String {
     }
     if counts.filled > 0 {
         let share = 100.0 * model.reading.max_missing;
-        let _ = writeln!(
-            text,
-            "flagged: gaps were filled in {} {}, in {} of them more than {share:.0} % of the columns",
-            counts.filled,
-            plural(counts.filled, "row"),
-            counts.too_many
-        );
+        let too_many = match counts.too_many {
+            0 => String::new(),
+            rows => format!(", in {rows} of them more than {share:.0} % of the columns"),
+        };
+        let (filled, rows) = (counts.filled, plural(counts.filled, "row"));
+        let _ = writeln!(text, "flagged: gaps were filled in {filled} {rows}{too_many}");
     }
     text
 }

@@ -139,7 +139,7 @@ impl NewRows {
         if !extra.is_empty() {
             let are = match extra.len() {
                 1 => "column is not in the model and is ignored",
-                _ => "columns are not in the model and ignored",
+                _ => "columns are not in the model and are ignored",
             };
             notes.push(format!("{} {are}: {}", extra.len(), listed(extra.iter().copied())));
         }

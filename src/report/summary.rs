@@ -530,6 +530,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_probe_says_what_its_numbers_mean() {
+        let mut probe = ProbeAnswer {
+            sites: 3,
+            accuracy: Interval { value: 0.317, lo: 0.268, hi: 0.372 },
+            no_information_rate: 0.34,
+            class_rate: 0.36,
+            auc: Some(0.512),
+            tells_apart: false,
+        };
+        assert_eq!(
+            probe_sentence(&probe, "hospital"),
+            "The selected features predict the hospital correctly for 31.7 % of the rows (26.8 to 37.2 %; AUC 0.512); knowing only the class \
+             does so for 36.0 %, so they tell no more about it than the class does"
+        );
+        probe.tells_apart = true;
+        assert!(probe_sentence(&probe, "hospital").ends_with("a batch effect may be among them"));
+    }
+
+    #[test]
     fn long_names_are_cut_in_the_middle() {
         let name = format!("{}{}", "a".repeat(100), "z".repeat(100));
         let short = shown(&name);
