@@ -399,7 +399,7 @@ impl<'a> Elimination<'a> {
     fn weights(&self, machine: usize, columns: &[usize], how: Precision, weights: &mut [f64]) {
         match self.solver.lazy() {
             Some(lazy) if how == Precision::Approximate => {
-                lazy.approximate_weights(machine, columns, weights)
+                lazy.approximate_weights(self.solver.problem(), machine, columns, weights)
             }
             _ => self.solver.weights(machine, columns, weights),
         }
@@ -444,7 +444,7 @@ impl<'a> Elimination<'a> {
         }
         self.snapshot(search.begin_pass());
         let drift_bounds = match self.solver.lazy() {
-            Some(solver) if may_move => solver.drift_bounds(search.snapshots()),
+            Some(lazy) if may_move => lazy.drift_bounds(self.solver.problem(), search.snapshots()),
             // Frozen scores do not move.
             _ => [DriftBound::NONE; MAX_SNAPSHOTS],
         };
@@ -455,8 +455,8 @@ impl<'a> Elimination<'a> {
     }
 
     fn snapshot(&mut self, number: usize) {
-        if let Some(solver) = self.solver.lazy_mut() {
-            solver.snapshot(number);
+        if let Some(lazy) = self.solver.lazy_mut() {
+            lazy.snapshot(number);
         }
     }
 

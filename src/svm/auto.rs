@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 
 use ndarray::{Array2, CowArray, Ix2};
 
-use super::solver::{LazySolver, MAX_SNAPSHOTS, by_row, decisions};
-use super::{Convergence, DriftBound, Dual, PathSolver, Present, Primal, Problem, Watched, Woodbury};
+use super::solver::{LazySolver, by_row, decisions};
+use super::{Convergence, Dual, PathSolver, Present, Primal, Problem, Watched, Woodbury};
 
 /// Exact Newton along a path.
 pub struct AutoSolver<'a> {
@@ -149,11 +149,11 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
     }
 
     fn lazy(&self) -> Option<&dyn LazySolver> {
-        matches!(self.formulation, Formulation::Dual(_)).then_some(self)
+        if let Formulation::Dual(dual) = &self.formulation { Some(dual) } else { None }
     }
 
     fn lazy_mut(&mut self) -> Option<&mut dyn LazySolver> {
-        matches!(self.formulation, Formulation::Dual(_)).then_some(self)
+        if let Formulation::Dual(dual) = &mut self.formulation { Some(dual) } else { None }
     }
 
     fn remove(&mut self, columns: &[usize]) {
@@ -166,30 +166,6 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
             Formulation::Primal(formulation) => formulation.remove(columns),
         }
         self.switch_to_primal();
-    }
-}
-
-impl LazySolver for AutoSolver<'_> {
-    fn snapshot(&mut self, snapshot: usize) {
-        if let Formulation::Dual(dual) = &mut self.formulation {
-            dual.snapshot(snapshot);
-        }
-    }
-
-    fn drift_bounds(&self, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS] {
-        match &self.formulation {
-            Formulation::Dual(dual) => dual.drift_bounds(&self.problem, snapshots),
-            Formulation::Start(_) | Formulation::Woodbury(_) | Formulation::Primal(_) => {
-                [DriftBound::UNKNOWN; MAX_SNAPSHOTS]
-            }
-        }
-    }
-
-    fn approximate_weights(&self, machine: usize, columns: &[usize], weights: &mut [f64]) {
-        match &self.formulation {
-            Formulation::Dual(dual) => dual.approximate_weights(&self.problem, machine, columns, weights),
-            _ => self.weights(machine, columns, weights),
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::active_set::HingeRows;
 use super::f32_columns::{F32Coefficients, F32Columns};
 use super::newton::{Descent, MAX_STEPS, System, minimise, tolerance};
-use super::solver::MAX_SNAPSHOTS;
+use super::solver::{LazySolver, MAX_SNAPSHOTS};
 use super::support_inverse::SupportInverse;
 use super::{Convergence, DriftBound, Present, Problem, Watched};
 use crate::linalg::DelayedUpdates;
@@ -88,66 +88,9 @@ impl Dual {
         &self.columns
     }
 
-    /// Remembers the models as they are, under a number below [`MAX_SNAPSHOTS`].
-    pub fn snapshot(&mut self, snapshot: usize) {
-        for machine in &mut self.machines {
-            let rows = machine.a.len();
-            machine.snapshots[snapshot * rows..(snapshot + 1) * rows].copy_from_slice(&machine.a);
-            machine.squares[snapshot] = dot(&machine.a, &machine.a);
-            machine.a_f32.set(&machine.a);
-        }
-    }
-
-    /// How the models have moved since each snapshot: w_j = a·x_j, so the part of a that is not a multiple of the coefficients at the snapshot
-    /// moves the weight by at most ‖x_j‖ times its length, by Cauchy–Schwarz.
-    pub fn drift_bounds(&self, problem: &Problem<'_>, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS] {
-        let (mut square, mut then, mut common) = (0.0, [0.0; MAX_SNAPSHOTS], [0.0; MAX_SNAPSHOTS]);
-        let mut products = [0.0; MAX_SNAPSHOTS];
-        let numbers: [usize; MAX_SNAPSHOTS] = std::array::from_fn(|snapshot| snapshot);
-        for machine in &self.machines {
-            row_dots(&machine.snapshots, &numbers[..snapshots], &machine.a, &mut products[..snapshots]);
-            square += dot(&machine.a, &machine.a);
-            for snapshot in 0..snapshots {
-                common[snapshot] += products[snapshot];
-                then[snapshot] += machine.squares[snapshot];
-            }
-        }
-        // What rounding can add when a weight, or a criterion made of weights, is computed, now and at the snapshot: each is a
-        // sum of at most rows + classes + columns products.
-        let terms = problem.rows() + problem.classes() + problem.columns();
-        let rounding = 16.0 * terms as f64 * f64::EPSILON;
-        let f32_columns = self.f32_columns.as_ref().map_or(0.0, |f32_columns| f32_columns.error());
-        let mut drift_bounds = [DriftBound::UNKNOWN; MAX_SNAPSHOTS];
-        for (snapshot, drift) in drift_bounds[..snapshots].iter_mut().enumerate() {
-            // Never zero: it may be multiplied by infinity.
-            let scale = if then[snapshot] > 0.0 { common[snapshot] / then[snapshot] } else { 0.0 }
-                .max(f64::MIN_POSITIVE);
-            let apart = square - 2.0 * scale * common[snapshot] + scale * scale * then[snapshot];
-            let slack = rounding * (square.sqrt() + scale * then[snapshot].sqrt()).powi(2);
-            // At the snapshot it may have been computed in single precision.
-            let off = f32_columns * scale * then[snapshot].sqrt();
-            *drift = DriftBound { scale, radius: (apart.max(0.0) + slack).sqrt() + off };
-        }
-        drift_bounds
-    }
-
     /// The weights of some columns.
     pub fn weights(&self, problem: &Problem<'_>, machine: usize, columns: &[usize], weights: &mut [f64]) {
         row_dots(problem.cells(), columns, &self.machines[machine].a, weights);
-    }
-
-    /// The weights of some columns at the newest snapshot, within the error that [`Dual::drift_bounds`] states.
-    pub fn approximate_weights(
-        &self,
-        problem: &Problem<'_>,
-        machine: usize,
-        columns: &[usize],
-        weights: &mut [f64],
-    ) {
-        match &self.f32_columns {
-            Some(rounded) => rounded.weights_into(columns, &self.machines[machine].a_f32, weights),
-            None => self.weights(problem, machine, columns, weights),
-        }
     }
 
     /// The bias of a machine.
@@ -204,6 +147,63 @@ impl Dual {
             model
         };
         (0..self.machines.len()).map(model).collect()
+    }
+}
+
+impl LazySolver for Dual {
+    fn snapshot(&mut self, snapshot: usize) {
+        for machine in &mut self.machines {
+            let rows = machine.a.len();
+            machine.snapshots[snapshot * rows..(snapshot + 1) * rows].copy_from_slice(&machine.a);
+            machine.squares[snapshot] = dot(&machine.a, &machine.a);
+            machine.a_f32.set(&machine.a);
+        }
+    }
+
+    /// w_j = a·x_j, so the part of a that is not a multiple of the coefficients at the snapshot moves the weight by at most ‖x_j‖
+    /// times its length, by Cauchy–Schwarz.
+    fn drift_bounds(&self, problem: &Problem<'_>, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS] {
+        let (mut square, mut then, mut common) = (0.0, [0.0; MAX_SNAPSHOTS], [0.0; MAX_SNAPSHOTS]);
+        let mut products = [0.0; MAX_SNAPSHOTS];
+        let numbers: [usize; MAX_SNAPSHOTS] = std::array::from_fn(|snapshot| snapshot);
+        for machine in &self.machines {
+            row_dots(&machine.snapshots, &numbers[..snapshots], &machine.a, &mut products[..snapshots]);
+            square += dot(&machine.a, &machine.a);
+            for snapshot in 0..snapshots {
+                common[snapshot] += products[snapshot];
+                then[snapshot] += machine.squares[snapshot];
+            }
+        }
+        // What rounding can add when a weight, or a criterion made of weights, is computed, now and at the snapshot: each is a
+        // sum of at most rows + classes + columns products.
+        let terms = problem.rows() + problem.classes() + problem.columns();
+        let rounding = 16.0 * terms as f64 * f64::EPSILON;
+        let f32_columns = self.f32_columns.as_ref().map_or(0.0, |f32_columns| f32_columns.error());
+        let mut drift_bounds = [DriftBound::UNKNOWN; MAX_SNAPSHOTS];
+        for (snapshot, drift) in drift_bounds[..snapshots].iter_mut().enumerate() {
+            // Never zero: it may be multiplied by infinity.
+            let scale = if then[snapshot] > 0.0 { common[snapshot] / then[snapshot] } else { 0.0 }
+                .max(f64::MIN_POSITIVE);
+            let apart = square - 2.0 * scale * common[snapshot] + scale * scale * then[snapshot];
+            let slack = rounding * (square.sqrt() + scale * then[snapshot].sqrt()).powi(2);
+            // At the snapshot it may have been computed in single precision.
+            let off = f32_columns * scale * then[snapshot].sqrt();
+            *drift = DriftBound { scale, radius: (apart.max(0.0) + slack).sqrt() + off };
+        }
+        drift_bounds
+    }
+
+    fn approximate_weights(
+        &self,
+        problem: &Problem<'_>,
+        machine: usize,
+        columns: &[usize],
+        weights: &mut [f64],
+    ) {
+        match &self.f32_columns {
+            Some(rounded) => rounded.weights_into(columns, &self.machines[machine].a_f32, weights),
+            None => self.weights(problem, machine, columns, weights),
+        }
     }
 }
 

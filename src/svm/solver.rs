@@ -160,11 +160,17 @@ pub trait LazySolver {
     fn snapshot(&mut self, snapshot: usize);
 
     /// How the models have moved since each of the first `snapshots` snapshots; the other entries are meaningless.
-    fn drift_bounds(&self, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS];
+    fn drift_bounds(&self, problem: &Problem<'_>, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS];
 
     /// The weights of some of the columns present under one machine at the newest snapshot, which must be of the current models;
     /// within the error that [`LazySolver::drift_bounds`] states.
-    fn approximate_weights(&self, machine: usize, columns: &[usize], weights: &mut [f64]);
+    fn approximate_weights(
+        &self,
+        problem: &Problem<'_>,
+        machine: usize,
+        columns: &[usize],
+        weights: &mut [f64],
+    );
 }
 
 /// The solver for a problem; refuses what the chosen one cannot solve.
