@@ -1,30 +1,45 @@
 //! The Cholesky factor: solving and inverting. Bits are reproducible as [`super::simd`] describes.
 
+use pulp::{cast, f64x8};
+
 use super::kernels::{axpy, dot};
 use super::packed_symmetric::PackedSymmetric;
-use super::simd::{combine, kernel};
+use super::simd::{LANES, Lanes, combine, kernel};
 
 /// The upper Cholesky factor U of a matrix UᵀU.
 pub struct Cholesky {
     size: usize,
+    /// Cells of a row: the size, rounded up to whole vectors. The number of rows is rounded up to whole panels.
+    width: usize,
     /// Row by row; cells below the diagonal are meaningless.
     cells: Vec<f64>,
 }
 
+/// Rows of the factor that are computed together.
+const PANEL: usize = 4;
+
 impl Cholesky {
     /// Factorises a symmetric matrix; `None` if it is not positive definite.
     pub fn new(matrix: &PackedSymmetric) -> Option<Self> {
-        let size = matrix.size();
-        let mut cells = vec![0.0; size * size];
+        Self::of_rows(matrix.size(), |i, row| row.copy_from_slice(matrix.row(i)))
+    }
+
+    /// The same for a matrix whose rows are written, each up to the diagonal, by a function.
+    pub fn of_rows(size: usize, mut write: impl FnMut(usize, &mut [f64])) -> Option<Self> {
+        let width = size.next_multiple_of(LANES);
+        let mut cells = vec![0.0; size.next_multiple_of(PANEL) * width];
+        let mut row = vec![0.0; size];
         for i in 0..size {
-            matrix.row(i).iter().enumerate().for_each(|(j, &cell)| cells[j * size + i] = cell);
+            write(i, &mut row[..=i]);
+            let column = cells[i..].iter_mut().step_by(width);
+            column.zip(&row[..=i]).for_each(|(cell, &value)| *cell = value);
         }
-        factorise(&mut cells, size).then_some(Self { size, cells })
+        factorise(&mut cells, width, size).then_some(Self { size, width, cells })
     }
 
     /// Row i from the diagonal on.
     fn row(&self, i: usize) -> &[f64] {
-        &self.cells[i * self.size + i..(i + 1) * self.size]
+        &self.cells[i * self.width + i..i * self.width + self.size]
     }
 
     /// Replaces b by (UᵀU)⁻¹ b.
@@ -111,35 +126,103 @@ kernel! {
 
 kernel! {
     /// Replaces the upper triangle by the upper Cholesky factor; false if the matrix is not positive definite.
-    factorise(s; cells: &mut [f64], size: usize) -> bool {
-        let mut start = 0;
-        while start < size {
-            let end = (start + 4).min(size);
-            // Four rows of the factor; cells left of the diagonal are computed as well, to fill whole vectors.
-            for i in start..end {
-                let (above, rest) = cells.split_at_mut(i * size);
-                for other in above[start * size..].chunks_exact(size) {
-                    combine(s, [-other[i]], [&other[start..]], &mut rest[start..size]);
-                }
-                if rest[i].is_nan() || rest[i] <= 0.0 {
-                    return false;
-                }
-                let pivot = rest[i].sqrt().recip();
-                rest[start..size].iter_mut().for_each(|cell| *cell *= pivot);
+    factorise(s; cells: &mut [f64], width: usize, size: usize) -> bool {
+        for start in (0..size).step_by(PANEL) {
+            let (above, rest) = cells.split_at_mut(start * width);
+            let panel = &mut rest[..PANEL * width];
+            // Cells left of the diagonal are computed as well, to fill whole vectors.
+            let mut at = start - start % LANES;
+            let first = without_above::<_, 1>(s, above, panel, start, at);
+            let Some(diagonal) = Diagonal::new(first, start - at, PANEL.min(size - start)) else { return false };
+            diagonal.solve(s, first, panel, at);
+            at += LANES;
+            while at + 2 * LANES <= width {
+                diagonal.solve(s, without_above::<_, 2>(s, above, panel, start, at), panel, at);
+                at += 2 * LANES;
             }
-            // Subtract their contribution from all rows below.
-            if end < size {
-                let (above, below) = cells.split_at_mut(end * size);
-                let [a, b, c, d] = four_rows(above, size, start);
-                for (i, row) in (end..).zip(below.chunks_exact_mut(size)) {
-                    let from = i - i % 4;
-                    let parts = [&a[from..], &b[from..], &c[from..], &d[from..]];
-                    combine(s, [-a[i], -b[i], -c[i], -d[i]], parts, &mut row[from..]);
-                }
+            if at < width {
+                diagonal.solve(s, without_above::<_, 1>(s, above, panel, start, at), panel, at);
             }
-            start = end;
         }
         true
+    }
+}
+
+/// V vectors from a column on, of each row of a panel, minus what the rows of the factor above it contribute.
+#[inline(always)]
+fn without_above<S: Lanes, const V: usize>(
+    s: S,
+    above: &[f64],
+    panel: &[f64],
+    start: usize,
+    at: usize,
+) -> [[f64x8; V]; PANEL] {
+    let width = panel.len() / PANEL;
+    let mut cells = [[s.splat_f64s(0.0); V]; PANEL];
+    for r in 0..PANEL {
+        let row = panel[r * width + at..][..V * LANES].as_chunks::<LANES>().0;
+        (0..V).for_each(|v| cells[r][v] = cast(row[v]));
+    }
+    for row in above.chunks_exact(width) {
+        let (vectors, factors) = (row[at..][..V * LANES].as_chunks::<LANES>().0, &row[start..][..PANEL]);
+        for r in 0..PANEL {
+            let factor = s.splat_f64s(factors[r]);
+            (0..V).for_each(|v| cells[r][v] = s.sub_f64s(cells[r][v], s.mul_f64s(factor, cast(vectors[v]))));
+        }
+    }
+    cells
+}
+
+/// The block of the factor where a panel crosses the diagonal.
+struct Diagonal {
+    /// Above the diagonal.
+    cells: [[f64; PANEL]; PANEL],
+    /// One over the diagonal; zero for rows that the matrix does not have.
+    inverse: [f64; PANEL],
+}
+
+impl Diagonal {
+    /// Of the first vectors of the rows, `before` cells of which are left of the panel's diagonal; `None` if the matrix is not positive
+    /// definite.
+    #[inline(always)]
+    fn new(first: [[f64x8; 1]; PANEL], before: usize, rows: usize) -> Option<Self> {
+        let mut block = Self { cells: [[0.0; PANEL]; PANEL], inverse: [0.0; PANEL] };
+        for i in 0..rows {
+            let row: [f64; LANES] = cast(first[i][0]);
+            let mut row: [f64; PANEL] = std::array::from_fn(|j| row[before + j]);
+            for above in 0..i {
+                (i..PANEL).for_each(|j| row[j] -= block.cells[above][i] * block.cells[above][j]);
+            }
+            if row[i].is_nan() || row[i] <= 0.0 {
+                return None;
+            }
+            block.inverse[i] = row[i].sqrt().recip();
+            (i..PANEL).for_each(|j| block.cells[i][j] = row[j] * block.inverse[i]);
+        }
+        Some(block)
+    }
+
+    /// Writes vectors of the panel's rows of the factor, from a column on.
+    #[inline(always)]
+    fn solve<S: Lanes, const V: usize>(
+        &self,
+        s: S,
+        mut cells: [[f64x8; V]; PANEL],
+        panel: &mut [f64],
+        at: usize,
+    ) {
+        let width = panel.len() / PANEL;
+        for r in 0..PANEL {
+            let row = panel[r * width + at..][..V * LANES].as_chunks_mut::<LANES>().0;
+            for v in 0..V {
+                for above in 0..r {
+                    let factor = s.splat_f64s(self.cells[above][r]);
+                    cells[r][v] = s.sub_f64s(cells[r][v], s.mul_f64s(factor, cells[above][v]));
+                }
+                cells[r][v] = s.mul_f64s(cells[r][v], s.splat_f64s(self.inverse[r]));
+                row[v] = cast(cells[r][v]);
+            }
+        }
     }
 }
 

@@ -11,17 +11,23 @@ const LEAST: f64 = -708.0;
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 /// ln 2 in two parts: the first has so few bits that its multiples by an exponent are exact.
 const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
-/// 1/k! for k = 13 down to 0: the next term is below 5e-18 on |r| ≤ ln 2 / 2.
+/// 1/k! for k from 0 to 13: the next term is below 5e-18 on |r| ≤ ln 2 / 2.
 const INVERSE_FACTORIALS: [f64; 14] = {
     let mut inverse = [1.0; 14];
     let (mut k, mut factorial) = (1, 1.0);
     while k < 14 {
         factorial *= k as f64;
-        inverse[13 - k] = 1.0 / factorial;
+        inverse[k] = 1.0 / factorial;
         k += 1;
     }
     inverse
 };
+
+/// a + b · power.
+#[inline(always)]
+fn plus<S: Lanes>(s: S, a: f64x8, b: f64x8, power: f64x8) -> f64x8 {
+    s.add_f64s(a, s.mul_f64s(b, power))
+}
 
 /// exp(x) for eight x ≤ 0.
 #[inline(always)]
@@ -31,10 +37,18 @@ pub fn exp<S: Lanes>(s: S, x: f64x8) -> f64x8 {
     let power = s.sub_f64s(shifted, s.splat_f64s(SHIFT));
     let r = s.sub_f64s(x, s.mul_f64s(power, s.splat_f64s(LN_2[0])));
     let r = s.sub_f64s(r, s.mul_f64s(power, s.splat_f64s(LN_2[1])));
-    let mut polynomial = s.splat_f64s(INVERSE_FACTORIALS[0]);
-    for &coefficient in &INVERSE_FACTORIALS[1..] {
-        polynomial = s.add_f64s(s.mul_f64s(polynomial, r), s.splat_f64s(coefficient));
+    // By twos, fours and eights (Estrin): a short chain of operations that wait for each other.
+    let mut twos = [r; 7];
+    for (k, two) in twos.iter_mut().enumerate() {
+        let [even, odd] = [INVERSE_FACTORIALS[2 * k], INVERSE_FACTORIALS[2 * k + 1]];
+        *two = plus(s, s.splat_f64s(even), s.splat_f64s(odd), r);
     }
+    let r2 = s.mul_f64s(r, r);
+    let low = plus(s, twos[0], twos[1], r2);
+    let middle = plus(s, twos[2], twos[3], r2);
+    let high = plus(s, twos[4], twos[5], r2);
+    let r4 = s.mul_f64s(r2, r2);
+    let polynomial = plus(s, plus(s, low, middle, r4), plus(s, high, twos[6], r4), s.mul_f64s(r4, r4));
     // The integer is added to the exponent.
     let (mut bits, shifted): ([u64; LANES], [u64; LANES]) = (cast(polynomial), cast(shifted));
     for lane in 0..LANES {

@@ -107,29 +107,42 @@ fn bound_ratio(factors: usize, q: usize) -> f64 {
 pub struct NodeCounts {
     /// Exact for any pair.
     exact: usize,
-    /// [`bound_ratio`] of one node, of two, …; empty where every pair is integrated exactly.
-    ratios: Vec<f64>,
+    /// The largest total for which one node is enough, two nodes, …; empty where every pair is integrated exactly.
+    limits: Vec<f64>,
 }
+
+/// Limits are multiples of one over this.
+const LIMIT_STEPS: usize = 256;
 
 impl NodeCounts {
     fn new(units: usize) -> Self {
         let exact = units.div_ceil(2);
-        let ratios = if units <= EXACT_UNITS { 1..1 } else { 1..exact };
-        Self { exact, ratios: ratios.map(|q| bound_ratio(units - 1, q)).collect() }
+        let counts = if units <= EXACT_UNITS { 1..1 } else { 1..exact };
+        let (mut ratios, mut limits) = (Vec::new(), Vec::new());
+        for q in counts {
+            ratios.push(bound_ratio(units - 1, q));
+            let value = |step: usize| step as f64 / LIMIT_STEPS as f64;
+            let suffices =
+                |total: f64| ratios.iter().map(|ratio| total * total * ratio).product::<f64>() <= TOLERANCE;
+            // The total is below the number of units.
+            let (mut low, mut high) = (0, units * LIMIT_STEPS);
+            while high - low > 1 {
+                let middle = low.midpoint(high);
+                if suffices(value(middle)) {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            limits.push(value(low));
+        }
+        Self { exact, limits }
     }
 
     /// The fewest nodes that are exact, or that the bound allows for a total.
     #[inline(always)]
     fn of(&self, total: f64) -> usize {
-        let square = total * total;
-        let mut bound = 1.0;
-        for (before, ratio) in self.ratios.iter().enumerate() {
-            bound *= square * ratio;
-            if bound <= TOLERANCE {
-                return before + 1;
-            }
-        }
-        self.exact
+        self.limits.iter().position(|&limit| total <= limit).map_or(self.exact, |before| before + 1)
     }
 }
 
@@ -151,14 +164,24 @@ impl Levels {
             by_column.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         };
         let mut rows: Vec<usize> = (0..x.ncols()).collect();
-        rows.sort_unstable_by(|&a, &b| compare(a, b));
-        let (mut codes, mut cells, mut before) = (vec![0; x.ncols()], Vec::new(), None);
-        for row in rows {
-            if before.is_none_or(|before| compare(before, row).is_ne()) {
-                cells.extend(columns.iter().map(|&j| x[[j, row]]));
+        rows.sort_by(|&a, &b| compare(a, b));
+        // For each row, the first one that has its values.
+        let mut first: Vec<usize> = (0..x.ncols()).collect();
+        for (&before, &row) in rows.iter().zip(rows.iter().skip(1)) {
+            if compare(before, row).is_eq() {
+                first[row] = first[before];
             }
-            codes[row] = (cells.len() / columns.len().max(1) - 1) as u32;
-            before = Some(row);
+        }
+        // In the order of rows, so that what is read one after the other is stored so.
+        let (mut codes, mut cells, mut count) = (Vec::with_capacity(first.len()), Vec::new(), 0);
+        for (row, &first) in first.iter().enumerate() {
+            if first == row {
+                cells.extend(columns.iter().map(|&j| x[[j, row]]));
+                codes.push(count);
+                count += 1;
+            } else {
+                codes.push(codes[first]);
+            }
         }
         Self { codes, cells, columns: columns.len() }
     }
@@ -218,7 +241,7 @@ impl Pairs<'_> {
             }
             fill_table(&block, self.units, self.gamma, &mut table);
             work.sums.fill([0.0; LANES]);
-            add_block(&table, &places, &of_block, (counts.as_ref(), rules), &mut work);
+            add_block(&table, &places, units, &of_block, (counts.as_ref(), rules), &mut work);
             for (share, sums) in shares.chunks_exact_mut(rows).zip(&work.sums) {
                 share[first..first + lanes].iter_mut().zip(sums).for_each(|(share, sum)| *share = -sum);
             }
@@ -239,42 +262,44 @@ impl Pairs<'_> {
     }
 }
 
-/// What a block of rows needs, eight lanes for each entry.
+/// What a block of rows needs, eight lanes for each entry. Units come in twos; an odd last one has a partner whose factor is 1.
 pub struct Work {
     /// 1 − k_u.
     lost: Vec<[f64; LANES]>,
-    /// For each unit, at the nodes that are computed at once: the product of the factors before it, then its own factor.
+    /// For each two units, at the nodes that are computed at once: the product of the factors before them, then their own.
     products: Vec<[f64; LANES]>,
     /// The result, negated.
     sums: Vec<[f64; LANES]>,
 }
 
 /// How many nodes are computed at once, at most.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 8;
 
 impl Work {
     fn new(units: usize) -> Self {
         let zeros = |count: usize| vec![[0.0; LANES]; count];
-        Self { lost: zeros(units), products: zeros(2 * TOGETHER * units), sums: zeros(units) }
+        let even = units.next_multiple_of(2);
+        Self { lost: zeros(even), products: zeros(TOGETHER * even), sums: zeros(even) }
     }
 }
 
 kernel! {
     /// 1 − k_u of a block of rows with every level of every unit.
     fill_table(s; block: &[[f64; LANES]], units: &[&Levels], gamma: f64, table: &mut Vec<[f64; LANES]>) {
-        table.clear();
+        table.resize(units.iter().map(|unit| unit.count()).sum(), [0.0; LANES]);
         let (one, factor) = (s.splat_f64s(1.0), s.splat_f64s(-gamma));
-        let mut block = block;
+        let (mut block, mut table) = (block, &mut table[..]);
         for unit in units {
             let (own, others) = block.split_at(unit.columns);
-            block = others;
-            for level in unit.cells.chunks_exact(unit.columns) {
+            let (entries, rest) = table.split_at_mut(unit.count());
+            (block, table) = (others, rest);
+            for (entry, level) in entries.iter_mut().zip(unit.cells.chunks_exact(unit.columns)) {
                 let mut square = s.splat_f64s(0.0);
                 for (values, &level) in own.iter().zip(level) {
                     let difference = s.sub_f64s(cast(*values), s.splat_f64s(level));
                     square = s.add_f64s(square, s.mul_f64s(difference, difference));
                 }
-                table.push(cast(s.sub_f64s(one, exp(s, s.mul_f64s(square, factor)))));
+                *entry = cast(s.sub_f64s(one, exp(s, s.mul_f64s(square, factor))));
             }
         }
     }
@@ -282,53 +307,61 @@ kernel! {
 
 kernel! {
     /// Adds the shares of a block of rows with all supporting rows. Without node counts the only node is 1.
-    add_block(s; table: &[[f64; LANES]], places: &[u32], weights: &[[f64; LANES]], nodes: (Option<&NodeCounts>, &Quadratures), work: &mut Work) {
+    add_block(s; table: &[[f64; LANES]], places: &[u32], units: usize, weights: &[[f64; LANES]], nodes: (Option<&NodeCounts>, &Quadratures), work: &mut Work) {
         let (counts, rules) = nodes;
-        let Work { lost, products, sums } = work;
-        for (places, weight) in places.chunks_exact(lost.len()).zip(weights) {
+        for (places, weight) in places.chunks_exact(units).zip(weights) {
             if *weight == [0.0; LANES] {
                 continue;
             }
             let mut total = s.splat_f64s(0.0);
-            for (lost, &place) in lost.iter_mut().zip(places) {
-                *lost = table[place as usize];
-                total = s.add_f64s(total, cast(*lost));
+            for (lost, &place) in work.lost.iter_mut().zip(places) {
+                let own: f64x8 = cast(table[place as usize]);
+                *lost = cast(own);
+                total = s.add_f64s(total, own);
             }
             let (nodes, node_weights) = match counts {
                 Some(counts) => {
-                    let totals: [f64; LANES] = cast(total);
-                    let rule = rules.rule(counts.of(totals.iter().fold(0.0, |most, &total| f64::max(most, total))));
+                    let rule = rules.rule(counts.of(s.reduce_max_f64s(total)));
                     (&rule.nodes[..], &rule.weights[..])
                 }
                 None => (&[1.0][..], &[1.0][..]),
             };
-            let mut first = 0;
-            while first < nodes.len() {
-                // As even as possible: 5 nodes are 3 and 2.
-                let left = nodes.len() - first;
-                let together = left.div_ceil(left.div_ceil(TOGETHER));
-                let some = (&nodes[first..first + together], &node_weights[first..first + together]);
-                match together {
-                    1 => add_nodes::<_, 1>(s, some, cast(*weight), lost, products, sums),
-                    2 => add_nodes::<_, 2>(s, some, cast(*weight), lost, products, sums),
-                    3 => add_nodes::<_, 3>(s, some, cast(*weight), lost, products, sums),
-                    _ => add_nodes::<_, TOGETHER>(s, some, cast(*weight), lost, products, sums),
-                }
-                first += together;
+            for some in nodes.chunks(TOGETHER).zip(node_weights.chunks(TOGETHER)) {
+                add_some_nodes(some, *weight, work);
             }
         }
     }
 }
 
-/// Adds what some nodes contribute, by products of the factors before and after each unit: no division.
+/// A function for each number of nodes: together they would be too large for the compiler to inline what they are made of.
+macro_rules! by_count {
+    ($($name:ident $count:literal),*) => {
+        /// Adds what some nodes, at most [`TOGETHER`], contribute.
+        fn add_some_nodes(some: (&[f64], &[f64]), weight: [f64; LANES], work: &mut Work) {
+            match some.0.len() {
+                $($count => $name(some, weight, work),)*
+                _ => unreachable!("nodes come in chunks"),
+            }
+        }
+        $(kernel! {
+            /// Adds what this number of nodes contributes.
+            $name(s; some: (&[f64], &[f64]), weight: [f64; LANES], work: &mut Work) {
+                add_nodes::<_, $count>(s, some, cast(weight), work);
+            }
+        })*
+    };
+}
+by_count!(one_node 1, two_nodes 2, three_nodes 3, four_nodes 4, five_nodes 5, six_nodes 6, seven_nodes 7, eight_nodes 8);
+
+/// Adds what some nodes contribute, without a division: by the products of the factors before and after each two units u and v. With
+/// o = the product of all other factors, times the weights, the sums are those of a_u Σ o (1 − τ a_v) and of a_v Σ o (1 − τ a_u) over the
+/// nodes.
 #[inline(always)]
 fn add_nodes<S: crate::linalg::simd::Lanes, const N: usize>(
     s: S,
     (nodes, weights): (&[f64], &[f64]),
     weight: f64x8,
-    lost: &[[f64; LANES]],
-    products: &mut [[f64; LANES]],
-    sums: &mut [[f64; LANES]],
+    Work { lost, products, sums }: &mut Work,
 ) {
     let one = s.splat_f64s(1.0);
     let (mut tau, mut before, mut after) = ([one; N], [one; N], [weight; N]);
@@ -336,23 +369,34 @@ fn add_nodes<S: crate::linalg::simd::Lanes, const N: usize>(
         tau[n] = s.splat_f64s(nodes[n]);
         after[n] = s.mul_f64s(weight, s.splat_f64s(weights[n]));
     }
+    let lost = lost.as_chunks::<2>().0;
     let products = &mut products.as_chunks_mut::<N>().0.as_chunks_mut::<2>().0[..lost.len()];
-    for ([prefix, factors], lost) in products.iter_mut().zip(lost) {
-        let lost: f64x8 = cast(*lost);
+    for ([prefix, factors], &[u, v]) in products.iter_mut().zip(lost) {
+        let (u, v): (f64x8, f64x8) = (cast(u), cast(v));
+        let (sum, product) = (s.add_f64s(u, v), s.mul_f64s(u, v));
         for n in 0..N {
-            let factor = s.sub_f64s(one, s.mul_f64s(tau[n], lost));
+            // (1 − τ a_u) (1 − τ a_v)
+            let inner = s.sub_f64s(sum, s.mul_f64s(tau[n], product));
+            let factor = s.sub_f64s(one, s.mul_f64s(tau[n], inner));
             prefix[n] = cast(before[n]);
             factors[n] = cast(factor);
             before[n] = s.mul_f64s(before[n], factor);
         }
     }
-    for (([prefix, factors], lost), sum) in products.iter().zip(lost).zip(sums.iter_mut()).rev() {
-        let mut without = s.splat_f64s(0.0);
+    let sums = sums.as_chunks_mut::<2>().0;
+    for (([prefix, factors], &[u, v]), [of_u, of_v]) in products.iter().zip(lost).zip(sums).rev() {
+        let (u, v): (f64x8, f64x8) = (cast(u), cast(v));
+        let (mut others, mut at_nodes) = (s.splat_f64s(0.0), s.splat_f64s(0.0));
         for n in 0..N {
-            without = s.add_f64s(without, s.mul_f64s(cast(prefix[n]), after[n]));
+            let other = s.mul_f64s(cast(prefix[n]), after[n]);
+            others = s.add_f64s(others, other);
+            at_nodes = s.add_f64s(at_nodes, s.mul_f64s(tau[n], other));
             after[n] = s.mul_f64s(after[n], cast(factors[n]));
         }
-        *sum = cast(s.add_f64s(cast(*sum), s.mul_f64s(without, cast(*lost))));
+        let without_u = s.sub_f64s(others, s.mul_f64s(v, at_nodes));
+        let without_v = s.sub_f64s(others, s.mul_f64s(u, at_nodes));
+        *of_u = cast(s.add_f64s(cast(*of_u), s.mul_f64s(u, without_u)));
+        *of_v = cast(s.add_f64s(cast(*of_v), s.mul_f64s(v, without_v)));
     }
 }
 

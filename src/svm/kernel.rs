@@ -262,7 +262,8 @@ impl KernelMachine {
         let scale = dot(&self.start, &self.change).max(f64::MIN_POSITIVE);
         kernel.multiply(&self.c, &mut self.hinge.decision);
         let tolerance = tolerance(&self.hinge.cost);
-        let mut fit = KernelFit { machine: self, kernel, scale, tolerance, descent: Descent::new() };
+        let mut fit =
+            KernelFit { machine: self, kernel, scale, tolerance, is_first: true, descent: Descent::new() };
         let fit = minimise(&mut fit, tolerance, MAX_STEPS);
         // What is left on rows without loss is rounding.
         for i in 0..self.c.len() {
@@ -281,6 +282,8 @@ struct KernelFit<'f> {
     /// The squared norm of the gradient at the zero model.
     scale: f64,
     tolerance: f64,
+    /// No direction was computed yet.
+    is_first: bool,
     descent: Descent,
 }
 
@@ -313,12 +316,13 @@ impl System for KernelFit<'_> {
     /// of the coefficients that there are.
     fn direction(&mut self) {
         let KernelMachine { hinge, c, direction, change, .. } = &mut *self.machine;
-        let support: Vec<usize> = (0..c.len()).filter(|&i| hinge.has_loss(i)).collect();
-        let mut is_moved = false;
-        for (i, direction) in direction.iter_mut().enumerate() {
-            *direction = if hinge.has_loss(i) { 0.0 } else { -c[i] };
-            is_moved |= *direction != 0.0;
-        }
+        // The rows that supported the last fit are a better guess than those that have loss under its coefficients and another kernel.
+        let keeps_support = std::mem::take(&mut self.is_first) && c.iter().any(|&c| c != 0.0);
+        let supports = |i: usize| if keeps_support { c[i] != 0.0 } else { hinge.has_loss(i) };
+        let support: Vec<usize> = (0..c.len()).filter(|&i| supports(i)).collect();
+        direction.iter_mut().zip(&*c).for_each(|(direction, c)| *direction = -c);
+        support.iter().for_each(|&i| direction[i] = 0.0);
+        let is_moved = direction.iter().any(|&direction| direction != 0.0);
         change.fill(0.0);
         if is_moved {
             self.kernel.multiply(direction, change);
@@ -327,11 +331,7 @@ impl System for KernelFit<'_> {
             .iter()
             .map(|&i| hinge.theta[i] - hinge.decision[i] - change[i] - c[i] / hinge.cost[i])
             .collect();
-        let system = PackedSymmetric::new(support.len(), |a, b| {
-            let cell = self.kernel.row(support[a])[support[b]];
-            if a == b { cell + hinge.cost[support[a]].recip() } else { cell }
-        });
-        if let Some(factor) = Cholesky::new(&system) {
+        if let Some(factor) = factorise(self.kernel, &hinge.cost, &support) {
             factor.solve(&mut rest);
             support.iter().zip(&rest).for_each(|(&i, &step)| direction[i] = step);
         }
@@ -348,6 +348,15 @@ impl System for KernelFit<'_> {
         axpy(step, direction, c);
         axpy(step, change, &mut hinge.decision);
     }
+}
+
+/// The factor of K_SS + diag(1/2C_i) for some rows S.
+fn factorise(kernel: &PackedSymmetric, cost: &[f64], rows: &[usize]) -> Option<Cholesky> {
+    Cholesky::of_rows(rows.len(), |i, cells| {
+        let own = kernel.row(rows[i]);
+        cells.iter_mut().zip(rows).for_each(|(cell, &row)| *cell = own[row]);
+        cells[i] += cost[rows[i]].recip();
+    })
 }
 
 #[cfg(test)]
