@@ -586,7 +586,7 @@ mod tests {
     fn rows_with_equal_values_share_a_level() {
         let x = ndarray::array![[2.0, 1.0, 2.0, 2.0], [5.0, 7.0, 5.0, 6.0]];
         let levels = Levels::new(x.view(), &[0, 1]);
-        assert_eq!((levels.codes, levels.cells), (vec![1, 0, 1, 2], vec![1.0, 7.0, 2.0, 5.0, 2.0, 6.0]));
+        assert_eq!((levels.codes, levels.cells), (vec![0, 1, 0, 2], vec![2.0, 5.0, 1.0, 7.0, 2.0, 6.0]));
     }
 
     #[test]
