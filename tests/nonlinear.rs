@@ -254,31 +254,37 @@ fn a_valley_and_a_threshold_are_seen_by_splines() {
     assert!(splines >= 5 && linear < splines, "{splines} and {linear} of 6");
 }
 
-/// Little is lost on a linear truth: as many of the ten best features are informative, within five points with kernel machines and ten
-/// with splines, whose terms are three times as many columns.
+/// Nothing is lost on a linear truth: of the ten features with the best mean rank as many are informative, within five points. A single
+/// split loses more with splines, whose terms are three times as many columns (docs/method.md section 15).
 #[test]
 fn flexible_models_keep_the_informative_features_of_a_linear_truth() {
-    let share = |estimator: &str| {
+    let shares = |estimator: &str| {
         let scratch = tempfile::tempdir().unwrap();
-        let options = format!("--estimator {estimator} --method crfe --splits 12 --stop none --quiet");
+        let options = format!("--estimator {estimator} --method crfe --splits 20 --stop none --quiet");
         run_into(scratch.path(), "data/synthetic.csv", &options);
         let text = std::fs::read_to_string(scratch.path().join("ranking.csv")).unwrap();
         let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
         let header = lines.next().unwrap();
         let place = |name: &str| header.iter().position(|own| *own == name).unwrap();
         let (rank, feature) = (place("rank"), place("feature"));
-        let best: Vec<bool> = lines
-            .filter(|cells| cells[rank].parse::<f64>().unwrap() <= 10.0)
-            .map(|cells| cells[feature].starts_with("inf_"))
-            .collect();
-        assert_eq!(best.len(), 120);
-        best.iter().filter(|informative| **informative).count() as f64 / best.len() as f64
+        let mut sums: std::collections::BTreeMap<String, f64> = Default::default();
+        let mut in_a_split = 0.0;
+        for cells in lines {
+            let own: f64 = cells[rank].parse().unwrap();
+            *sums.entry(cells[feature].to_string()).or_default() += own;
+            in_a_split += f64::from(u8::from(own <= 10.0 && cells[feature].starts_with("inf_"))) / 200.0;
+        }
+        let mut features: Vec<(f64, String)> =
+            sums.into_iter().map(|(feature, sum)| (sum, feature)).collect();
+        features.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let informative = features[..10].iter().filter(|(_, feature)| feature.starts_with("inf_")).count();
+        (informative as f64 / 10.0, in_a_split)
     };
-    let linear = share("linear");
-    for (estimator, lost) in [("rcs:4", 0.1), ("rbf", 0.05)] {
-        let own = share(estimator);
-        println!("informative share of the top 10: linear {linear:.3}, {estimator} {own:.3}");
-        assert!(own >= linear - lost, "{estimator}: {own:.3}, linear {linear:.3}");
+    let linear = shares("linear");
+    for (estimator, lost_in_a_split) in [("rcs:4", 0.1), ("rbf", 0.05)] {
+        let own = shares(estimator);
+        assert!(own.0 >= linear.0 - 0.05, "{estimator}: {own:?}, linear {linear:?}");
+        assert!(own.1 >= linear.1 - lost_in_a_split, "{estimator}: {own:?}, linear {linear:?}");
     }
 }
 
