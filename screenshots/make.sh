@@ -3,7 +3,7 @@
 #
 #   cargo build --release && screenshots/make.sh [PROGRAM]
 #
-# Needs: xvfb xauth xdotool imagemagick alacritty libgl1-mesa-dri fonts-jetbrains-mono fonts-dejavu-core
+# Needs: python3 xvfb xauth xdotool imagemagick alacritty libgl1-mesa-dri fonts-jetbrains-mono fonts-dejavu-core
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(realpath "${1:-target/release/crfe-tui}")
@@ -30,11 +30,39 @@ until [ -s "$scratch/display" ]; do sleep 0.1; done
 export DISPLAY=:$(cat "$scratch/display") LIBGL_ALWAYS_SOFTWARE=1 COLORTERM=truecolor
 unset NO_COLOR SSH_CONNECTION SSH_TTY
 
-# A finished run, tested and compared with chance.
-"$program" run data/dermatology.csv --permutations 19 --out "$scratch/RUN" --quiet >/dev/null
+# Paths on the screen are relative.
+mkdir "$scratch/data"
+cp data/dermatology.csv "$scratch/data"
+cd "$scratch"
 
+# A finished run, tested and compared with chance.
+"$program" run data/dermatology.csv --permutations 19 --out RUN --quiet >/dev/null
+
+# The same of a table with 500 features, of which 12 tell the classes apart and 12 more are their twins.
+python3 - data/genes.csv <<'PY'
+import random, sys
+
+random.seed(7)
+tissues = [("colon", "kidney", "liver")[row % 3] for row in range(150)]
+columns = []
+for column in range(500):
+    if column % 42 == 3:
+        means = {tissue: random.gauss(0, 1.2) for tissue in ("colon", "kidney", "liver")}
+        columns.append([random.gauss(means[tissue], 1) for tissue in tissues])
+    elif column % 42 == 4:
+        columns.append([value + random.gauss(0, 0.3) for value in columns[-1]])
+    else:
+        columns.append([random.gauss(0, 1) for _ in tissues])
+with open(sys.argv[1], "w") as file:
+    print(*(f"GENE{column:03}" for column in range(1, 501)), "tissue", sep=",", file=file)
+    for row, tissue in enumerate(tissues):
+        print(*(f"{column[row]:.3f}" for column in columns), tissue, sep=",", file=file)
+PY
+"$program" run data/genes.csv --permutations 19 --out WIDE --quiet >/dev/null
+
+# open RUN [OPTIONS]
 open() {
-    env HOME="$scratch" alacritty --config-file "$scratch/alacritty.yml" --command "$program" open "$scratch/RUN" "$@" \
+    env HOME="$scratch" alacritty --config-file "$scratch/alacritty.yml" --command "$program" open "$1" "${@:2}" \
         >/dev/null 2>&1 &
     alacritty=$!
     window=$(timeout 60 xdotool search --sync --onlyvisible --pid $alacritty | tail -1)
@@ -61,7 +89,7 @@ shoot() {
     convert "$scratch/now.png" -strip -colors 255 -define png:compression-level=9 "$here/$1.png"
 }
 
-open --speed 240
+open RUN --speed 240
 still
 shoot answer
 press 2
@@ -82,8 +110,18 @@ shoot what-if
 press q
 wait $alacritty || true
 
+open WIDE --speed 240
+still
+shoot wide-answer
+press 3
+shoot wide-size
+press 4
+shoot wide-stability
+press q
+wait $alacritty || true
+
 # Stepping: the play is paused, one elimination per picture.
-open --speed 240 --view explore
+open RUN --speed 240 --view explore
 still
 press g 1 8 Return
 still

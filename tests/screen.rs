@@ -1538,3 +1538,23 @@ fn a_recorded_run_is_opened_before_it_runs() {
     run.tell_all(&mut app);
     assert!(text_of(&mut app).contains("DONE 4/4"));
 }
+
+/// Twins that are found for another size are named, and nothing else is computed anew.
+#[test]
+fn twins_of_another_size_leave_the_rest_as_it_is() {
+    let (run, mut app) = heart();
+    app.update(Action::Show(View::Answer));
+    picture(&mut app, 120, 36);
+    let before = app.finished();
+    app.update(Action::Larger);
+    picture(&mut app, 120, 36);
+    let effect = app.wanted().unwrap();
+    assert!(matches!(effect, Effect::FindTwins(_)), "{effect:?}");
+    carry_out(&mut app, &run, vec![effect]);
+    picture(&mut app, 120, 36);
+    assert!(app.answer().unwrap().features.iter().all(|feature| feature.twins.is_some()));
+    assert_eq!(app.finished(), before);
+    app.update(Action::OwnSize);
+    picture(&mut app, 120, 36);
+    assert!(app.answer().unwrap().features.iter().all(|feature| feature.twins.is_some()));
+}

@@ -152,6 +152,13 @@ impl MethodAnswer {
         answer
     }
 
+    /// Whether twins of its features have been found since it was made.
+    pub fn lacks_twins(&self, history: &History) -> bool {
+        let is_new =
+            |feature: &ChosenFeature| feature.twins.is_none() && history.twins().of(feature.unit).is_some();
+        self.features.iter().any(is_new)
+    }
+
     /// The answer at a size that a person takes instead: the list, its counts, stability and metrics follow. The validation tested the
     /// procedure at its own size, so there is no tested performance.
     pub fn at_size(&self, history: &History, paths: &Paths<'_>, size: usize) -> Self {

@@ -35,6 +35,11 @@ impl<K: PartialEq, T> Cached<K, T> {
             self.key = Some(key);
         }
     }
+
+    /// Has it computed anew the next time.
+    fn forget(&mut self) {
+        self.key = None;
+    }
 }
 
 /// The finished tasks of a method, as they are counted: another number is another state of the run.
@@ -146,6 +151,13 @@ impl MethodCache {
         let is_over = permutations == paths.info.permutations * paths.info.spec.methods.len();
         let followed = followups.all() - permutations + permutations / 20 + usize::from(is_over);
         let finished_now = (paths.method, finished + followed as u64);
+        // Twins come one list at a time, and change nothing but the list that they are of.
+        if self.own_answer.as_ref().is_some_and(|own| own.lacks_twins(history)) && taken.is_none() {
+            self.own_answer.forget();
+        }
+        if self.answer.as_ref().is_some_and(|answer| answer.lacks_twins(history)) {
+            self.answer.forget();
+        }
         self.own_answer.refresh((finished_now, slid), || {
             (!paths.is_empty()).then(|| MethodAnswer::new(history, paths, &beta_rule))
         });

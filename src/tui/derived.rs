@@ -76,7 +76,7 @@ impl Derived {
             app.table().column(),
             RankingColumn::MeanRank | RankingColumn::InSplits | RankingColumn::Twins
         );
-        let data = if of_splits { app.finished() } else { 0 };
+        let data = if of_splits { app.finished() + app.twins_found() } else { 0 };
         let key = (app.focus(), app.step().map(|_| app.cursor()), data, app.table().order(), inspected);
         if self.ranking_for == Some(key) {
             return;

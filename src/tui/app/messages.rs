@@ -87,8 +87,7 @@ impl App {
             }
             EventKind::TaskStarted(_) => self.run.finished += u64::from(had_finished),
             EventKind::Step(_) | EventKind::Followed(..) => {}
-            // The answer names them.
-            EventKind::TwinsFound(_) => self.run.finished += 1,
+            EventKind::TwinsFound(_) => self.run.twins += 1,
         }
         if event.task == Some(self.playback.focus) {
             // A task that failed or began anew has fewer steps than before.

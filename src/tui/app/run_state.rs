@@ -63,6 +63,8 @@ pub(super) struct RunState {
     pub(super) shards: Vec<ShardStatus>,
     /// Counts tasks that have finished, or no longer count as finished, so that [`Derived`] knows when it is stale.
     pub(super) finished: u64,
+    /// How often twins have been found.
+    pub(super) twins: u64,
     pub(super) time_left: TimeLeft,
 }
 
@@ -82,6 +84,7 @@ impl RunState {
             replay: false,
             shards: Vec::new(),
             finished: 0,
+            twins: 0,
             time_left: TimeLeft::default(),
         }
     }
@@ -189,6 +192,11 @@ impl App {
     /// Has everything that depends on the finished tasks computed anew before the next frame.
     pub fn mark_stale(&mut self) {
         self.run.finished += 1;
+    }
+
+    /// How often twins have been found.
+    pub fn twins_found(&self) -> u64 {
+        self.run.twins
     }
 
     /// How often the set of finished tasks has changed.

@@ -240,10 +240,13 @@ impl<'a> ListColumns<'a> {
         // Without twins there is no column for them.
         let has_twins = answer.features.iter().any(|feature| feature.twin_count > 0);
         let twins = if has_twins { twins } else { 0 };
-        let free = width.saturating_sub(2 + count + tag + rank + twins);
-        // Names come first; what they leave is for the bar.
         let longest = info.units.iter().take(2000).map(|unit| unit.name.width()).max().unwrap_or(8);
         let least_bar = if width >= 44 { 10 } else { 0 };
+        // Short names leave room for twins.
+        let needed = 2 + count + tag + longest.max(10) + 1 + least_bar;
+        let twins = if twins == 0 && tag > 0 && has_twins && width >= needed + 20 { 20 } else { twins };
+        let free = width.saturating_sub(2 + count + tag + rank + twins);
+        // Names come first; what they leave is for the bar.
         let name = longest.clamp(10, free.saturating_sub(least_bar + 1).clamp(10, 44));
         let bar = free.saturating_sub(name + 1).min(30);
         Self { ranks, size: answer.chosen.size.unwrap_or(1), name, count, bar, rank, twins, tag }

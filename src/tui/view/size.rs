@@ -97,7 +97,9 @@ fn values(app: &App, info: &RunInfo, pair: [Metric; 2], width: usize) -> Vec<Lin
     const LEAD: usize = 14;
     let dim = app.theme().style(Role::Dim);
     let names = Metric::panels().map(|metric| {
-        let name = if wide { metric.label() } else { metric.short_label() };
+        // The charts call it set size, too.
+        let is_long = wide && metric != Metric::Inefficiency;
+        let name = if is_long { metric.label() } else { metric.short_label() };
         format!("{:>cell$}", fit(name, cell - 1).trim_end())
     });
     let here = match app.chosen_size() {
