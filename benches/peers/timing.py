@@ -13,9 +13,10 @@ def ours(*words):
 
 
 def whole_job(csv, *options):
-    """Processor seconds of a run with one thread: reading, all metrics, all files."""
+    """Processor seconds of a run with one thread: reading, all metrics, all files; without folds and permutations."""
+    main_part = ["--validate", "none", "--permutations", "none"]
     with tempfile.TemporaryDirectory() as out:
-        command = [os.environ["CRFE_TUI"], "run", csv, *options, "--threads", "1", "--quiet", "--out", out]
+        command = [os.environ["CRFE_TUI"], "run", csv, *options, *main_part, "--threads", "1", "--quiet", "--out", out]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
