@@ -36,7 +36,7 @@ cp data/dermatology.csv "$scratch/data"
 cd "$scratch"
 
 # A finished run, tested and compared with chance.
-"$program" run data/dermatology.csv --permutations 19 --out RUN --quiet >/dev/null
+"$program" run data/dermatology.csv --out RUN --quiet >/dev/null
 
 # The same of a table with 500 features, of which 12 tell the classes apart and 12 more are their twins.
 python3 - data/genes.csv <<'PY'
@@ -58,7 +58,7 @@ with open(sys.argv[1], "w") as file:
     for row, tissue in enumerate(tissues):
         print(*(f"{column[row]:.3f}" for column in columns), tissue, sep=",", file=file)
 PY
-"$program" run data/genes.csv --permutations 19 --out WIDE --quiet >/dev/null
+"$program" run data/genes.csv --out WIDE --quiet >/dev/null
 
 # open RUN [OPTIONS]
 open() {
