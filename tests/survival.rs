@@ -242,7 +242,7 @@ fn kills_in_every_part_change_no_byte() {
     assert_eq!(ended(whole.path()), [60, 16, 60], "the journal says what has ended");
     let tables = tables(scratch.path());
     let summary = String::from_utf8_lossy(&tables["summary.txt"]).into_owned();
-    assert!(summary.contains("8 folds") && summary.contains("30 permutations"), "{summary}");
+    assert!(summary.contains("8 folds") && summary.contains("30 label permutations"), "{summary}");
     assert_eq!(tables, self::tables(whole.path()));
 }
 
