@@ -118,6 +118,10 @@ try {
 }
 browser.kill();
 browser.on("exit", () => {
-  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+  try {
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+  } catch {
+    // Helper processes of the browser may still write to it; the page is not to blame.
+  }
   process.exit(code);
 });

@@ -616,6 +616,10 @@ fn another_size_can_be_taken_and_everything_follows() {
             written.selected().iter().map(|feature| &feature.name).collect::<Vec<_>>(),
             names.iter().collect::<Vec<_>>()
         );
+        // The folds tested the size of the rule: nothing is quoted for this one.
+        let summary = crfe::report::summary(&written);
+        assert!(history.info().unwrap().folds == 0 && !summary.contains("quote these numbers"), "{summary}");
+        assert!(summary.contains("chosen by hand, after the results had been seen"), "{summary}");
     }
     // In the charts the size under the cursor can be taken.
     app.update(Action::Show(View::Size));

@@ -137,6 +137,10 @@ impl MethodAnswer {
         let tested = Tested::new(history, paths.info, paths.method);
         let beside = others.map(size_of).collect();
         let mut answer = Self::with(history, paths, paths.chosen_size(beta_rule), beside, tested);
+        let drift = Drift::new(history, paths.info, paths.method);
+        if history.size_is_by_hand() {
+            return answer.by_hand(drift);
+        }
         answer.estimators = EstimatorChoice::new(history, paths.info, &answer);
         answer.elsewhere = TestedElsewhere::new(history, paths.info, paths.method);
         if let Some(elsewhere) = &answer.elsewhere {
@@ -147,8 +151,8 @@ impl MethodAnswer {
         answer.cautions.extend(answer.transfer.iter().flat_map(Transfer::cautions));
         answer.subgroups = SubgroupCoverage::all(history, paths.info, paths.method);
         answer.cautions.extend(answer.subgroups.iter().filter_map(SubgroupCoverage::caution));
-        answer.drift = Drift::new(history, paths.info, paths.method);
-        answer.cautions.extend(answer.drift.as_ref().and_then(Drift::caution));
+        answer.cautions.extend(drift.as_ref().and_then(Drift::caution));
+        answer.drift = drift;
         answer
     }
 
@@ -166,7 +170,15 @@ impl MethodAnswer {
         let chosen = RuleSize::new(rule, &vec![Some(size); paths.len()], &paths.visited_sizes());
         // The rules stop where they did.
         let beside = std::iter::once(&self.chosen).chain(&self.beside).cloned();
-        Self::with(history, paths, chosen, beside.collect(), None)
+        Self::with(history, paths, chosen, beside.collect(), None).by_hand(self.drift.clone())
+    }
+
+    /// A size that was chosen by hand; whether p-values drift is a matter of the rows.
+    fn by_hand(mut self, drift: Option<Drift>) -> Self {
+        let size = self.chosen.size.map(cautions::size_by_hand);
+        self.cautions.splice(0..0, size);
+        self.cautions.extend(drift.as_ref().and_then(Drift::caution));
+        Self { drift, ..self }
     }
 
     fn with(

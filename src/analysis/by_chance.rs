@@ -78,10 +78,11 @@ pub enum Compared {
 }
 
 impl Compared {
-    fn new(paths: &Paths<'_>, size: usize) -> Self {
+    fn new(history: &History, paths: &Paths<'_>, size: usize) -> Self {
         let spec = &paths.info.spec;
-        let is_fixed =
-            matches!(spec.stop, StopRule::Size(_)) && paths.chosen_size(&spec.beta_rule).size == Some(size);
+        let is_fixed = matches!(spec.stop, StopRule::Size(_))
+            && !history.size_is_by_hand()
+            && paths.chosen_size(&spec.beta_rule).size == Some(size);
         if is_fixed { Self::FixedSize } else { Self::BestSize }
     }
 
@@ -110,7 +111,7 @@ impl ByChance {
             .collect();
         let removable = size.saturating_sub(info.kept());
         let chance = Chance::new(runs.iter().map(|run| run.largest_count(removable)).collect());
-        let compared = Compared::new(paths, size);
+        let compared = Compared::new(history, paths, size);
         let real = compared.pick(&real_s_scores(paths), size);
         let permuted: Vec<f64> =
             runs.iter().filter_map(|run| Some(compared.pick(&run.s_score, size)?.1)).collect();

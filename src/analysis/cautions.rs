@@ -64,6 +64,14 @@ pub fn of_method(concern: &Concern<'_>) -> Vec<String> {
     OF_METHOD.iter().filter_map(|caution| caution(concern)).collect()
 }
 
+/// That a size was chosen by hand.
+pub fn size_by_hand(size: usize) -> String {
+    format!(
+        "the size was chosen by hand, after the results had been seen, and nothing was tested at it: quote no performance for this list; \
+         a new run with --stop {size} tests it"
+    )
+}
+
 fn void_guarantee(_: &History, info: &RunInfo) -> Vec<String> {
     let void = "guarantee void: the features were chosen on rows that also calibrate, or p-values were not the valid ones; \
                 coverage may fall below its target";

@@ -66,6 +66,7 @@ pub struct History {
     failed_followups: BTreeMap<Followup, String>,
     twins: Twins,
     curves: BTreeMap<Method, Curve>,
+    size_is_by_hand: bool,
 }
 
 /// How many tasks after the paths have ended.
@@ -132,14 +133,15 @@ impl History {
         }
     }
 
-    /// The same run as another β rule would have told it, and with a size that was taken by hand. A path that the rule itself ended
-    /// (`--early`) has only its own.
+    /// The same run as another β rule would have told it, and with a size that was chosen by hand, at which nothing was tested. A path
+    /// that the rule itself ended (`--early`) has only its own.
     pub fn under(&self, rule: BetaRule, taken: Option<usize>) -> Result<Self> {
         let mut other = self.clone();
         let stop = taken.map(StopRule::Size);
         if let (Some(stop), Some(info)) = (stop, self.info.as_deref()) {
             let options = RunOptions { stop, ..info.spec.clone().into() };
-            other.info = Some(Arc::new(RunInfo { spec: options.check()?, ..info.clone() }));
+            other.info = Some(Arc::new(RunInfo { spec: options.check()?, folds: 0, ..info.clone() }));
+            other.size_is_by_hand = true;
         }
         let Some(info) = other.info.clone().filter(|info| info.spec.beta_rule != rule && !info.spec.early)
         else {
@@ -162,6 +164,11 @@ impl History {
     /// The metrics of a method by size, over the splits so far.
     pub fn curve(&self, method: Method) -> Option<&Curve> {
         self.curves.get(&method)
+    }
+
+    /// Whether the size was chosen by hand, after the results had been seen.
+    pub fn size_is_by_hand(&self) -> bool {
+        self.size_is_by_hand
     }
 
     /// What is known of the run, once it has started.

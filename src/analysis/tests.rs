@@ -251,6 +251,7 @@ fn the_answer_at_another_size_has_the_list_of_that_size_and_no_tested_performanc
     assert_eq!((at_three.chosen.size, names), (Some(3), vec!["c4", "c1", "c2"]));
     assert_eq!(at_three.features.iter().map(|feature| feature.count).collect::<Vec<_>>(), [2, 1, 2]);
     assert!(at_three.tested.is_none());
+    assert!(at_three.cautions[0].contains("--stop 3 tests it"), "{:?}", at_three.cautions);
     let achieved = at_three.achieved.unwrap();
     assert_eq!((achieved.coverage, achieved.accuracy), (0.9, 0.9), "18 of 20 rows, on both splits");
     assert!(!achieved.leave_one_split_out);

@@ -241,7 +241,7 @@ fn partitions(content: &PageContent<'_>) -> Vec<String> {
 fn selection(content: &PageContent<'_>) -> Vec<String> {
     let spec = &content.info.spec;
     let mut answers = vec![
-        size(spec),
+        size(content),
         "The list holds the features that most splits keep at this size; ties are broken by mean rank."
             .to_owned(),
         format!(

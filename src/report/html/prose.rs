@@ -57,7 +57,7 @@ fn paragraph(content: &PageContent<'_>) -> String {
         models(&content.info.spec),
         prediction_sets(&content.info.spec),
         options(content),
-        size(&content.info.spec),
+        size(content),
         agreement(&content.info.spec),
         results(content),
         software(content),
@@ -230,12 +230,16 @@ fn options(content: &PageContent<'_>) -> String {
 }
 
 /// How the number of features was chosen.
-pub fn size(spec: &RunSpec) -> String {
+pub fn size(content: &PageContent<'_>) -> String {
+    let spec = &content.info.spec;
     let median = if spec.stop == StopRule::OneSe { "" } else { ", as the median over splits" };
     match (spec.stop, spec.stop.entry()) {
         (_, Some(entry)) => {
             let how = if spec.stop == StopRule::OneSe { "as" } else { "by" };
             format!("The number of features was chosen {how} {}{median}.", (entry.prose)(&spec.beta_rule))
+        }
+        (StopRule::Size(size), None) if content.history.size_is_by_hand() => {
+            format!("The number of features, {size}, was chosen by hand after the results had been seen.")
         }
         (StopRule::Size(size), None) => format!("The number of features, {size}, was fixed in advance."),
         (_, None) => "No number of features was chosen.".to_owned(),
