@@ -27,10 +27,12 @@ const PER_DISTANCE: f64 = 1e-9;
 const PER_LINFA_ROW: f64 = 1.7e-9;
 const LINFA_ITERATIONS: f64 = 1000.0;
 const LINFA_CAP: f64 = 1e7;
-/// Kernel machines: seconds for each pair of rows, unit and node of a quadrature, for each exponential, and the nodes of most pairs.
-const PER_NODE: f64 = 2.5e-10;
+/// Kernel machines: seconds of a fit for each triple of training rows, for each pair of rows, unit and node of a quadrature, for each
+/// exponential, and the nodes of most pairs.
+const PER_TRIPLE: f64 = 2e-11;
+const PER_NODE: f64 = 1.2e-10;
 const PER_EXPONENTIAL: f64 = 1e-9;
-const NODES: f64 = 8.0;
+const NODES: f64 = 7.0;
 
 impl PathCost {
     /// The sum over all models of a path.
@@ -55,8 +57,8 @@ impl PathCost {
             fits += match spec.solver {
                 SolverKind::Newton if spec.estimator == Estimator::Rbf => {
                     shares += kernel_shares(training, selection, present);
-                    // Three Cholesky factors.
-                    PER_PRODUCT * training.powi(3)
+                    // Two or three Cholesky factors.
+                    PER_TRIPLE * training.powi(3)
                 }
                 SolverKind::Newton => {
                     let products =
