@@ -470,7 +470,7 @@ fn families_of_models_are_compared_on_the_same_splits() {
     assert!(sentence(&compared).contains("is worth it (CRFE (rbf): accuracy better by"), "{compared}");
     let of_line = run(&line, "line", "--compare rbf,rcs:4");
     assert!(
-        sentence(&of_line).contains("not worth it") || sentence(&of_line).contains("stay with"),
+        sentence(&of_line).contains("clearly better") || sentence(&of_line).contains("stay with"),
         "{of_line}"
     );
     // The same numbers as a run of its own.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{History, LEVEL, Metric, Paths};
+use super::{History, LEVEL, Metric, Paths, p_words};
 use crate::evaluate::{Chance, as_small, permutation_p};
 use crate::run::{
     DEFAULT_PERMUTATIONS, Followup, Outcome, PERMUTATION_BUDGET, PermutedRun, RunInfo, evaluated,
@@ -135,7 +135,7 @@ impl ByChance {
 
     /// How often permuted labels do as well, in words.
     pub fn words(&self) -> String {
-        let p = self.p.map_or_else(String::new, |p| format!(" (p = {p:.2})"));
+        let p = self.p.map_or_else(String::new, |p| format!(" ({})", p_words(p)));
         match (self.at_least_as_good, self.permutations) {
             (all, permutations) if all == permutations => {
                 format!(

@@ -3,7 +3,8 @@
 
 use super::by_chance::FEWEST_PERMUTATIONS;
 use super::{
-    ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, Stability, StabilityBand, Tested, two_decimals,
+    ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, Stability, StabilityBand, Tested, rounded_p,
+    two_decimals,
 };
 use crate::data::Level;
 use crate::error::printable;
@@ -15,11 +16,12 @@ use crate::select::StopRule;
 const OF_RUN: [fn(&History, &RunInfo) -> Vec<String>; 4] = [void_guarantee, few_splits, warnings, failures];
 
 /// Cautions about one method, the gravest first.
-const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 14] = [
+const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 15] = [
     no_size,
     chance_alone,
     few_permutations,
     unstable,
+    tested_at_other_sizes,
     no_better_than_the_largest_class,
     uncovered_classes,
     empty_sets,
@@ -133,8 +135,9 @@ fn few_permutations(concern: &Concern<'_>) -> Option<String> {
     let is_undecided = !chance.is_beyond() && !chance.is_not_beyond() && chance.permutations == asked;
     is_undecided.then(|| {
         format!(
-            "too few permutations to tell signal from chance: none of {asked} is predicted as well as the real labels, but p cannot be below {p:.2}; \
-             use --permutations {FEWEST_PERMUTATIONS} or more"
+            "too few permutations to tell signal from chance: none of {asked} is predicted as well as the real labels, but p cannot be below {}; \
+             use --permutations {FEWEST_PERMUTATIONS} or more",
+            rounded_p(p)
         )
     })
 }
@@ -160,6 +163,23 @@ fn exchanged_twins(concern: &Concern<'_>) -> String {
         1 => "; for 1 feature of the list, every split keeps it or a twin of it".to_owned(),
         n => format!("; for {n} features of the list, every split keeps them or a twin of them"),
     }
+}
+
+/// The folds test the procedure, which chooses a size in each of them: the test says little about a list of another size.
+fn tested_at_other_sizes(concern: &Concern<'_>) -> Option<String> {
+    let (size, tested) = (concern.chosen.size?, concern.tested?);
+    let (&smallest, &largest) = (tested.sizes.iter().min()?, tested.sizes.iter().max()?);
+    let other = match size {
+        _ if tested.folds < tested.of_folds => return None,
+        _ if size > largest => "smaller",
+        _ if size < smallest => "larger",
+        _ => return None,
+    };
+    let sizes = if smallest == largest { largest.to_string() } else { format!("{smallest} to {largest}") };
+    Some(format!(
+        "the folds of the validation chose {sizes} features, the answer has {size}: the procedure was tested at {other} sizes; \
+         quote the tested numbers as those of the procedure, not of this list"
+    ))
 }
 
 fn no_better_than_the_largest_class(concern: &Concern<'_>) -> Option<String> {
@@ -238,8 +258,9 @@ fn single_features_by_chance(concern: &Concern<'_>) -> Option<String> {
     let smallest = concern.features.iter().filter_map(|feature| feature.adjusted_p).min_by(f64::total_cmp)?;
     (smallest > LEVEL && chance.is_beyond()).then(|| {
         format!(
-            "no single feature is kept more often than expected by chance (smallest adjusted p {smallest:.2}): at this size, permuted labels keep some feature in up to {} of {} splits. \
+            "no single feature is kept more often than expected by chance (smallest adjusted p {}): at this size, permuted labels keep some feature in up to {} of {} splits. \
              The list predicts as a whole; its counts say little about single features",
+            rounded_p(smallest),
             chance.count,
             concern.paths.len()
         )

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::verdict::count_features;
+use super::verdict::{count_features, p_words};
 use super::{History, MethodAnswer, Metric, Paths};
 use crate::evaluate::{Bootstrap, PairedDifference, Tally};
 use crate::run::{Followup, Outcome, RunInfo};
@@ -145,7 +145,7 @@ impl Comparison {
 }
 
 /// With a minus sign that is one.
-fn signed(value: f64) -> String {
+pub(super) fn signed(value: f64) -> String {
     format!("{}{:.3}", if value < -0.0005 { "−" } else { "" }, value.abs())
 }
 
@@ -153,7 +153,7 @@ fn sentence(a: &Side<'_>, b: &Side<'_>, metrics: &[ComparedMetric]) -> String {
     let part = |compared: &ComparedMetric| {
         let ComparedMetric { label, a, b, difference, .. } = compared;
         let p = match difference.p_corrected {
-            Some(p) => format!("corrected p = {p:.2}"),
+            Some(p) => format!("corrected {}", p_words(p)),
             None if difference.mean == 0.0 => "no difference on any split".to_owned(),
             None => "too few splits for a p".to_owned(),
         };

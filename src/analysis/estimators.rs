@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Comparison, History, LEVEL, MethodAnswer, Metric};
+use super::comparison::signed;
+use super::{Comparison, History, LEVEL, MethodAnswer, Metric, p_words};
 use crate::run::{Followup, RunInfo};
 
 /// The families of models of a run, compared.
@@ -59,9 +60,17 @@ impl<'a> Gain<'a> {
         })
     }
 
+    fn p_words(&self) -> String {
+        self.p.map_or_else(String::new, |p| format!(", corrected {}", p_words(p)))
+    }
+
+    /// A gain that is not clear, as a difference.
+    fn difference(&self) -> String {
+        format!("{}, {} difference {}{}", self.name, self.label, signed(self.gain), self.p_words())
+    }
+
     fn words(&self) -> String {
-        let Self { name, label, gain, .. } = self;
-        let p = self.p.map_or_else(String::new, |p| format!(", corrected p = {p:.2}"));
+        let (Self { name, label, gain, .. }, p) = (self, self.p_words());
         if gain.abs() < 0.0005 {
             return format!("{name}: no difference in {label} (0.000{p})");
         }
@@ -98,8 +107,8 @@ fn conclusion(comparisons: &[Comparison]) -> String {
         (true, true) => {
             let accuracies = comparisons.iter().filter_map(|of| Gain::of(of, Metric::Accuracy));
             let best = accuracies.max_by(|a, b| a.gain.total_cmp(&b.gain));
-            let best = best.map_or_else(String::new, |gain| format!(" ({})", gain.words()));
-            format!("a more flexible model than {simplest} is not worth it: no clear gain{best}")
+            let best = best.map_or_else(String::new, |gain| format!("; best: {}", gain.difference()));
+            format!("no more flexible model is clearly better than {simplest}{best}")
         }
     }
 }
@@ -114,5 +123,7 @@ mod tests {
         assert_eq!(words(0.0004), "CRFE (rbf): no difference in accuracy (0.000, corrected p = 0.50)");
         assert_eq!(words(-0.0004), words(0.0));
         assert_eq!(words(-0.001), "CRFE (rbf): accuracy worse by 0.001, corrected p = 0.50");
+        let unclear = Gain { name: "CRFE (rbf)", label: "accuracy", gain: -0.001, p: Some(0.93) };
+        assert_eq!(unclear.difference(), "CRFE (rbf), accuracy difference −0.001, corrected p = 0.93");
     }
 }

@@ -8,6 +8,9 @@ use crate::run::{RunInfo, Twins};
 /// Features of a list whose twins are looked for: the first ones. The cost is this number times all cells of the table.
 const MOST_WITH_TWINS: usize = 500;
 
+/// Twins outside the list that are named beside a feature.
+const NAMED_TWINS: usize = 3;
+
 /// A feature of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChosenFeature {
@@ -32,7 +35,7 @@ pub struct ChosenFeature {
     pub twin_count: usize,
     /// In how many splits it or one of its closest twins is in the subset of this size; none without twins.
     pub count_with_twins: Option<usize>,
-    /// Where in the list (from 1) its first twin before it stands: it brings little that is new.
+    /// Where in the list (from 1) the closest of its twins before it stands: it brings little that is new.
     pub twin_of: Option<usize>,
 }
 
@@ -48,6 +51,20 @@ pub struct Twin {
 }
 
 impl ChosenFeature {
+    /// The twins to name beside it: the closest before it in the list if there is one, else all that follow in the list and the
+    /// closest others.
+    pub fn named_twins(&self) -> impl Iterator<Item = &Twin> {
+        let mut others = 0;
+        self.twins.iter().flatten().filter(move |twin| match (self.twin_of, twin.place) {
+            (Some(_), place) => place == self.twin_of,
+            (None, Some(_)) => true,
+            (None, None) => {
+                others += 1;
+                others <= NAMED_TWINS
+            }
+        })
+    }
+
     /// The list of a size: the most frequent, ties by mean rank, then the kept ones.
     pub(super) fn list(
         history: &History,
@@ -87,7 +104,7 @@ impl ChosenFeature {
     }
 }
 
-/// The twins of the feature at one place of a list, how many it has, and the place of the first before it.
+/// The twins of the feature at one place of a list, how many it has, and the place of the closest before it.
 fn twins_of(
     info: &RunInfo,
     known: &Twins,
@@ -101,7 +118,7 @@ fn twins_of(
         r,
         place: place(unit).map(|place| place + 1),
     };
-    let before = found.closest.iter().filter_map(|&(unit, _)| place(unit)).filter(|&place| place < at).min();
+    let before = found.closest.iter().filter_map(|&(unit, _)| place(unit)).find(|&place| place < at);
     (Some(found.closest.iter().map(twin).collect()), found.count, before.map(|place| place + 1))
 }
 

@@ -332,6 +332,65 @@ fn twins_are_named_and_one_that_follows_another_says_so() {
     assert_eq!((first.count, first.count_with_twins), (1, Some(2)));
 }
 
+#[test]
+fn the_first_of_several_twins_names_all_and_a_later_one_the_closest_before_it() {
+    let mut told = two_paths();
+    let noise = [0.0, 0.0, 0.3, 3.0];
+    let x = Array2::from_shape_fn((80, 4), |(i, j)| {
+        (i % 11) as f64 * (-1.0_f64).powi(i32::from(j == 1)) + noise[j] * (i * 7 % 5) as f64 / 5.0
+    });
+    let labels: Vec<&str> = (0..80).map(|i| ["ill", "well"][i % 2]).collect();
+    let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
+    told.tell(None, EventKind::TwinsFound(crate::run::Twins::find(&data, &[0, 1, 2, 3]).into()));
+    let paths = told.paths();
+    let answer = MethodAnswer::new(&told.history, &paths, &BetaRule::default());
+    let features = answer.at_size(&told.history, &paths, 3).features;
+    let named =
+        |at: usize| -> Vec<Option<usize>> { features[at].named_twins().map(|twin| twin.place).collect() };
+    let mut of_first = named(0);
+    of_first.sort_unstable();
+    assert_eq!(of_first, [None, Some(2), Some(3)], "{features:?}");
+    assert_eq!((named(1), named(2)), (vec![Some(1)], vec![Some(2)]), "{features:?}");
+}
+
+/// The folds chose lists of 3 features, and are no test of a longer or a shorter one.
+#[test]
+fn a_size_that_no_fold_chose_is_cautioned_about() {
+    let mut told = two_paths();
+    let row = |row: usize| TestedRow { row, y: row % 2, f: vec![0.5, -0.5], p: vec![0.6, 0.2] };
+    for index in 0..told.paths().info.folds {
+        let outcome = Outcome::Fold(FoldTest {
+            size: Some(3),
+            units: vec![3, 0, 1],
+            conformal: vec![50, 50],
+            rows: (0..7).map(row).collect(),
+            groups: Vec::new(),
+            subgroups: Vec::new(),
+            times: Vec::new(),
+        });
+        told.tell(None, EventKind::Followed(Followup::Fold(CRFE, index), outcome.into()));
+    }
+    let paths = told.paths();
+    let tested = super::Tested::new(&told.history, paths.info, CRFE).unwrap();
+    let caution = |size: usize| {
+        let chosen = RuleSize::new(StopRule::Size(size), &[Some(size); 2], &paths.visited_sizes());
+        let concern = super::cautions::Concern {
+            paths: &paths,
+            chosen: &chosen,
+            stability: None,
+            tested: Some(&tested),
+            by_chance: None,
+            features: &[],
+        };
+        super::cautions::of_method(&concern)
+            .into_iter()
+            .find(|caution| caution.contains("the folds of the validation chose 3 features"))
+    };
+    assert!(caution(4).unwrap().contains("the answer has 4: the procedure was tested at smaller sizes"));
+    assert!(caution(2).unwrap().contains("larger sizes"));
+    assert_eq!(caution(3), None);
+}
+
 /// A fold without a list tests none of its rows: they must not be counted among the tested rows of a class.
 #[test]
 fn classes_count_the_rows_that_were_tested() {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::measured::measured_lines;
 use crate::analysis::{
     Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, ProbeAnswer, SubgroupCoverage, Tested,
-    Transfer, Twin, Verdict, count_features,
+    Transfer, Twin, Verdict, count_features, p_words, rounded_p,
 };
 use crate::error::printable;
 use crate::evaluate::{Interval, Performance};
@@ -17,8 +17,6 @@ const NAME_WIDTH: usize = 44;
 const LISTED: usize = 40;
 /// Classes that are printed.
 const LISTED_CLASSES: usize = 20;
-/// Twins that are named below a feature.
-const NAMED_TWINS: usize = 3;
 
 /// The answer in words, for a terminal.
 pub fn summary(answer: &Answer) -> String {
@@ -68,8 +66,8 @@ pub fn summary(answer: &Answer) -> String {
 pub fn guarantee_words(answer: &Answer) -> &'static str {
     match (answer.guaranteed, answer.grouped) {
         (false, _) => "guarantee void",
-        (true, false) => "guaranteed",
-        (true, true) => "guaranteed for a row of a new group",
+        (true, false) => "guaranteed on average if rows are exchangeable",
+        (true, true) => "guaranteed on average for a row of a new group, if groups are exchangeable",
     }
 }
 
@@ -257,15 +255,15 @@ fn classes(answer: &MethodAnswer) -> String {
     let _ = writeln!(
         text,
         "    {:<width$}  {:>5}  {:<column$}  {:<column$}  set size",
-        "class", "rows", "predicted right", "covered"
+        "class", "rows", "accuracy", "covered"
     );
     for class in listed {
         let name = shown(&class.class);
         let pad = width - name.chars().count();
-        let (right, covered, set_size) = class_cells(class);
+        let (accuracy, covered, set_size) = class_cells(class);
         let _ = writeln!(
             text,
-            "    {name}{:pad$}  {:>5}  {right:<column$}  {covered:<column$}  {set_size}",
+            "    {name}{:pad$}  {:>5}  {accuracy:<column$}  {covered:<column$}  {set_size}",
             "", class.rows
         );
     }
@@ -276,7 +274,7 @@ fn classes(answer: &MethodAnswer) -> String {
     text
 }
 
-/// Predicted right, covered and set size of a class.
+/// Accuracy, coverage and set size of a class.
 fn class_cells(class: &ClassAnswer) -> (String, String, String) {
     match (&class.tested, &class.splits) {
         (Some(tested), _) => {
@@ -307,7 +305,7 @@ fn features(answer: &MethodAnswer, whole: &Answer) -> String {
             .mean_rank
             .map_or_else(|| "kept           ".to_owned(), |rank| format!("mean rank {rank:>5.1}"));
         let pad = width - name.chars().count();
-        let p = feature.adjusted_p.map_or_else(String::new, |p| format!("  adjusted p {p:.2}"));
+        let p = feature.adjusted_p.map_or_else(String::new, |p| format!("  adjusted p {}", rounded_p(p)));
         let interchangeable = if feature.interchangeable { "  interchangeable" } else { "" };
         let _ = writeln!(
             text,
@@ -318,7 +316,7 @@ fn features(answer: &MethodAnswer, whole: &Answer) -> String {
             answer.splits,
             if answer.splits == 1 { "split" } else { "splits" },
         );
-        text.push_str(&twins(feature, i + 1, answer));
+        text.push_str(&twins(feature, answer.splits));
     }
     if answer.features.len() > LISTED {
         let more = answer.features.len() - LISTED;
@@ -346,7 +344,7 @@ fn by_chance(answer: &MethodAnswer, whole: &Answer) -> String {
     } else {
         String::new()
     };
-    let p = chance.p.map_or_else(String::new, |p| format!("; p = {p:.2} for the list as a whole"));
+    let p = chance.p.map_or_else(String::new, |p| format!("; {} for the list as a whole", p_words(p)));
     format!(
         "  {}{progress}\n  By chance, some feature is in up to {} of {} splits (95 % of permutations){p}\n",
         sentence_case(&whole.permutations),
@@ -361,24 +359,17 @@ pub fn sentence_case(words: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The twins of a feature in a line of their own; nothing if it has none. A twin further down the list says so itself.
-fn twins(feature: &ChosenFeature, place: usize, answer: &MethodAnswer) -> String {
-    let (list, splits) = (&answer.features, answer.splits);
-    let all = || feature.twins.iter().flatten();
-    if let Some(first) = feature.twin_of {
-        let r = all().find(|twin| twin.place == Some(first)).map_or(0.0, |twin| twin.r);
-        return format!("         twin of feature {first} ({})\n", correlation(r));
+/// The twins of a feature in a line of their own; nothing if it has none.
+fn twins(feature: &ChosenFeature, splits: usize) -> String {
+    let named: Vec<String> = feature.named_twins().map(twin).collect();
+    if feature.twin_of.is_some() {
+        return format!("         twin of {}\n", named.join(", "));
     }
-    let stands_below = |twin: &&Twin| {
-        twin.place.and_then(|at| list.get(at - 1)).is_some_and(|other| other.twin_of == Some(place))
-    };
-    let below = all().filter(stands_below).count();
-    let named: Vec<String> = all().filter(|twin| !stands_below(twin)).take(NAMED_TWINS).map(twin).collect();
     if named.is_empty() {
         return String::new();
     }
     let noun = if named.len() == 1 { "twin" } else { "twins" };
-    let more = feature.twin_count.saturating_sub(below + named.len());
+    let more = feature.twin_count.saturating_sub(named.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let family = match feature.count_with_twins.filter(|&count| count > feature.count) {
         Some(count) => format!("; it or a twin in {count} of {splits}"),
@@ -388,11 +379,13 @@ fn twins(feature: &ChosenFeature, place: usize, answer: &MethodAnswer) -> String
 }
 
 fn twin(twin: &Twin) -> String {
-    let name = twin.place.map_or_else(|| shown(&twin.name), |place| format!("feature {place}"));
+    let listed = twin.place.filter(|&place| place <= LISTED);
+    let name = listed.map_or_else(|| shown(&twin.name), |place| format!("feature {place}"));
     format!("{name} ({})", correlation(twin.r))
 }
 
-fn correlation(r: f64) -> String {
+/// A correlation with a minus sign that is one.
+pub fn correlation(r: f64) -> String {
     format!("r = {}{:.2}", if r < 0.0 { "−" } else { "" }, r.abs())
 }
 

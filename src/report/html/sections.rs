@@ -4,21 +4,19 @@ use maud::{Markup, PreEscaped, html};
 
 use super::table::{HtmlCell, HtmlTable};
 use super::{PageContent, text};
-use crate::analysis::{ChosenFeature, Compared, MethodAnswer, two_decimals};
+use crate::analysis::{ChosenFeature, Compared, MethodAnswer, Twin, p_words, two_decimals};
 use crate::data::Level;
 use crate::report::Figure;
 use crate::report::command::shell_command;
 use crate::report::measured_lines;
 use crate::report::summary::{
-    estimator_words, guarantee_words, lists_agree, probe_sentence, sentence_case, splits_headline,
-    splits_note, tested_headline, tested_lines,
+    correlation, estimator_words, guarantee_words, lists_agree, probe_sentence, sentence_case,
+    splits_headline, splits_note, tested_headline, tested_lines,
 };
 use crate::select::Method;
 
 /// Features listed on a card.
 const LISTED: usize = 60;
-/// Twins named beside a feature.
-const NAMED_TWINS: usize = 3;
 /// The figure beside the answer.
 const MAIN_FIGURE: &str = "size";
 /// Dropped columns and notes that are listed.
@@ -138,15 +136,17 @@ fn card(answer: &MethodAnswer) -> Markup {
 /// The twins of a feature, the closest first.
 fn twins(feature: &ChosenFeature) -> String {
     if let Some(first) = feature.twin_of {
-        return format!("twin of no. {first}");
+        let r = feature
+            .named_twins()
+            .next()
+            .map_or_else(String::new, |twin| format!(" ({})", correlation(twin.r)));
+        return format!("twin of no. {first}{r}");
     }
-    let named: Vec<String> = feature
-        .twins
-        .iter()
-        .flatten()
-        .take(NAMED_TWINS)
-        .map(|twin| format!("{} (r = {})", twin.name, format!("{:.2}", twin.r).replace('-', "−")))
-        .collect();
+    let name = |twin: &Twin| match twin.place {
+        Some(place) if place <= LISTED => format!("no. {place} ({})", correlation(twin.r)),
+        _ => format!("{} ({})", twin.name, correlation(twin.r)),
+    };
+    let named: Vec<String> = feature.named_twins().map(name).collect();
     match (named.len(), feature.twin_count.saturating_sub(named.len())) {
         (0, _) => String::new(),
         (_, 0) => format!("like {}", named.join(", ")),
@@ -302,7 +302,7 @@ fn tested_card(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
                     (chance.permutations) " of " (counted(chance.of_permutations, "label permutation")) ". "
                     "By chance some feature is kept by up to " (chance.count) " of " (answer.splits) " splits (95 % of permutations)."
                     @if let Some(p) = chance.p {
-                        " For the prediction as a whole p = " (format!("{p:.2}"))
+                        " For the prediction as a whole " (p_words(p))
                         @match chance.compared {
                             Compared::FixedSize => " at this size.",
                             Compared::BestSize => ": the real labels and each permutation at the size where they do best.",
@@ -324,7 +324,7 @@ fn classes(content: &PageContent<'_>) -> Markup {
         "method",
         "class",
         "rows#",
-        "predicted right (recall)#",
+        "accuracy (recall)#",
         "coverage#",
         "mean set size#",
         "precision#",

@@ -3,7 +3,7 @@
 use maud::{Markup, Render, html};
 
 use super::{PageContent, text};
-use crate::analysis::{Metric, PageColumn, Pair, RankTable};
+use crate::analysis::{Metric, PageColumn, Pair, RankTable, rounded_p};
 use crate::evaluate::{Bootstrap, Interval};
 use crate::report::figures::thinned;
 use crate::select::{Method, StopRule};
@@ -116,7 +116,7 @@ impl Render for HtmlCell {
             Self::Int(value) => number(value, value.to_string()),
             Self::Real(Some(value)) if value.is_finite() => number(value, format!("{value:.3}")),
             Self::Rank(value) => number(value, format!("{value:.1}")),
-            Self::P(value) => number(value, format!("{value:.2}")),
+            Self::P(value) => number(value, rounded_p(*value)),
             Self::Interval(Some(Interval { value, lo, hi })) => {
                 number(value, format!("{value:.3} ({lo:.3} to {hi:.3})"))
             }

@@ -22,7 +22,7 @@ use super::text::{clean, fit, share, wrap};
 use super::{Hit, Hits, panel};
 use crate::analysis::{
     Answer, ComparedMetric, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Tested, Verdict,
-    band_word, two_decimals,
+    band_word, rounded_p, two_decimals,
 };
 use crate::evaluate::{Interval, PairedDifference};
 use crate::report::summary;
@@ -158,7 +158,7 @@ fn sentence(app: &App, answer: &MethodAnswer) -> String {
             match answer.verdict {
                 Verdict::Chance => format!("{method}: {count}, but nothing beyond chance"),
                 Verdict::Unstable => format!("{method}: {count}, but these data do not support a short list"),
-                _ if app.taken().is_some() => format!("{method}: {count}, taken by hand"),
+                _ if app.taken().is_some() => format!("{method}: {count}, chosen by hand"),
                 Verdict::TooFewSplits => format!("{method}: {count}, from too few splits to judge them"),
                 _ => format!("{method}: {count} {} enough", if size == 1 { "is" } else { "are" }),
             }
@@ -634,7 +634,7 @@ fn by_chance(answer: &MethodAnswer, info: &RunInfo) -> Fact {
             } else {
                 plural(chance.permutations, "permutation")
             };
-            let p = chance.p.map_or_else(String::new, |p| format!("; p {p:.2}"));
+            let p = chance.p.map_or_else(String::new, |p| format!("; p {}", rounded_p(p)));
             let role = if chance.is_not_beyond() { Role::Warn } else { Role::Text };
             ("by chance", format!("in {} of {} splits ({done}){p}", chance.count, answer.splits), role)
         }
@@ -677,7 +677,7 @@ pub fn difference_words(difference: &PairedDifference) -> String {
         (Some(lo), Some(hi)) => format!(" ({} to {})", signed(lo), signed(hi)),
         _ => String::new(),
     };
-    let p = difference.p_corrected.map_or_else(String::new, |p| format!(", p {p:.2}"));
+    let p = difference.p_corrected.map_or_else(String::new, |p| format!(", p {}", rounded_p(p)));
     format!("{}{spread}{p}", signed(difference.mean))
 }
 

@@ -101,11 +101,11 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
     if let Some(plan) = app.plan() {
         lines.push(fact(
             app,
-            "gaps",
+            "missing",
             &match plan.data.missing_cells() {
                 0 => "none".to_owned(),
-                1 => format!("1 missing cell, imputed by {}", info.spec.impute),
-                cells => format!("{cells} missing cells, imputed by {}", info.spec.impute),
+                1 => format!("1 value, imputed by {}", info.spec.impute),
+                cells => format!("{cells} values, imputed by {}", info.spec.impute),
             },
             width,
         ));

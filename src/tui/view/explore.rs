@@ -214,7 +214,8 @@ fn text(app: &App, info: &RunInfo) -> String {
     let _ = writeln!(text, "feature; {score}; in splits; mean rank");
     for &unit in app.derived().rows.iter().take(TABLED) {
         let value = app.derived().score.get(unit).copied().flatten();
-        let value = value.map_or_else(|| "removed or not known".to_owned(), |value| number(f64::from(value)));
+        let value =
+            value.map_or_else(|| "removed, or not recorded".to_owned(), |value| number(f64::from(value)));
         let mean = app.derived().facts.ranks.mean.get(unit).copied().flatten();
         let mean = mean.map_or_else(|| "none".to_owned(), |mean| format!("{mean:.1}"));
         let count = ranks.count(unit, app.size());
