@@ -148,9 +148,9 @@ impl PatientsScreen<'_> {
         let [left, right] =
             [Action::Earlier, Action::Later].map(|action| self.keymap.key_in(action, super::KEYS));
         let long = format!(
-            "score of '{label}' by feature: left of the axis it speaks for it, right against ({left} {right}: other classes)"
+            "score of '{label}' by feature: right of the axis (above 0) it speaks for the class, left against it ({left} {right}: other classes)"
         );
-        let short = format!("score of '{label}': left for it, right against");
+        let short = format!("score of '{label}': right for it, left against");
         let words = if long.width() <= width { long } else { short };
         lines.push(Line::styled(head(&words, width), self.theme.style(Role::Dim)));
         // One line for the sum.
@@ -202,9 +202,9 @@ impl PatientsScreen<'_> {
         let cell = (width / 6).clamp(6, 16);
         let half = width.saturating_sub(name + cell + 12) / 2;
         let length = ((feature.share.abs() / scale * half as f64).round() as usize).min(half);
-        let is_for = feature.share < 0.0;
-        let glyph = if is_for { self.theme.glyph("▄", "-") } else { self.theme.glyph("▄", "+") };
-        let (left, right) = if is_for { (length, 0) } else { (0, length) };
+        let is_for = feature.share > 0.0;
+        let glyph = if is_for { self.theme.glyph("▄", "+") } else { self.theme.glyph("▄", "-") };
+        let (left, right) = if is_for { (0, length) } else { (length, 0) };
         let cells = |count: usize| glyph.repeat(count);
         Line::from(vec![
             Span::raw(fit(&feature.name, name)),

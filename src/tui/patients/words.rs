@@ -17,7 +17,7 @@ pub(super) struct FeatureShare {
     pub(super) name: String,
     /// What the file says.
     pub(super) cell: String,
-    /// What it adds to the score of the label.
+    /// What it adds to the score of the label: its share of −α, above 0 if it speaks for the label.
     pub(super) share: f64,
 }
 
@@ -111,11 +111,11 @@ impl PatientsScreen<'_> {
             .map(|((name, cells), own)| FeatureShare {
                 name: name.clone(),
                 cell: cell(cells),
-                share: own[label],
+                share: 0.0 - own[label],
             })
             .collect();
         features.sort_by(|a, b| b.share.abs().total_cmp(&a.share.abs()));
-        (features, shares.rest[label])
+        (features, 0.0 - shares.rest[label])
     }
 
     /// Everything as sentences and tables.
@@ -181,7 +181,7 @@ impl PatientsScreen<'_> {
         let label = clean(&classes[self.label(row)]);
         let _ = writeln!(
             text,
-            "Score of '{label}' by feature; below 0 it speaks for '{label}', above 0 against it:"
+            "Score of '{label}' by feature; above 0 it speaks for '{label}', below 0 against it:"
         );
         let (features, rest) = self.features_of(row);
         for feature in &features {
