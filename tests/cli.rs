@@ -1072,6 +1072,16 @@ fn a_check_knows_the_step_and_the_solver() {
 }
 
 #[test]
+fn what_cannot_be_opened_is_named_before_the_terminal() {
+    let opened = finish(program().args(["open", "NOPE"]));
+    assert!(
+        opened.stderr.contains("NOPE: there is no such run or model; check the path"),
+        "{}",
+        opened.stderr
+    );
+}
+
+#[test]
 fn nothing_that_was_typed_is_obeyed_by_a_terminal() {
     let desk = Desk::new();
     let hostile = "b\u{1b}]52;c;aGk=\u{7}\u{202e}";

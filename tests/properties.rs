@@ -12,7 +12,7 @@ use crfe::svm::{Problem, SolverKind, class_weights, decisions, solver};
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
-use program::run_into;
+use program::{finish, program, run_into};
 
 /// A relative distance below which the order of two features is a matter of rounding.
 const NEAR_TIE: f64 = 1e-5;
@@ -281,6 +281,15 @@ fn more_splits_extend_a_run_to_what_it_would_have_been() {
     run_into(&grown, "data/heart.csv", SMALL);
     assert_eq!(begun(&journals(&grown)), 6);
     run_into(&whole, "data/heart.csv", SMALL);
+    assert_same(&tables(&grown), &tables(&whole));
+    // Fewer splits describe a part of the run, and say so; the report brings all of them back.
+    let fewer = run_into(&grown, "data/heart.csv", "--splits 2");
+    assert!(
+        fewer.stderr.contains("has 3 splits: its tables, figures and report.html now describe the first 2"),
+        "{}",
+        fewer.stderr
+    );
+    finish(program().arg("report").arg(&grown));
     assert_same(&tables(&grown), &tables(&whole));
 }
 

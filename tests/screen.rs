@@ -607,7 +607,7 @@ fn another_size_can_be_taken_and_everything_follows() {
         app.update(action);
         let text = dump(&picture(&mut app, 120, 36).0);
         assert_eq!((app.chosen_size(), app.taken()), (Some(size), Some(size)));
-        assert!(text.contains(&format!("CRFE: {size} features, taken by hand")), "{text}");
+        assert!(text.contains(&format!("CRFE: {size} features, chosen by hand")), "{text}");
         let names = copied(&mut app);
         assert_eq!(names.len(), size);
         let history = app.history().under(app.rule(), app.taken()).unwrap();
@@ -852,7 +852,7 @@ fn a_model_can_be_made_of_my_list() {
     app.update(Action::Show(View::Answer));
     let [] = app.update(Action::Fit)[..] else { panic!("nothing is saved for the answer's own list") };
     assert!(text_of(&mut app).contains("crfe-tui fit data/table.csv"), "{}", text_of(&mut app));
-    assert!(!text_of(&mut app).contains("--features"));
+    assert!(!text_of(&mut app).contains("--features crfe-export"));
     app.update(Action::Back);
     act(&mut app, &run, &[Action::Mark, Action::Down, Action::Mark]);
     let effects = app.update(Action::Fit);

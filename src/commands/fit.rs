@@ -352,6 +352,12 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
         plural(features, "feature"),
         by_class.join(", ")
     );
+    if made.answer.is_some() && !args.run.spec.data.is_dir() {
+        text.push_str(
+            "  The list was selected anew on the rows that were not set aside, so it may differ from that of a run on all rows;\n  \
+             to fit the list of a run: --features RUN/selected.txt, or crfe-tui fit RUN if it was made with --reserve\n",
+        );
+    }
     if made.answer.is_none() {
         let names: Vec<String> = model.features.iter().map(|name| printable(name)).collect();
         let _ = writeln!(text, "  features      {}", names.join(", "));
@@ -369,7 +375,7 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
         if made.tested.is_some() {
             let _ = writeln!(
                 text,
-                "  To be expected on new rows of the same population: what the folds measured ({} above)",
+                "  To be expected on new rows of the same population: what the folds measured of this procedure ({}, tested, above)",
                 first_method(history).map_or_else(String::new, |method| method.to_string())
             );
         }

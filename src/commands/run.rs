@@ -67,6 +67,14 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
                 history.apply(&RunEvent { task: None, kind });
             }
             tell_notes(&records.notes());
+            let (before, now) = (records.info().splits, plan.info.splits);
+            if now < before && shard.is_whole() {
+                let out = printable(&directory.path().to_string_lossy());
+                say(format_args!(
+                    "the run in {out} has {before} splits: its tables, figures and report.html now describe the first {now}; \
+                     crfe-tui report {out} brings all {before} back"
+                ));
+            }
         }
     }
     let left = tasks.len() + followups.len();

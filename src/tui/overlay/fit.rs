@@ -31,8 +31,8 @@ impl FitPage {
             "Fits, calibrates and tests a model of your list; nothing is selected. If you chose it by looking at these rows, \
              what is measured on them is too good."
         } else {
-            "Sets rows aside, selects again on the others, and fits and calibrates a model of what it finds. For a list of your \
-             own, mark features first."
+            "Sets rows aside, selects anew on the others, and fits and calibrates a model of that list, which may differ from the \
+             answer's. For the answer's own list, save it and add --features selected.txt; for one of your own, mark features first."
         };
         let mut lines: Vec<Line<'static>> = wrap(lead, width).into_iter().map(Line::from).collect();
         lines.push(Line::from(""));
@@ -56,8 +56,11 @@ impl Component for FitPage {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, area: Rect) {
-        let whose = if self.is_mine { "my list" } else { "the answer" };
-        let title = format!("A model of {whose}: {}", plural(self.features, "feature"));
+        let title = if self.is_mine {
+            format!("A model of my list: {}", plural(self.features, "feature"))
+        } else {
+            "A model by the procedure of the answer".to_owned()
+        };
         let width = usize::from(area.width.min(Popup::WIDTH)).saturating_sub(2);
         let lines = self.lines(app, width);
         Popup { title: &title, lines, scroll: 0, wrapped: None }.draw(frame, app, area);
