@@ -24,13 +24,13 @@ pub fn open(args: &OpenArgs, look: &Look) -> Result<u8> {
         return Err(Error::usage("--epsilon, --impute-missing and how a file is read belong to a model")
             .remedy("leave them out for a run, or open a model: crfe-tui open M.json --data NEW.CSV"));
     }
+    if args.data.as_deref().is_some_and(|data| data.as_os_str() == STANDARD) {
+        return Err(keys_come_from_there("crfe-tui report RUN --data -"));
+    }
     if !run.exists() {
         return Err(Error::data("there is no such run or model").file(run).remedy("check the path"));
     }
     need_a_terminal(&format!("report {}", run.display()))?;
-    if args.data.as_deref().is_some_and(|data| data.as_os_str() == STANDARD) {
-        return Err(keys_come_from_there("crfe-tui report RUN --data -"));
-    }
     show(SessionRequest::Open(run.clone(), args.data.clone()), settings(&args.screen, look)?)
 }
 
