@@ -575,6 +575,12 @@ fn plain_tells_every_view_in_words() {
         terminal.press(key);
         sentences.iter().for_each(|sentence| terminal.until_text(sentence));
     }
+    terminal.until_text("Playing, ");
+    // The page of a feature is told again when all its numbers are there.
+    terminal.press(" ");
+    terminal.press("\r");
+    terminal.until_text("each class");
+    terminal.press("\x1b");
     // What stands in front of a view is told as well, and settings can be typed.
     terminal.press("?");
     terminal.until_text("these keys");
@@ -584,6 +590,10 @@ fn plain_tells_every_view_in_words() {
     assert!(!raw.contains("\x1b[?1049h") && !raw.contains("\x1b[?2026h") && !raw.contains("\x1b[?1000h"));
     assert!(!raw.contains(['│', '╭', '─', '█']), "boxes or bars:\n{raw}");
     assert!(!raw.contains("\x1b["), "escape sequences:\n{raw:?}");
+    let page = &raw[raw.rfind("each class").unwrap()..];
+    let page = &page[..page.find("by class, ").unwrap()];
+    assert!(page.contains("effect at") && page.contains("correlated features"), "{page}");
+    assert!(!page.contains("computing"), "{page}");
     assert!(
         raw.lines().any(|line| line.trim() == "In Explore"),
         "what is in front, without the view:\n{raw}"

@@ -667,7 +667,7 @@ fn the_list_of_the_answer_is_by_frequency_and_nothing_is_cut_silently() {
     }
     // What does not fit is counted, and can be read in an enlarged panel.
     let narrow = dump(&picture(&mut app, 72, 16).0);
-    assert!(narrow.contains("more: zz"), "{narrow}");
+    assert!(narrow.contains("more lines: zz"), "{narrow}");
     app.set_zoom(Some(1));
     let mut seen = String::new();
     for _ in 0..12 {
@@ -697,8 +697,8 @@ fn cautions_and_tests_are_on_the_screen_as_they_come() {
         let head = text.lines().next().unwrap().to_owned();
         for (sign, words) in [
             ("none", "No split has finished yet"),
-            ("fold 1", "testing: fold 1 of 2"),
-            ("fold 2", "testing: fold 2 of 2"),
+            ("fold 1", "fold 1 of 2 is running"),
+            ("fold 2", "fold 2 of 2 is running"),
             ("tested", "rows it never saw, 2 folds"),
             ("chance", "(2 permutations)"),
         ] {
@@ -829,13 +829,13 @@ fn the_timeline_of_wide_data_is_logarithmic() {
         app.go_to_size(size);
         let (buffer, hits) = picture(app, 120, 36);
         let line = row(&buffer, 34);
-        let at = line.chars().position(|c| c == '◆').unwrap();
+        let at = line.chars().position(|c| c == '▲').unwrap();
         // A click there comes back to the same place.
         let hit = hits.iter().find(|(place, hit)| place.x == at as u16 && matches!(hit, Hit::Step(_)));
         let Some((_, Hit::Step(step))) = hit else { panic!("no hit at {at}: {line}") };
         app.scrub(*step);
         let (buffer, _) = picture(app, 120, 36);
-        assert_eq!(row(&buffer, 34).chars().position(|c| c == '◆'), Some(at));
+        assert_eq!(row(&buffer, 34).chars().position(|c| c == '▲'), Some(at));
         at
     };
     let (all, twenty, one) = (place(&mut app, 400), place(&mut app, 20), place(&mut app, 1));
@@ -843,6 +843,26 @@ fn the_timeline_of_wide_data_is_logarithmic() {
     assert!(twenty.abs_diff((all + one) / 2) <= 1, "{all} {twenty} {one}");
     app.update(Action::ToggleAxis);
     assert!(place(&mut app, 20) > (all + 9 * one) / 10);
+}
+
+/// The page of a category names its levels and counts them by class, also if there are two.
+#[test]
+fn levels_of_a_category_are_counted_by_class() {
+    let (run, mut app) = heart();
+    for (name, counts) in [
+        ("gender", &[("female", "25 0.18", "72 0.44"), ("male", "114 0.82", "92 0.56")][..]),
+        ("thal", &[("normal", "37 0.27", "129 0.79"), ("reversable defect", "89 0.64", "28 0.17")]),
+    ] {
+        let unit = run.plan.data.units.iter().position(|unit| unit.name == name).unwrap();
+        carry_out(&mut app, &run, vec![Effect::Portrait(unit)]);
+        app.set_overlay(Some(Overlay::Feature(FeaturePage::of(unit))));
+        let text = text_of(&mut app);
+        for (level, diseased, healthy) in counts {
+            let of_level =
+                |line: &str| line.contains(level) && line.contains(diseased) && line.contains(healthy);
+            assert!(text.lines().any(of_level), "{level}\n{text}");
+        }
+    }
 }
 
 /// My list is saved for `fit`, and the command to type is shown and copied.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{ByChance, History, Paths, RankTable};
+use crate::evaluate::FEWEST_SUBSETS;
 use crate::run::{RunInfo, Twins};
 
 /// Features of a list whose twins are looked for: the first ones. The cost is this number times all cells of the table.
@@ -27,6 +28,9 @@ pub struct ChosenFeature {
     pub frequency: f64,
     /// Fewer than half of the splits keep it: another split may well choose another in its place.
     pub interchangeable: bool,
+    /// What its count says.
+    #[serde(skip)]
+    pub standing: Standing,
     /// p adjusted for all features: how often permuted labels keep some feature in at least as many splits.
     pub adjusted_p: Option<f64>,
     /// Features with |r| > 0.9 to this one over all rows, the closest first; none if they were not looked for.
@@ -37,6 +41,32 @@ pub struct ChosenFeature {
     pub count_with_twins: Option<usize>,
     /// Where in the list (from 1) the closest of its twins before it stands: it brings little that is new.
     pub twin_of: Option<usize>,
+}
+
+/// What it says of a feature that so many splits keep it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// In every model by request.
+    Kept,
+    /// Fewer than half of the splits keep it.
+    Interchangeable,
+    /// Permuted labels keep some feature in as many splits.
+    AsByChance,
+    /// At least nine of ten splits keep it, of five splits or more.
+    Core,
+    /// Nothing in particular.
+    Between,
+}
+
+impl Standing {
+    fn new(count: usize, splits: usize, by_chance: Option<&ByChance>) -> Self {
+        match () {
+            () if 2 * count < splits => Self::Interchangeable,
+            () if by_chance.is_some_and(|chance| count <= chance.count) => Self::AsByChance,
+            () if splits >= FEWEST_SUBSETS && 10 * count >= 9 * splits => Self::Core,
+            () => Self::Between,
+        }
+    }
 }
 
 /// A feature that could stand in for another one.
@@ -86,13 +116,15 @@ impl ChosenFeature {
             let kept = by_frequency.get(at).filter(|kept| kept.unit == unit);
             let count = kept.map_or(splits, |kept| kept.count);
             let (twins, twin_count, twin_of) = twins_of(info, &history.twins, &units, at);
+            let standing = kept.map_or(Standing::Kept, |_| Standing::new(count, splits, by_chance));
             Self {
                 unit,
                 name: info.units[unit].name.clone(),
                 mean_rank: kept.map(|kept| kept.mean_rank),
                 count,
                 frequency: count as f64 / splits as f64,
-                interchangeable: 2 * count < splits,
+                interchangeable: standing == Standing::Interchangeable,
+                standing,
                 adjusted_p: kept.and_then(|kept| Some(by_chance?.adjusted_p(kept.count))),
                 twins,
                 twin_count,
@@ -142,5 +174,18 @@ impl History {
     /// The twins that have been found.
     pub fn twins(&self) -> &Twins {
         &self.twins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_feature_is_core_in_fewer_than_five_splits() {
+        let standing = |count, splits| Standing::new(count, splits, None);
+        assert_eq!((standing(4, 4), standing(5, 5)), (Standing::Between, Standing::Core));
+        assert_eq!((standing(18, 20), standing(17, 20)), (Standing::Core, Standing::Between));
+        assert_eq!((standing(10, 20), standing(9, 20)), (Standing::Between, Standing::Interchangeable));
     }
 }

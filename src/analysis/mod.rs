@@ -37,7 +37,7 @@ pub use coverage::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};
 pub use elsewhere::TestedElsewhere;
 pub use estimators::EstimatorChoice;
-pub use features::{ChosenFeature, Twin};
+pub use features::{ChosenFeature, Standing, Twin};
 pub use pairs::{Pair, SizeDifferences};
 pub use paths::Paths;
 pub use ranks::{MeanRanks, RankTable};

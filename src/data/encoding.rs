@@ -47,11 +47,16 @@ impl Encoding {
         if self.levels.is_empty() {
             return Some(number.to_string());
         }
-        let level = match numbers {
-            [number] => usize::from(*number != 0.0),
-            _ => numbers.iter().position(|&number| number != 0.0)?,
-        };
-        self.levels.get(level).cloned()
+        self.levels.get(self.level_of(numbers)?).cloned()
+    }
+
+    /// The position of the level that numbers stand for; none if it was missing or never seen.
+    pub fn level_of(&self, numbers: &[f64]) -> Option<usize> {
+        match numbers {
+            [number, ..] if number.is_nan() => None,
+            [number] => Some(usize::from(*number != 0.0)),
+            _ => numbers.iter().position(|&number| number != 0.0),
+        }
     }
 
     /// The numbers of a level, one for each column; missing in all of them without a level.

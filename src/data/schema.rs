@@ -160,6 +160,23 @@ pub struct Dataset {
 }
 
 impl Dataset {
+    /// The category that a unit is; none for numbers and for groups of several variables.
+    pub fn category(&self, unit: usize) -> Option<&Encoding> {
+        let columns = &self.units[unit].columns;
+        let variable = self.variables[columns[0]];
+        let own = &self.encodings[variable];
+        let is_whole =
+            columns.len() == own.width() && columns.iter().all(|&column| self.variables[column] == variable);
+        Some(own).filter(|own| is_whole && own.is_category())
+    }
+
+    /// The level of a category in a row; none where it is missing.
+    pub fn level(&self, unit: usize, row: usize) -> Option<usize> {
+        let numbers: Vec<f64> =
+            self.units[unit].columns.iter().map(|&column| self.x[[column, row]]).collect();
+        self.category(unit)?.level_of(&numbers)
+    }
+
     /// Reads and interprets a file; `progress` receives the bytes read and the total.
     pub fn load(path: &Path, options: &SchemaOptions, progress: impl FnMut(u64, u64)) -> Result<Self> {
         let (mut table, reading) = read(path, options, progress)?;

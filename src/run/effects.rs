@@ -191,13 +191,11 @@ enum Value {
 
 /// The value of a unit in a row; `None` where it is missing, and for groups of columns that are no levels.
 fn value(data: &Dataset, unit: usize, row: usize) -> Option<Value> {
-    let columns = &data.units[unit].columns;
-    if let [column] = columns[..] {
-        return Some(data.x[[column, row]]).filter(|value| !value.is_nan()).map(Value::Number);
+    if data.category(unit).is_some() {
+        return data.level(unit, row).map(Value::Level);
     }
-    let is_category = columns.iter().all(|&column| data.variables[column] == data.variables[columns[0]]);
-    let level = columns.iter().position(|&column| data.x[[column, row]] == 1.0);
-    level.filter(|_| is_category).map(Value::Level)
+    let [column] = data.units[unit].columns[..] else { return None };
+    Some(data.x[[column, row]]).filter(|value| !value.is_nan()).map(Value::Number)
 }
 
 fn points(data: &Dataset, unit: usize, shares: &[(usize, Vec<f64>)]) -> Vec<EffectPoint> {
@@ -212,10 +210,8 @@ fn points(data: &Dataset, unit: usize, shares: &[(usize, Vec<f64>)]) -> Vec<Effe
     let different = known.chunk_by(|a, b| a.0 == b.0).count();
     let groups: Vec<&[Shared<'_>]> =
         if different <= MOST_VALUES { known.chunk_by(|a, b| a.0 == b.0).collect() } else { bins(&known) };
-    let level_name = |level: usize| {
-        let name = &data.columns[data.units[unit].columns[level]];
-        name.split_once('=').map_or(name.as_str(), |(_, level)| level).to_owned()
-    };
+    let level_name =
+        |level: usize| data.category(unit).map_or_else(String::new, |own| own.levels[level].clone());
     let point = |rows: &[Shared<'_>]| {
         let count = rows.len() as f64;
         let mean = |of: &dyn Fn(&Shared<'_>) -> f64| rows.iter().map(of).sum::<f64>() / count;

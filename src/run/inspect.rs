@@ -74,6 +74,15 @@ pub fn test_list(plan: &Plan, split: usize, units: &[usize]) -> Result<Tally> {
     Ok(work.evaluator.tally(model.conformal.view(), model.test.view(), &model.biases))
 }
 
+/// How often each class has a level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LevelCounts {
+    /// The level.
+    pub name: String,
+    /// Rows of each class.
+    pub rows: Vec<usize>,
+}
+
 /// The profile of one feature over all rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Portrait {
@@ -81,7 +90,11 @@ pub struct Portrait {
     pub unit: usize,
     /// Other units with |r| > 0.9 to one of its columns, and r; the closest first.
     pub twins: Vec<(usize, f64)>,
-    /// The range of the first column's present values.
+    /// The levels of a category; empty for numbers.
+    pub levels: Vec<LevelCounts>,
+    /// The column whose values follow: the first.
+    pub column: String,
+    /// The range of its present values.
     pub range: (f64, f64),
     /// For each class the share of its present values in each of the bars.
     pub histogram: Vec<Vec<f64>>,
@@ -112,7 +125,21 @@ pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
         bars.iter_mut().for_each(|bar| *bar /= f64::max(*count, 1.0));
     }
     let means = sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
-    Portrait { unit, twins, range: (lo, hi), histogram, means, missing: data.y.len() - present().count() }
+    let (levels, column) = (level_counts(data, unit), data.columns[own[0]].clone());
+    let missing = data.y.len() - present().count();
+    Portrait { unit, twins, levels, column, range: (lo, hi), histogram, means, missing }
+}
+
+fn level_counts(data: &Dataset, unit: usize) -> Vec<LevelCounts> {
+    let names = data.category(unit).map_or(&[][..], |own| &own.levels);
+    let empty = |name: &String| LevelCounts { name: name.clone(), rows: vec![0; data.classes.len()] };
+    let mut levels: Vec<LevelCounts> = names.iter().map(empty).collect();
+    for (row, &class) in data.y.iter().enumerate() {
+        if let Some(level) = data.level(unit, row) {
+            levels[level].rows[class] += 1;
+        }
+    }
+    levels
 }
 
 /// The user's choice in place of the method's.

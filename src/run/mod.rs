@@ -33,7 +33,9 @@ pub use estimator_test::EstimatorTest;
 pub use event::{Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, Step, TaskId};
 pub use external::{External, ExternalInfo, ExternalTest};
 pub use followup::{Followup, Outcome};
-pub use inspect::{Branch, BranchStep, Forced, Inspection, Portrait, branch, inspect, portrait, test_list};
+pub use inspect::{
+    Branch, BranchStep, Forced, Inspection, LevelCounts, Portrait, branch, inspect, portrait, test_list,
+};
 pub use permutation::{PermutedRun, evaluated};
 pub use plan::Plan;
 pub use sites::{SiteInfo, SiteProbe, SubgroupInfo};

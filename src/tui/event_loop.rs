@@ -164,8 +164,10 @@ struct Telling {
     is_asked: bool,
     /// What was told last.
     told: String,
-    /// Whether the run was over then.
-    was_over: bool,
+    /// Something that was asked for has come from behind.
+    is_answered: bool,
+    /// Whether the run was over then, and whether the play went on.
+    state: (bool, bool),
 }
 
 /// Whether the loop goes on.
@@ -268,6 +270,9 @@ impl Dashboard {
     }
 
     fn tell(&mut self, message: Message) {
+        if let Some(telling) = &mut self.plain {
+            telling.is_answered |= message.is_answer();
+        }
         self.app.tell(message);
         self.dirty = true;
     }
@@ -331,14 +336,16 @@ impl Dashboard {
         if let Some(telling) = &mut self.plain {
             self.dirty = false;
             let is_over = matches!(self.app.phase(), Phase::Done | Phase::Failed(_));
-            // Not every step of a run: what was asked for, and the end.
-            if telling.is_asked || is_over != telling.was_over {
+            let state = (is_over, self.app.is_playing());
+            let is_answered = telling.is_answered && !self.app.awaits_numbers();
+            // Not every step of a run: what was asked for, its numbers once all are there, and the end of the run and of the play.
+            if telling.is_asked || is_answered || state != telling.state {
                 let text = plain_text(&mut self.app);
                 if text != telling.told {
                     terminal.backend_mut().tell(&text)?;
                     telling.told = text;
                 }
-                (telling.is_asked, telling.was_over) = (false, is_over);
+                *telling = Telling { told: std::mem::take(&mut telling.told), state, ..Telling::default() };
             }
             return Ok(());
         }
@@ -426,8 +433,8 @@ impl Dashboard {
     fn rerun(&mut self, spec: RunSpec) {
         let SessionRequest::Compute(compute) = &mut self.order else { return };
         compute.spec = spec.clone();
-        // The settings have been looked at now.
-        compute.paused &= !std::mem::take(&mut compute.settings_first);
+        // It waits if the one before still did, unless that was for the settings, which have been looked at now.
+        compute.paused &= self.app.pause() != Pause::No && !std::mem::take(&mut compute.settings_first);
         let paused = compute.paused;
         self.app.restart(spec);
         self.again = true;
@@ -608,6 +615,14 @@ mod tests {
         stage.until("step 13/13, 1 left");
         stage.until("PAUSED 1/2");
         stage.press(KeyCode::Char('P'));
+        stage.until("DONE 2/2");
+    }
+
+    #[test]
+    fn models_that_are_asked_for_are_computed_though_the_run_began_paused() {
+        let mut stage = Stage::heart(true);
+        stage.until("PAUSED 0/2");
+        stage.press(KeyCode::Char('M'));
         stage.until("DONE 2/2");
     }
 

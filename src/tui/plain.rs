@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::app::{App, Phase};
+use super::app::{App, Pause, Phase};
 use super::view::text::clean;
 use crate::analysis::FollowupCounts;
 use crate::run::RunInfo;
@@ -30,14 +30,16 @@ pub fn text(app: &App) -> String {
 /// How far the run has come, in a sentence.
 pub fn state(app: &App, info: &RunInfo) -> String {
     let methods = info.spec.methods.len();
-    let FollowupCounts { folds, estimators, permutations, .. } = app.history().followups_by_kind();
-    let compared = info.spec.compare.len() * methods;
-    let compared =
-        if compared > 0 { format!("{estimators} of {compared} other estimators, ") } else { String::new() };
+    let FollowupCounts { folds, permutations, .. } = app.history().followups_by_kind();
+    let compared = match app.estimators_run() {
+        (_, 0) => String::new(),
+        (run, all) => format!("{run} of {all} runs with other estimators, "),
+    };
     let word = match app.phase() {
         Phase::Done => "Finished",
         Phase::Failed(_) => "Failed",
         _ if app.is_opening() => "Being opened",
+        _ if app.pause() != Pause::No => "Paused",
         _ => "Running",
     };
     let left = app.time_left().map_or_else(String::new, |left| format!(", {left}"));

@@ -58,6 +58,20 @@ impl Message {
     fn event(kind: EventKind) -> Self {
         Self::Event(RunEvent { task: None, kind })
     }
+
+    /// Whether a person asked for it with a key.
+    pub fn is_answer(&self) -> bool {
+        matches!(
+            self,
+            Self::Inspected(..)
+                | Self::Portrait(_)
+                | Self::EffectCurve(..)
+                | Self::ListTested(..)
+                | Self::Surveyed(_)
+                | Self::Branched(_)
+                | Self::Said(_)
+        )
+    }
 }
 
 /// What comes from behind the screen.

@@ -1,6 +1,6 @@
 //! What is computed from the data when somebody looks closer, asked for once: β, twins, my list, a feature, what if.
 
-use super::{App, Effect, Phase};
+use super::{App, Effect, Pause, Phase};
 use crate::analysis::Comparison;
 use crate::evaluate::Tally;
 use crate::run::{
@@ -96,6 +96,15 @@ impl App {
     pub fn wanted(&mut self) -> Option<Effect> {
         let closer = self.wanted_survey().or_else(|| self.wanted_beta());
         closer.or_else(|| self.wanted_effect()).or_else(|| self.wanted_list()).or_else(|| self.wanted_twins())
+    }
+
+    /// Whether the page of a feature waits for numbers.
+    pub fn awaits_numbers(&self) -> bool {
+        let Some(Overlay::Feature(page)) = &self.layout.overlay else { return false };
+        let unit = page.unit();
+        let is_drawn = self.portrait().is_some_and(|portrait| portrait.unit == unit);
+        let is_computed = self.inspected_here() && self.effect_of(unit).is_some();
+        self.run.plan.is_some() && !(is_drawn && (is_computed || !self.present().contains(&unit)))
     }
 
     /// The table as the settings that are being edited understand it; one is read at a time.
@@ -214,7 +223,11 @@ impl App {
                 self.layout.status = Some("the models of this run are compared already".into());
                 Vec::new()
             }
-            Ok(spec) => vec![Effect::Rerun(Box::new(spec))],
+            Ok(spec) => {
+                // Whoever asks for it wants it computed.
+                self.run.pause = Pause::No;
+                vec![Effect::Rerun(Box::new(spec))]
+            }
             Err(error) => {
                 self.layout.status = Some(error.to_string());
                 Vec::new()

@@ -129,6 +129,12 @@ impl App {
         (done, info.splits * (info.spec.methods.len() + info.followups().len()))
     }
 
+    /// How many runs with other estimators have ended, and how many there are, of all methods.
+    pub fn estimators_run(&self) -> (usize, usize) {
+        let spec = self.spec();
+        (self.history().followups_by_kind().estimators, spec.compare.len() * spec.methods.len())
+    }
+
     /// The engine was asked to wait, or does.
     pub fn set_pause(&mut self, pause: Pause) {
         self.run.pause = pause;

@@ -21,7 +21,7 @@ use super::page::Page;
 use super::text::{clean, fit, share, wrap};
 use super::{Hit, Hits, panel};
 use crate::analysis::{
-    Answer, ComparedMetric, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Tested, Verdict,
+    Answer, ComparedMetric, MethodAnswer, Metric, Paths, RankTable, StabilityBand, Standing, Tested, Verdict,
     band_word, rounded_p, two_decimals,
 };
 use crate::evaluate::{Interval, PairedDifference};
@@ -232,9 +232,9 @@ impl<'a> ListColumns<'a> {
         let ranks = RankTable::new(&Paths::new(app.history(), info, answer.method));
         let count = 2 * ranks.splits().len().to_string().len() + 2;
         let (tag, rank, twins) = match width {
-            100.. => (14, 11, 24),
-            76.. => (14, 0, 20),
-            44.. => (14, 0, 0),
+            100.. => (longest_tag(answer), 11, 24),
+            76.. => (longest_tag(answer), 0, 20),
+            44.. => (longest_tag(answer), 0, 0),
             _ => (0, 0, 0),
         };
         // Without twins there is no column for them.
@@ -302,7 +302,7 @@ impl<'a> ListColumns<'a> {
             ));
         }
         if self.tag > 0 {
-            let (words, role) = tag(info, answer, unit, count, splits, is_chosen);
+            let (words, role) = tag(info, answer, unit);
             spans.push(Span::styled(
                 fit(&format!("  {words}"), self.tag),
                 app.theme().style(role).patch(base),
@@ -356,23 +356,22 @@ pub fn twins(app: &App, info: &RunInfo, unit: usize, width: usize) -> String {
     fit(&name, name.width().min(room)) + &r
 }
 
-/// What a count means, in a word.
-fn tag(
-    info: &RunInfo,
-    answer: &MethodAnswer,
-    unit: usize,
-    count: usize,
-    splits: usize,
-    is_chosen: bool,
-) -> (&'static str, Role) {
-    let is_chance = answer.by_chance.as_ref().is_some_and(|chance| count <= chance.count);
-    match () {
-        () if info.units[unit].kept => ("kept", Role::Good),
-        () if !is_chosen => ("", Role::Dim),
-        () if is_chance => ("as by chance", Role::Warn),
-        () if 2 * count < splits => ("interchangeable", Role::Warn),
-        () if 10 * count >= 9 * splits => ("core", Role::Good),
-        () => ("", Role::Text),
+/// Cells of the words behind the features, with a gap before them.
+fn longest_tag(answer: &MethodAnswer) -> usize {
+    2 + if answer.features.iter().any(|feature| feature.interchangeable) { 15 } else { 12 }
+}
+
+/// What the count of a chosen feature means, in a word.
+fn tag(info: &RunInfo, answer: &MethodAnswer, unit: usize) -> (&'static str, Role) {
+    let own = answer.features.iter().find(|feature| feature.unit == unit);
+    match own.map(|feature| feature.standing) {
+        Some(Standing::Kept) => ("kept", Role::Good),
+        Some(Standing::Interchangeable) => ("interchangeable", Role::Warn),
+        Some(Standing::AsByChance) => ("as by chance", Role::Warn),
+        Some(Standing::Core) => ("core", Role::Good),
+        Some(Standing::Between) => ("", Role::Text),
+        None if info.units[unit].kept => ("kept", Role::Good),
+        None => ("", Role::Dim),
     }
 }
 
@@ -403,7 +402,7 @@ pub fn more(frame: &mut Frame<'_>, app: &App, area: Rect, hidden: usize, panel: 
     } else {
         app.keymap().key_of(Action::Zoom).repeat(panel + 1)
     };
-    let words = format!(" {} more: {key} ", plural(hidden, "line"));
+    let words = format!(" {hidden} more {}: {key} ", if hidden == 1 { "line" } else { "lines" });
     let x = area.right().saturating_sub(words.width() as u16 + 2);
     frame.buffer_mut().set_string(x, area.bottom() - 1, words, app.theme().style(Role::Warn));
 }
@@ -454,7 +453,12 @@ fn facts(app: &App, info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
     facts.push(by_chance(answer, info));
     facts.extend(comparison(app));
     if let Some(choice) = &answer.estimators {
-        facts.push(("models", choice.sentence.clone(), Role::Text));
+        // Until then as in the header: of all methods.
+        let words = match app.estimators_run() {
+            (run, all) if run < all => format!("{run} of {all} runs with other estimators are done"),
+            _ => choice.sentence.clone(),
+        };
+        facts.push(("models", words, Role::Text));
     }
     facts.extend(my_list(app));
     facts
@@ -471,7 +475,11 @@ fn my_list(app: &App) -> Option<Fact> {
             let metric =
                 |own: &ComparedMetric| format!("{} {}", own.label, difference_words(&own.difference));
             let metrics: Vec<String> = comparison.metrics.iter().map(metric).collect();
-            format!("{}; against the answer: {}", plural(count, "feature"), metrics.join(", "))
+            format!(
+                "{}; against the answer: {}; picked by eye on these rows, which flatters it",
+                plural(count, "feature"),
+                metrics.join(", ")
+            )
         }
         (None, None) => format!("{}; testing it needs the data file", plural(count, "feature")),
         (None, Some(_)) => format!("{}, being tested on all splits …", plural(count, "feature")),
@@ -484,9 +492,10 @@ fn size_words(answer: &MethodAnswer) -> String {
     let Some(size) = chosen.size else { return "none".to_owned() };
     match (chosen.stop, chosen.smallest, chosen.largest) {
         (StopRule::Size(_), ..) => format!("{size}, as asked for"),
-        (StopRule::OneSe, Some(lo), Some(hi)) => {
-            format!("{size}; {lo} to {hi} when one split is left out")
-        }
+        (StopRule::OneSe, Some(lo), Some(hi)) => match lo == hi {
+            true => format!("{size}, whichever split is left out"),
+            false => format!("{size}; {lo} to {hi} when one split is left out"),
+        },
         (_, Some(lo), Some(hi)) => {
             let silent = answer.splits - chosen.fired;
             let silent = if silent > 0 {
@@ -573,7 +582,7 @@ fn performance(info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
 fn tested(tested: Option<&Tested>, info: &RunInfo) -> Fact {
     let Some(tested) = tested.filter(|_| info.folds > 0) else {
         if info.folds > 0 {
-            let words = "not at this size: the folds test the procedure with its own";
+            let words = "not at this size: the folds test the procedure at its own size";
             return ("tested", words.to_owned(), Role::Warn);
         }
         let why = match info.spec.validate {
@@ -584,7 +593,7 @@ fn tested(tested: Option<&Tested>, info: &RunInfo) -> Fact {
         return ("tested", format!("only on the splits' test rows{why}"), Role::Warn);
     };
     if tested.folds < tested.of_folds {
-        let words = format!("testing: fold {} of {}", tested.folds + 1, tested.of_folds);
+        let words = format!("fold {} of {} is running", tested.folds + 1, tested.of_folds);
         return ("tested", words, Role::Accent);
     }
     let rows = tested.performance.as_ref().map_or(0, |performance| performance.rows);
@@ -634,9 +643,10 @@ fn by_chance(answer: &MethodAnswer, info: &RunInfo) -> Fact {
             } else {
                 plural(chance.permutations, "permutation")
             };
-            let p = chance.p.map_or_else(String::new, |p| format!("; p {}", rounded_p(p)));
+            let p = chance.p.map_or_else(String::new, |p| format!("; p {} of the whole list", rounded_p(p)));
             let role = if chance.is_not_beyond() { Role::Warn } else { Role::Text };
-            ("by chance", format!("in {} of {} splits ({done}){p}", chance.count, answer.splits), role)
+            let count = format!("some feature in {} of {} splits", chance.count, answer.splits);
+            ("by chance", format!("{count}{p} ({done})"), role)
         }
     }
 }
@@ -665,7 +675,7 @@ fn comparison(app: &App) -> Vec<Fact> {
     facts
 }
 
-/// A difference with its interval and corrected p.
+/// A difference with its bootstrap interval and its corrected p, both by name: they need not agree.
 pub fn difference_words(difference: &PairedDifference) -> String {
     // Without the sign of a zero, and with a minus sign that is one.
     let signed = |value: f64| match value {
@@ -674,10 +684,10 @@ pub fn difference_words(difference: &PairedDifference) -> String {
         _ => format!("+{value:.3}"),
     };
     let spread = match (difference.lo, difference.hi) {
-        (Some(lo), Some(hi)) => format!(" ({} to {})", signed(lo), signed(hi)),
+        (Some(lo), Some(hi)) => format!(" (bootstrap {} to {})", signed(lo), signed(hi)),
         _ => String::new(),
     };
-    let p = difference.p_corrected.map_or_else(String::new, |p| format!(", p {}", rounded_p(p)));
+    let p = difference.p_corrected.map_or_else(String::new, |p| format!(", corrected p {}", rounded_p(p)));
     format!("{}{spread}{p}", signed(difference.mean))
 }
 
@@ -774,4 +784,17 @@ fn text(app: &App) -> String {
         let _ = writeln!(text, "My list: {}.", comparison.sentence);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_and_the_p_of_a_difference_are_named() {
+        let (lo, hi, p_corrected) = (Some(-0.054), Some(-0.01), Some(0.37));
+        let difference = PairedDifference { mean: -0.03, sd: None, lo, hi, t_corrected: None, p_corrected };
+        let words = "−0.030 (bootstrap −0.054 to −0.010), corrected p 0.37";
+        assert_eq!(difference_words(&difference), words);
+    }
 }

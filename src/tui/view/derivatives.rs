@@ -165,9 +165,9 @@ fn places(app: &App, trace: &Trace, width: usize, stops: &[RuleStop]) -> Line<'s
         let at = if taken && at + 1 < columns.len() { at + 1 } else { at };
         marks.push((at, entry.letter, Role::Warn));
     }
-    marks.extend(of_step(app.cursor()).map(|at| (at, app.theme().glyph("▲", "^"), Role::Cursor)));
-    // The first are drawn over the others.
-    for (at, mark, role) in marks.into_iter().rev() {
+    // The first rule is drawn over the others, and the cursor over all of them.
+    let cursor = of_step(app.cursor()).map(|at| (at, app.theme().glyph("▲", "^"), Role::Cursor));
+    for (at, mark, role) in marks.into_iter().rev().chain(cursor) {
         if let Some(span) = spans.get_mut(at) {
             *span = Span::styled(mark, app.theme().style(role));
         }

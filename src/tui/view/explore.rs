@@ -26,6 +26,7 @@ use super::{Hits, derivatives, ranking, survival, what_if};
 use crate::analysis::{Metric, Paths, RankTable, coverage_band};
 use crate::run::{Forced, RunInfo, Step};
 use crate::select::{Method, MethodWords};
+use crate::tui::action::Action;
 use crate::tui::app::{App, plural};
 use crate::tui::derived::Derived;
 use crate::tui::theme::Role;
@@ -192,6 +193,15 @@ fn text(app: &App, info: &RunInfo) -> String {
         app.path_length(),
         plural(step.size, "feature"),
     );
+    if app.is_playing() {
+        let key = |action| app.keymap().key_of(action);
+        let (play, forward) = (key(Action::TogglePlay), key(Action::Later));
+        let _ = writeln!(
+            text,
+            "Playing, {} steps a second, told again at its end; {play} pauses it, {forward} goes to the next step.",
+            app.speed()
+        );
+    }
     match (step.removed.first(), step.criterion) {
         (Some(&unit), Some(value)) => {
             let _ = writeln!(text, "Removed at this step: {} ({score} {}).", name(unit), number(value));

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::ranking::signed_bar;
 use super::text::{clean, fit, head, number};
-use crate::run::{Betas, EffectCurve, RunInfo};
+use crate::run::{Betas, EffectCurve, LevelCounts, RunInfo};
 use crate::tui::action::Action;
 use crate::tui::app::{App, plural};
 use crate::tui::chart::{Chart, ReferenceLine};
@@ -245,6 +245,26 @@ fn row_of(buffer: &Buffer, y: u16) -> Line<'static> {
     Line::from(cells.map(|cell| Span::styled(cell.symbol().to_owned(), cell.style())).collect::<Vec<_>>())
 }
 
+/// How many rows of each class have each level, and their share of the class.
+fn level_counts(app: &App, info: &RunInfo, levels: &[LevelCounts], width: usize) -> Vec<Line<'static>> {
+    let classes = info.classes.len().min(8);
+    let cell = (width.saturating_sub(12) / classes.max(1)).clamp(11, 20);
+    let name = width.saturating_sub(2 + cell * classes).clamp(8, 32);
+    let cells = |text: &dyn Fn(usize) -> String| -> String {
+        (0..classes).map(|class| format!("{:>cell$}", fit(&text(class), cell - 1).trim_end())).collect()
+    };
+    let heading = format!("  {}{}", fit("level", name), cells(&|class| info.classes[class].clone()));
+    let mut lines = vec![Line::styled(head(&heading, width), app.theme().style(Role::Dim))];
+    lines.extend(levels.iter().map(|level| {
+        let count = |class: usize| {
+            let all: usize = levels.iter().map(|level| level.rows[class]).sum();
+            format!("{} {:.2}", level.rows[class], level.rows[class] as f64 / all.max(1) as f64)
+        };
+        Line::from(head(&format!("  {}{}", fit(&level.name, name), cells(&count)), width))
+    }));
+    lines
+}
+
 /// A category, level by level.
 fn levels(app: &App, info: &RunInfo, curve: &EffectCurve, width: usize) -> Vec<Line<'static>> {
     let classes = shown_classes(info);
@@ -297,10 +317,19 @@ fn portrait(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
     let twins = if twins.is_empty() { "none".to_owned() } else { twins.join(", ") };
     let mut lines =
         vec![title(app, "correlated features, |r| > 0.9"), Line::from(fit(&twins, width)), Line::from("")];
-    let (lo, hi) = portrait.range;
     let missing =
         if portrait.missing > 0 { format!(", {} missing", portrait.missing) } else { String::new() };
-    lines.push(title(app, format!("values by class, {} to {}{missing}", number(lo), number(hi))));
+    if !portrait.levels.is_empty() {
+        lines.push(title(app, format!("levels by class, rows and share of the class{missing}")));
+        lines.extend(level_counts(app, info, &portrait.levels, width));
+        return lines;
+    }
+    let (lo, hi) = portrait.range;
+    let of = match info.units[unit].columns.len() {
+        1 => String::new(),
+        _ => format!(" of {}", clean(&portrait.column)),
+    };
+    lines.push(title(app, format!("values{of} by class, {} to {}{missing}", number(lo), number(hi))));
     let bars = app.theme().bars();
     for (class, name) in info.classes.iter().enumerate().take(8) {
         let most = portrait.histogram[class].iter().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);

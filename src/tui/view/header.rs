@@ -81,8 +81,8 @@ fn state(app: &App) -> (String, Role) {
     let methods = info.spec.methods.len();
     let (total, history) = (info.splits * methods, app.history());
     let (done, failed) = (history.finished_tasks().count(), history.failed().len());
-    let FollowupCounts { folds, estimators, permutations, .. } = history.followups_by_kind();
-    let compared = info.spec.compare.len() * methods;
+    let FollowupCounts { folds, permutations, .. } = history.followups_by_kind();
+    let (estimators, compared) = app.estimators_run();
     let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let paths = format!("{done}/{total}{failures}");
     let part = if done + failed < total {

@@ -133,7 +133,7 @@ fn values(app: &App, info: &RunInfo, pair: [Metric; 2], width: usize) -> Vec<Lin
         };
         let words: Vec<String> = pair.iter().filter_map(difference).collect();
         let text = format!("{} − {} at {size}: {}", comparison.a, comparison.b, words.join("; "));
-        lines.extend(super::text::wrap(&text, width).into_iter().take(2).map(Line::from));
+        lines.extend(super::text::wrap(&text, width).into_iter().take(3).map(Line::from));
     }
     lines
 }

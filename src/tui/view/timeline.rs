@@ -27,7 +27,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let (reached, at) = (column(newest.size), column(app.size()));
     for x in 0..width {
         let (glyph, role) = if x == at {
-            (app.theme().glyph("◆", "@"), Role::Cursor)
+            (app.theme().glyph("▲", "^"), Role::Cursor)
         } else if x <= reached {
             (app.theme().glyph("━", "="), if x < at { Role::Negative } else { Role::Dim })
         } else {
