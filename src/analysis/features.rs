@@ -43,7 +43,7 @@ pub struct ChosenFeature {
     pub twin_of: Option<usize>,
 }
 
-/// What it says of a feature that so many splits keep it.
+/// What the number of splits that keep a feature says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// In every model by request.
@@ -60,11 +60,14 @@ pub enum Standing {
 
 impl Standing {
     fn new(count: usize, splits: usize, by_chance: Option<&ByChance>) -> Self {
-        match () {
-            () if 2 * count < splits => Self::Interchangeable,
-            () if by_chance.is_some_and(|chance| count <= chance.count) => Self::AsByChance,
-            () if splits >= FEWEST_SUBSETS && 10 * count >= 9 * splits => Self::Core,
-            () => Self::Between,
+        if 2 * count < splits {
+            Self::Interchangeable
+        } else if by_chance.is_some_and(|chance| count <= chance.count) {
+            Self::AsByChance
+        } else if splits >= FEWEST_SUBSETS && 10 * count >= 9 * splits {
+            Self::Core
+        } else {
+            Self::Between
         }
     }
 }
