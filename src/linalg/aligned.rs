@@ -55,6 +55,11 @@ impl DerefMut for Aligned {
     }
 }
 
+/// Lanes of a vector that start at a line of the cache.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(align(64))]
+pub struct Line<T>(pub T);
+
 #[cfg(test)]
 mod tests {
     use super::*;

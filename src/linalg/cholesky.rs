@@ -2,17 +2,19 @@
 
 use pulp::{cast, f64x8};
 
-use super::kernels::{axpy, dot};
+use super::aligned::{Aligned, Line};
+use super::kernels::axpy;
 use super::packed_symmetric::PackedSymmetric;
-use super::simd::{LANES, Lanes, combine, kernel};
+use super::simd::{LANES, Lanes, combine, four_dots, kernel};
 
 /// The upper Cholesky factor U of a matrix UᵀU.
+#[derive(Default)]
 pub struct Cholesky {
     size: usize,
     /// Cells of a row: the size, rounded up to whole vectors. The number of rows is rounded up to whole panels.
     width: usize,
-    /// Row by row; cells below the diagonal are meaningless.
-    cells: Vec<f64>,
+    /// Row by row; cells below the diagonal are meaningless. There may be more than are needed.
+    cells: Aligned,
 }
 
 /// Rows of the factor that are computed together.
@@ -21,20 +23,30 @@ const PANEL: usize = 4;
 impl Cholesky {
     /// Factorises a symmetric matrix; `None` if it is not positive definite.
     pub fn new(matrix: &PackedSymmetric) -> Option<Self> {
-        Self::of_rows(matrix.size(), |i, row| row.copy_from_slice(matrix.row(i)))
+        let mut factor = Self::default();
+        let is_definite = factor.renew(matrix.size(), |i, row| {
+            row.iter_mut().zip(i..).for_each(|(cell, j)| *cell = matrix.get(j, i));
+        });
+        is_definite.then_some(factor)
     }
 
-    /// The same for a matrix whose rows are written, each up to the diagonal, by a function.
-    pub fn of_rows(size: usize, mut write: impl FnMut(usize, &mut [f64])) -> Option<Self> {
+    /// Factorises another matrix in the same memory, whose rows are written, each from the diagonal on, by a function. False if it is
+    /// not positive definite; the factor is of no use then.
+    pub fn renew(&mut self, size: usize, mut write: impl FnMut(usize, &mut [f64])) -> bool {
         let width = size.next_multiple_of(LANES);
-        let mut cells = vec![0.0; size.next_multiple_of(PANEL) * width];
-        let mut row = vec![0.0; size];
-        for i in 0..size {
-            write(i, &mut row[..=i]);
-            let column = cells[i..].iter_mut().step_by(width);
-            column.zip(&row[..=i]).for_each(|(cell, &value)| *cell = value);
+        let needed = size.next_multiple_of(PANEL) * width;
+        if self.cells.len() < needed {
+            self.cells = Aligned::zeros(needed);
         }
-        factorise(&mut cells, width, size).then_some(Self { size, width, cells })
+        (self.size, self.width) = (size, width);
+        for (i, row) in self.cells[..needed].chunks_exact_mut(width.max(1)).enumerate() {
+            // Whole vectors are computed, from the first one that the panel's diagonal reaches.
+            row[(i - i % PANEL) / LANES * LANES..].fill(0.0);
+            if i < size {
+                write(i, &mut row[i..size]);
+            }
+        }
+        factorise(&mut self.cells[..needed], width, size)
     }
 
     /// Row i from the diagonal on.
@@ -50,10 +62,20 @@ impl Cholesky {
             let (own, after) = b[i..].split_at_mut(1);
             axpy(-own[0], &row[1..], after);
         }
-        for i in (0..self.size).rev() {
-            let row = self.row(i);
-            b[i] = (b[i] - dot(&row[1..], &b[i + 1..])) / row[0];
-        }
+        self.backward(b);
+    }
+
+    /// Replaces eight vectors B, whose entries lie side by side, by U⁻ᵀB.
+    pub fn forward(&self, vectors: &mut [Line<[f64; LANES]>]) {
+        forward(&self.cells, self.width, &mut vectors[..self.size]);
+    }
+
+    /// Replaces b by U⁻¹b.
+    pub fn backward(&self, b: &mut [f64]) {
+        let mut padded = vec![0.0; self.width];
+        padded[..self.size].copy_from_slice(b);
+        backward(&self.cells, self.width, self.size, &mut padded);
+        b.copy_from_slice(&padded[..self.size]);
     }
 
     /// (UᵀU)⁻¹.
@@ -67,6 +89,52 @@ impl Cholesky {
         let mut product = vec![0.0; size * size];
         add_square_of_lower(&lower, &mut product, size);
         PackedSymmetric::new(size, |i, j| product[i * size + j])
+    }
+}
+
+kernel! {
+    /// Replaces eight vectors by their solutions with the lower triangle Uᵀ, four entries of each at a time.
+    forward(s; cells: &[f64], width: usize, vectors: &mut [Line<[f64; LANES]>]) {
+        for start in (0..vectors.len()).step_by(PANEL) {
+            let (known, rest) = vectors.split_at_mut(start);
+            // Sums over rows in turn: two chains of additions that do not wait for each other.
+            let mut sums = [[s.splat_f64s(0.0); PANEL]; 2];
+            let rows = cells[..start * width].chunks_exact(2 * width.max(1));
+            for (rows, known) in rows.zip(known.as_chunks::<2>().0) {
+                for turn in 0..2 {
+                    let factors = &rows[turn * width + start..][..PANEL];
+                    for r in 0..PANEL {
+                        let product = s.mul_f64s(s.splat_f64s(factors[r]), cast(known[turn].0));
+                        sums[turn][r] = s.add_f64s(sums[turn][r], product);
+                    }
+                }
+            }
+            for r in 0..PANEL.min(rest.len()) {
+                let mut own = s.sub_f64s(cast(rest[r].0), s.add_f64s(sums[0][r], sums[1][r]));
+                for above in 0..r {
+                    let factor = s.splat_f64s(cells[(start + above) * width + start + r]);
+                    own = s.sub_f64s(own, s.mul_f64s(factor, cast(rest[above].0)));
+                }
+                let inverse = s.splat_f64s(cells[(start + r) * width + start + r].recip());
+                rest[r] = Line(cast(s.mul_f64s(own, inverse)));
+            }
+        }
+    }
+}
+
+kernel! {
+    /// Replaces b, filled up with zeros to the width, by U⁻¹b, four entries at a time.
+    backward(s; cells: &[f64], width: usize, size: usize, b: &mut [f64]) {
+        for start in (0..size).step_by(PANEL).rev() {
+            let (own, known) = b[start..].split_at_mut(PANEL);
+            let row = |r: usize| &cells[(start + r) * width..][start..width];
+            let after = [&row(0)[PANEL..], &row(1)[PANEL..], &row(2)[PANEL..], &row(3)[PANEL..]];
+            let sums = four_dots(s, after, known);
+            for r in (0..PANEL.min(size - start)).rev() {
+                let within: f64 = (r + 1..PANEL).map(|j| row(r)[j] * own[j]).sum();
+                own[r] = (own[r] - sums[r] - within) / row(r)[r];
+            }
+        }
     }
 }
 
@@ -251,6 +319,18 @@ mod tests {
             matrix.multiply(&x, &mut image);
             let factor = Cholesky::new(&matrix).unwrap();
             factor.inverse().multiply(&image, &mut back);
+            let lanes = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+            let mut side_by_side: Vec<Line<[f64; LANES]>> =
+                image.iter().map(|&b| Line(lanes.map(|lane| lane * b))).collect();
+            factor.forward(&mut side_by_side);
+            for lane in 0..LANES {
+                let mut own: Vec<f64> = side_by_side.iter().map(|lanes| lanes.0[lane]).collect();
+                factor.backward(&mut own);
+                for (own, x) in own.iter().zip(&x) {
+                    let expected = (lane + 1) as f64 * x;
+                    assert!((own - expected).abs() < 1e-10, "{size} {lane}: {own} {expected}");
+                }
+            }
             factor.solve(&mut image);
             // The condition numbers are below a hundred.
             for ((x, solved), back) in x.iter().zip(&image).zip(&back) {

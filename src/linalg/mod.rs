@@ -9,7 +9,7 @@ mod kernels;
 mod packed_symmetric;
 pub(crate) mod simd;
 
-pub use aligned::Aligned;
+pub use aligned::{Aligned, Line};
 pub use cholesky::Cholesky;
 pub use delayed_updates::DelayedUpdates;
 pub use exponential::{decay, exp};

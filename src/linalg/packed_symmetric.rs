@@ -56,6 +56,11 @@ impl PackedSymmetric {
         self.width
     }
 
+    /// The cell at (i, j), j ≤ i.
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        self.cells[i * self.width + j]
+    }
+
     /// Row i up to the diagonal.
     pub fn row(&self, i: usize) -> &[f64] {
         &self.cells[i * self.width..=i * self.width + i]

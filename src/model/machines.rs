@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::fit::FitSettings;
 use crate::error::Result;
-use crate::select::{Coalitions, Levels, Pairs, Quadratures};
+use crate::select::{Coalitions, Levels, Pairs, ShareBuffers};
 use crate::svm::{
     Estimator, Kernel, KernelMachines, Problem, SupportMachines, class_weights, linear_decisions, solver,
 };
@@ -103,8 +103,8 @@ fn shapley_shares(machines: &SupportMachines, x: &[f64], features: &[Vec<usize>]
         support: &(0..rows).collect::<Vec<_>>(),
         gamma: machines.gamma,
     };
-    let mut rules = Quadratures::default();
+    let mut buffers = ShareBuffers::default();
     let by_class: Vec<Vec<f64>> =
-        machines.coefficients.iter().map(|c| pairs.shares(c, Coalitions::Shapley, &mut rules)).collect();
+        machines.coefficients.iter().map(|c| pairs.shares(c, Coalitions::Shapley, &mut buffers)).collect();
     (0..features.len()).map(|feature| by_class.iter().map(|of_class| of_class[feature]).collect()).collect()
 }

@@ -6,11 +6,11 @@ use ndarray::{Array2, ArrayView2, CowArray};
 
 use super::candidates::{Candidate, first_to_go};
 use super::elimination::{Fitted, not_finite};
-use super::shapley::{Coalitions, Levels, Pairs, Quadratures};
+use super::shapley::{Coalitions, Levels, Pairs, ShareBuffers};
 use super::{FeaturePath, Labelled, Method, Removal, Settings};
 use crate::data::Unit;
 use crate::error::{Error, Result};
-use crate::linalg::decay;
+use crate::linalg::{axpy, decay};
 use crate::svm::{Convergence, Kernel, KernelMachines, Present, Problem};
 
 /// A path of eliminations with kernel machines, as an iterator.
@@ -32,7 +32,7 @@ pub struct KernelElimination<'a> {
     betas: OnceCell<Vec<f64>>,
     /// The levels of each unit, once it is in a model whose shares are asked for.
     levels: Vec<OnceCell<Levels>>,
-    rules: RefCell<Quadratures>,
+    buffers: RefCell<ShareBuffers>,
     t: usize,
     finished: bool,
 }
@@ -63,7 +63,7 @@ impl<'a> KernelElimination<'a> {
             prefilter: Vec::new(),
             betas: OnceCell::new(),
             levels: vec![OnceCell::new(); units.len()],
-            rules: RefCell::default(),
+            buffers: RefCell::default(),
             t: 0,
             finished: false,
         })
@@ -174,7 +174,7 @@ impl<'a> KernelElimination<'a> {
                 };
                 let levels: Vec<&Levels> = units.iter().map(levels).collect();
                 let pairs = Pairs { rows: &cells, units: &levels, support, gamma: self.gamma() };
-                pairs.shares(weights, coalitions, &mut self.rules.borrow_mut())
+                pairs.shares(weights, coalitions, &mut self.buffers.borrow_mut())
             }
             // A sum needs no quadrature: the share of a unit is its own product.
             Kernel::Linear => {
@@ -187,11 +187,18 @@ impl<'a> KernelElimination<'a> {
 
     /// Σ over selection rows of what each unit adds to their non-conformity: β; of one class alone if it is named.
     fn sums(&self, only: Option<usize>) -> Vec<f64> {
-        let support = self.machines.support();
-        let (x, y) = self.selection;
+        let (support, (x, y)) = (self.machines.support(), self.selection);
+        let weights = self.weights_of_betas(&support, only);
+        let shares = self.shares_of(&self.present.list(), x, None, &support, &weights, Coalitions::Shapley);
+        summed(&shares, y.len())
+    }
+
+    /// The weight of each supporting row in the non-conformity of each selection row; of one class alone if it is named.
+    fn weights_of_betas(&self, support: &[usize], only: Option<usize>) -> Vec<f64> {
+        let y = self.selection.1;
         let mut weights = Vec::with_capacity(support.len() * y.len());
         let mut by_label = vec![0.0; self.settings.measure.classes];
-        for &s in &support {
+        for &s in support {
             let mut c = self.coefficients(s);
             if let Some(only) = only {
                 (0..c.len()).filter(|&class| class != only).for_each(|class| c[class] = 0.0);
@@ -199,28 +206,31 @@ impl<'a> KernelElimination<'a> {
             self.settings.measure.weighted(&c, &mut by_label);
             weights.extend(y.iter().map(|&class| by_label[class]));
         }
-        let shares = self.shares_of(&self.present.list(), x, None, &support, &weights, Coalitions::Shapley);
-        summed(&shares, y.len())
+        weights
     }
 
     /// ΔJ of every unit present, with c as it is: what RFE goes by.
     pub fn changes(&self) -> Vec<f64> {
-        let (support, problem) = (self.machines.support(), self.machines.problem());
+        let (support, x) = (self.machines.support(), self.machines.problem().x());
+        let (units, weights) = (self.present.list(), self.weights_of_changes(&support));
+        let changes = self.shares_of(&units, x, Some(&support), &support, &weights, Coalitions::AllOthers);
+        summed(&changes, support.len())
+    }
+
+    /// ½ Σ_r c_rs c_rt of the supporting rows, counted twice for pairs with a later row t instead of an earlier one: the matrix is symmetric.
+    fn weights_of_changes(&self, support: &[usize]) -> Vec<f64> {
+        let problem = self.machines.problem();
         // The mirror image of one of two classes has the same coefficients, negated.
         let twice = if problem.classes() == 2 { 2.0 } else { 1.0 };
         let mut weights = vec![0.0; support.len() * support.len()];
         for machine in 0..problem.machines() {
             let c: Vec<f64> = support.iter().map(|&s| self.machines.coefficients(machine)[s]).collect();
             for (i, row) in weights.chunks_exact_mut(c.len().max(1)).enumerate() {
-                // The matrix is symmetric: ½ Σ of all pairs is that of the pairs with a later row, and half the diagonal.
                 row[i] += 0.5 * twice * c[i] * c[i];
-                row[i + 1..].iter_mut().zip(&c[i + 1..]).for_each(|(weight, b)| *weight += twice * c[i] * b);
+                axpy(twice * c[i], &c[i + 1..], &mut row[i + 1..]);
             }
         }
-        let units = self.present.list();
-        let changes =
-            self.shares_of(&units, problem.x(), Some(&support), &support, &weights, Coalitions::AllOthers);
-        summed(&changes, support.len())
+        weights
     }
 
     /// Mean β over the units present, by the identity Σβ = Σ_i [α_i − α_i(no feature)]: f_r(no feature) = 2 Σ_s c_rs.

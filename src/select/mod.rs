@@ -18,7 +18,7 @@ pub use feature_path::FeaturePath;
 pub use kernel_elimination::KernelElimination;
 pub use method::{Method, MethodWords};
 pub use nonconformity::{ClassSums, Nonconformity, Score};
-pub use shapley::{Coalitions, Levels, Pairs, Quadratures};
+pub use shapley::{Coalitions, Levels, Pairs, ShareBuffers};
 pub use step_size::StepSize;
 pub use stopping::{
     BetaRule, Chooses, PathEnd, PathPoints, Proximity, ProximityRule, RULES, Rule, RunSizes, StopRule,
