@@ -877,7 +877,7 @@ fn a_model_can_be_made_of_my_list() {
     act(&mut app, &run, &[Action::Mark, Action::Down, Action::Mark]);
     let effects = app.update(Action::Fit);
     let [Effect::Save(list)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((list.text.lines().count(), list.file), (2, CopiedList::MY_LIST));
+    assert_eq!((list.text.lines().count(), list.file.as_str()), (2, CopiedList::MY_LIST));
     let text = text_of(&mut app);
     assert!(text.contains("A model of my list: 2 features"), "{text}");
     assert!(text.contains("--features"), "{text}");

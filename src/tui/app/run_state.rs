@@ -215,8 +215,14 @@ impl App {
         self.run.history.info().map(|info| &**info)
     }
 
-    /// Where files go: where the user said, to the recorded run, or into a directory with the name of the data.
+    /// Where exports go: what was set by hand has a directory inside, so that it never replaces the run's own files.
     pub fn exports_to(&self) -> PathBuf {
+        let own = self.exports_own_to();
+        self.by_hand().name().map_or_else(|| own.clone(), |name| own.join(name))
+    }
+
+    /// Where the run's own files go: where the user said, to the recorded run, or into a directory with the name of the data.
+    pub fn exports_own_to(&self) -> PathBuf {
         let kept = self.run.out.clone().or_else(|| self.run.directory.clone().filter(|_| self.run.replay));
         kept.unwrap_or_else(|| {
             let input = self.info().map_or("", |info| info.input.as_str());
