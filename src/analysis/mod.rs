@@ -27,7 +27,7 @@ mod transfer;
 mod verdict;
 mod what_if;
 
-pub use crate::evaluate::{Metric, PageColumn};
+pub use crate::evaluate::{Metric, PageColumn, p_words, rounded_p};
 pub use crate::run::Trace;
 pub use achieved::{Achieved, ClassAnswer, ClassMeans};
 pub use answer::{Answer, MethodAnswer};
@@ -47,9 +47,7 @@ pub use rules::{RuleSize, known_rules};
 pub use subgroups::{DRIFT_LEVEL, Drift, SubgroupCoverage};
 pub use tested::Tested;
 pub use transfer::{ProbeAnswer, SiteMeasured, SiteTested, Transfer};
-pub use verdict::{
-    LEVEL, Stability, StabilityBand, Verdict, band_word, count_features, p_words, rounded_p, two_decimals,
-};
+pub use verdict::{LEVEL, Stability, StabilityBand, Verdict, band_word, count_features, two_decimals};
 pub use what_if::{BranchComparison, BranchMetric, BranchVerdict};
 
 use std::collections::BTreeMap;

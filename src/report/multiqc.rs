@@ -48,7 +48,7 @@ const COLUMNS: [QcColumn; 10] = [
     ("stability", "Stability", "Nogueira's stability of the selection over splits", number, |answer, _| {
         Some(json!(answer.stability?))
     }),
-    ("p_chance", "p (chance)", "How often permuted labels are predicted as well", number, |answer, _| {
+    ("p_chance", "p (chance)", "How often permuted labels are predicted as well", p, |answer, _| {
         Some(json!(answer.by_chance.as_ref()?.p?))
     }),
     ("cautions", "Cautions", "Cautions about the run and the method", count, |answer, whole| {
@@ -66,6 +66,11 @@ fn share() -> Value {
 
 fn number() -> Value {
     json!({"format": "{:,.3f}", "min": 0})
+}
+
+/// Two digits that count: three decimals would show a small p as 0.
+fn p() -> Value {
+    json!({"format": "{:,.2g}", "min": 0})
 }
 
 fn dict() -> Value {
