@@ -479,9 +479,7 @@ impl Dashboard {
         }
         let failed = self.app.history().failed();
         for (task, message) in failed.iter().filter(|_| !self.app.is_replay()) {
-            // On the screen splits count from 1.
-            let (method, split) = (task.method, task.split + 1);
-            say(format_args!("crfe-tui: {method} on split {split} failed: {}", printable(message)));
+            say(format_args!("crfe-tui: {}", printable(&self.app.failure_words(*task, message))));
         }
         match self.app.directory() {
             Some(directory) => {

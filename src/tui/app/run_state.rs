@@ -8,7 +8,7 @@ use super::App;
 use crate::analysis::History;
 use crate::error::Error;
 use crate::record::ShardStatus;
-use crate::run::{Plan, RunInfo, RunSpec};
+use crate::run::{Plan, RunInfo, RunSpec, TaskId};
 use crate::tui::time_left::TimeLeft;
 use crate::tui::view::View;
 
@@ -198,6 +198,11 @@ impl App {
     /// Has everything that depends on the finished tasks computed anew before the next frame.
     pub fn mark_stale(&mut self) {
         self.run.finished += 1;
+    }
+
+    /// That a task failed, in words; on the screen splits count from 1.
+    pub fn failure_words(&self, task: TaskId, why: &str) -> String {
+        self.mask.sentence(&format!("{} on split {} failed: {why}", task.method, task.split + 1))
     }
 
     /// How often twins have been found.

@@ -130,7 +130,7 @@ fn keep_going(
                     Ok(FromFile::Rows(batch, scored)) => screen.add(batch, scored),
                     Ok(FromFile::All(facts)) => screen.finish(facts),
                     Ok(FromFile::Measured(measured)) => screen.measured(*measured),
-                    Ok(FromFile::Failed(error)) => return Ok(Err(error)),
+                    Ok(FromFile::Failed(error)) => return Ok(Err(screen.shown_error(error))),
                     Err(_) => rows = never(),
                 }
                 is_dirty = true;

@@ -168,7 +168,7 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
     }
     for (task, why) in app.history().failed() {
         lines.push(Line::styled(
-            clean(&format!("! {} on split {} failed: {why}", task.method, task.split + 1)),
+            clean(&format!("! {}", app.failure_words(*task, why))),
             app.theme().style(Role::Bad),
         ));
     }
