@@ -7,10 +7,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::answer::more;
 use super::page::Page;
 use super::text::{clean, fit};
-use super::{Hits, panel};
+use super::{Hits, more, panel};
 use crate::data::Level;
 use crate::run::RunInfo;
 use crate::tui::app::{App, plural};
