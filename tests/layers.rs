@@ -76,6 +76,17 @@ fn used(code: &str) -> Vec<String> {
     layers
 }
 
+/// A fixed number of decimals would show a small p as 0.
+#[test]
+fn p_values_are_written_in_one_place() {
+    for (path, _, code) in code().iter().filter(|(path, ..)| !path.ends_with("evaluate/p_text.rs")) {
+        let code = code.split("#[cfg(test)]").next().unwrap();
+        for written in ["{p:.1}", "{p:.2}", "{p:.3}", "{p:.4}", "p = {:.", "p of {:."] {
+            assert!(!code.contains(written), "{} writes {written}: use evaluate::rounded_p", path.display());
+        }
+    }
+}
+
 #[test]
 fn no_layer_uses_one_to_its_right() {
     let mut uses = 0;

@@ -291,6 +291,26 @@ fn more_splits_extend_a_run_to_what_it_would_have_been() {
     );
     finish(program().arg("report").arg(&grown));
     assert_same(&tables(&grown), &tables(&whole));
+    // So do fewer methods, and both.
+    for (options, sentence) in [
+        (
+            "--splits 3 --method crfe",
+            "has the methods CRFE, RFE: its tables, figures and report.html now describe only CRFE;",
+        ),
+        (
+            "--splits 2 --method rfe",
+            "has 3 splits and the methods CRFE, RFE: its tables, figures and report.html now describe the first 2 and only RFE;",
+        ),
+    ] {
+        let fewer = run_into(&grown, "data/heart.csv", options);
+        assert!(fewer.stderr.contains(sentence), "{}", fewer.stderr);
+        finish(program().arg("report").arg(&grown));
+        assert_same(&tables(&grown), &tables(&whole));
+    }
+    // The whole run again, and one with more, say nothing of the kind.
+    for options in [SMALL, "--splits 3 --method crfe,rfe,smfs"] {
+        assert!(!run_into(&grown, "data/heart.csv", options).stderr.contains("now describe"));
+    }
 }
 
 #[test]

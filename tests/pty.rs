@@ -6,7 +6,9 @@
 mod program;
 mod terminal;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use program::{finish, program};
@@ -335,6 +337,29 @@ fn a_bad_file_is_a_sentence_on_the_screen() {
     terminal.until_text("crfe-tui: data/absent.csv: there is no such file");
 }
 
+/// On the screen, and in the shell after it.
+#[test]
+fn an_error_hides_the_names_of_rows_that_it_quotes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let ids = |i: usize| format!("MRN-{}", 4000 + i);
+    let heart = std::fs::read_to_string("data/heart.csv").unwrap();
+    let mut lines = heart.lines();
+    let header = format!("id,{}\n", lines.next().unwrap());
+    let rows: String = lines.take(60).enumerate().map(|(i, line)| format!("{},{line}\n", ids(i))).collect();
+    std::fs::write(path("matrix.csv"), header + &rows).unwrap();
+    let known: String = (0..60).chain([7]).map(|i| format!("{},{}\n", ids(i), i % 2)).collect();
+    std::fs::write(path("p.csv"), format!("id,outcome\n{known}")).unwrap();
+    let joined = ["--pheno", &path("p.csv"), "--id-col", "id", "--target", "outcome", "--mask-ids"];
+    let mut terminal = Terminal::start(200, 24, &[&[path("matrix.csv").as_str()], &joined[..]].concat());
+    terminal.until_text("the id 'id 1' is also on line 9");
+    terminal.press("\x1bq");
+    assert_eq!(terminal.ended(), 3);
+    terminal.until_text("crfe-tui: ");
+    terminal.until_text("the id 'id 1' is also on line 9");
+    terminal.until("no name of a row", |screen| !screen.contents().contains("MRN-"));
+}
+
 #[test]
 fn a_run_that_is_refused_leaves_no_screen() {
     let directory = tempfile::tempdir().unwrap();
@@ -413,16 +438,20 @@ fn exports_are_as_shown_and_never_mixed() {
     terminal.until_text("tables, figures and report.html are in crfe-export-heart");
     let own = read("crfe-export-heart/manifest.json");
     assert!(own.contains("\"sigma\": 5.0"), "{own}");
-    // k is slid; the page of the first export must not stay as it is.
+    // k is slid: what is shown then is not of the run, so it goes beside the files of the first export.
     let page = read("crfe-export-heart/report.html");
     terminal.press("4<<<<");
     terminal.until_text("k = 3 ");
     terminal.press("x");
     terminal.until_text("with k = 3, window = 0.4, as set here");
-    terminal.press("\r");
-    terminal.until_text("report.html are in crfe-export-heart");
-    assert!(read("crfe-export-heart/manifest.json").contains("\"sigma\": 3.0"));
-    assert_ne!(read("crfe-export-heart/report.html"), page);
+    terminal.press("j\r");
+    terminal.until_text("report.html are in crfe-export-heart/k_3_window_0.4");
+    assert!(read("crfe-export-heart/k_3_window_0.4/manifest.json").contains("\"sigma\": 3.0"));
+    assert_ne!(read("crfe-export-heart/k_3_window_0.4/report.html"), page);
+    assert_eq!(read("crfe-export-heart/manifest.json"), own);
+    assert_eq!(read("crfe-export-heart/report.html"), page);
+    terminal.press(">>>>");
+    terminal.until_text("k = 5 ");
     terminal.press("4xjj\r");
     terminal.until_text("this view was saved as crfe-export-heart/stability.txt");
     let text = read("crfe-export-heart/stability.txt");
@@ -437,6 +466,78 @@ fn exports_are_as_shown_and_never_mixed() {
     for gone in ["report.html", "stability.txt", "figures"] {
         assert!(!directory.path().join("crfe-export-heart").join(gone).exists(), "{gone}");
     }
+}
+
+/// The files in a directory, and what they hold.
+fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.filter(|path| path.is_file());
+    files
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap()))
+        .collect()
+}
+
+#[test]
+fn what_was_chosen_by_hand_never_replaces_the_files_of_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("RUN");
+    let arguments = ["run", "data/heart.csv", "--splits", "3", "--stop", "6", "--quiet", "--out"];
+    assert_eq!(finish(program().args(arguments).arg(&run)).code, 0);
+    let own = files(&run);
+    let read = |name: &str| std::fs::read_to_string(run.join(name)).unwrap_or_default();
+    let mut terminal = Terminal::start(200, 40, &["open", run.to_str().unwrap()]);
+    terminal.until_text("How sure");
+    terminal.press("-");
+    terminal.until_text("CRFE: 5 features, chosen by hand");
+    // The list twice: the second time a list is there already, and it is known to be ours.
+    for _ in 0..2 {
+        terminal.press("y");
+        terminal.until_text("saved as");
+        terminal.until_text("RUN/size_5/selected.txt");
+        assert_eq!(read("size_5/selected.txt").lines().count(), 5);
+        terminal.press("j");
+        terminal.until("the status is gone", |screen| !screen.contents().contains("saved as"));
+    }
+    terminal.press("x");
+    terminal.until_text("with 5 features, chosen by hand");
+    terminal.until_text("the files of the run itself stay as they are");
+    terminal.press("j\r");
+    terminal.until_text("tables, figures and report.html are in");
+    terminal.until_text("RUN/size_5");
+    assert!(read("size_5/summary.txt").contains("CRFE: 5 features"));
+    assert!(read("size_5/manifest.json").contains("\"size\": 5"));
+    // MultiQC keeps one of two samples with the same name.
+    assert!(read("size_5/crfe_mqc.json").contains("heart CRFE (size_5)"));
+    assert!(read("crfe_mqc.json").contains("\"heart CRFE\""));
+    // A file that the program did not write stays.
+    std::fs::create_dir(run.join("size_4")).unwrap();
+    std::fs::write(run.join("size_4/selected.txt"), "mine").unwrap();
+    terminal.press("-");
+    terminal.until_text("CRFE: 4 features, chosen by hand");
+    for keys in ["y", "x\r"] {
+        terminal.press(keys);
+        terminal.until_text("holds a selected.txt that crfe-tui did not write");
+        assert_eq!(files(&run.join("size_4")).len(), 1);
+        assert_eq!(read("size_4/selected.txt"), "mine");
+    }
+    // Nor is a link to somebody else's directory followed.
+    std::os::unix::fs::symlink(directory.path(), run.join("size_3")).unwrap();
+    terminal.press("-");
+    terminal.until_text("CRFE: 3 features, chosen by hand");
+    terminal.press("y");
+    terminal.until_text("it must be a directory of its own, not a link or a file");
+    assert!(!directory.path().join("selected.txt").exists());
+    // The list of another method has a file of its own.
+    terminal.press("=m");
+    terminal.until_text("RFE: 6 features");
+    terminal.press("y");
+    terminal.until_text("RUN/selected_rfe.txt");
+    assert_eq!(read("selected_rfe.txt").lines().count(), 6);
+    terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
+    let mut now = files(&run);
+    assert!(now.remove("selected_rfe.txt").is_some());
+    assert_eq!(now, own);
 }
 
 #[test]

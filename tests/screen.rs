@@ -877,7 +877,7 @@ fn a_model_can_be_made_of_my_list() {
     act(&mut app, &run, &[Action::Mark, Action::Down, Action::Mark]);
     let effects = app.update(Action::Fit);
     let [Effect::Save(list)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((list.text.lines().count(), list.file), (2, CopiedList::MY_LIST));
+    assert_eq!((list.text.lines().count(), list.file.as_str()), (2, CopiedList::MY_LIST));
     let text = text_of(&mut app);
     assert!(text.contains("A model of my list: 2 features"), "{text}");
     assert!(text.contains("--features"), "{text}");
@@ -934,6 +934,21 @@ fn names_of_rows_can_be_hidden() {
     let hidden = text_of(&mut app).replace(['│', '\n'], "");
     let hidden = hidden.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(!hidden.contains("MRN-4711") && hidden.contains("left out: id 1"), "{hidden}");
+    // What went wrong behind the screen, too, and what is printed after it.
+    let error = crfe::Error::data("the id 'MRN-4711' is also on line 2").remedy("name it with --id-col");
+    app.tell(Message::Said(format!("your list could not be tested: {error}")));
+    assert_eq!(
+        app.status(),
+        Some("your list could not be tested: the id 'id 1' is also on line 2; name it with --id-col")
+    );
+    let mut refused = run.unread("data/table.csv", DARK);
+    refused.mask_ids();
+    refused.tell(Message::Failed(error));
+    let text = text_of(&mut refused);
+    assert!(!text.contains("MRN-4711") && text.contains("the id 'id 1'"), "{text}");
+    let failure = refused.take_failure().unwrap();
+    assert_eq!(failure.to_string(), "the id 'id 1' is also on line 2; name it with --id-col");
+    assert_eq!(failure.exit_code(), 3);
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::verdict::{count_features, p_words};
+use super::verdict::count_features;
 use super::{History, MethodAnswer, Metric, Paths};
+use crate::evaluate::p_words;
 use crate::evaluate::{Bootstrap, PairedDifference, Tally};
 use crate::run::{Followup, Outcome, RunInfo};
 use crate::select::Method;

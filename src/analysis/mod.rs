@@ -5,6 +5,7 @@ mod achieved;
 mod agreement;
 mod answer;
 mod by_chance;
+mod by_hand;
 mod cache;
 mod cautions;
 mod comparison;
@@ -26,11 +27,12 @@ mod transfer;
 mod verdict;
 mod what_if;
 
-pub use crate::evaluate::{Metric, PageColumn};
+pub use crate::evaluate::{Metric, PageColumn, p_words, rounded_p};
 pub use crate::run::Trace;
 pub use achieved::{Achieved, ClassAnswer, ClassMeans};
 pub use answer::{Answer, MethodAnswer};
 pub use by_chance::{ByChance, Compared, permutation_words};
+pub use by_hand::ByHand;
 pub use cache::{Cached, MethodCache, SplitSizes, Stops};
 pub use comparison::{ComparedMetric, Comparison};
 pub use coverage::{class_bands, coverage_band};
@@ -45,17 +47,15 @@ pub use rules::{RuleSize, known_rules};
 pub use subgroups::{DRIFT_LEVEL, Drift, SubgroupCoverage};
 pub use tested::Tested;
 pub use transfer::{ProbeAnswer, SiteMeasured, SiteTested, Transfer};
-pub use verdict::{
-    LEVEL, Stability, StabilityBand, Verdict, band_word, count_features, p_words, rounded_p, two_decimals,
-};
+pub use verdict::{LEVEL, Stability, StabilityBand, Verdict, band_word, count_features, two_decimals};
 pub use what_if::{BranchComparison, BranchMetric, BranchVerdict};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::run::{EventKind, Followup, Outcome, RunEvent, RunInfo, RunOptions, TaskId, Twins};
-use crate::select::{BetaRule, Method, StopRule};
+use crate::run::{EventKind, Followup, Outcome, RunEvent, RunInfo, TaskId, Twins};
+use crate::select::{BetaRule, Method};
 
 /// All tasks of a run, as far as they have come.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +68,7 @@ pub struct History {
     failed_followups: BTreeMap<Followup, String>,
     twins: Twins,
     curves: BTreeMap<Method, Curve>,
-    size_is_by_hand: bool,
+    by_hand: ByHand,
 }
 
 /// How many tasks after the paths have ended.
@@ -139,19 +139,12 @@ impl History {
     /// that the rule itself ended (`--early`) has only its own.
     pub fn under(&self, rule: BetaRule, taken: Option<usize>) -> Result<Self> {
         let mut other = self.clone();
-        let stop = taken.map(StopRule::Size);
-        if let (Some(stop), Some(info)) = (stop, self.info.as_deref()) {
-            let options = RunOptions { stop, ..info.spec.clone().into() };
-            other.info = Some(Arc::new(RunInfo { spec: options.check()?, folds: 0, ..info.clone() }));
-            other.size_is_by_hand = true;
+        let Some(info) = &self.info else { return Ok(other) };
+        other.by_hand = ByHand::new(&info.spec, rule, taken);
+        other.info = Some(other.by_hand.applied(info)?);
+        if let Some(rule) = other.by_hand.rule {
+            other.tasks.values_mut().for_each(|trace| trace.test_again(&rule, info.units.len()));
         }
-        let Some(info) = other.info.clone().filter(|info| info.spec.beta_rule != rule && !info.spec.early)
-        else {
-            return Ok(other);
-        };
-        let options = RunOptions { beta_rule: rule, ..info.spec.clone().into() };
-        other.info = Some(Arc::new(RunInfo { spec: options.check()?, ..(*info).clone() }));
-        other.tasks.values_mut().for_each(|trace| trace.test_again(&rule, info.units.len()));
         Ok(other)
     }
 
@@ -170,7 +163,12 @@ impl History {
 
     /// Whether the size was chosen by hand, after the results had been seen.
     pub fn size_is_by_hand(&self) -> bool {
-        self.size_is_by_hand
+        self.by_hand.size.is_some()
+    }
+
+    /// What was set by hand in place of the run's own.
+    pub fn by_hand(&self) -> ByHand {
+        self.by_hand
     }
 
     /// What is known of the run, once it has started.

@@ -161,11 +161,23 @@ impl Drift {
             .map_or_else(|| "the order of the file".to_owned(), |column| format!("'{}'", printable(column)));
         self.drifts.then(|| {
             format!(
-                "validated p-values drift over {over} (rank correlation {} within classes, p = {:.3}): rows are not exchangeable, \
+                "validated p-values drift over {over} (rank correlation {} within classes, {}): rows are not exchangeable, \
                  and later rows may be covered less or more often than promised",
                 super::two_decimals(self.trend.rho),
-                self.trend.p
+                super::p_words(self.trend.p)
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caution_about_drift_shows_a_small_p_as_small() {
+        let trend = Trend { n: 5000, rho: -0.2, p: 0.0001, permutations: 9999 };
+        let caution = Drift { column: None, trend, drifts: true }.caution().unwrap();
+        assert!(caution.contains("(rank correlation −0.20 within classes, p < 0.001)"), "{caution}");
     }
 }

@@ -7,7 +7,7 @@ use ndarray::Array2;
 use super::*;
 use crate::data::Dataset;
 use crate::evaluate::Tally;
-use crate::run::{EndReason, FoldTest, Parts, Plan, Step, TestedRow};
+use crate::run::{EndReason, FoldTest, Parts, Plan, RunOptions, Step, TestedRow};
 use crate::select::{RunSizes, StopRule, Stopping};
 
 const CRFE: Method = Method::Crfe;

@@ -148,21 +148,6 @@ pub fn two_decimals(value: f64) -> String {
     format!("{}{:.2}", if value <= -0.005 { "−" } else { "" }, value.abs())
 }
 
-/// A p-value with two decimals; a small one is not rounded to 0: `0.03`, `0.004`, `< 0.001`.
-pub fn rounded_p(p: f64) -> String {
-    match p {
-        _ if p < 0.0005 => "< 0.001".to_owned(),
-        _ if p < 0.005 => format!("{p:.3}"),
-        _ => format!("{p:.2}"),
-    }
-}
-
-/// The same after the name: `p = 0.03`, `p < 0.001`.
-pub fn p_words(p: f64) -> String {
-    let value = rounded_p(p);
-    if value.starts_with('<') { format!("p {value}") } else { format!("p = {value}") }
-}
-
 /// `1 feature`, `7 features`.
 pub fn count_features(count: usize) -> String {
     format!("{count} {}", if count == 1 { "feature" } else { "features" })
@@ -172,12 +157,6 @@ pub fn count_features(count: usize) -> String {
 mod tests {
     use super::*;
     use crate::select::StopRule;
-
-    #[test]
-    fn no_p_is_rounded_to_zero() {
-        let words = [0.93, 0.005, 0.0049, 0.001, 0.0004].map(p_words);
-        assert_eq!(words, ["p = 0.93", "p = 0.01", "p = 0.005", "p = 0.001", "p < 0.001"]);
-    }
 
     #[test]
     fn bands_begin_where_they_say() {

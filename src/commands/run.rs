@@ -13,7 +13,9 @@ use crate::data::{Dataset, Level};
 use crate::error::{Error, Result, printable};
 use crate::record::{EventSource, Journals, Live, RunDirectory, Shard};
 use crate::report::{Progress, ReadingProgress, outputs, write_report};
-use crate::run::{Estimate, EventKind, Followup, Gate, Plan, RunEvent, RunSpec, TaskId, default_threads};
+use crate::run::{
+    Estimate, EventKind, Followup, Gate, Plan, RunEvent, RunInfo, RunSpec, TaskId, default_threads,
+};
 use crate::say::say;
 use crate::svm::SolverKind;
 
@@ -67,12 +69,12 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
                 history.apply(&RunEvent { task: None, kind });
             }
             tell_notes(&records.notes());
-            let (before, now) = (records.info().splits, plan.info.splits);
-            if now < before && shard.is_whole() {
+            if let Some((has, described)) = narrowed(records.info(), &plan.info).filter(|_| shard.is_whole())
+            {
                 let out = printable(&directory.path().to_string_lossy());
                 say(format_args!(
-                    "the run in {out} has {before} splits: its tables, figures and report.html now describe the first {now}; \
-                     crfe-tui report {out} brings all {before} back"
+                    "the run in {out} has {has}: its tables, figures and report.html now describe {described}; \
+                     crfe-tui report {out} brings all of them back"
                 ));
             }
         }
@@ -108,6 +110,25 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
         }
         _ => Ok(RunOutcome::Done(plan, Box::new(history))),
     }
+}
+
+/// What a recorded run has, and the part of it that is asked for now; none if that is all of it.
+fn narrowed(recorded: &RunInfo, asked: &RunInfo) -> Option<(String, String)> {
+    let listed = |info: &RunInfo| {
+        let names: Vec<String> = info.spec.methods.iter().map(ToString::to_string).collect();
+        names.join(", ")
+    };
+    let fewer_splits = asked.splits < recorded.splits;
+    let fewer_methods = recorded.spec.methods.iter().any(|method| !asked.spec.methods.contains(method));
+    let (has, described): (Vec<String>, Vec<String>) = [
+        fewer_splits.then(|| (format!("{} splits", recorded.splits), format!("the first {}", asked.splits))),
+        fewer_methods
+            .then(|| (format!("the methods {}", listed(recorded)), format!("only {}", listed(asked)))),
+    ]
+    .into_iter()
+    .flatten()
+    .unzip();
+    (!has.is_empty()).then(|| (has.join(" and "), described.join(" and ")))
 }
 
 /// Looks for the twins of the chosen features and records them, so that a report does not need the data for them.

@@ -115,7 +115,7 @@ impl Phenotypes {
             let (theirs, _) = table.columns[self.id].text()?;
             let theirs = example(theirs.iter().map(String::as_str).collect());
             return Err(Error::data(format!(
-                "no id of the matrix ({ours}, …) is in {} ({theirs}, …)",
+                "no id of the matrix is in {} (in the matrix: {ours}, …; there: {theirs}, …)",
                 table.name
             ))
             .remedy("name the column of ids with --id-col, and write the ids alike in both files"));

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::file::Model;
 use super::score::{ScoredRow, Scorer};
 use crate::data::seed::{Purpose, Rng};
-use crate::evaluate::{Calibrated, Performance, Predicted, TwoSample, coverage_band};
+use crate::evaluate::{Calibrated, Performance, Predicted, TwoSample, coverage_band, p_words};
 
 /// So many rows are measured at most; of more, a random sample.
 pub const MOST_MEASURED: usize = 100_000;
@@ -114,8 +114,8 @@ impl Measured {
         }
         if let Some(p) = self.alike_p.filter(|&p| p < UNLIKE) {
             cautions.push(format!(
-                "these rows look unlike the rows that calibrate the model (Kolmogorov–Smirnov p = {}): coverage is not guaranteed for them",
-                shown_p(p)
+                "these rows look unlike the rows that calibrate the model (Kolmogorov–Smirnov {}): coverage is not guaranteed for them",
+                p_words(p)
             ));
         }
         let performance = &self.performance;
@@ -130,10 +130,6 @@ impl Measured {
         }
         cautions
     }
-}
-
-fn shown_p(p: f64) -> String {
-    if p < 1e-4 { "below 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
 /// Gathers rows as they are predicted, in bounded memory.

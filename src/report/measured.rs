@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::summary::performance_lines;
 use crate::error::{plural, printable};
+use crate::evaluate::p_words;
 use crate::model::{MOST_MEASURED, Measured};
 
 /// What was measured, in words for a terminal.
@@ -46,7 +47,7 @@ pub fn measured_lines(measured: &Measured, classes: &[String]) -> Vec<(String, S
         let verdict = if p < crate::model::UNLIKE { "unlike" } else { "like" };
         lines.push((
             "scores".to_owned(),
-            format!("{verdict} those of the calibration rows (Kolmogorov–Smirnov p = {p:.3})"),
+            format!("{verdict} those of the calibration rows (Kolmogorov–Smirnov {})", p_words(p)),
         ));
     }
     lines

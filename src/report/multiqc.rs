@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::escaped;
-use crate::analysis::{Answer, MethodAnswer};
+use crate::analysis::{Answer, ByHand, MethodAnswer};
 use crate::error::printable;
 
 /// The table.
@@ -48,7 +48,7 @@ const COLUMNS: [QcColumn; 10] = [
     ("stability", "Stability", "Nogueira's stability of the selection over splits", number, |answer, _| {
         Some(json!(answer.stability?))
     }),
-    ("p_chance", "p (chance)", "How often permuted labels are predicted as well", number, |answer, _| {
+    ("p_chance", "p (chance)", "How often permuted labels are predicted as well", p, |answer, _| {
         Some(json!(answer.by_chance.as_ref()?.p?))
     }),
     ("cautions", "Cautions", "Cautions about the run and the method", count, |answer, whole| {
@@ -68,12 +68,18 @@ fn number() -> Value {
     json!({"format": "{:,.3f}", "min": 0})
 }
 
+/// Two digits that count: three decimals would show a small p as 0.
+fn p() -> Value {
+    json!({"format": "{:,.2g}", "min": 0})
+}
+
 fn dict() -> Value {
     json!({})
 }
 
-/// The table of MultiQC: one sample per method, named after the file and the method.
-pub fn multiqc(answer: &Answer) -> Value {
+/// The table of MultiQC: one sample per method, named after the file and the method. What was set by hand is part of the name: MultiQC
+/// keeps one of two samples with the same name.
+pub fn multiqc(answer: &Answer, by_hand: ByHand) -> Value {
     let stem = Path::new(&answer.input)
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -90,7 +96,8 @@ pub fn multiqc(answer: &Answer) -> Value {
         let cells = COLUMNS
             .iter()
             .filter_map(|(key, _, _, _, value)| Some(((*key).to_owned(), value(method, answer)?)));
-        (escaped(&printable(&format!("{stem} {}", method.method))), Value::Object(cells.collect()))
+        let by_hand = by_hand.name().map_or_else(String::new, |name| format!(" ({name})"));
+        (escaped(&printable(&format!("{stem} {}{by_hand}", method.method))), Value::Object(cells.collect()))
     };
     json!({
         "id": "crfe_tui",

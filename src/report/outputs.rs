@@ -22,23 +22,40 @@ pub fn outputs() -> Vec<String> {
     beside_figures().into_iter().chain(figures).collect()
 }
 
-/// Deletes the report of another run (and the files `also`) from a directory, so that it is not taken for that of this run; returns
-/// whether there was one. Refuses a directory in which the other run itself is recorded, and files with our names that crfe-tui did not
-/// write.
-pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<bool> {
-    let of_another = |fingerprint: &str| fingerprint != info.fingerprint;
+/// What a directory held before something is written into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldBefore {
+    /// Nothing that shows that it is ours.
+    Nothing,
+    /// This run, or a report of it.
+    ThisRun,
+    /// A report of another run, which has been deleted.
+    AnotherReport,
+}
+
+/// Refuses a directory in which another run is recorded; whether this one is.
+pub fn refuse_another_run(directory: &Path, info: &RunInfo) -> Result<bool> {
     let recorded = Journals::open(directory)?;
-    if recorded.as_ref().is_some_and(|records| of_another(&records.info().fingerprint)) {
+    if recorded.as_ref().is_some_and(|records| records.info().fingerprint != info.fingerprint) {
         return Err(Error::resume("another run is recorded in this directory")
             .file(directory)
             .remedy("choose another with --out"));
     }
+    Ok(recorded.is_some())
+}
+
+/// Deletes the report of another run (and the files `also`) from a directory, so that it is not taken for that of this run. Refuses a
+/// directory in which the other run itself is recorded, and files with our names that crfe-tui did not write.
+pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<HeldBefore> {
+    let is_recorded = refuse_another_run(directory, info)?;
     let manifest = manifest(directory);
-    if recorded.is_none() && manifest["program"] != "crfe-tui" {
-        refuse_foreign(directory, &outputs())?;
+    let is_ours = is_recorded || manifest["program"] == "crfe-tui";
+    if !is_ours {
+        let names: Vec<String> = outputs().into_iter().chain(also.iter().cloned()).collect();
+        refuse_foreign(directory, &names)?;
     }
-    if !manifest["fingerprint"].as_str().is_some_and(of_another) {
-        return Ok(false);
+    if manifest["fingerprint"].as_str().is_none_or(|fingerprint| fingerprint == info.fingerprint) {
+        return Ok(if is_ours { HeldBefore::ThisRun } else { HeldBefore::Nothing });
     }
     let ours = beside_figures();
     writing(directory, |directory| {
@@ -52,6 +69,6 @@ pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<boo
             // Ignore failure: the directory may hold other files.
             let _ = directory.remove_empty_subdirectory(FIGURES);
         }
-        Ok(true)
+        Ok(HeldBefore::AnotherReport)
     })
 }

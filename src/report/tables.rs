@@ -21,7 +21,7 @@ use crate::select::Method;
 
 /// The files that [`write_tables`] makes.
 pub const TABLES: [&str; 20] = [
-    "manifest.json",
+    MANIFEST,
     "summary.json",
     "metrics.csv",
     "per_class.csv",
@@ -43,6 +43,8 @@ pub const TABLES: [&str; 20] = [
     MULTIQC_VERSIONS,
 ];
 
+/// What was run on what; it marks the directory as ours.
+const MANIFEST: &str = "manifest.json";
 /// How the list transfers to sites; only where sites were left out.
 const SITES: &str = "sites.csv";
 /// Coverage by subgroup; only where subgroups were asked for.
@@ -60,6 +62,46 @@ pub fn write_tables(directory: &Path, history: &History, plan: Option<&Plan>, th
     let effects = plan.map_or_else(|| Ok(Vec::new()), |plan| super::effects_of_lists(plan, &answer))?;
     writing(directory, |directory| {
         together(&Tables { history, info, answer: &answer, directory }.jobs(plan, &effects), threads)
+    })
+}
+
+/// Marks a directory as one of this run by a manifest without results, so that a list or a view in it is known to be ours.
+pub fn write_settings(directory: &Path, info: &RunInfo) -> Result<()> {
+    writing(directory, |directory| directory.write(MANIFEST, pretty(&settings(info)).as_bytes()))
+}
+
+/// What was run on what, without results.
+fn settings(info: &RunInfo) -> serde_json::Value {
+    let classes: Vec<_> = info
+        .classes
+        .iter()
+        .zip(&info.class_counts)
+        .map(|(class, count)| serde_json::json!({"class": class, "rows": count}))
+        .collect();
+    let units: Vec<_> = info
+        .units
+        .iter()
+        .map(|unit| {
+            let columns: Vec<&str> =
+                unit.columns.iter().map(|&column| info.columns[column].as_str()).collect();
+            serde_json::json!({"name": unit.name, "columns": columns, "kept": unit.kept})
+        })
+        .collect();
+    serde_json::json!({
+        "program": "crfe-tui",
+        "version": env!("CARGO_PKG_VERSION"),
+        "format": info.format,
+        "fingerprint": info.fingerprint,
+        "input": {"name": info.input, "sha256": info.input_sha256},
+        "splits_sha256": info.splits_sha256,
+        "rows": info.rows,
+        "target": info.target,
+        "classes": classes,
+        "units": units,
+        "dropped": info.dropped,
+        "guaranteed": info.spec.guaranteed(),
+        "spec": info.spec,
+        "notes": info.audit.notes,
     })
 }
 
@@ -133,10 +175,10 @@ impl<'a> Tables<'a> {
             tables.into_iter().map(|(name, fill)| -> Job<'a> { Box::new(move || self.csv(name, fill)) }),
         );
         jobs.push(Box::new(|| {
-            self.text("manifest.json", &pretty(&self.manifest()))?;
+            self.text(MANIFEST, &pretty(&self.manifest()))?;
             self.text("summary.json", &pretty(self.answer))?;
             self.text("summary.txt", &super::summary(self.answer))?;
-            self.text(MULTIQC, &pretty(&multiqc(self.answer)))?;
+            self.text(MULTIQC, &pretty(&multiqc(self.answer, self.history.by_hand())))?;
             self.text(MULTIQC_VERSIONS, &multiqc_versions())?;
             let selected = self.answer.selected();
             let names = as_lines(selected.iter().map(|feature| feature.name.as_str()));
@@ -157,40 +199,12 @@ impl<'a> Tables<'a> {
 
     /// What was run on what, without times or places.
     fn manifest(&self) -> serde_json::Value {
-        let info = self.info;
-        let classes: Vec<_> = info
-            .classes
-            .iter()
-            .zip(&info.class_counts)
-            .map(|(class, count)| serde_json::json!({"class": class, "rows": count}))
-            .collect();
-        let units: Vec<_> = info
-            .units
-            .iter()
-            .map(|unit| {
-                let columns: Vec<&str> =
-                    unit.columns.iter().map(|&column| info.columns[column].as_str()).collect();
-                serde_json::json!({"name": unit.name, "columns": columns, "kept": unit.kept})
-            })
-            .collect();
-        serde_json::json!({
-            "program": "crfe-tui",
-            "version": env!("CARGO_PKG_VERSION"),
-            "format": info.format,
-            "fingerprint": info.fingerprint,
-            "input": {"name": info.input, "sha256": info.input_sha256},
-            "splits_sha256": info.splits_sha256,
-            "rows": info.rows,
-            "target": info.target,
-            "classes": classes,
-            "units": units,
-            "dropped": info.dropped,
-            "guaranteed": info.spec.guaranteed(),
-            "spec": info.spec,
-            "notes": info.audit.notes,
-            "cautions": self.answer.cautions,
-            "failed": self.history.failed().iter().map(|(task, why)| serde_json::json!({"task": task, "message": why})).collect::<Vec<_>>(),
-        })
+        let mut manifest = settings(self.info);
+        let failed = self.history.failed().iter();
+        manifest["failed"] =
+            failed.map(|(task, why)| serde_json::json!({"task": task, "message": why})).collect();
+        manifest["cautions"] = serde_json::json!(self.answer.cautions);
+        manifest
     }
 
     fn tasks(&self) -> impl Iterator<Item = (Method, usize, &Trace)> {

@@ -1,145 +1,31 @@
 //! The loop: waits for whatever comes first, lets the state change, and draws when there is something new. Draws on any
 //! ratatui backend.
 
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::io;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, select, unbounded};
+use crossbeam_channel::{Receiver, select};
 use crossterm::event::{Event, KeyEventKind, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::layout::{Rect, Size};
 
 use super::app::{App, CopiedList, Effect, Pause, Phase};
 use super::exporter::{ExportJob, plain_text};
-use super::keymap::Keymap;
-use super::listen::{InputEvent, listen};
-use super::overlay::{Export, OptionsEditor, Overlay};
+use super::listen::InputEvent;
+use super::overlay::Export;
+use super::screen::{ScreenSettings, first_state};
 use super::session::{FromBehind, Message, Session, SessionRequest};
-use super::start::{Choice, choose};
-use super::terminal::{Console, RealBackend, TerminalGuard, interrupting_signal};
-use super::theme::Theme;
-use super::view::View;
+use super::terminal::Console;
 use super::view::{Hits, draw};
-use crate::analysis::Answer;
-use crate::error::{Error, ErrorKind, Result, printable};
+use crate::error::{ErrorKind, Result};
 use crate::fault;
-use crate::report::summary;
-use crate::run::{EventKind, RunEvent, RunOptions, RunSpec};
-use crate::say::say;
+use crate::run::{EventKind, RunEvent, RunSpec};
 
 /// Events that are taken in before the next look at keys and frames, at most.
 const EVENTS_AT_ONCE: usize = 4096;
 
-/// How the screen is to behave.
-#[derive(Debug, Clone)]
-pub struct ScreenSettings {
-    /// Frames a second, at most.
-    pub fps: f64,
-    /// Steps of the play a second.
-    pub speed: f64,
-    /// Whether the mouse is listened to.
-    pub mouse: bool,
-    /// Colours and glyphs.
-    pub theme: Theme,
-    /// Keys.
-    pub keymap: Keymap,
-    /// Where exports go.
-    pub out: Option<PathBuf>,
-    /// The view to start in; none means what suits the run.
-    pub view: Option<View>,
-    /// Sentences and tables instead of a screen.
-    pub plain: bool,
-    /// Numbers in place of the names of rows.
-    pub mask_ids: bool,
-}
-
-/// Shows a run until the user leaves; the exit code.
-pub fn explore(order: SessionRequest, settings: ScreenSettings) -> Result<u8> {
-    show(&settings, |_, _| Ok(Ok(Ok(order))))
-}
-
-/// Lets the user choose a recent run or a table nearby, then shows it; the exit code.
-pub fn start(settings: ScreenSettings, order: impl FnOnce(Choice) -> Result<SessionRequest>) -> Result<u8> {
-    let theme = settings.theme;
-    show(&settings, |terminal, inputs| Ok(choose(terminal, inputs, theme)?.map(order)))
-}
-
-/// What to show, or the exit code if nothing is to be shown.
-type StartOutcome = std::result::Result<Result<SessionRequest>, u8>;
-
-fn show(
-    settings: &ScreenSettings,
-    wanted: impl FnOnce(&mut Terminal<RealBackend>, &Receiver<InputEvent>) -> io::Result<StartOutcome>,
-) -> Result<u8> {
-    let (sender, inputs) = unbounded();
-    let mut guard = TerminalGuard::enter(settings.mouse, settings.plain).map_err(broken_terminal)?;
-    listen(&sender).map_err(broken_terminal)?;
-    let order = match wanted(guard.terminal(), &inputs) {
-        Ok(Ok(order)) => order?,
-        Ok(Err(code)) => return Ok(code),
-        Err(error) => return ended_by_signal().map_or_else(|| Err(broken_terminal(error)), Ok),
-    };
-    let mut dashboard = Dashboard::new(order, settings)?;
-    let ended = dashboard.run(guard.terminal(), &inputs);
-    drop(guard);
-    // From here on a signal ends the program at once: what follows may block on standard error.
-    drop(inputs);
-    match ended {
-        // The error that ended the run is printed after the screen is left, with its exit code.
-        Ok(0) => match dashboard.app.take_failure() {
-            Some(error) => Err(error),
-            None => Ok(dashboard.say_goodbye()),
-        },
-        Ok(code) => Ok(code),
-        // A signal cuts a write short. A terminal that is gone cannot be written to, and nobody reads the error either.
-        Err(_) => Ok(ended_by_signal().unwrap_or(128 + 1)),
-    }
-}
-
-/// The error for a terminal that cannot be used.
-pub(super) fn broken_terminal(error: io::Error) -> Error {
-    Error::output(format!("the terminal cannot be used: {error}"))
-        .remedy("run without a screen: crfe-tui run, or crfe-tui predict")
-}
-
-/// The exit code of a signal that has come.
-pub(super) fn ended_by_signal() -> Option<u8> {
-    Some(128 + u8::try_from(interrupting_signal()?).unwrap_or(0))
-}
-
-/// The state before anything is known.
-fn first_state(order: &SessionRequest, settings: &ScreenSettings) -> Result<App> {
-    let (data, spec) = match order {
-        SessionRequest::Compute(compute) => (compute.data.clone(), compute.spec.clone()),
-        // The recorded settings come with the first event.
-        SessionRequest::Open(directory, _) => (directory.clone(), RunOptions::default().check()?),
-    };
-    let mut app = App::new(data, spec, settings.theme, settings.keymap.clone());
-    app.set_speed(settings.speed);
-    app.set_out(settings.out.clone());
-    if settings.mask_ids {
-        app.mask_ids();
-    }
-    match order {
-        SessionRequest::Compute(compute) if compute.paused => {
-            app.set_pause(Pause::Asked);
-            if compute.settings_first {
-                let editor = OptionsEditor::new(&compute.spec);
-                app.set_overlay(Some(Overlay::Options(Box::new(editor))));
-            }
-        }
-        SessionRequest::Compute(_) => {}
-        SessionRequest::Open(..) => app.set_replay(),
-    }
-    if let Some(view) = settings.view {
-        app.choose_view(view);
-    }
-    Ok(app)
-}
-
 /// The state, what runs behind it, and when it must be drawn.
-struct Dashboard {
+pub(super) struct Dashboard {
     app: App,
     session: Session,
     order: SessionRequest,
@@ -179,7 +65,8 @@ pub(super) fn failed<E: std::error::Error + Send + Sync + 'static>(error: E) -> 
 }
 
 impl Dashboard {
-    fn new(order: SessionRequest, settings: &ScreenSettings) -> Result<Self> {
+    /// Before anything is known.
+    pub(super) fn new(order: SessionRequest, settings: &ScreenSettings) -> Result<Self> {
         Ok(Self {
             app: first_state(&order, settings)?,
             session: Session::start(order.clone()),
@@ -196,8 +83,13 @@ impl Dashboard {
         })
     }
 
+    /// The state.
+    pub(super) fn app_mut(&mut self) -> &mut App {
+        &mut self.app
+    }
+
     /// Goes on until the user leaves; the exit code.
-    fn run(
+    pub(super) fn run(
         &mut self,
         terminal: &mut Terminal<impl Console>,
         inputs: &Receiver<InputEvent>,
@@ -467,36 +359,6 @@ impl Dashboard {
         };
         self.app.say(words);
     }
-
-    /// After the screen is gone: the answer with its cautions, what failed and where the results are; the exit code.
-    fn say_goodbye(&self) -> u8 {
-        let shown = self.app.history().under(self.app.rule(), self.app.taken());
-        if let Some(answer) = shown.ok().and_then(|history| Answer::new(&history))
-            && !answer.methods.is_empty()
-        {
-            // Nobody may be reading any more, which is no error.
-            let _ = writeln!(io::stdout(), "{}", summary(&answer));
-        }
-        let failed = self.app.history().failed();
-        for (task, message) in failed.iter().filter(|_| !self.app.is_replay()) {
-            // On the screen splits count from 1.
-            let (method, split) = (task.method, task.split + 1);
-            say(format_args!("crfe-tui: {method} on split {split} failed: {}", printable(message)));
-        }
-        match self.app.directory() {
-            Some(directory) => {
-                let directory = printable(&directory.to_string_lossy());
-                say(format_args!("The run is in {directory}; open it again with: crfe-tui open {directory}"));
-            }
-            None => {
-                say(
-                    "Nothing was written; for tables, figures and a report use: crfe-tui run DATA.CSV --out RUN",
-                );
-            }
-        }
-        // As `run`: finished with failed tasks.
-        if failed.is_empty() || self.app.is_replay() { 0 } else { 4 }
-    }
 }
 
 /// The terminal has another size, or what it showed is lost: everything is drawn anew.
@@ -508,10 +370,12 @@ pub(super) fn redraw(terminal: &mut Terminal<impl Console>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::RunOptions;
     use crate::tui::exporter::line;
+    use crate::tui::keymap::Keymap;
     use crate::tui::session::{Compute, Recording};
-    use crate::tui::theme::Depth;
-    use crossbeam_channel::{Sender, bounded};
+    use crate::tui::theme::{Depth, Theme};
+    use crossbeam_channel::{Sender, bounded, unbounded};
     use crossterm::event::{KeyCode, KeyEvent};
     use ratatui::backend::TestBackend;
 

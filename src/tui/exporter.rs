@@ -16,17 +16,22 @@ use super::theme::{Depth, Theme};
 use super::view::View;
 use super::view::text::clean;
 use super::view::{draw, to_ascii};
-use crate::analysis::History;
+use crate::analysis::{ByHand, History};
 use crate::data::word_list::as_lines;
 use crate::error::{Error, Result};
-use crate::files::write_whole;
-use crate::report::{FigureOptions, PAGE, make_way, write_report, write_tables};
+use crate::files::{Directory, write_whole};
+use crate::report::{
+    FigureOptions, HeldBefore, PAGE, make_way, refuse_another_run, write_report, write_settings, write_tables,
+};
 use crate::run::{Plan, RunInfo, default_threads};
-use crate::select::BetaRule;
+use crate::select::{BetaRule, Method};
 
 /// Everything that is needed to write, away from the screen.
 pub struct ExportJob {
-    directory: PathBuf,
+    /// The directory of the run's own files.
+    own: PathBuf,
+    /// What was set by hand. Its results go into a directory inside, beside the run's own files.
+    by_hand: ByHand,
     info: Arc<RunInfo>,
     content: Content,
     /// My list, one name per line; written beside the tables.
@@ -45,7 +50,6 @@ impl ExportJob {
     /// What was asked for, as it is now; none before there is a run. A view is drawn again at its size.
     pub fn new(app: &mut App, export: Export, size: (u16, u16)) -> Option<Self> {
         let info = app.history().info().cloned()?;
-        let directory = app.exports_to();
         let content = match export {
             Export::View => {
                 let (file, text) = (text_file(app.view()), as_text(app, size));
@@ -58,27 +62,28 @@ impl ExportJob {
                 plan: app.plan().cloned(),
             },
         };
-        Some(Self { directory, info, content, my_list: my_list(app) })
+        let (own, by_hand) = (app.exports_own_to(), app.by_hand());
+        Some(Self { own, by_hand, info, content, my_list: my_list(app) })
     }
 
     /// A list of features, and what was done with it; none before there is a run.
     pub fn of_list(app: &App, list: CopiedList, done: &str) -> Option<Self> {
         let info = app.history().info().cloned()?;
         let words = format!("{} {done}", list.words);
-        let content = Content::Text { file: list.file.to_owned(), text: list.text, words };
-        Some(Self { directory: app.exports_to(), info, content, my_list: None })
+        let by_hand = if list.is_answer { app.by_hand() } else { ByHand::default() };
+        let content = Content::Text { file: list.file, text: list.text, words };
+        Some(Self { own: app.exports_own_to(), by_hand, info, content, my_list: None })
     }
 
     /// Writes it; what to say then.
     pub fn write(self) -> Result<String> {
-        let directory = &self.directory;
-        std::fs::create_dir_all(directory)
-            .map_err(|error| Error::output(format!("cannot be made: {error}")).file(directory))?;
-        let mut texts: Vec<String> = View::ALL.into_iter().map(text_file).collect();
-        texts.extend([CopiedList::MY_LIST, CopiedList::STEP].map(str::to_owned));
-        let cleared = make_way(directory, &self.info, &texts)?;
+        let directory = &self.directory()?;
+        let held = make_way(directory, &self.info, &texts())?;
         let words = match self.content {
             Content::Text { file, text, words } => {
+                if held != HeldBefore::ThisRun {
+                    write_settings(directory, &*self.by_hand.applied(&self.info)?)?;
+                }
                 write_whole(directory, &file, text.as_bytes())?;
                 format!("{words} as {}", directory.join(file).display())
             }
@@ -92,7 +97,26 @@ impl ExportJob {
                 words
             }
         };
-        Ok(if cleared { words + "; files of an earlier export there were replaced" } else { words })
+        Ok(if held == HeldBefore::AnotherReport {
+            words + "; files of an earlier export there were replaced"
+        } else {
+            words
+        })
+    }
+
+    /// Where it goes; made if it is missing.
+    fn directory(&self) -> Result<PathBuf> {
+        let unmade = |error: std::io::Error, path: &Path| {
+            Error::output(format!("cannot be made: {error}")).file(path).remedy("choose another with --out")
+        };
+        std::fs::create_dir_all(&self.own).map_err(|error| unmade(error, &self.own))?;
+        let Some(name) = self.by_hand.name() else { return Ok(self.own.clone()) };
+        refuse_another_run(&self.own, &self.info)?;
+        let inside = self.own.join(&name);
+        Directory::open(&self.own)
+            .and_then(|own| own.subdirectory(&name))
+            .map_err(|error| unmade(error, &inside))?;
+        Ok(inside)
     }
 }
 
@@ -111,6 +135,13 @@ fn write_run(directory: &Path, whole: bool, history: &History, plan: Option<&Pla
         "all tables are"
     };
     Ok(format!("{words} in {}", directory.display()))
+}
+
+/// The files that may be beside the tables.
+fn texts() -> Vec<String> {
+    let views = View::ALL.into_iter().map(text_file);
+    let lists = [CopiedList::MY_LIST, CopiedList::STEP].map(str::to_owned);
+    views.chain(lists).chain(Method::ALL.map(CopiedList::selected_of)).collect()
 }
 
 /// The file of a view that is written as text.

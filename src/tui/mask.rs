@@ -24,38 +24,61 @@ impl IdMask {
         format!("id {}", seen.entry(id.to_owned()).or_insert(next))
     }
 
-    /// A sentence about the table as it is shown: names of rows that it lists at its end are hidden.
+    /// A sentence about the table as it is shown: names of rows that it quotes, gives as examples or lists at its end are hidden.
     pub fn sentence(&self, text: &str) -> String {
-        let text = &self.quoted(text);
-        let found = LISTED.iter().find_map(|words| Some((text.find(words)? + words.len(), words)));
-        let Some((end, _)) = found.filter(|_| self.seen.is_some()) else { return text.to_owned() };
-        let (lead, listed) = text.split_at(end);
-        let (names, more) = match listed.rsplit_once(" and ") {
-            Some((names, more)) if more.ends_with(" more") => (names, format!(" and {more}")),
-            _ => (listed, String::new()),
-        };
-        let hidden: Vec<String> = names.split(", ").map(|name| self.id(name)).collect();
-        format!("{lead}{}{more}", hidden.join(", "))
+        if self.seen.is_none() {
+            return text.to_owned();
+        }
+        PASSAGES.iter().fold(text.to_owned(), |text, passage| self.hidden(&text, passage))
     }
 
-    /// A sentence without the names of rows that it quotes.
-    fn quoted(&self, text: &str) -> String {
-        let quoted = QUOTED.iter().find_map(|words| {
-            let from = text.find(words)? + words.len();
-            Some((from, from + text[from..].find('\'')?))
-        });
-        match quoted.filter(|_| self.seen.is_some()) {
-            Some((from, to)) => format!("{}{}{}", &text[..from], self.id(&text[from..to]), &text[to..]),
-            None => text.to_owned(),
-        }
+    /// A sentence without the names of rows in one of its passages.
+    fn hidden(&self, text: &str, passage: &RowNames) -> String {
+        let Some((start, end)) = passage.find(text) else { return text.to_owned() };
+        let names: Vec<String> = match passage.separator {
+            Some(separator) => text[start..end].split(separator).map(|name| self.id(name)).collect(),
+            None => vec![self.id(&text[start..end])],
+        };
+        let names = names.join(passage.separator.unwrap_or_default());
+        format!("{}{names}{}", &text[..start], &text[end..])
     }
 }
 
-/// Behind these words an error quotes the name of a row.
-const QUOTED: [&str; 2] = ["the id '", ", row '"];
+/// Where a sentence about a table names rows.
+struct RowNames {
+    /// What stands before the names.
+    before: &'static str,
+    /// What stands behind them; none if they are the end of the sentence, but for how many more there are.
+    behind: Option<&'static str>,
+    /// What is between them, where there may be several.
+    separator: Option<&'static str>,
+}
 
-/// Behind these words the notes on two files that were joined list the rows that are in one of them only.
-const LISTED: [&str; 2] = [" is left out: ", " are left out: "];
+/// Every passage; the words are those of errors and of the notes on two files that were joined.
+const PASSAGES: [RowNames; 6] = [
+    RowNames { before: "the id '", behind: Some("' is also "), separator: None },
+    RowNames { before: ", row '", behind: Some("'"), separator: None },
+    RowNames { before: "(in the matrix: ", behind: Some(", …; there: "), separator: Some(", ") },
+    RowNames { before: ", …; there: ", behind: Some(", …)"), separator: Some(", ") },
+    RowNames { before: " is left out: ", behind: None, separator: Some(", ") },
+    RowNames { before: " are left out: ", behind: None, separator: Some(", ") },
+];
+
+impl RowNames {
+    /// Where the names begin and end.
+    fn find(&self, text: &str) -> Option<(usize, usize)> {
+        let start = text.find(self.before)? + self.before.len();
+        let names = &text[start..];
+        let length = match self.behind {
+            Some(behind) => names.find(behind)?,
+            None => match names.rsplit_once(" and ") {
+                Some((first, more)) if more.ends_with(" more") => first.len(),
+                _ => names.len(),
+            },
+        };
+        Some((start, start + length))
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -75,6 +98,13 @@ mod tests {
         let error = "p.csv, line 4: the id 'P9' is also on line 2";
         assert_eq!(mask.sentence(error), "p.csv, line 4: the id 'id 3' is also on line 2");
         assert_eq!(IdMask::default().sentence(error), error);
+        assert_eq!(mask.sentence("the id 'O'Hara' is also in row 2"), "the id 'id 4' is also in row 2");
+        let error =
+            "no id of the matrix is in p.csv (in the matrix: P7, P8, …; there: A1, P9, …); name the column";
+        assert_eq!(
+            mask.sentence(error),
+            "no id of the matrix is in p.csv (in the matrix: id 1, id 5, …; there: id 6, id 3, …); name the column"
+        );
         let classes = "3 rows of classes with fewer than 3 rows left out: c, d";
         assert_eq!(mask.sentence(classes), classes);
     }

@@ -20,6 +20,7 @@ mod mask;
 mod overlay;
 mod patients;
 mod plain;
+mod screen;
 mod session;
 mod start;
 mod table;
@@ -33,13 +34,13 @@ pub use app::{App, CopiedList, Effect, Pause, Phase};
 pub use cast::{CastSettings, cast};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
 pub use colours::{OwnColours, PAINTED};
-pub use event_loop::{ScreenSettings, explore, start};
 pub use keymap::{KeyPress, Keymap};
 pub use overlay::{
     Export, ExportMenu, FeaturePage, FitPage, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt,
     QuitQuestion,
 };
 pub use patients::{PatientColumn, PatientsScreen, Reply, show_model};
+pub use screen::{ScreenSettings, explore, start};
 pub use session::{Compute, Message, Recording, SessionRequest};
 pub use start::{Choice, StartScreen};
 pub use table::{Filter, RankingColumn, RankingTable, SortColumn, SortedTable};

@@ -153,7 +153,7 @@ fn ids_on_one_side_are_counted_and_named_and_twins_refused() {
     let strangers = desk.write("strangers.csv", &by_rows(100..140));
     let (ran, _) = desk.run(&strangers, &["--pheno", pheno, "--target", "disease"]);
     assert_eq!(ran.code, 3);
-    assert!(ran.stderr.contains("no id of the matrix (s100, s101, …) is in "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("(in the matrix: s100, s101, …; there: "), "{}", ran.stderr);
 }
 
 #[test]

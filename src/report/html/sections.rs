@@ -98,7 +98,7 @@ fn card(answer: &MethodAnswer) -> Markup {
             Some(rank) => HtmlCell::Rank(rank),
             None => HtmlCell::Text("kept".to_owned()),
         };
-        let p = feature.adjusted_p.map_or(HtmlCell::Real(None), HtmlCell::P);
+        let p = HtmlCell::p(feature.adjusted_p);
         let name = HtmlCell::Named(feature.name.clone(), twins(feature));
         table.row(None, &[HtmlCell::Int(i + 1), name, HtmlCell::Int(feature.count), rank, p]);
     }
@@ -197,7 +197,7 @@ fn sites(content: &PageContent<'_>) -> Markup {
                     HtmlCell::Real(own.and_then(|own| own.accuracy_within)),
                     HtmlCell::Real(own.map(|own| own.coverage.value)),
                     HtmlCell::Text(band.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}"))),
-                    HtmlCell::Real(own.and_then(|own| own.p_coverage)),
+                    HtmlCell::p(own.and_then(|own| own.p_coverage)),
                     HtmlCell::Real(own.map(|own| own.set_size)),
                 ],
             );
@@ -233,7 +233,7 @@ fn subgroups(content: &PageContent<'_>) -> Markup {
                     HtmlCell::Text(
                         own.coverage_band.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
                     ),
-                    HtmlCell::Real(own.p_coverage),
+                    HtmlCell::p(own.p_coverage),
                     HtmlCell::Real(Some(own.set_size)),
                 ],
             );
@@ -257,10 +257,10 @@ fn drift(content: &PageContent<'_>) -> Markup {
             .clone()
             .map_or_else(|| "the order of the file".to_owned(), |column| format!("'{column}'"));
         Some(format!(
-            "{}: rank correlation {} of validated p-values with {over} within classes, p = {:.3} ({} rows or groups, {} permutations).",
+            "{}: rank correlation {} of validated p-values with {over} within classes, {} ({} rows or groups, {} permutations).",
             method.method,
             two_decimals(drift.trend.rho),
-            drift.trend.p,
+            p_words(drift.trend.p),
             drift.trend.n,
             drift.trend.permutations
         ))

@@ -104,6 +104,13 @@ impl HtmlTable {
     }
 }
 
+impl HtmlCell {
+    /// A p-value, if there is one.
+    pub fn p(value: Option<f64>) -> Self {
+        value.map_or(Self::Real(None), Self::P)
+    }
+}
+
 impl Render for HtmlCell {
     fn render(&self) -> Markup {
         let number =
@@ -304,7 +311,7 @@ fn differences(content: &PageContent<'_>) -> Markup {
                         HtmlCell::Real(Some(paired.mean)),
                         HtmlCell::Real(paired.lo),
                         HtmlCell::Real(paired.hi),
-                        HtmlCell::Real(paired.p_corrected),
+                        HtmlCell::p(paired.p_corrected),
                     ],
                 );
             }
@@ -314,4 +321,16 @@ fn differences(content: &PageContent<'_>) -> Markup {
         return Markup::default();
     }
     table.folded(false, "Differences of methods at the chosen sizes", "Paired over splits, with 95 % bootstrap interval and the p-value of Nadeau and Bengio's corrected t. Nothing is corrected for looking at many metrics. compare.csv has every size.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_p_is_shown_as_small_and_sorted_by_its_value() {
+        let cell = HtmlCell::p(Some(0.0001)).render().into_string();
+        assert_eq!(cell, "<td class=\"n\" data-v=\"0.0001\">&lt; 0.001</td>");
+        assert_eq!(HtmlCell::p(None).render().into_string(), "<td class=\"n\"></td>");
+    }
 }

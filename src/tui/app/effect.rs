@@ -1,6 +1,7 @@
 //! What a change of the state asks to be done outside.
 
 use crate::run::{Forced, RunSpec, TaskId};
+use crate::select::Method;
 use crate::tui::overlay::Export;
 
 /// What must be done outside.
@@ -50,9 +51,11 @@ pub struct CopiedList {
     /// One name per line.
     pub text: String,
     /// The file, beside the exports.
-    pub file: &'static str,
+    pub file: String,
     /// What it is, in words.
     pub words: String,
+    /// The list of the answer, which follows what is set by hand.
+    pub is_answer: bool,
 }
 
 impl CopiedList {
@@ -62,4 +65,14 @@ impl CopiedList {
     pub const MY_LIST: &'static str = "my_list.txt";
     /// What is left at a step.
     pub const STEP: &'static str = "step.txt";
+
+    /// A list that does not depend on the answer.
+    pub(super) fn new(text: String, file: &str, words: String) -> Self {
+        Self { text, file: file.to_owned(), words, is_answer: false }
+    }
+
+    /// The file of the answer of another method than the first.
+    pub fn selected_of(method: Method) -> String {
+        format!("selected_{}.txt", method.name())
+    }
 }

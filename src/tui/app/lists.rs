@@ -13,7 +13,7 @@ impl App {
         let (info, marks) = (self.info()?, self.selection.table.marks());
         let names: Vec<&str> = marks.iter().map(|&unit| info.units[unit].name.as_str()).collect();
         let words = format!("{} of my list", plural(names.len(), "name"));
-        (!names.is_empty()).then(|| CopiedList { text: as_lines(names), file: CopiedList::MY_LIST, words })
+        (!names.is_empty()).then(|| CopiedList::new(as_lines(names), CopiedList::MY_LIST, words))
     }
 
     /// What is left at the step under the cursor.
@@ -22,7 +22,7 @@ impl App {
         let present = self.present();
         let names: Vec<&str> = present.iter().map(|&unit| info.units[unit].name.as_str()).collect();
         let words = format!("{} at this step of {method}, split {}", plural(names.len(), "name"), split + 1);
-        Some(CopiedList { text: as_lines(names), file: CopiedList::STEP, words })
+        Some(CopiedList::new(as_lines(names), CopiedList::STEP, words))
     }
 
     /// The answer, if it has a size.
@@ -30,7 +30,12 @@ impl App {
         let answer = self.answer()?;
         let names: Vec<&str> = answer.features.iter().map(|feature| feature.name.as_str()).collect();
         let words = format!("{} of the answer of {}", plural(names.len(), "name"), answer.method);
-        (!names.is_empty()).then(|| CopiedList { text: as_lines(names), file: CopiedList::SELECTED, words })
+        // selected.txt of a run is the list of its first method.
+        let is_first = self.history().methods().first() == Some(&answer.method);
+        let file =
+            if is_first { CopiedList::SELECTED.to_owned() } else { CopiedList::selected_of(answer.method) };
+        let list = || CopiedList { is_answer: true, ..CopiedList::new(as_lines(names), &file, words) };
+        (!answer.features.is_empty()).then(list)
     }
 
     /// Copies my list if there is one, in Explore what is left under the cursor, elsewhere the answer.
@@ -68,7 +73,7 @@ impl App {
             return Vec::new();
         };
         let data = if self.run.replay { info.input.clone() } else { self.run.data.to_string_lossy().into() };
-        let file = mine.as_ref().map(|list| self.exports_to().join(list.file));
+        let file = mine.as_ref().map(|list| self.exports_own_to().join(&list.file));
         let command = fit_command(self.spec(), &data, file.as_deref(), self.sizes.taken);
         let features = match (&mine, self.answer()) {
             (Some(_), _) => self.selection.table.marks().len(),

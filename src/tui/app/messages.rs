@@ -15,7 +15,9 @@ impl App {
             Message::Event(event) => self.event(&event),
             Message::Ready(plan) => self.run.plan = Some(plan),
             Message::Failed(error) => {
-                self.run.phase = Phase::Failed(self.mask.sentence(&error.to_string()));
+                // It is printed after the screen is left, too.
+                let error = error.reworded(|words| self.mask.sentence(words));
+                self.run.phase = Phase::Failed(error.to_string());
                 // A table that was refused may be read with another setting.
                 if self.info().is_none()
                     && !self.run.replay
@@ -36,7 +38,12 @@ impl App {
                 self.lookups.asked_list.clear();
                 self.lookups.tested_list = Some((units, tallies));
             }
-            Message::Surveyed(survey) => {
+            Message::Surveyed(mut survey) => {
+                let masked = |why: String| self.mask.sentence(&why);
+                survey.found = survey.found.map_err(masked).map(|mut found| {
+                    found.plan = found.plan.map_err(masked);
+                    found
+                });
                 self.lookups.surveys = false;
                 self.lookups.survey = Some(*survey);
             }
@@ -47,7 +54,7 @@ impl App {
             Message::Recorded(directory) => self.run.directory = Some(directory),
             Message::Reopened => self.start_in(View::Answer),
             Message::Shards(shards) => self.run.shards = shards,
-            Message::Said(words) => self.layout.status = Some(words),
+            Message::Said(words) => self.layout.status = Some(self.mask.sentence(&words)),
         }
     }
 
@@ -75,15 +82,13 @@ impl App {
             EventKind::TaskFailed { message } => {
                 self.run.finished += u64::from(had_finished);
                 if let Some(task) = event.task {
-                    // On the screen splits count from 1.
-                    self.layout.status =
-                        Some(format!("{} on split {} failed: {message}", task.method, task.split + 1));
+                    self.layout.status = Some(self.failure_words(task, message));
                 }
             }
             EventKind::Paused => self.run.pause = Pause::Yes,
             EventKind::Resumed => self.run.pause = Pause::No,
             EventKind::FollowupFailed(followup, message) => {
-                self.layout.status = Some(format!("{followup} failed: {message}"));
+                self.layout.status = Some(self.mask.sentence(&format!("{followup} failed: {message}")));
             }
             EventKind::TaskStarted(_) => self.run.finished += u64::from(had_finished),
             EventKind::Step(_) | EventKind::Followed(..) => {}

@@ -8,7 +8,7 @@ use super::App;
 use crate::analysis::History;
 use crate::error::Error;
 use crate::record::ShardStatus;
-use crate::run::{Plan, RunInfo, RunSpec};
+use crate::run::{Plan, RunInfo, RunSpec, TaskId};
 use crate::tui::time_left::TimeLeft;
 use crate::tui::view::View;
 
@@ -200,6 +200,11 @@ impl App {
         self.run.finished += 1;
     }
 
+    /// That a task failed, in words; on the screen splits count from 1.
+    pub fn failure_words(&self, task: TaskId, why: &str) -> String {
+        self.mask.sentence(&format!("{} on split {} failed: {why}", task.method, task.split + 1))
+    }
+
     /// How often twins have been found.
     pub fn twins_found(&self) -> u64 {
         self.run.twins
@@ -215,8 +220,14 @@ impl App {
         self.run.history.info().map(|info| &**info)
     }
 
-    /// Where files go: where the user said, to the recorded run, or into a directory with the name of the data.
+    /// Where exports go: what was set by hand has a directory inside, so that it never replaces the run's own files.
     pub fn exports_to(&self) -> PathBuf {
+        let own = self.exports_own_to();
+        self.by_hand().name().map_or_else(|| own.clone(), |name| own.join(name))
+    }
+
+    /// Where the run's own files go: where the user said, to the recorded run, or into a directory with the name of the data.
+    pub fn exports_own_to(&self) -> PathBuf {
         let kept = self.run.out.clone().or_else(|| self.run.directory.clone().filter(|_| self.run.replay));
         kept.unwrap_or_else(|| {
             let input = self.info().map_or("", |info| info.input.as_str());

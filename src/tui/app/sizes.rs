@@ -1,7 +1,7 @@
 //! The size that is looked at in the charts, and the size that is taken as the answer.
 
 use super::{App, plural};
-use crate::analysis::MethodAnswer;
+use crate::analysis::{ByHand, MethodAnswer};
 use crate::select::BetaRule;
 use crate::tui::action::Action;
 use crate::tui::chart::{AxisScale, SizeAxis};
@@ -38,6 +38,11 @@ impl App {
     /// The size that was taken as the answer by hand.
     pub fn taken(&self) -> Option<usize> {
         self.sizes.taken
+    }
+
+    /// What is set by hand in place of the run's own.
+    pub fn by_hand(&self) -> ByHand {
+        ByHand::new(self.spec(), self.rule(), self.taken())
     }
 
     /// The answer of the focused method, once a split has finished.

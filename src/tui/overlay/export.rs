@@ -6,7 +6,7 @@ use ratatui::text::Line;
 
 use super::{Component, Popup, Reaction};
 use crate::tui::action::Action;
-use crate::tui::app::{App, Effect};
+use crate::tui::app::{App, Effect, plural};
 use crate::tui::theme::Role;
 use crate::tui::view::text::clean;
 
@@ -88,6 +88,13 @@ fn lines(app: &App, chosen: Export) -> Vec<Line<'static>> {
             format!("  with k = {}, window = {}, as set here", app.rule().sigma, app.rule().window)
         };
         lines.push(Line::styled(words, dim));
+    }
+    if let Some(size) = app.taken() {
+        let words = format!("  with {}, chosen by hand", plural(size, "feature"));
+        lines.push(Line::styled(words, dim));
+    }
+    if app.by_hand().name().is_some() {
+        lines.push(Line::styled("  the files of the run itself stay as they are", dim));
     }
     lines
 }

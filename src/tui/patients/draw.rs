@@ -18,6 +18,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::words::{FeatureShare, sum_words};
 use super::{Asked, CohortState, PatientColumn, PatientsScreen};
+use crate::evaluate::label_p;
 use crate::model::ScoredRow;
 use crate::tui::action::Action;
 use crate::tui::theme::Role;
@@ -191,7 +192,7 @@ impl PatientsScreen<'_> {
         let style = self.theme.style(if in_set { Role::Good } else { Role::Dim });
         Line::from(vec![
             Span::raw(fit(name, name_width)),
-            Span::raw(format!(" p {:.3} ", scored.p[class])),
+            Span::raw(format!(" p {} ", label_p(scored.p[class]))),
             Span::styled(glyphs, style),
             Span::styled(head(&words, room), style),
         ])
@@ -354,7 +355,7 @@ impl PatientColumns {
             Span::styled(cell(predicted, self.predicted), style),
             Span::styled(cell(&screen.set_words(row), self.set), coloured(set_role)),
             Span::styled(format!("{:>5.3} ", row.confidence), style),
-            Span::styled(format!("{:>5.3} ", row.credibility), style),
+            Span::styled(format!("{:>5} ", label_p(row.credibility)), style),
             Span::styled(cell(&known, self.known), if is_missed { coloured(Role::Bad) } else { style }),
             Span::styled(cell(&screen.flag_words(row), self.flags), coloured(Role::Warn)),
         ])

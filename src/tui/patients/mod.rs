@@ -17,6 +17,7 @@ use super::table::{Filter, SortColumn, SortKey, SortedTable};
 use super::theme::Theme;
 use super::view::View;
 use crate::data::RowBatch;
+use crate::error::Error;
 use crate::model::{Cohort, Measured, ScoredRow, Scorer, SourceFacts};
 
 /// The keys are those of the ranking.
@@ -165,6 +166,11 @@ impl<'a> PatientsScreen<'a> {
     /// Shows numbers in place of ids.
     pub fn mask_ids(&mut self) {
         self.mask = IdMask::on();
+    }
+
+    /// An error as it is printed after the screen is left: ids that it quotes are hidden, too.
+    pub(super) fn shown_error(&self, error: Error) -> Error {
+        error.reworded(|words| self.mask.sentence(words))
     }
 
     /// Takes the next patients.

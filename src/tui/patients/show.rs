@@ -14,8 +14,9 @@ use crate::error::{Error, Result};
 use crate::model::{Measured, Model, RowSource, Scoreboard, ScoredRow, Scorer, SourceFacts};
 use crate::run::panic_text;
 use crate::tui::action::Action;
-use crate::tui::event_loop::{ScreenSettings, broken_terminal, ended_by_signal, failed, redraw};
+use crate::tui::event_loop::{failed, redraw};
 use crate::tui::listen::{InputEvent, listen};
+use crate::tui::screen::{ScreenSettings, broken_terminal, ended_by_signal};
 use crate::tui::terminal::{Console, TerminalGuard};
 
 /// Batches that wait to be taken, at most.
@@ -130,7 +131,7 @@ fn keep_going(
                     Ok(FromFile::Rows(batch, scored)) => screen.add(batch, scored),
                     Ok(FromFile::All(facts)) => screen.finish(facts),
                     Ok(FromFile::Measured(measured)) => screen.measured(*measured),
-                    Ok(FromFile::Failed(error)) => return Ok(Err(error)),
+                    Ok(FromFile::Failed(error)) => return Ok(Err(screen.shown_error(error))),
                     Err(_) => rows = never(),
                 }
                 is_dirty = true;

@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{CohortState, PatientsScreen};
 use crate::error::plural;
+use crate::evaluate::label_p;
 use crate::model::{MOST_KEPT, Measured, ScoredRow};
 use crate::tui::view::text::{clean, number, share};
 
@@ -160,12 +161,12 @@ impl PatientsScreen<'_> {
         let known = row.class.as_deref().unwrap_or("not known");
         let flags = self.flag_words(row);
         format!(
-            "{}; {}; {}; {:.3}; {:.3}; {}; {}",
+            "{}; {}; {}; {:.3}; {}; {}; {}",
             clean(&self.mask.id(&row.id)),
             clean(&classes[row.predicted]),
             clean(&self.set_words(row)),
             row.confidence,
-            row.credibility,
+            label_p(row.credibility),
             clean(known),
             if flags.is_empty() { "none".to_owned() } else { clean(&flags) }
         )
@@ -176,7 +177,7 @@ impl PatientsScreen<'_> {
         let scored = &self.cohort.rows()[row];
         let mut text = format!("Selected: {}.\n", clean(&self.mask.id(&scored.id)));
         for (class, p) in classes.iter().zip(&scored.p) {
-            let _ = writeln!(text, "p of {}: {p:.3}", clean(class));
+            let _ = writeln!(text, "p of {}: {}", clean(class), label_p(*p));
         }
         let label = clean(&classes[self.label(row)]);
         let _ = writeln!(

@@ -7,10 +7,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::answer::more;
 use super::page::Page;
 use super::text::{clean, fit};
-use super::{Hits, panel};
+use super::{Hits, more, panel};
 use crate::data::Level;
 use crate::run::RunInfo;
 use crate::tui::app::{App, plural};
@@ -168,7 +167,7 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
     }
     for (task, why) in app.history().failed() {
         lines.push(Line::styled(
-            clean(&format!("! {} on split {} failed: {why}", task.method, task.split + 1)),
+            clean(&format!("! {}", app.failure_words(*task, why))),
             app.theme().style(Role::Bad),
         ));
     }

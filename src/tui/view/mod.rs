@@ -32,7 +32,9 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
+use unicode_width::UnicodeWidthStr;
 
+use super::action::Action;
 use super::app::{App, Phase};
 use super::table::RankingColumn;
 use super::theme::{Role, Theme};
@@ -228,6 +230,22 @@ fn panel(frame: &mut Frame<'_>, app: &App, area: Rect, index: usize, title: &str
     inside
 }
 
+/// Says in the lower border of a panel that it holds more lines than are seen.
+fn more(frame: &mut Frame<'_>, app: &App, area: Rect, hidden: usize, panel: usize) {
+    if hidden == 0 || area.width < 24 || area.height < 2 {
+        return;
+    }
+    let scrolls = app.zoom().is_some() || app.view().page().rows(app.derived()).is_none();
+    let key = if scrolls {
+        app.theme().glyph("↓", "down").to_owned()
+    } else {
+        app.keymap().key_of(Action::Zoom).repeat(panel + 1)
+    };
+    let words = format!(" {hidden} more {}: {key} ", if hidden == 1 { "line" } else { "lines" });
+    let x = area.right().saturating_sub(words.width() as u16 + 2);
+    frame.buffer_mut().set_string(x, area.bottom() - 1, words, app.theme().style(Role::Warn));
+}
+
 /// A block in the house style, its title cut to the width of its place.
 pub(super) fn framed<'a>(theme: &Theme, title: &str, area: Rect) -> Block<'a> {
     let title = text::head(title, usize::from(area.width).saturating_sub(4));
@@ -276,8 +294,8 @@ fn failed(frame: &mut Frame<'_>, app: &App, area: Rect, why: &str) {
         Line::from(""),
         Line::from(format!(
             "Press {} to change the settings, {} to quit.",
-            app.keymap().key_of(super::action::Action::Options),
-            app.keymap().key_of(super::action::Action::Quit)
+            app.keymap().key_of(Action::Options),
+            app.keymap().key_of(Action::Quit)
         )),
     ];
     frame.render_widget(
