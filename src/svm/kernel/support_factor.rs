@@ -167,3 +167,47 @@ fn solve_quasidefinite(
     }
     Some(x)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::seed::{Purpose, Rng};
+
+    /// Whatever rows come and go, the solution satisfies the system of the rows that support now.
+    #[test]
+    fn solutions_satisfy_the_system_of_the_rows_that_support_now() {
+        let (n, mut rng) = (60, Rng::new(5, 0, Purpose::Split));
+        let x: Vec<[f64; 3]> = (0..n).map(|_| [rng.uniform(), rng.uniform(), rng.uniform()]).collect();
+        let square = |i: usize, j: usize| (0..3).map(|c| (x[i][c] - x[j][c]).powi(2)).sum::<f64>();
+        let kernel = PackedSymmetric::new(n, |i, j| (-square(i, j)).exp() + 1.0);
+        let cost: Vec<f64> = (0..n).map(|_| 0.5 + rng.uniform()).collect();
+        let system = SupportSystem { kernel: &kernel, cost: &cost };
+        let supported: Vec<bool> = (0..n).map(|_| rng.uniform() < 0.7).collect();
+        let mut factor = SupportFactor::default();
+        assert!(factor.renew(system, &supported));
+        let mut exchanged = 0;
+        for share in [0.0, 0.02, 0.05, 0.1, 0.15, 0.5] {
+            let supports: Vec<bool> = supported.iter().map(|&was| was ^ (rng.uniform() < share)).collect();
+            let b: Vec<f64> = (0..n).map(|_| rng.uniform() - 0.5).collect();
+            let mut solution = vec![9.0; n];
+            if !factor.solve(system, &supports, &b, &mut solution) {
+                assert!(share > 0.1, "{share}: a few rows can be exchanged");
+                continue;
+            }
+            exchanged += supports.iter().zip(&supported).filter(|(now, was)| now != was).count();
+            for i in 0..n {
+                if supports[i] {
+                    let product: f64 = (0..n).map(|j| system.get(i, j) * solution[j]).sum();
+                    assert!((product - b[i]).abs() < 1e-12, "{share} {i}: {product} {}", b[i]);
+                } else {
+                    assert_eq!(solution[i], 0.0, "{share} {i}");
+                }
+            }
+        }
+        assert!(exchanged > 9, "borders of more than eight vectors are among them: {exchanged}");
+        assert!(
+            !factor.solve(system, &vec![false; n], &vec![0.0; n], &mut vec![0.0; n]),
+            "too many have gone"
+        );
+    }
+}
