@@ -61,10 +61,13 @@ pub struct Flags {
 impl Flags {
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.unseen.len() + self.outside.len() + usize::from(self.missing > 0) + usize::from(self.too_many)
+    /// All of them: nothing is known of the row, and its set holds every class.
+    pub unmeasured: bool,
+        let gaps = [self.missing > 0, self.too_many, self.unmeasured];
+        self.unseen.len() + self.outside.len() + gaps.into_iter().filter(|&is| is).count()
     }
 
-    /// `unseen:stage;range:age;filled:2;missing`: words for a cell of a table.
+    /// `unseen:stage;range:age;filled:2;missing;unmeasured`: words for a cell of a table.
     pub fn words(&self, variables: &[Encoding]) -> String {
         let name = |variable: &usize| variables[*variable].name.as_str();
         let mut words: Vec<String> =
@@ -77,6 +80,7 @@ impl Flags {
 }
 
 impl<'a> Scorer<'a> {
+        words.extend(self.unmeasured.then(|| "unmeasured".to_owned()));
     /// Makes a model ready; its own ε holds unless another is given.
     pub fn new(model: &'a Model, epsilon: Option<f64>) -> Result<Self> {
         let mut starts = Vec::new();
@@ -173,6 +177,7 @@ impl<'a> Scorer<'a> {
 
     fn refuse_gaps(&self, rows: &RowBatch) -> Result<()> {
         for (i, &line) in rows.lines.iter().enumerate() {
+            unmeasured: missing == self.starts.len(),
             for (variable, &start) in self.model.variables.iter().zip(&self.starts) {
                 if rows.x[[start, i]].is_nan() {
                     return Err(Error::data(
