@@ -127,15 +127,11 @@ fn beta_path(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
         })
         .collect();
     lines.push(Line::from(line));
-    let words = format!(
-        "{} at {} … {} at {}; from {} to {}",
-        number(first.1),
-        plural(first.0, "feature"),
-        number(last.1),
-        last.0,
-        number(lo),
-        number(hi)
-    );
+    let at_first = format!("{} at {}", number(first.1), plural(first.0, "feature"));
+    let words = match values.len() {
+        1 => at_first,
+        _ => format!("{at_first} … {} at {}; from {} to {}", number(last.1), last.0, number(lo), number(hi)),
+    };
     lines.push(Line::styled(head(&words, width), app.theme().style(Role::Dim)));
     lines
 }
@@ -189,7 +185,7 @@ fn effect(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'sta
     let mut lines = vec![title(
         app,
         format!(
-            "effect at {}: what it adds to the score of a class, by its value",
+            "effect at {}: what its value adds to the score of a class (mean 0)",
             plural(app.size(), "feature")
         ),
     )];
