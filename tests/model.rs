@@ -702,6 +702,41 @@ fn the_shares_of_the_features_add_up_to_the_score() {
     }
 }
 
+/// Both ends of a valley are sick. The share of a feature in a kernel machine compares a row with no features at all; its effect compares
+/// it with the rows of the model, and so speaks for what is predicted.
+#[test]
+fn the_effect_of_an_extreme_patient_speaks_for_the_prediction() {
+    let desk = desk();
+    let mut table = String::from("bmi,class\n");
+    for i in 0..240 {
+        // Even quantiles of something like a normal distribution, in a scattered order.
+        let u = f64::from((i * 77) % 240) / 240.0 + 1.0 / 480.0;
+        let bmi = 27.0 + 2.2 * (u / (1.0 - u)).ln();
+        let class = if (bmi - 27.0).abs() + f64::from(i % 5) / 5.0 > 3.2 { "sick" } else { "well" };
+        table += &format!("{bmi:.3},{class}\n");
+    }
+    let data = desk.path().join("u.csv");
+    fs::write(&data, table).unwrap();
+    let options = "--splits 2 --method crfe --estimator rbf --size 1";
+    let model = Model::load(&fit(&desk, &data.to_string_lossy(), options)).unwrap();
+    let scorer = Scorer::new(&model, None).unwrap();
+    let new = desk.path().join("new.csv");
+    fs::write(&new, "bmi\n17\n27\n37\n").unwrap();
+    let source = RowSource { path: new, options: ReadOptions::default(), id: None, may_be_absent: false };
+    let mut told = Vec::new();
+    let each = |batch: RowBatch, rows: Vec<ScoredRow>| {
+        for (i, row) in rows.iter().enumerate() {
+            let shares = scorer.shares(&batch, i);
+            told.push((model.classes[row.predicted].clone(), -shares.features[0][row.predicted]));
+        }
+        Ok(())
+    };
+    scorer.each_batch(&source, each).unwrap();
+    let classes: Vec<&str> = told.iter().map(|(class, _)| class.as_str()).collect();
+    assert_eq!(classes, ["sick", "well", "sick"]);
+    assert!(told.iter().all(|&(_, effect)| effect > 0.1), "{told:?}");
+}
+
 /// The first row of a table, without the values of the first columns that a model uses.
 fn without(table: &str, model: &Path, most: usize) -> String {
     let model = Model::load(model).unwrap();
