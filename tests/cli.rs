@@ -493,7 +493,7 @@ fn the_tables_have_the_columns_they_promise() {
             "metric,n_features,mean_difference,sd,lo,hi,t_corrected,p_corrected,method_a,method_b",
         ),
         ("estimators.csv", "method,estimator,size,split,coverage,inefficiency,accuracy"),
-        ("effects.csv", "method,feature,value,level,rows,class,score,sd,interaction,partner"),
+        ("effects.csv", "method,feature,value,level,rows,class,score,sd,interaction,interaction_z,partner"),
     ];
     for (table, expected) in columns {
         assert_eq!(header(&run, table), expected, "{table}");

@@ -702,6 +702,77 @@ fn the_shares_of_the_features_add_up_to_the_score() {
     }
 }
 
+/// Both ends of a valley are sick. The share of a feature in a kernel machine compares a row with no features at all; its effect compares
+/// it with the rows of the model, and so speaks for what is predicted.
+#[test]
+fn the_effect_of_an_extreme_patient_speaks_for_the_prediction() {
+    let desk = desk();
+    let mut table = String::from("bmi,class\n");
+    for i in 0..240 {
+        // Even quantiles of something like a normal distribution, in a scattered order.
+        let u = f64::from((i * 77) % 240) / 240.0 + 1.0 / 480.0;
+        let bmi = 27.0 + 2.2 * (u / (1.0 - u)).ln();
+        let class = if (bmi - 27.0).abs() + f64::from(i % 5) / 5.0 > 3.2 { "sick" } else { "well" };
+        table += &format!("{bmi:.3},{class}\n");
+    }
+    let data = desk.path().join("u.csv");
+    fs::write(&data, table).unwrap();
+    let options = "--splits 2 --method crfe --estimator rbf --size 1";
+    let model = Model::load(&fit(&desk, &data.to_string_lossy(), options)).unwrap();
+    let scorer = Scorer::new(&model, None).unwrap();
+    let new = desk.path().join("new.csv");
+    fs::write(&new, "bmi\n17\n27\n37\n").unwrap();
+    let source = RowSource { path: new, options: ReadOptions::default(), id: None, may_be_absent: false };
+    let mut told = Vec::new();
+    let each = |batch: RowBatch, rows: Vec<ScoredRow>| {
+        for (i, row) in rows.iter().enumerate() {
+            let shares = scorer.shares(&batch, i);
+            told.push((model.classes[row.predicted].clone(), -shares.features[0][row.predicted]));
+        }
+        Ok(())
+    };
+    scorer.each_batch(&source, each).unwrap();
+    let classes: Vec<&str> = told.iter().map(|(class, _)| class.as_str()).collect();
+    assert_eq!(classes, ["sick", "well", "sick"]);
+    assert!(told.iter().all(|&(_, effect)| effect > 0.1), "{told:?}");
+}
+
+/// The first row of a table, without the values of the first columns that a model uses.
+fn without(table: &str, model: &Path, most: usize) -> String {
+    let model = Model::load(model).unwrap();
+    let gone: Vec<&str> = model.variables.iter().take(most).map(|variable| variable.name.as_str()).collect();
+    let mut lines = table.lines().map(|line| line.split(','));
+    let names = lines.next().unwrap();
+    let cells = names.zip(lines.next().unwrap());
+    cells.map(|(name, cell)| if gone.contains(&name) { "" } else { cell }).collect::<Vec<_>>().join(",")
+}
+
+/// Where nothing was measured, nothing is known: the set holds every class, and the row is counted apart.
+#[test]
+fn a_row_without_any_value_gets_every_class() {
+    let desk = desk();
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 3");
+    let heart = fs::read_to_string("data/heart.csv").unwrap();
+    let new = desk.path().join("new.csv");
+    let (header, _) = heart.split_once('\n').unwrap();
+    let rows = [without(&heart, &file, usize::MAX), without(&heart, &file, 1)].join("\n");
+    fs::write(&new, format!("{header}\n{rows}\n")).unwrap();
+    let ran = call(&["predict"], &[&file, &new], "");
+    let (told, out) = (&ran.stderr, &ran.stdout);
+    assert!(
+        told.contains("1 row with no value of any column that the model uses: every class is in the set"),
+        "{told}"
+    );
+    let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split(',').collect()).collect();
+    let cell = |row: usize, name: &str| lines[row][lines[0].iter().position(|own| *own == name).unwrap()];
+    assert_eq!(cell(1, "set").split(';').count(), 2, "{out}");
+    assert_eq!((cell(1, "confidence"), cell(1, "credibility")), ("0", "1"));
+    assert!(cell(1, "flags").ends_with("filled:3;missing;unmeasured"), "{out}");
+    assert!(!cell(2, "flags").contains("unmeasured"), "{out}");
+    let ran = call(&["validate"], &[&file, &new], "");
+    assert!(ran.stdout.contains("1 row of 2 with no value of any column"), "{}", ran.stdout);
+}
+
 /// In a sum over features, a cell changes the share of its own feature and of no other.
 #[test]
 fn a_cell_changes_the_share_of_its_own_feature() {
@@ -934,11 +1005,16 @@ fn the_readers_give_the_same_p_values() {
         (grouped, "--group-col patient --size 3 --mondrian"),
     ] {
         let file = fit(&desk, data, &format!("--splits 2 --method crfe --readers {options}"));
-        let expected = table(&call(&["predict"], &[&file, Path::new(data)], "--quiet").stdout);
+        // With a row in which nothing was measured.
+        let text = fs::read_to_string(data).unwrap();
+        let new = desk.path().join("new.csv");
+        fs::write(&new, format!("{}\n{}\n", text.trim_end(), without(&text, &file, usize::MAX))).unwrap();
+        let expected = table(&call(&["predict"], &[&file, &new], "--quiet").stdout);
+        assert!(expected["flags"].last().unwrap().contains("unmeasured"), "{data} {options}");
         for (program, script, name) in scripts {
             let Some(program) = program else { continue };
             let ran =
-                Command::new(program).arg(desk.path().join(script)).arg(&file).arg(data).output().unwrap();
+                Command::new(program).arg(desk.path().join(script)).arg(&file).arg(&new).output().unwrap();
             let errors = String::from_utf8_lossy(&ran.stderr).into_owned();
             assert!(ran.status.success() && errors.is_empty(), "{name} {options}: {errors}");
             let found = table(&String::from_utf8(ran.stdout).unwrap());

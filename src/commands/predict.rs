@@ -282,6 +282,13 @@ fn counted_words(counts: &RowCounts, scorer: &Scorer<'_>) -> String {
         let (filled, rows) = (counts.filled, plural(counts.filled, "row"));
         let _ = writeln!(text, "flagged: gaps were filled in {filled} {rows}{too_many}");
     }
+    if counts.unmeasured > 0 {
+        let (rows, noun) = (counts.unmeasured, plural(counts.unmeasured, "row"));
+        let _ = writeln!(
+            text,
+            "flagged: {rows} {noun} with no value of any column that the model uses: every class is in the set"
+        );
+    }
     text
 }
 
@@ -308,6 +315,7 @@ fn counted_json(
             "range": named(&counts.outside),
             "filled": counts.filled,
             "missing": counts.too_many,
+            "unmeasured": counts.unmeasured,
         },
         "notes": notes,
         "measured": measured,

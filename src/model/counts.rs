@@ -23,6 +23,8 @@ pub struct RowCounts {
     pub filled: usize,
     /// Rows with more gaps than the model allows.
     pub too_many: usize,
+    /// Rows without a value of any feature of the model.
+    pub unmeasured: usize,
     /// Rows with any flag.
     pub odd: usize,
 }
@@ -39,6 +41,7 @@ impl RowCounts {
         flags.outside.iter().for_each(|&variable| *self.outside.entry(variable).or_default() += 1);
         self.filled += usize::from(flags.missing > 0);
         self.too_many += usize::from(flags.too_many);
+        self.unmeasured += usize::from(flags.unmeasured);
         self.odd += usize::from(flags.missing > 0 || !flags.outside.is_empty() || !flags.unseen.is_empty());
     }
 

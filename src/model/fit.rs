@@ -109,7 +109,10 @@ impl FittedList {
 
 impl Predictor {
     /// Predicts rows from their raw cells (columns × rows); `tau` gives the τ of a row, by position, if p-values are smoothed.
+    /// Of a row without any measured cell nothing is known: p is 1 for every class, so that every set holds all of them.
     pub fn predict(&self, mut x: Array2<f64>, tau: Option<&dyn Fn(usize) -> Vec<f64>>) -> Predictions {
+        let is_unmeasured: Vec<bool> =
+            x.columns().into_iter().map(|row| row.iter().all(|cell| cell.is_nan())).collect();
         self.preparation.apply(&mut x);
         let (f, bias) = (self.machines.decisions(x.view()), &self.machines.bias);
         let (mut p, mut alpha) = (Array2::zeros(f.dim()), Array2::zeros(f.dim()));
@@ -120,6 +123,9 @@ impl Predictor {
             decision.iter_mut().zip(row).for_each(|(own, f)| *own = *f);
             let tau = tau.map(|tau| tau(i));
             self.calibrated.judge(&decision, bias, tau.as_deref(), &mut scores, &mut values);
+            if is_unmeasured[i] {
+                values.fill(1.0);
+            }
             alpha.row_mut(i).iter_mut().zip(&scores).for_each(|(cell, score)| *cell = *score);
             p.row_mut(i).iter_mut().zip(&values).for_each(|(cell, value)| *cell = *value);
         }

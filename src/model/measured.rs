@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::file::Model;
 use super::score::{ScoredRow, Scorer};
 use crate::data::seed::{Purpose, Rng};
+use crate::error::plural;
 use crate::evaluate::{Calibrated, Performance, Predicted, TwoSample, coverage_band, p_words};
 
 /// So many rows are measured at most; of more, a random sample.
@@ -141,6 +142,7 @@ pub struct Scoreboard {
     comparison: ScoreComparison,
     unknown_classes: BTreeMap<String, usize>,
     without_class: usize,
+    unmeasured: usize,
     rng: Rng,
 }
 
@@ -155,6 +157,7 @@ impl Scoreboard {
             comparison: ScoreComparison::new(&scorer.predictor().calibrated, model.classes.len()),
             unknown_classes: BTreeMap::new(),
             without_class: 0,
+            unmeasured: 0,
             rng: Rng::new(model.conformal.seed, 2, Purpose::Bootstrap),
         }
     }
@@ -175,6 +178,7 @@ impl Scoreboard {
         };
         self.comparison.add(y, row.alpha[y]);
         self.known += 1;
+        self.unmeasured += usize::from(row.flags.unmeasured);
         let kept = (y, row.f.clone(), row.p.clone());
         if self.kept.len() < MOST_MEASURED {
             self.kept.push(kept);
@@ -194,6 +198,14 @@ impl Scoreboard {
         measured.of_rows = self.known;
         measured.without_class = self.without_class;
         measured.leave_out(&self.unknown_classes);
+        if self.unmeasured > 0 {
+            measured.cautions.push(format!(
+                "{} {} of {} with no value of any column that the model uses: every class is in these sets",
+                self.unmeasured,
+                plural(self.unmeasured, "row"),
+                self.known
+            ));
+        }
         Some(measured)
     }
 }

@@ -2,6 +2,7 @@
 
 mod cohort;
 mod counts;
+mod effect;
 mod file;
 mod fit;
 mod json;
@@ -13,6 +14,7 @@ mod stream;
 
 pub use cohort::{Cohort, MOST_KEPT};
 pub use counts::RowCounts;
+pub use effect::Baseline;
 pub use file::{CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION};
 pub use fit::{FitSettings, FittedList, Predictions, Predictor, fit_list, tau};
 pub use json::pretty;

@@ -151,14 +151,18 @@ crfe_fill <- function(model, row) {
   filled
 }
 
+# Rows × columns as numbers; what is missing is NA.
+crfe_cells <- function(model, table) {
+  x <- sapply(model$columns, function(column) {
+    crfe_column(model, column, table[[model$variables[[column$variable + 1]]$name]])
+  })
+  matrix(x, nrow = nrow(table))
+}
+
 # Rows × columns of the machines, scaled and filled.
 crfe_matrix <- function(model, table) {
-  x <- sapply(seq_along(model$columns), function(j) {
-    column <- model$columns[[j]]
-    name <- model$variables[[column$variable + 1]]$name
-    crfe_scale(model$preparation$scaling[[j]], crfe_column(model, column, table[[name]]))
-  })
-  x <- matrix(x, nrow = nrow(table))
+  x <- crfe_cells(model, table)
+  for (j in seq_len(ncol(x))) x[, j] <- crfe_scale(model$preparation$scaling[[j]], x[, j])
   for (i in seq_len(nrow(x))) x[i, ] <- crfe_fill(model, x[i, ])
   splines <- model$preparation$splines
   if (is.null(splines)) return(x)
@@ -218,6 +222,8 @@ crfe_p_values <- function(model, table) {
       pmin((n - below + 1) / max(n, 1), 1)
     }
   }
+  # Of a row in which nothing was measured nothing is known: its set holds every class.
+  p[rowSums(!is.na(crfe_cells(model, table))) == 0, ] <- 1
   colnames(p) <- paste0("p_", model$classes)
   p
 }

@@ -108,11 +108,15 @@ class Model:
             self._donors = np.array([[np.nan if v is None else v for v in column] for column in columns])
         return self._donors
 
-    def matrix(self, rows):
-        """Rows × columns of the machines, scaled and filled."""
+    def cells(self, rows):
+        """Rows × columns as numbers; what is missing is NaN."""
         columns, variables = self.json["columns"], self.json["variables"]
         cells = [[self._column(c, row.get(variables[c["variable"]]["name"])) for c in columns] for row in rows]
-        x = np.array(cells, dtype=float).reshape(len(rows), len(columns))
+        return np.array(cells, dtype=float).reshape(len(rows), len(columns))
+
+    def matrix(self, rows):
+        """Rows × columns of the machines, scaled and filled."""
+        x = self.cells(rows)
         for j, scaler in enumerate(self.json["preparation"]["scaling"]):
             x[:, j] = self._scale(scaler, x[:, j])
         x = np.array([self._fill(row) for row in x]).reshape(x.shape)
@@ -158,6 +162,8 @@ class Model:
                 p[:, y] = (len(known) - below + 1) / (len(known) + 1)
             else:
                 p[:, y] = np.minimum((len(known) - below + 1) / max(len(known), 1), 1)
+        # Of a row in which nothing was measured nothing is known: its set holds every class.
+        p[np.isnan(self.cells(rows)).all(axis=1)] = 1.0
         return p
 
 

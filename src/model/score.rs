@@ -1,7 +1,10 @@
 //! New rows through a model: sets, p-values, and what is odd about a row.
 
+use std::sync::OnceLock;
+
 use ndarray::Array2;
 
+use super::effect::Baseline;
 use super::file::Model;
 use super::fit::{Predictor, tau};
 use crate::data::{Encoding, RequiredColumns, RowBatch};
@@ -18,6 +21,8 @@ pub struct Scorer<'a> {
     places: Vec<usize>,
     /// The first column of each variable.
     starts: Vec<usize>,
+    /// Where the effects of each feature are 0, once they are asked for.
+    baselines: OnceLock<Vec<Baseline>>,
 }
 
 /// What is predicted for a row.
@@ -56,15 +61,18 @@ pub struct Flags {
     pub missing: usize,
     /// More of them than the model allows.
     pub too_many: bool,
+    /// All of them: nothing is known of the row, and its set holds every class.
+    pub unmeasured: bool,
 }
 
 impl Flags {
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.unseen.len() + self.outside.len() + usize::from(self.missing > 0) + usize::from(self.too_many)
+        let gaps = [self.missing > 0, self.too_many, self.unmeasured];
+        self.unseen.len() + self.outside.len() + gaps.into_iter().filter(|&is| is).count()
     }
 
-    /// `unseen:stage;range:age;filled:2;missing`: words for a cell of a table.
+    /// `unseen:stage;range:age;filled:2;missing;unmeasured`: words for a cell of a table.
     pub fn words(&self, variables: &[Encoding]) -> String {
         let name = |variable: &usize| variables[*variable].name.as_str();
         let mut words: Vec<String> =
@@ -72,6 +80,7 @@ impl Flags {
         words.extend(self.outside.iter().map(|variable| format!("range:{}", name(variable))));
         words.extend((self.missing > 0).then(|| format!("filled:{}", self.missing)));
         words.extend(self.too_many.then(|| "missing".to_owned()));
+        words.extend(self.unmeasured.then(|| "unmeasured".to_owned()));
         words.join(";")
     }
 }
@@ -87,7 +96,7 @@ impl<'a> Scorer<'a> {
         }
         let places = model.columns.iter().map(|column| starts[column.variable] + column.place).collect();
         let epsilon = epsilon.unwrap_or(model.conformal.epsilon);
-        Ok(Self { model, predictor: model.predictor()?, epsilon, places, starts })
+        Ok(Self { model, predictor: model.predictor()?, epsilon, places, starts, baselines: OnceLock::new() })
     }
 
     /// The model.
@@ -168,6 +177,7 @@ impl<'a> Scorer<'a> {
             outside,
             missing,
             too_many: share > self.model.reading.max_missing,
+            unmeasured: missing == self.starts.len(),
         }
     }
 
@@ -187,15 +197,13 @@ impl<'a> Scorer<'a> {
         Ok(())
     }
 
-    /// What each feature adds to the scores of a row (docs/method.md sections 3 and 15).
+    /// What each feature adds to the scores of a row, compared with the rows that the model holds (docs/method.md sections 3 and 15).
     pub fn shares(&self, rows: &RowBatch, row: usize) -> Shares {
         let Predictor { preparation, machines, calibrated } = &self.predictor;
         let mut x = Array2::from_shape_fn((self.places.len(), 1), |(j, _)| rows.x[[self.places[j], row]]);
         preparation.apply(&mut x);
-        let mut features = vec![Vec::new(); self.model.features.len()];
-        for (column, source) in preparation.sources().into_iter().enumerate() {
-            features[self.model.columns[source].feature].push(column);
-        }
+        let features = self.columns_of_features();
+        let baselines = self.baselines.get_or_init(|| machines.baselines(&features));
         // The score is linear in decision values and biases.
         let classes = machines.bias.len();
         let score = |f: &[f64], bias: &[f64]| {
@@ -203,19 +211,35 @@ impl<'a> Scorer<'a> {
             calibrated.measure().alphas(f, bias, &mut alphas);
             alphas
         };
-        let of_features = machines.shares(&x.column(0).to_vec(), &features);
-        Shares {
-            features: of_features.iter().map(|share| score(share, &vec![0.0; classes])).collect(),
-            rest: score(&machines.without_features(), &machines.bias),
+        let of_features = machines.shares(x.view(), &features).pop().unwrap_or_default();
+        let mut rest = machines.without_features();
+        for baseline in baselines {
+            rest.iter_mut().zip(baseline.means()).for_each(|(rest, mean)| *rest += mean);
         }
+        let effect =
+            |(share, baseline): (&Vec<f64>, &Baseline)| score(&baseline.effect(share), &vec![0.0; classes]);
+        Shares {
+            features: of_features.iter().zip(baselines).map(effect).collect(),
+            rest: score(&rest, &machines.bias),
+        }
+    }
+
+    /// The prepared columns of each feature.
+    fn columns_of_features(&self) -> Vec<Vec<usize>> {
+        let mut features = vec![Vec::new(); self.model.features.len()];
+        for (column, source) in self.predictor.preparation.sources().into_iter().enumerate() {
+            features[self.model.columns[source].feature].push(column);
+        }
+        features
     }
 }
 
 /// The scores of a row, taken apart: with the rest, the shares of the features add up to α of each label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
-    /// What each feature adds to α of each label: features × labels. Below 0 it makes the label fit better.
+    /// What each feature adds to α of each label, compared with its mean over the rows that the model holds: features × labels. Below 0
+    /// it makes the label fit better.
     pub features: Vec<Vec<f64>>,
-    /// α of each label without any feature.
+    /// α of each label without these: with the means.
     pub rest: Vec<f64>,
 }

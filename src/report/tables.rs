@@ -609,13 +609,14 @@ impl<'a> Tables<'a> {
             "score",
             "sd",
             "interaction",
+            "interaction_z",
             "partner",
         ])?;
         for (method, curves) in effects {
             for curve in curves {
                 let interaction = curve.interaction.as_ref();
-                let partner = interaction.and_then(|interaction| interaction.partner);
-                let partner = partner.map_or("", |(unit, _)| &self.info.units[unit].name);
+                let outstanding = interaction.filter(|interaction| interaction.stands_out());
+                let partner = outstanding.map_or("", |own| &self.info.units[own.partner].name);
                 for point in &curve.points {
                     for (class, name) in self.info.classes.iter().enumerate() {
                         rows.row(&[
@@ -628,6 +629,7 @@ impl<'a> Tables<'a> {
                             CsvCell::Real(Some(point.score[class])),
                             CsvCell::Real(Some(point.sd[class])),
                             CsvCell::Real(interaction.map(|interaction| interaction.share)),
+                            CsvCell::Real(interaction.map(|interaction| interaction.z)),
                             CsvCell::Text(partner),
                         ])?;
                     }

@@ -1,12 +1,15 @@
 //! The effect of a feature: its share in the decision value of each class, by its value, on selection rows (docs/method.md section 15). For
 //! kernel machines also how much of it is interaction, and with which feature most. Knows no threads.
 
+use ndarray::{ArrayView2, Axis};
+
 use super::Plan;
-use super::task::{SplitWork, fresh_fit, fresh_kernel_fit};
+use super::interactions::{HeldOut, Interaction, interactions};
+use super::task::{SomeUnits, SplitWork, fresh_fit};
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::select::Coalitions;
-use crate::svm::{Estimator, class_weights};
+use crate::model::{Baseline, Deciding, Machines};
+use crate::svm::{Estimator, Kernel, KernelMachines, Problem, SupportMachines, class_weights};
 
 /// Effects are pooled over at most this many splits.
 const MOST_SPLITS: usize = 5;
@@ -22,7 +25,7 @@ pub struct EffectCurve {
     pub unit: usize,
     /// By rising value, or level by level; empty for a group of several columns, which has no value.
     pub points: Vec<EffectPoint>,
-    /// Of kernel machines; other families have no interactions.
+    /// With the feature that it interacts with most, in kernel machines of several features; other families have no interactions.
     pub interaction: Option<Interaction>,
 }
 
@@ -35,134 +38,172 @@ pub struct EffectPoint {
     pub level: Option<String>,
     /// How many rows.
     pub rows: usize,
-    /// Mean share in the decision value of each class.
+    /// Mean effect on the decision value of each class: over all points, weighted by rows, it is 0.
     pub score: Vec<f64>,
-    /// Standard deviation of the share over the rows; of straight lines and splines nearly zero.
+    /// Standard deviation of the effect over the rows; of straight lines and splines nearly zero.
     pub sd: Vec<f64>,
 }
 
-/// How much of the effect of a feature is interaction.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Interaction {
-    /// Mean |share − what is lost when the feature alone is removed| over mean |share|: 0 in an additive model, 1 for one of a pair that
-    /// matters by its product only.
-    pub share: f64,
-    /// The unit with the strongest pairwise interaction, and its part of all pairwise interactions of the feature.
-    pub partner: Option<(usize, f64)>,
-}
-
-/// The effects of the first `shown` of some units in a model of all of them, on the selection rows of one split.
+/// The effects of the first `shown` of some units in a model of all of them, on the selection rows of one split. Interactions are looked
+/// for in models of the same units on the first splits, since one split has few rows.
 pub fn effects_of_split(
     plan: &Plan,
     split: usize,
     units: &[usize],
     shown: &[usize],
 ) -> Result<Vec<EffectCurve>> {
-    pooled(plan, std::iter::once(split), units, shown)
+    let mut curves = Curves::new(plan, units, shown);
+    let first = 0..plan.splits.count().min(MOST_SPLITS);
+    if plan.info.spec.estimator == Estimator::Rbf {
+        let mut models = Vec::new();
+        for index in first.clone().chain((!first.contains(&split)).then_some(split)) {
+            let work = SplitWork::new(plan, index)?;
+            let model = kernel_model(plan, &work, units)?;
+            if index == split {
+                curves.add_kernel(&work, &model);
+            }
+            models.extend(first.contains(&index).then(|| model.held_out(&work)));
+        }
+        return Ok(curves.finish(&models));
+    }
+    curves.add_linear(&SplitWork::new(plan, split)?)?;
+    Ok(curves.finish(&[]))
 }
 
 /// The same, pooled over the first splits.
 pub fn effects(plan: &Plan, units: &[usize], shown: &[usize]) -> Result<Vec<EffectCurve>> {
-    pooled(plan, 0..plan.splits.count().min(MOST_SPLITS), units, shown)
-}
-
-fn pooled(
-    plan: &Plan,
-    splits: impl Iterator<Item = usize>,
-    units: &[usize],
-    shown: &[usize],
-) -> Result<Vec<EffectCurve>> {
-    let mut pools: Vec<SharePool> = shown.iter().map(|&unit| SharePool::new(unit, units)).collect();
-    for split in splits {
+    let mut curves = Curves::new(plan, units, shown);
+    let mut models = Vec::new();
+    for split in 0..plan.splits.count().min(MOST_SPLITS) {
         let work = SplitWork::new(plan, split)?;
         if plan.info.spec.estimator == Estimator::Rbf {
-            add_kernel_shares(plan, &work, units, &mut pools)?;
+            let model = kernel_model(plan, &work, units)?;
+            curves.add_kernel(&work, &model);
+            models.push(model.held_out(&work));
         } else {
-            add_linear_shares(plan, &work, units, &mut pools)?;
+            curves.add_linear(&work)?;
         }
     }
-    Ok(pools.into_iter().map(|pool| pool.curve(&plan.data, units)).collect())
+    Ok(curves.finish(&models))
 }
 
-/// What is known of the shares of one unit.
-struct SharePool {
+/// The machines of some units on the training rows of a split.
+struct KernelModel {
+    machines: Machines,
+    /// The columns of the table that they take.
+    columns: Vec<usize>,
+    /// Of these, the columns of each unit.
+    units: Vec<Vec<usize>>,
+}
+
+fn kernel_model(plan: &Plan, work: &SplitWork, units: &[usize]) -> Result<KernelModel> {
+    let spec = &plan.info.spec;
+    let SomeUnits { columns, units } = SomeUnits::new(&work.prepared.units, units);
+    let train = &work.prepared.train;
+    let x = train.x.select(Axis(0), &columns);
+    let problem =
+        Problem::new(x.view(), &train.y, plan.data.classes.len())?.with_cost(spec.cost, spec.class_weight);
+    let mut model = KernelMachines::new(problem, Kernel::Rbf(spec.gamma));
+    model.fit();
+    let machines = SupportMachines::new(&model, spec.gamma.value(x.nrows()));
+    let machines = Machines { deciding: Deciding::Kernel(machines), bias: model.biases() };
+    Ok(KernelModel { machines, columns, units: units.into_iter().map(|unit| unit.columns).collect() })
+}
+
+impl KernelModel {
+    /// What interactions are looked for in: the machines and the rows on which they were not fitted.
+    fn held_out(self, work: &SplitWork) -> HeldOut {
+        let selection = &work.prepared.selection;
+        let Self { machines: Machines { deciding, .. }, columns, units } = self;
+        let machines = match deciding {
+            Deciding::Kernel(machines) => machines,
+            Deciding::Linear(_) => unreachable!("a kernel model is made of kernel machines"),
+        };
+        let x = selection.x.select(Axis(0), &columns);
+        HeldOut::new(machines, units, x, selection.rows.clone(), selection.y.clone())
+    }
+}
+
+/// The effects of some units of a list, as they are gathered split by split.
+struct Curves<'a> {
+    plan: &'a Plan,
+    /// The units of the model.
+    units: &'a [usize],
+    shown: Vec<UnitEffects>,
+}
+
+/// What is known of one unit.
+struct UnitEffects {
     unit: usize,
     /// Its place among the units of the model.
     place: usize,
-    /// Row of the table, and the share of each class.
-    shares: Vec<(usize, Vec<f64>)>,
-    /// Σ |share|, Σ |share − loss| over rows and classes.
-    sums: (f64, f64),
-    /// Σ |interaction| with each unit of the model.
-    partners: Vec<f64>,
+    /// Row of the table, and the effect on each class.
+    rows: Vec<(usize, Vec<f64>)>,
 }
 
-impl SharePool {
-    fn new(unit: usize, units: &[usize]) -> Self {
-        let place = units.iter().position(|&own| own == unit).unwrap_or(0);
-        Self { unit, place, shares: Vec::new(), sums: (0.0, 0.0), partners: vec![0.0; units.len()] }
-    }
-
-    fn curve(self, data: &Dataset, units: &[usize]) -> EffectCurve {
-        let has_interactions = self.sums.0 > 0.0;
-        let all: f64 = self.partners.iter().sum();
-        let strongest = (0..units.len()).max_by(|&a, &b| self.partners[a].total_cmp(&self.partners[b]));
-        let interaction = has_interactions.then(|| Interaction {
-            share: self.sums.1 / self.sums.0,
-            partner: strongest.filter(|_| all > 0.0).map(|place| (units[place], self.partners[place] / all)),
-        });
-        EffectCurve { unit: self.unit, points: points(data, self.unit, &self.shares), interaction }
+impl UnitEffects {
+    /// Takes the shares of the rows of a split, centred over the rows that have a value, since these make the curve.
+    fn add(&mut self, data: &Dataset, rows: &[usize], shares: &[Vec<f64>]) {
+        let has_value = |row: usize| value(data, self.unit, row).is_some();
+        let known = rows.iter().zip(shares).filter(|&(&row, _)| has_value(row));
+        let baseline = Baseline::over(known.map(|(_, share)| &share[..]), data.classes.len());
+        let effects = rows.iter().zip(shares).map(|(&row, share)| (row, baseline.effect(share)));
+        self.rows.extend(effects);
     }
 }
 
-fn add_linear_shares(plan: &Plan, work: &SplitWork, units: &[usize], pools: &mut [SharePool]) -> Result<()> {
-    let (selection, classes) = (&work.prepared.selection, plan.data.classes.len());
-    fresh_fit(plan, work, units, |model, columns| {
-        let weights: Vec<Vec<f64>> = (0..classes).map(|class| class_weights(model, class)).collect();
-        for pool in pools {
-            let own = &work.prepared.units[pool.unit].columns;
-            let places: Vec<(usize, usize)> = own
-                .iter()
-                .filter_map(|&column| Some((column, columns.binary_search(&column).ok()?)))
-                .collect();
-            for (i, &row) in selection.rows.iter().enumerate() {
-                let share = |weights: &Vec<f64>| {
+impl<'a> Curves<'a> {
+    fn new(plan: &'a Plan, units: &'a [usize], shown: &[usize]) -> Self {
+        let of_unit = |&unit: &usize| {
+            let place = units.iter().position(|&own| own == unit).unwrap_or(0);
+            UnitEffects { unit, place, rows: Vec::new() }
+        };
+        Self { plan, units, shown: shown.iter().map(of_unit).collect() }
+    }
+
+    fn add_linear(&mut self, work: &SplitWork) -> Result<()> {
+        let (plan, selection) = (self.plan, &work.prepared.selection);
+        let classes = plan.data.classes.len();
+        fresh_fit(plan, work, self.units, |model, columns| {
+            let weights: Vec<Vec<f64>> = (0..classes).map(|class| class_weights(model, class)).collect();
+            for shown in &mut self.shown {
+                let own = &work.prepared.units[shown.unit].columns;
+                let places: Vec<(usize, usize)> = own
+                    .iter()
+                    .filter_map(|&column| Some((column, columns.binary_search(&column).ok()?)))
+                    .collect();
+                let share = |weights: &Vec<f64>, i: usize| {
                     places.iter().map(|&(column, at)| weights[at] * selection.x[[column, i]]).sum()
                 };
-                pool.shares.push((row, weights.iter().map(share).collect()));
+                let shares: Vec<Vec<f64>> = (0..selection.rows.len())
+                    .map(|i| weights.iter().map(|weights| share(weights, i)).collect())
+                    .collect();
+                shown.add(&plan.data, &selection.rows, &shares);
             }
-        }
-    })
-}
+        })
+    }
 
-fn add_kernel_shares(plan: &Plan, work: &SplitWork, units: &[usize], pools: &mut [SharePool]) -> Result<()> {
-    let (rows, classes) = (&work.prepared.selection.rows, plan.data.classes.len());
-    fresh_kernel_fit(plan, work, units, |path| {
-        let by_class: Vec<Vec<f64>> =
-            (0..classes).map(|class| path.shares(class, Coalitions::Shapley)).collect();
-        let losses: Vec<Vec<f64>> =
-            (0..classes).map(|class| path.shares(class, Coalitions::AllOthers)).collect();
-        for pool in pools {
-            let of_unit = |i: usize| pool.place * rows.len() + i;
-            for (i, &row) in rows.iter().enumerate() {
-                let shares: Vec<f64> = by_class.iter().map(|shares| shares[of_unit(i)]).collect();
-                for (share, losses) in shares.iter().zip(&losses) {
-                    pool.sums.0 += share.abs();
-                    pool.sums.1 += (share - losses[of_unit(i)]).abs();
-                }
-                pool.shares.push((row, shares));
-            }
-            // The machines of two classes mirror each other.
-            for class in usize::from(classes == 2)..classes {
-                let others = (0..units.len()).filter(|&place| place != pool.place);
-                let interactions = path.interactions(pool.place, class);
-                for (place, of_pair) in others.zip(interactions.chunks_exact(rows.len().max(1))) {
-                    pool.partners[place] += of_pair.iter().map(|value| value.abs()).sum::<f64>();
-                }
-            }
+    fn add_kernel(&mut self, work: &SplitWork, model: &KernelModel) {
+        let selection = &work.prepared.selection;
+        let x: ArrayView2<'_, f64> = selection.x.view();
+        let shares = model.machines.shares(x.select(Axis(0), &model.columns).view(), &model.units);
+        for shown in &mut self.shown {
+            let own: Vec<Vec<f64>> = shares.iter().map(|row| row[shown.place].clone()).collect();
+            shown.add(&self.plan.data, &selection.rows, &own);
         }
-        Ok(())
-    })
+    }
+
+    fn finish(self, models: &[HeldOut]) -> Vec<EffectCurve> {
+        let data = &self.plan.data;
+        let places: Vec<usize> = self.shown.iter().map(|shown| shown.place).collect();
+        let found = interactions(models, &places, data.classes.len(), data.groups.as_deref());
+        let of_unit = |(shown, interaction): (UnitEffects, Option<Interaction>)| EffectCurve {
+            unit: shown.unit,
+            points: points(data, shown.unit, &shown.rows),
+            interaction: interaction.map(|found| Interaction { partner: self.units[found.partner], ..found }),
+        };
+        self.shown.into_iter().zip(found).map(of_unit).collect()
+    }
 }
 
 /// A value, its level if it is one, and the shares of the classes.

@@ -11,6 +11,7 @@ mod event;
 mod external;
 mod followup;
 mod inspect;
+mod interactions;
 mod option;
 pub mod options;
 mod permutation;
@@ -26,7 +27,7 @@ mod validation;
 
 pub use control::{Change, Gate, Passage};
 pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost};
-pub use effects::{EffectCurve, EffectPoint, Interaction, effects, effects_of_split};
+pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::Estimate;
 pub use estimator_test::EstimatorTest;
@@ -36,6 +37,7 @@ pub use followup::{Followup, Outcome};
 pub use inspect::{
     Branch, BranchStep, Forced, Inspection, LevelCounts, Portrait, branch, inspect, portrait, test_list,
 };
+pub use interactions::Interaction;
 pub use permutation::{PermutedRun, evaluated};
 pub use plan::Plan;
 pub use sites::{SiteInfo, SiteProbe, SubgroupInfo};

@@ -1,11 +1,11 @@
-//! The effect of each feature of a list: its share in the decision value of each class, by its value. One small panel per feature.
+//! The effect of each feature of a list on the decision value of each class, by its value. One small panel per feature.
 
 use super::axis::Axis;
 use super::panel::{Panel, Series};
 use super::svg::{COLOURS, LegendKey, label, sheet};
 use super::{Figure, FigureContent, of};
 use crate::analysis::MethodAnswer;
-use crate::run::EffectCurve;
+use crate::run::{EffectCurve, Interaction};
 
 /// Classes that are drawn: as many as there are colours.
 const MOST_CLASSES: usize = COLOURS.len();
@@ -71,7 +71,7 @@ pub fn effects(content: &FigureContent<'_>, answer: &MethodAnswer, curves: &[Eff
         String::new()
     };
     let caption = format!(
-        "Mean share of each feature in the decision value, by its value, in models of the whole list on selection rows.{mirror}{}{cut}",
+        "Mean effect of each feature on the decision value, by its value, in models of the whole list on selection rows; 0 is the mean over these rows.{mirror}{}{cut}",
         interactions(content, curves)
     );
     Some(Figure { name: of("effects", answer.method), title, caption, method: Some(answer.method), svg })
@@ -92,20 +92,21 @@ fn across(curve: &EffectCurve) -> Axis {
     }
 }
 
-/// The strongest interaction, in a sentence; nothing for models without any.
+/// The strongest interaction that stands out, in a sentence; nothing for models without any.
 fn interactions(content: &FigureContent<'_>, curves: &[EffectCurve]) -> String {
-    let of_curve = |curve: &EffectCurve| {
-        let interaction = curve.interaction.as_ref()?;
-        let (partner, _) = interaction.partner?;
-        Some((curve.unit, interaction.share, partner))
-    };
-    let strongest = curves.iter().filter_map(of_curve).max_by(|a, b| a.1.total_cmp(&b.1));
-    strongest.map_or_else(String::new, |(unit, share, partner)| {
-        let name = |unit: usize| &content.info.units[unit].name;
-        format!(
-            " {} interacts most (interaction share {share:.2}), with {} above all; effects.csv has the others.",
-            name(unit),
-            name(partner)
-        )
-    })
+    let all: Vec<(usize, &Interaction)> =
+        curves.iter().filter_map(|curve| Some((curve.unit, curve.interaction.as_ref()?))).collect();
+    let outstanding = all.iter().filter(|(_, interaction)| interaction.stands_out());
+    let name = |unit: usize| &content.info.units[unit].name;
+    match outstanding.max_by(|a, b| a.1.z.total_cmp(&b.1.z)) {
+        _ if all.is_empty() => String::new(),
+        None => " No interaction stands out.".to_owned(),
+        Some((unit, interaction)) => format!(
+            " {} interacts most, with {}: {:.2} of what the two do, they do only together (0: their effects add up); rows held out confirm it (z = {:.1}).",
+            name(*unit),
+            name(interaction.partner),
+            interaction.share,
+            interaction.z
+        ),
+    }
 }

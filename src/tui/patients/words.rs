@@ -96,7 +96,7 @@ impl PatientsScreen<'_> {
         row.flags.words(&self.cohort.scorer().model().variables).replace(';', " ")
     }
 
-    /// The features of a patient, the largest share first, and the score without any feature.
+    /// The features of a patient, the largest effect first, and the rest of the score.
     pub(super) fn features_of(&self, row: usize) -> (Vec<FeatureShare>, f64) {
         let label = self.label(row);
         let Some(shares) = self.cohort.shares(row) else { return (Vec::new(), 0.0) };
@@ -182,7 +182,7 @@ impl PatientsScreen<'_> {
         let label = clean(&classes[self.label(row)]);
         let _ = writeln!(
             text,
-            "Score of '{label}' by feature; above 0 it speaks for '{label}', below 0 against it:"
+            "Score of '{label}' by feature, compared with the rows of the model; above 0 it speaks for '{label}', below 0 against it:"
         );
         let (features, rest) = self.features_of(row);
         for feature in &features {
@@ -229,11 +229,11 @@ fn plural_of(count: usize, noun: &str) -> String {
     format!("{count} {}", plural(count, noun))
 }
 
-/// The shares of all features, and what they add up to, in `width` cells if they fit.
+/// The effects of all features, and what they add up to, in `width` cells if they fit.
 pub(super) fn sum_words(features: &[FeatureShare], rest: f64, width: usize) -> String {
     let sum: f64 = features.iter().map(|feature| feature.share).sum();
     let (score, sum, rest) = (number(sum + rest), number(sum), number(rest));
-    let long = format!("features {sum} + without features {rest} = score {score}");
+    let long = format!("features {sum} + rest {rest} = score {score}");
     if long.width() <= width { long } else { format!("sum {sum} + rest {rest} = score {score}") }
 }
 

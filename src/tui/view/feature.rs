@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::ranking::signed_bar;
 use super::text::{clean, fit, head, number};
-use crate::run::{Betas, EffectCurve, LevelCounts, RunInfo};
+use crate::run::{Betas, EffectCurve, Interaction, LevelCounts, RunInfo};
 use crate::tui::action::Action;
 use crate::tui::app::{App, plural};
 use crate::tui::chart::{Chart, ReferenceLine};
@@ -127,15 +127,11 @@ fn beta_path(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
         })
         .collect();
     lines.push(Line::from(line));
-    let words = format!(
-        "{} at {} … {} at {}; from {} to {}",
-        number(first.1),
-        plural(first.0, "feature"),
-        number(last.1),
-        last.0,
-        number(lo),
-        number(hi)
-    );
+    let at_first = format!("{} at {}", number(first.1), plural(first.0, "feature"));
+    let words = match values.len() {
+        1 => at_first,
+        _ => format!("{at_first} … {} at {}; from {} to {}", number(last.1), last.0, number(lo), number(hi)),
+    };
     lines.push(Line::styled(head(&words, width), app.theme().style(Role::Dim)));
     lines
 }
@@ -189,7 +185,7 @@ fn effect(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'sta
     let mut lines = vec![title(
         app,
         format!(
-            "effect at {}: what it adds to the score of a class, by its value",
+            "effect at {}: what its value adds to the score of a class (mean 0)",
             plural(app.size(), "feature")
         ),
     )];
@@ -207,15 +203,24 @@ fn effect(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'sta
         Some(first) if first.level.is_some() => lines.extend(levels(app, info, curve, width)),
         Some(_) => lines.extend(chart(app, info, curve, width)),
     }
-    if let Some(interaction) = &curve.interaction {
-        let partner = interaction.partner.map_or_else(String::new, |(other, share)| {
-            format!(", most with {} ({share:.2} of its pairs)", clean(&info.units[other].name))
-        });
-        let words =
-            format!("interaction share {:.2} (0: additive, 1: a pure pair){partner}", interaction.share);
-        lines.push(Line::from(head(&words, width)));
-    }
+    lines.extend(
+        curve
+            .interaction
+            .as_ref()
+            .map(|own| Line::from(interaction_words(own, &info.units[own.partner].name, width))),
+    );
     lines
+}
+
+/// The feature of this name that it interacts with, if the interaction stands out.
+fn interaction_words(interaction: &Interaction, name: &str, width: usize) -> String {
+    if !interaction.stands_out() {
+        return head("no interaction stands out", width);
+    }
+    let share = format!(": joint share {:.2} (0: adds up, 1: only jointly)", interaction.share);
+    let name = clean(name);
+    let room = width.saturating_sub("interacts with ".len() + share.width()).max(8);
+    head(&format!("interacts with {}{share}", fit(&name, room.min(name.width()))), width)
 }
 
 /// The classes whose scores are shown: of two, the second, since the first mirrors it.
@@ -346,4 +351,25 @@ fn portrait(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
         ]));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interaction_is_told_whole_in_eighty_columns() {
+        let told = |share: f64, z: f64, name: &str| {
+            interaction_words(&Interaction { partner: 1, share, z }, name, 78)
+        };
+        assert_eq!(
+            told(0.88, 8.7, "potassium"),
+            "interacts with potassium: joint share 0.88 (0: adds up, 1: only jointly)"
+        );
+        let long = told(0.88, 8.7, "serum potassium on admission");
+        assert!(long.ends_with("jointly)") && long.width() <= 78, "{long}");
+        for (share, z) in [(0.2, 9.0), (0.9, 4.0)] {
+            assert_eq!(told(share, z, "potassium"), "no interaction stands out");
+        }
+    }
 }

@@ -108,10 +108,10 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A number in about six cells.
+/// A number in about six cells, with a minus sign.
 pub fn number(value: f64) -> String {
     let size = value.abs();
-    if value == 0.0 {
+    let text = if value == 0.0 {
         "0".into()
     } else if !(1e-3..1e5).contains(&size) {
         format!("{value:.1e}")
@@ -121,7 +121,8 @@ pub fn number(value: f64) -> String {
         format!("{value:.1}")
     } else {
         format!("{value:.3}")
-    }
+    };
+    text.replace('-', "−")
 }
 
 #[cfg(test)]
