@@ -133,11 +133,11 @@ kernel! {
     products(s; a: &[Line<[f64; LANES]>], b: &[Line<[f64; LANES]>]) -> [[f64; LANES]; LANES] {
         let mut sums = [s.splat_f64s(0.0); LANES];
         for (a, b) in a.iter().zip(b) {
-            for lane in 0..LANES {
-                sums[lane] = s.add_f64s(sums[lane], s.mul_f64s(s.splat_f64s(a.0[lane]), cast(b.0)));
+            for (sum, &a) in sums.iter_mut().zip(&a.0) {
+                *sum = s.add_f64s(*sum, s.mul_f64s(s.splat_f64s(a), cast(b.0)));
             }
         }
-        sums.map(|sums| cast(sums))
+        sums.map(cast)
     }
 }
 
