@@ -127,6 +127,13 @@ pub fn interactions(
         pooled
     };
     let alone: Vec<Vec<Vec<f64>>> = (0..units).map(|unit| pooled(&[unit])).collect();
+    let mut total: Vec<Vec<f64>> = classes.iter().map(|_| Vec::new()).collect();
+    for (place, total) in total.iter_mut().enumerate() {
+        total.resize(alone.first().map_or(0, |of_unit| of_unit[place].len()), 0.0);
+        for of_unit in &alone {
+            total.iter_mut().zip(&of_unit[place]).for_each(|(sum, own)| *sum += own);
+        }
+    }
     let observations: Vec<usize> = models
         .iter()
         .flat_map(|model| &model.rows)
@@ -139,10 +146,8 @@ pub fn interactions(
             let (of_u, of_v) = (&alone[u][place], &alone[v][place]);
             let joint: Vec<f64> =
                 both[place].iter().zip(of_u.iter().zip(of_v)).map(|(both, (u, v))| both - u - v).collect();
-            let mut rest = vec![0.0; joint.len()];
-            for other in (0..units).filter(|&other| other != u && other != v) {
-                rest.iter_mut().zip(&alone[other][place]).for_each(|(rest, own)| *rest += own);
-            }
+            let rest: Vec<f64> =
+                total[place].iter().zip(of_u.iter().zip(of_v)).map(|(all, (u, v))| all - u - v).collect();
             let square = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>();
             let all = square(&joint) + square(of_u) + square(of_v);
             let is_class: Vec<f64> = labels.iter().map(|&y| f64::from(u8::from(y == class))).collect();
@@ -163,6 +168,8 @@ fn clearer(a: Interaction, b: Interaction) -> Interaction {
 const TERMS: usize = 10;
 /// Keeps parts without variation, and classes that can be told apart without error, from having no solution.
 const RIDGE: f64 = 1e-3;
+/// Parts that are smaller than the largest by this factor are rounding.
+const DUST: f64 = 1e-9;
 
 /// How clearly the joint part of two features predicts a class beyond an additive logistic model of what each does alone and of what all
 /// others do: the score test of one more term, Σ_i j_i (y_i − p_i) over its standard error, where j is the joint part without what the
@@ -171,15 +178,17 @@ fn confirmation(joint: &[f64], parts: [&[f64]; 3], is_class: &[f64], observation
     let rows = joint.len();
     let mut terms = vec![[0.0; TERMS]; rows];
     terms.iter_mut().for_each(|terms| terms[0] = 1.0);
+    // Below this a part is rounding.
+    let least = DUST * parts.iter().map(|values| deviation(values)).fold(0.0, f64::max);
     for (part, values) in parts.iter().enumerate() {
         let scale = deviation(values);
-        for (terms, value) in terms.iter_mut().zip(*values).filter(|_| scale > 0.0) {
+        for (terms, value) in terms.iter_mut().zip(*values).filter(|_| scale > least) {
             let value = value / scale;
             terms[3 * part + 1..3 * part + 4].copy_from_slice(&[value, value * value, value * value * value]);
         }
     }
     let scale = deviation(joint);
-    if scale == 0.0 {
+    if scale <= least {
         return 0.0;
     }
     let p = logistic(&terms, is_class);
