@@ -10,7 +10,7 @@ use super::shapley::{Coalitions, Levels, Pairs, ShareBuffers};
 use super::{FeaturePath, Labelled, Method, Removal, Settings};
 use crate::data::Unit;
 use crate::error::{Error, Result};
-use crate::linalg::{axpy, decay};
+use crate::linalg::axpy;
 use crate::svm::{Convergence, Kernel, KernelMachines, Present, Problem};
 
 /// A path of eliminations with kernel machines, as an iterator.
@@ -111,30 +111,6 @@ impl<'a> KernelElimination<'a> {
         let weights: Vec<f64> =
             support.iter().flat_map(|&s| std::iter::repeat_n(self.coefficients(s)[class], rows)).collect();
         self.shares_of(&self.present.list(), self.selection.0, None, &support, &weights, coalitions)
-    }
-
-    /// Shapley's interaction index of a unit with each of the others present, in the decision values of a class on the selection rows:
-    /// Σ_s c_s (k_u − 1)(k_v − 1) ∫₀¹ Π_{l≠u,v} (1 − τ + τ k_l) dτ; the other units ascending × rows.
-    pub fn interactions(&self, unit: usize, class: usize) -> Vec<f64> {
-        let (support, x) = (self.machines.support(), self.selection.0);
-        let others: Vec<usize> = self.present.list().into_iter().filter(|&other| other != unit).collect();
-        let gamma = self.gamma();
-        let (mut squares, mut weights) = (vec![0.0; x.ncols()], Vec::new());
-        let mut of_row = squares.clone();
-        for &s in &support {
-            squares.fill(0.0);
-            for &column in &self.units[unit].columns {
-                let own = self.machines.problem().x()[[column, s]];
-                squares
-                    .iter_mut()
-                    .zip(x.row(column))
-                    .for_each(|(square, x)| *square += (x - own) * (x - own));
-            }
-            decay(&squares, gamma, -1.0, &mut of_row);
-            let c = self.coefficients(s)[class];
-            weights.extend(of_row.iter().map(|less| c * less));
-        }
-        self.shares_of(&others, x, None, &support, &weights, Coalitions::Shapley)
     }
 
     /// c of a training row, by class.
