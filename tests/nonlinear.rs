@@ -515,6 +515,43 @@ fn kernel_options_belong_to_the_kernel() {
     }
 }
 
+/// A size that the path does not visit is refused before the run, whoever asks for it.
+#[test]
+fn sizes_that_no_path_visits_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let model = scratch.path().join("M.json");
+    let model = model.to_string_lossy();
+    let with_prefilter = "which visits the sizes 13, 4, 3, 2 and 1 with --prefilter 4; choose one of these sizes, or leave --prefilter out";
+    for (command, words) in [
+        (
+            "run data/heart.csv --step 3 --stop 2",
+            "2 (--stop or --size) is not a size of this path, which visits the sizes 13, 10, 7, 4 and 1 with --step 3; \
+             choose one of these sizes, or leave --step out",
+        ),
+        ("run data/heart.csv --estimator rbf --prefilter 4 --stop 6", with_prefilter),
+        ("run data/heart.csv --compare rbf --prefilter 4 --stop 6", with_prefilter),
+        ("check data/heart.csv --step half --stop 6", "the sizes 13, 7, 4, 2 and 1 with --step 0.5"),
+        (
+            "run data/dermatology.csv --step 2 --stop 7",
+            "18 sizes, of which 8 and 6 are the nearest with --step 2",
+        ),
+        (
+            &format!("fit data/heart.csv --estimator rbf --prefilter 4 --size 6 --model {model}"),
+            with_prefilter,
+        ),
+        ("run data/heart.csv --estimator rbf --prefilter 6 --step 2 --stop 5", "--prefilter 6 and --step 2"),
+    ] {
+        let ran = finish(program().args(command.split(' ')));
+        assert_eq!(ran.code, 2, "{command}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{command}: {}", ran.stderr);
+    }
+    let ran = finish(program().args("check data/heart.csv --step 3 --stop 4".split(' ')));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = finish(program().args("check data/heart.csv --estimator rbf --prefilter 99".split(' ')));
+    let said = ran.stdout + &ran.stderr;
+    assert!(said.contains("--prefilter 99 leaves nothing out: there are 13 features"), "{said}");
+}
+
 #[test]
 fn acm_runs_with_the_proximity_rule() {
     let tables = check_run("--method acm,crfe --stop proximity --validate 2");

@@ -6,6 +6,7 @@
 mod stage;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crfe::data::Dataset;
 use crfe::record::{Shard, ShardStatus};
@@ -1507,6 +1508,43 @@ fn models_are_compared_on_the_same_splits() {
     assert!(text.contains("│models "), "{text}");
     assert_eq!(app.key(KeyEvent::from(KeyCode::Char('M'))), []);
     assert_eq!(app.status(), Some("the models of this run are compared already"));
+}
+
+/// M asks before a long comparison, as the settings do.
+#[test]
+fn a_long_comparison_is_asked_about() {
+    let names: Vec<String> = (0..40).map(|i| format!("x{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let run =
+        Run::of_names(&names, &["a", "b"], 700, RunOptions { step: "half".parse().unwrap(), ..splits(1) });
+    let options = RunOptions { step: "1".parse().unwrap(), ..splits(1000) };
+    let spec = options.check().unwrap();
+    let plan = Arc::new(crfe::run::Plan::new(spec, (*run.plan.data).clone()).unwrap());
+    let mut app = run.unread("data/table.csv", DARK);
+    app.tell(Message::Ready(plan.clone()));
+    app.tell(Message::Event(RunEvent { task: None, kind: EventKind::RunStarted(plan.info.clone()) }));
+    assert_eq!(app.update(Action::CompareModels), []);
+    let text = text_of(&mut app);
+    assert!(text.contains("comparing with rcs:4,rbf takes about"), "{text}");
+    let effects = app.key(KeyEvent::from(KeyCode::Enter));
+    let [Effect::Rerun(spec)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(spec.compare.iter().map(ToString::to_string).collect::<Vec<_>>(), ["rcs:4", "rbf"]);
+}
+
+/// A replayed run cannot be extended; the advice names what it lacks.
+#[test]
+fn what_a_replayed_run_compares_is_known() {
+    let said = |estimator: &str, compare: &[&str]| {
+        let mut options = RunOptions { estimator: estimator.parse().unwrap(), ..splits(1) };
+        options.compare = compare.iter().map(|other| other.parse().unwrap()).collect();
+        let mut app = Run::of_file("heart.csv", options).watched(DARK);
+        app.set_replay();
+        assert_eq!(app.update(Action::CompareModels), []);
+        app.status().unwrap_or_default().to_owned()
+    };
+    assert_eq!(said("linear", &[]), "a replayed run is not extended: run it with --compare rcs:4,rbf");
+    assert_eq!(said("rbf", &[]), "a replayed run is not extended: run it with --compare linear,rcs:4");
+    assert!(said("linear", &["rcs:4", "rbf"]).starts_with("the models of this run are compared already"));
 }
 
 /// What the answer says of sites that were left out and of subgroups.
