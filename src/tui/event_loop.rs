@@ -121,6 +121,9 @@ fn first_state(order: &SessionRequest, settings: &ScreenSettings) -> Result<App>
     if settings.mask_ids {
         app.mask_ids();
     }
+    if let SessionRequest::Compute(compute) = order {
+        app.set_threads(compute.threads);
+    }
     match order {
         SessionRequest::Compute(compute) if compute.paused => {
             app.set_pause(Pause::Asked);
