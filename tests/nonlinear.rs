@@ -468,7 +468,28 @@ fn families_of_models_are_compared_on_the_same_splits() {
         |summary: &Value| summary["methods"][0]["estimators"]["sentence"].as_str().unwrap().to_owned();
     let compared = run(&product, "product", "--compare rbf,rcs:4");
     assert!(sentence(&compared).contains("is worth it (CRFE (rbf): accuracy better by"), "{compared}");
+    // The list of the run is of no use then, and a caution says what is.
+    let cautions = |summary: &Value| summary["methods"][0]["cautions"].to_string();
+    let caution = compared["methods"][0]["cautions"].as_array().unwrap().iter().find_map(|caution| {
+        caution.as_str().filter(|caution| caution.starts_with("CRFE (rbf) is better: accuracy 0."))
+    });
+    let words = ["(corrected p ", "with 2 features (", "; run again with --estimator rbf"];
+    assert!(words.iter().all(|words| caution.unwrap().contains(words)), "{compared}");
+    assert_eq!(compared["methods"][0]["estimators"]["better"]["estimator"], "rbf");
+    for file in ["summary.txt", "report.html"] {
+        let text = std::fs::read_to_string(scratch.path().join("product").join(file)).unwrap();
+        assert!(text.contains("CRFE (rbf) is better: accuracy 0."), "{file}");
+    }
+    // A run with kernel machines has the better family itself.
+    let by_kernels = run(&product, "by kernels", "--estimator rbf --compare linear");
+    let words =
+        "this run's CRFE (rbf) is worth it, compared with CRFE (linear) (CRFE (rbf): accuracy better by";
+    assert!(sentence(&by_kernels).contains(words), "{by_kernels}");
+    assert!(!cautions(&by_kernels).contains("is better"), "{by_kernels}");
+    let text = std::fs::read_to_string(scratch.path().join("by kernels/summary.txt")).unwrap();
+    assert!(text.contains("strict calibration, estimator rbf (γ scale), target coverage"), "{text}");
     let of_line = run(&line, "line", "--compare rbf,rcs:4");
+    assert!(!cautions(&of_line).contains("is better"), "{of_line}");
     assert!(
         sentence(&of_line).contains("clearly better") || sentence(&of_line).contains("stay with"),
         "{of_line}"

@@ -160,6 +160,7 @@ fn sentence(app: &App, answer: &MethodAnswer) -> String {
                 Verdict::Unstable => format!("{method}: {count}, but these data do not support a short list"),
                 _ if app.taken().is_some() => format!("{method}: {count}, chosen by hand"),
                 Verdict::TooFewSplits => format!("{method}: {count}, from too few splits to judge them"),
+                Verdict::AllFeatures => format!("{method}: {}", answer.headline),
                 _ => format!("{method}: {count} {} enough", if size == 1 { "is" } else { "are" }),
             }
         }
@@ -663,7 +664,7 @@ fn comparison(app: &App) -> Vec<Fact> {
     for (i, metric) in [Metric::Inefficiency, Metric::Accuracy].into_iter().enumerate() {
         let Some(mut words) = words(metric) else { continue };
         if let Some(size) = size.filter(|_| facts.is_empty()) {
-            words = format!("at {}: {words}", plural(size, "feature"));
+            words = format!("both at size {size}: {words}");
         }
         let label = match (comparison.a.name(), comparison.b.name()) {
             _ if i > 0 => "",
