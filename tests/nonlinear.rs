@@ -528,6 +528,7 @@ fn kernel_options_belong_to_the_kernel() {
         ("--estimator rbf --solver linfa", "--solver linfa fits linear machines only"),
         ("--estimator rbf --prefilter 0", "--prefilter 0 leaves no feature"),
         ("--estimator rbf --gamma 0", "write scale or a number above 0"),
+        ("--estimator rbf --gamma -1", "write scale or a number above 0"),
         ("--estimator svc", "write linear, rcs:3, rcs:4, rcs:5 or rbf"),
     ] {
         let ran = finish(program().args(["run", "data/heart.csv"]).args(options.split(' ')));

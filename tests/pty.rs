@@ -441,9 +441,11 @@ fn exports_are_as_shown_and_never_mixed() {
 
 #[test]
 fn without_a_terminal_it_names_run() {
-    let ran = finish(program().args(HEART));
+    let ran = finish(program().args(HEART).args(["--estimator", "rbf"]));
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("crfe-tui run data/heart.csv --out RUN"), "{}", ran.stderr);
+    for words in ["crfe-tui run data/heart.csv ", " --estimator rbf ", " --out RUN"] {
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    }
 }
 
 #[test]
