@@ -564,7 +564,28 @@ fn families_of_models_are_compared_on_the_same_splits() {
         |summary: &Value| summary["methods"][0]["estimators"]["sentence"].as_str().unwrap().to_owned();
     let compared = run(&product, "product", "--compare rbf,rcs:4");
     assert!(sentence(&compared).contains("is worth it (CRFE (rbf): accuracy better by"), "{compared}");
+    // The list of the run is of no use then, and a caution says what is.
+    let cautions = |summary: &Value| summary["methods"][0]["cautions"].to_string();
+    let caution = compared["methods"][0]["cautions"].as_array().unwrap().iter().find_map(|caution| {
+        caution.as_str().filter(|caution| caution.starts_with("CRFE (rbf) is better: accuracy 0."))
+    });
+    let words = ["(corrected p ", "with 2 features (", "; run again with --estimator rbf"];
+    assert!(words.iter().all(|words| caution.unwrap().contains(words)), "{compared}");
+    assert_eq!(compared["methods"][0]["estimators"]["better"]["estimator"], "rbf");
+    for file in ["summary.txt", "report.html"] {
+        let text = std::fs::read_to_string(scratch.path().join("product").join(file)).unwrap();
+        assert!(text.contains("CRFE (rbf) is better: accuracy 0."), "{file}");
+    }
+    // A run with kernel machines has the better family itself.
+    let by_kernels = run(&product, "by kernels", "--estimator rbf --compare linear");
+    let words =
+        "this run's CRFE (rbf) is worth it, compared with CRFE (linear) (CRFE (rbf): accuracy better by";
+    assert!(sentence(&by_kernels).contains(words), "{by_kernels}");
+    assert!(!cautions(&by_kernels).contains("is better"), "{by_kernels}");
+    let text = std::fs::read_to_string(scratch.path().join("by kernels/summary.txt")).unwrap();
+    assert!(text.contains("strict calibration, estimator rbf (γ scale), target coverage"), "{text}");
     let of_line = run(&line, "line", "--compare rbf,rcs:4");
+    assert!(!cautions(&of_line).contains("is better"), "{of_line}");
     assert!(
         sentence(&of_line).contains("clearly better") || sentence(&of_line).contains("stay with"),
         "{of_line}"
@@ -603,12 +624,50 @@ fn kernel_options_belong_to_the_kernel() {
         ("--estimator rbf --solver linfa", "--solver linfa fits linear machines only"),
         ("--estimator rbf --prefilter 0", "--prefilter 0 leaves no feature"),
         ("--estimator rbf --gamma 0", "write scale or a number above 0"),
+        ("--estimator rbf --gamma -1", "write scale or a number above 0"),
         ("--estimator svc", "write linear, rcs:3, rcs:4, rcs:5 or rbf"),
     ] {
         let ran = finish(program().args(["run", "data/heart.csv"]).args(options.split(' ')));
         assert_eq!(ran.code, 2, "{options}");
         assert!(ran.stderr.contains(words), "{options}: {}", ran.stderr);
     }
+}
+
+/// A size that the path does not visit is refused before the run, whoever asks for it.
+#[test]
+fn sizes_that_no_path_visits_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let model = scratch.path().join("M.json");
+    let model = model.to_string_lossy();
+    let with_prefilter = "which visits the sizes 13, 4, 3, 2 and 1 with --prefilter 4; choose one of these sizes, or leave --prefilter out";
+    for (command, words) in [
+        (
+            "run data/heart.csv --step 3 --stop 2",
+            "2 (--stop or --size) is not a size of this path, which visits the sizes 13, 10, 7, 4 and 1 with --step 3; \
+             choose one of these sizes, or leave --step out",
+        ),
+        ("run data/heart.csv --estimator rbf --prefilter 4 --stop 6", with_prefilter),
+        ("run data/heart.csv --compare rbf --prefilter 4 --stop 6", with_prefilter),
+        ("check data/heart.csv --step half --stop 6", "the sizes 13, 7, 4, 2 and 1 with --step 0.5"),
+        (
+            "run data/dermatology.csv --step 2 --stop 7",
+            "18 sizes, of which 8 and 6 are the nearest with --step 2",
+        ),
+        (
+            &format!("fit data/heart.csv --estimator rbf --prefilter 4 --size 6 --model {model}"),
+            with_prefilter,
+        ),
+        ("run data/heart.csv --estimator rbf --prefilter 6 --step 2 --stop 5", "--prefilter 6 and --step 2"),
+    ] {
+        let ran = finish(program().args(command.split(' ')));
+        assert_eq!(ran.code, 2, "{command}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{command}: {}", ran.stderr);
+    }
+    let ran = finish(program().args("check data/heart.csv --step 3 --stop 4".split(' ')));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = finish(program().args("check data/heart.csv --estimator rbf --prefilter 99".split(' ')));
+    let said = ran.stdout + &ran.stderr;
+    assert!(said.contains("--prefilter 99 leaves nothing out: there are 13 features"), "{said}");
 }
 
 #[test]

@@ -542,9 +542,11 @@ fn what_was_chosen_by_hand_never_replaces_the_files_of_the_run() {
 
 #[test]
 fn without_a_terminal_it_names_run() {
-    let ran = finish(program().args(HEART));
+    let ran = finish(program().args(HEART).args(["--estimator", "rbf"]));
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("crfe-tui run data/heart.csv --out RUN"), "{}", ran.stderr);
+    for words in ["crfe-tui run data/heart.csv ", " --estimator rbf ", " --out RUN"] {
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -312,7 +312,7 @@ fn a_short_and_narrow_run_has_figures_too() {
     let desk = tempfile::tempdir().unwrap();
     for (name, options) in [
         ("one", "--splits 1 --method rfe"),
-        ("early", "--splits 2 --stop 6 --early --step half"),
+        ("early", "--splits 2 --stop 7 --early --step half"),
         ("kept", "--splits 2 --keep age,gender --stop none"),
         ("void", "--splits 2 --paper --mondrian"),
     ] {

@@ -103,6 +103,8 @@ def check(name, data, options):
         said = run([sys.executable, "FIRST/reproduce.py", *file], desk)
         counts = re.findall(r": (\d+) of (\d+) eliminations are the same", said)
         assert counts and all(same == of and int(of) > 0 for same, of in counts), f"{name}: {said}"
+        missing = subprocess.run([sys.executable, "FIRST/reproduce.py", "none.csv"], cwd=desk, capture_output=True)
+        assert missing.returncode == 1 and missing.stderr.startswith(b"none.csv: cannot be read"), missing.stderr
         if piped:
             refused = subprocess.run([sys.executable, "FIRST/reproduce.py"], cwd=desk, capture_output=True)
             assert refused.returncode == 1 and b"standard input" in refused.stderr, refused.stderr

@@ -32,6 +32,12 @@ pub struct Answer {
     /// The width of the kernel; only of kernel machines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gamma: Option<Gamma>,
+    /// The features that a linear path leaves; only of kernel machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefilter: Option<usize>,
+    /// All three in words; nothing for linear machines.
+    #[serde(skip)]
+    pub models: Option<String>,
     /// 1 − ε.
     pub target_coverage: f64,
     /// Whether this coverage is guaranteed.
@@ -95,6 +101,13 @@ pub struct MethodAnswer {
     pub cautions: Vec<String>,
 }
 
+/// What was measured of the procedure, which has its own size: nothing at a size that a person takes.
+#[derive(Default)]
+struct ProcedureTests {
+    tested: Option<Tested>,
+    estimators: Option<EstimatorChoice>,
+}
+
 impl Answer {
     /// Reads the answer off a history; `None` before the run has started.
     pub fn new(history: &History) -> Option<Self> {
@@ -112,6 +125,8 @@ impl Answer {
             calibration: spec.split.calibration.to_string(),
             estimator: spec.estimator,
             gamma: (spec.estimator == Estimator::Rbf).then_some(spec.gamma),
+            prefilter: spec.prefilter.filter(|_| spec.estimator == Estimator::Rbf),
+            models: spec.models(),
             target_coverage: 1.0 - spec.epsilon,
             guaranteed: spec.guaranteed(),
             comparisons: Comparison::of_methods(history, info, &methods),
@@ -136,12 +151,14 @@ impl MethodAnswer {
         let size_of = |rule| paths.rule_size(rule, &paths.sizes_by_split(rule, beta_rule), &visited);
         let tested = Tested::new(history, paths.info, paths.method);
         let beside = others.map(size_of).collect();
-        let mut answer = Self::with(history, paths, paths.chosen_size(beta_rule), beside, tested);
+        let chosen = paths.chosen_size(beta_rule);
+        let is_by_hand = history.size_is_by_hand();
+        let estimators = (!is_by_hand).then(|| EstimatorChoice::new(history, paths, &chosen)).flatten();
+        let mut answer = Self::with(history, paths, chosen, beside, ProcedureTests { tested, estimators });
         let drift = Drift::new(history, paths.info, paths.method);
-        if history.size_is_by_hand() {
+        if is_by_hand {
             return answer.by_hand(drift);
         }
-        answer.estimators = EstimatorChoice::new(history, paths.info, &answer);
         answer.elsewhere = TestedElsewhere::new(history, paths.info, paths.method);
         if let Some(elsewhere) = &answer.elsewhere {
             let cautions = elsewhere.measured.cautions.iter();
@@ -170,7 +187,8 @@ impl MethodAnswer {
         let chosen = RuleSize::new(rule, &vec![Some(size); paths.len()], &paths.visited_sizes());
         // The rules stop where they did.
         let beside = std::iter::once(&self.chosen).chain(&self.beside).cloned();
-        Self::with(history, paths, chosen, beside.collect(), None).by_hand(self.drift.clone())
+        Self::with(history, paths, chosen, beside.collect(), ProcedureTests::default())
+            .by_hand(self.drift.clone())
     }
 
     /// A size that was chosen by hand; whether p-values drift is a matter of the rows.
@@ -186,8 +204,9 @@ impl MethodAnswer {
         paths: &Paths<'_>,
         chosen: RuleSize,
         beside: Vec<RuleSize>,
-        tested: Option<Tested>,
+        tests: ProcedureTests,
     ) -> Self {
+        let ProcedureTests { tested, estimators } = tests;
         let agreement = chosen.size.and_then(|size| paths.agreement(&[size]).first().map(|(_, at)| *at));
         let stability = agreement.as_ref().and_then(Stability::new);
         let by_chance = chosen.size.and_then(|size| ByChance::new(history, paths, size));
@@ -199,6 +218,7 @@ impl MethodAnswer {
             chosen: &chosen,
             stability,
             tested: tested.as_ref(),
+            better_family: estimators.as_ref().and_then(|choice| choice.better.as_ref()),
             by_chance: chance,
             features: &features,
         };
@@ -222,7 +242,7 @@ impl MethodAnswer {
             transfer: None,
             subgroups: Vec::new(),
             drift: None,
-            estimators: None,
+            estimators,
             by_chance,
             chosen,
         }

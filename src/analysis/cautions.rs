@@ -3,8 +3,8 @@
 
 use super::by_chance::FEWEST_PERMUTATIONS;
 use super::{
-    ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, Stability, StabilityBand, Tested, rounded_p,
-    two_decimals,
+    BetterFamily, ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, Stability, StabilityBand, Tested,
+    rounded_p, two_decimals,
 };
 use crate::data::Level;
 use crate::error::printable;
@@ -16,9 +16,10 @@ use crate::select::StopRule;
 const OF_RUN: [fn(&History, &RunInfo) -> Vec<String>; 4] = [void_guarantee, few_splits, warnings, failures];
 
 /// Cautions about one method, the gravest first.
-const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 15] = [
+const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 16] = [
     no_size,
     chance_alone,
+    better_family,
     few_permutations,
     unstable,
     tested_at_other_sizes,
@@ -44,6 +45,8 @@ pub struct Concern<'a> {
     pub stability: Option<Stability>,
     /// How the procedure did on rows that it never saw.
     pub tested: Option<&'a Tested>,
+    /// The family of models that is clearly better than the run's own.
+    pub better_family: Option<&'a BetterFamily>,
     /// What chance selects.
     pub by_chance: Option<&'a ByChance>,
     /// The list.
@@ -127,6 +130,10 @@ fn no_size(concern: &Concern<'_>) -> Option<String> {
 fn chance_alone(concern: &Concern<'_>) -> Option<String> {
     let chance = concern.by_chance?;
     chance.is_not_beyond().then(|| format!("nothing beyond chance: {}", chance.words()))
+}
+
+fn better_family(concern: &Concern<'_>) -> Option<String> {
+    concern.better_family.map(BetterFamily::caution)
 }
 
 fn few_permutations(concern: &Concern<'_>) -> Option<String> {
@@ -270,16 +277,26 @@ fn single_features_by_chance(concern: &Concern<'_>) -> Option<String> {
 fn at_the_edge(concern: &Concern<'_>) -> Option<String> {
     let (size, info) = (concern.chosen.size?, concern.paths.info);
     let units = info.units.len();
-    if concern.chosen.stop != StopRule::OneSe || concern.chosen.is_of_all() || units <= 2 {
+    let stop = concern.chosen.stop;
+    if matches!(stop, StopRule::None | StopRule::Size(_)) || concern.chosen.is_of_all() || units <= 2 {
         return None;
     }
-    let smallest = concern.paths.common_sizes().into_iter().min()?;
     if size == units {
-        return Some(format!(
-            "the size is at the edge of its range: no list shorter than all {units} features is within one standard error of the best"
-        ));
+        let why = match (stop, stop.entry()) {
+            (StopRule::OneSe, _) => {
+                format!("no list shorter than all {units} features is within one standard error of the best")
+            }
+            (_, entry) => {
+                let rule = entry.map_or_else(|| stop.name(), |entry| entry.symbol.to_owned());
+                format!(
+                    "the {rule} rule keeps all {units} features, so nothing was selected; --stop N takes one of N features"
+                )
+            }
+        };
+        return Some(format!("the size is at the edge of its range: {why}"));
     }
-    (size == smallest && smallest > info.kept().max(1)).then(|| {
+    let smallest = concern.paths.common_sizes().into_iter().min()?;
+    (stop == StopRule::OneSe && size == smallest && smallest > info.kept().max(1)).then(|| {
         format!("the size is at the edge of its range: the paths end at {smallest} features, and fewer may do as well")
     })
 }
@@ -306,8 +323,14 @@ fn ended_early(concern: &Concern<'_>) -> Option<String> {
 
 fn untested_folds(concern: &Concern<'_>) -> Option<String> {
     let tested = concern.tested.filter(|tested| tested.without_list > 0)?;
+    let (stop, splits) = (concern.chosen.stop, concern.paths.info.splits);
+    let why = match (stop, stop.entry()) {
+        (StopRule::OneSe, _) => "no size stands out on their rows".to_owned(),
+        (_, Some(entry)) => format!("the {} rule fired on none of their {splits} splits", entry.symbol),
+        (_, None) => "no rule was asked to choose".to_owned(),
+    };
     Some(format!(
-        "in {} of {} folds of the validation no size was chosen; their rows are not tested",
+        "in {} of {} folds of the validation no size was chosen: {why}; their rows are not tested. --stop N fixes the size",
         tested.without_list, tested.folds
     ))
 }

@@ -6,9 +6,8 @@ use super::verdict::count_features;
 use super::{History, MethodAnswer, Metric, Paths};
 use crate::evaluate::p_words;
 use crate::evaluate::{Bootstrap, PairedDifference, Tally};
-use crate::run::{Followup, Outcome, RunInfo};
+use crate::run::RunInfo;
 use crate::select::Method;
-use crate::svm::Estimator;
 
 /// What is compared.
 const COMPARED: [Metric; 2] = [Metric::Accuracy, Metric::Inefficiency];
@@ -47,10 +46,10 @@ pub struct Comparison {
 }
 
 /// What one side of a comparison achieved, split by split.
-struct Side<'a> {
-    name: String,
-    size: usize,
-    tallies: Vec<(usize, &'a Tally)>,
+pub(super) struct Side<'a> {
+    pub(super) name: String,
+    pub(super) size: usize,
+    pub(super) tallies: Vec<(usize, &'a Tally)>,
 }
 
 impl Comparison {
@@ -91,33 +90,13 @@ impl Comparison {
         )
     }
 
-    /// The subsets of a method with each family of models, against those with the simplest.
-    pub fn of_estimators(history: &History, info: &RunInfo, answer: &MethodAnswer) -> Vec<Self> {
-        let name = |estimator: Estimator| format!("{} ({estimator})", answer.method);
-        let paths = Paths::new(history, info, answer.method);
-        let own = answer.chosen.size.map(|size| {
-            let tallies = paths.achieved(&answer.chosen);
-            (info.spec.estimator, Side { name: name(info.spec.estimator), size, tallies })
-        });
-        let other = |&estimator: &Estimator| {
-            let outcome = history.followup(Followup::Estimator(answer.method, estimator))?;
-            let Outcome::Estimator(test) = outcome else { return None };
-            let tallies = test.tallies.iter().map(|(split, tally)| (*split, tally)).collect();
-            Some((estimator, Side { name: name(estimator), size: test.size?, tallies }))
-        };
-        let mut sides: Vec<(Estimator, Side<'_>)> =
-            own.into_iter().chain(info.spec.compare.iter().filter_map(other)).collect();
-        sides.sort_by_key(|(estimator, _)| *estimator);
-        let Some(((_, simplest), others)) = sides.split_first() else { return Vec::new() };
-        others.iter().filter_map(|(_, side)| Self::new(info, side, simplest)).collect()
-    }
-
     /// The compared metric, if it was compared.
     pub fn of(&self, metric: Metric) -> Option<&ComparedMetric> {
         self.metrics.iter().find(|compared| compared.metric == metric.key())
     }
 
-    fn new(info: &RunInfo, a: &Side<'_>, b: &Side<'_>) -> Option<Self> {
+    /// Both on the splits that they share.
+    pub(super) fn new(info: &RunInfo, a: &Side<'_>, b: &Side<'_>) -> Option<Self> {
         let other = |split: usize| b.tallies.iter().find(|(of, _)| *of == split).map(|&(_, tally)| tally);
         let both: Vec<(&Tally, &Tally)> =
             a.tallies.iter().filter_map(|&(split, tally)| Some((tally, other(split)?))).collect();
@@ -150,6 +129,23 @@ pub(super) fn signed(value: f64) -> String {
     format!("{}{:.3}", if value < -0.0005 { "−" } else { "" }, value.abs())
 }
 
+/// Which side is better in some metrics: more accurate, or with smaller sets.
+fn better(clear: &[&ComparedMetric], a: &Side<'_>, b: &Side<'_>) -> String {
+    let winner = |compared: &ComparedMetric| {
+        let larger_is_better = compared.metric != Metric::Inefficiency.key();
+        if (compared.difference.mean > 0.0) == larger_is_better { &a.name } else { &b.name }
+    };
+    match clear {
+        [one, other] if winner(one) == winner(other) => {
+            format!("{} is better in {} and {}", winner(one), one.label, other.label)
+        }
+        _ => {
+            let words = |own: &&ComparedMetric| format!("{} is better in {}", winner(own), own.label);
+            clear.iter().map(words).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
 fn sentence(a: &Side<'_>, b: &Side<'_>, metrics: &[ComparedMetric]) -> String {
     let part = |compared: &ComparedMetric| {
         let ComparedMetric { label, a, b, difference, .. } = compared;
@@ -178,12 +174,13 @@ fn sentence(a: &Side<'_>, b: &Side<'_>, metrics: &[ComparedMetric]) -> String {
         let PairedDifference { lo, hi, .. } = compared.difference;
         lo.is_some_and(|lo| lo > 0.0) || hi.is_some_and(|hi| hi < 0.0)
     };
-    let end = if metrics.iter().any(by_test) {
-        ""
+    let clear: Vec<&ComparedMetric> = metrics.iter().filter(|own| by_test(own)).collect();
+    let end = if !clear.is_empty() {
+        format!(": {}", better(&clear, a, b))
     } else if metrics.iter().any(by_bootstrap) {
-        ": the bootstrap over splits shows a difference, the corrected test does not"
+        ": the bootstrap over splits shows a difference, the corrected test does not".to_owned()
     } else {
-        ": no clear difference"
+        ": no clear difference".to_owned()
     };
     format!(
         "{} with {} against {} with {}: {}{end}",

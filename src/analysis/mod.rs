@@ -38,7 +38,7 @@ pub use comparison::{ComparedMetric, Comparison};
 pub use coverage::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};
 pub use elsewhere::TestedElsewhere;
-pub use estimators::EstimatorChoice;
+pub use estimators::{BetterFamily, EstimatorChoice};
 pub use features::{ChosenFeature, Standing, Twin};
 pub use pairs::{Pair, SizeDifferences};
 pub use paths::Paths;

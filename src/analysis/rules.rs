@@ -25,6 +25,9 @@ pub struct RuleSize {
     pub sd: Option<f64>,
     /// On how many splits it fired.
     pub fired: usize,
+    /// Whether it removes nothing.
+    #[serde(skip)]
+    pub keeps_all: bool,
 }
 
 impl RuleSize {
@@ -41,6 +44,7 @@ impl RuleSize {
             largest: fired.last().copied(),
             sd: Spread::of(&values).and_then(|spread| spread.sd),
             fired: fired.len(),
+            keeps_all: false,
         }
     }
 
@@ -125,11 +129,11 @@ impl Paths<'_> {
         if rule == StopRule::OneSe {
             size.spread_over(&self.left_out_sizes());
         }
+        let units = self.info.units.len();
         if nothing_to_eliminate(self.info) && rule != StopRule::None {
-            size.of_all(self.info.units.len())
-        } else {
-            size
+            size = size.of_all(units);
         }
+        RuleSize { keeps_all: size.size == Some(units), ..size }
     }
 
     /// The size that the rule of the run gives, with any k and ψ of the β rule.

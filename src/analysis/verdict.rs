@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{ByChance, RuleSize};
 use crate::evaluate::{Agreement, FEWEST_SUBSETS};
+use crate::select::StopRule;
 
 /// p-values above this are no evidence.
 pub const LEVEL: f64 = 0.05;
@@ -92,6 +93,8 @@ pub enum Verdict {
     Unstable,
     /// There are too few splits to say whether others choose the same features.
     TooFewSplits,
+    /// The list is all features.
+    AllFeatures,
     /// None of these.
     Supported,
 }
@@ -110,6 +113,7 @@ impl Verdict {
             (_, Some(chance)) if chance.is_not_beyond() => Self::Chance,
             _ if splits < FEWEST_SUBSETS => Self::TooFewSplits,
             _ if stability.is_some_and(is_poor) => Self::Unstable,
+            _ if chosen.keeps_all => Self::AllFeatures,
             _ => Self::Supported,
         }
     }
@@ -138,6 +142,11 @@ impl Verdict {
                 format!("{features}, from {splits}: too few to say whether others choose the same")
             }
             (Self::NoSize, ..) => "no size chosen".to_owned(),
+            (Self::AllFeatures, ..) if chosen.is_of_all() => format!("{features}: nothing to eliminate"),
+            (Self::AllFeatures, ..) if matches!(chosen.stop, StopRule::Size(_)) => {
+                format!("all {features}, as asked for")
+            }
+            (Self::AllFeatures, ..) => format!("all {features}: the rule removes nothing"),
             _ => features,
         }
     }
@@ -156,7 +165,6 @@ pub fn count_features(count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::select::StopRule;
 
     #[test]
     fn bands_begin_where_they_say() {
@@ -185,6 +193,18 @@ mod tests {
         assert!(headline.ends_with("(stability −0.02, poor); the feature below is the most frequent"));
         let none = RuleSize::new(StopRule::Knee, &[None], &[1, 4]);
         assert_eq!(told(&none, None, 20).0, Verdict::NoSize);
+    }
+
+    #[test]
+    fn a_list_of_all_features_is_no_short_list() {
+        let told = |stop| {
+            let chosen = RuleSize { keeps_all: true, ..RuleSize::new(stop, &[Some(4)], &[1, 4]) };
+            let verdict = Verdict::new(&chosen, None, None, 20);
+            (verdict, verdict.headline(&chosen, None, None, 20))
+        };
+        let by_rule = (Verdict::AllFeatures, "all 4 features: the rule removes nothing".to_owned());
+        assert_eq!(told(StopRule::Knee), by_rule);
+        assert_eq!(told(StopRule::Size(4)).1, "all 4 features, as asked for");
     }
 
     #[test]

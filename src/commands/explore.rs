@@ -6,13 +6,14 @@ use super::screen::{keys_come_from_there, need_a_terminal, settings};
 use crate::data::STANDARD;
 use crate::error::Result;
 use crate::record::{RunDirectory, Shard};
+use crate::report::shell_command;
 use crate::run::default_threads;
 use crate::tui::{Compute, Recording, SessionRequest, explore as show};
 
 /// Opens the dashboard on a file; the exit code.
 pub fn explore(args: &ExploreArgs, look: &Look) -> Result<u8> {
-    args.spec.spec()?;
-    need_a_terminal(&format!("run {} --out RUN", args.spec.data.display()))?;
+    let spec = args.spec.spec()?;
+    need_a_terminal(&shell_command(&spec, &args.spec.data.to_string_lossy()))?;
     if args.spec.data.as_os_str() == STANDARD {
         return Err(keys_come_from_there("crfe-tui run - --out RUN"));
     }

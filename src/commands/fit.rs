@@ -382,9 +382,11 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
     }
     let donors = model.preparation.donors();
     if donors > 0 {
+        // Kernel machines hold training rows in any case.
+        let remedy = if model.kernel.is_none() { ", or use --impute median" } else { "" };
         let _ = writeln!(
             text,
-            "  It holds the scaled values of {donors} training rows to fill gaps: handle it as you handle the data, or use --impute median"
+            "  It holds the scaled values of {donors} training rows to fill gaps: handle it as you handle the data{remedy}"
         );
     }
     if let Some(kernel) = &model.kernel {

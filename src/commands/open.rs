@@ -30,7 +30,7 @@ pub fn open(args: &OpenArgs, look: &Look) -> Result<u8> {
     if !run.exists() {
         return Err(Error::data("there is no such run or model").file(run).remedy("check the path"));
     }
-    need_a_terminal(&format!("report {}", run.display()))?;
+    need_a_terminal(&format!("crfe-tui report {}", run.display()))?;
     show(SessionRequest::Open(run.clone(), args.data.clone()), settings(&args.screen, look)?)
 }
 
@@ -43,7 +43,7 @@ fn open_model(args: &OpenArgs, file: &Path, look: &Look) -> Result<u8> {
             .file(file)
             .remedy(format!("add them: crfe-tui open {name} --data NEW.CSV")));
     };
-    need_a_terminal(&format!("predict {name} {}", data.display()))?;
+    need_a_terminal(&format!("crfe-tui predict {name} {}", data.display()))?;
     if data.as_os_str() == STANDARD {
         return Err(keys_come_from_there(&format!("crfe-tui predict {name} -")));
     }
@@ -53,7 +53,7 @@ fn open_model(args: &OpenArgs, file: &Path, look: &Look) -> Result<u8> {
 
 /// Lets the user choose a run or a table.
 fn choose(args: &OpenArgs, look: &Look) -> Result<u8> {
-    need_a_terminal("run DATA.CSV --out RUN")?;
+    need_a_terminal("crfe-tui run DATA.CSV --out RUN")?;
     start(settings(&args.screen, look)?, |choice| match choice {
         Choice::Run(run) => Ok(SessionRequest::Open(run, None)),
         Choice::Table(table, settings_first) => {

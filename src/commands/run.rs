@@ -183,10 +183,7 @@ fn compute(
     directory: Option<Arc<RunDirectory>>,
 ) -> Result<Option<i32>> {
     let threads = threads(args);
-    let mut progress = {
-        let (splits, units) = (plan.info.splits, plan.info.units.len());
-        Progress::new(tasks.len(), &followups, splits, units, args.output.quiet)
-    };
+    let mut progress = Progress::new(&plan.info, tasks.len(), &followups, threads, args.output.quiet);
     quiet_worker_panics();
     let signals = Signals::listen()?;
     let gate = Arc::new(Gate::default());

@@ -13,7 +13,7 @@ pub(super) fn need_a_terminal(instead: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::usage("the dashboard needs a terminal, and there is none")
-        .remedy(format!("run without a screen: crfe-tui {instead}")))
+        .remedy(format!("run without a screen: {instead}")))
 }
 
 /// The error for a table on standard input, which the dashboard reads keys from.

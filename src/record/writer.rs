@@ -22,7 +22,8 @@ use super::format::{self, task_name};
 use super::{Journals, SCHEDULERS, SCRIPT_HEAD, Shard, journals};
 use crate::error::{Error, Result};
 use crate::files::{Directory, identity, is_leftover, open_regular, read_start};
-use crate::run::{EventKind, Plan, RunEvent, RunInfo, TaskId};
+use crate::run::options::{OPTIONS, RunOption};
+use crate::run::{EventKind, Plan, RunEvent, RunInfo, RunOptions, TaskId};
 
 /// Journals of more bytes are packed when they are done.
 const LARGE: u64 = 16 << 20;
@@ -557,10 +558,8 @@ pub fn differences(old: &RunInfo, new: &RunInfo) -> String {
     if old.splits_sha256 != new.splits_sha256 {
         words.push("the file of splits differs".to_owned());
     }
-    let (before, after) = (old.spec.determining(), new.spec.determining());
-    for (key, value) in &after {
-        compare(key, before.get(key).unwrap_or(&serde_json::Value::Null), value, &mut words);
-    }
+    let (before, after) = (RunOptions::from(old.spec.clone()), RunOptions::from(new.spec.clone()));
+    words.extend(OPTIONS.iter().filter_map(|option| difference(option, &before, &after)));
     if words.is_empty() && old.units != new.units {
         words.push("the features or their groups differ".to_owned());
     }
@@ -570,14 +569,69 @@ pub fn differences(old: &RunInfo, new: &RunInfo) -> String {
     words.join("; ")
 }
 
-fn compare(key: &str, old: &serde_json::Value, new: &serde_json::Value, words: &mut Vec<String>) {
-    match (old, new) {
-        (serde_json::Value::Object(a), serde_json::Value::Object(b)) if a.keys().eq(b.keys()) => {
-            for (key, value) in b {
-                compare(key, &a[key], value, words);
-            }
-        }
-        _ if old != new => words.push(format!("{} was {old}, is now {new}", key.replace('_', "-"))),
-        _ => {}
+/// How an option differs between two runs, as it is typed; nothing if steps do not depend on it.
+fn difference(option: &RunOption, old: &RunOptions, new: &RunOptions) -> Option<String> {
+    let (before, after) = (option.text(old), option.text(new));
+    if before == after {
+        return None;
+    }
+    // An option cannot be taken without a value, but at least one of the two has one.
+    let (mut changed, from, to) = match option.words(new) {
+        words if words.is_empty() => (new.clone(), new, option.words(old)),
+        words => (old.clone(), old, words),
+    };
+    option.take_words(&mut changed, &to).ok()?;
+    let name = option.name;
+    (changed.determining() != from.determining()).then(|| match (before.as_str(), after.as_str()) {
+        ("", "true") => format!("--{name} is on now"),
+        ("true", "") => format!("--{name} is off now"),
+        ("", after) => format!("{name} was not set, is now {after}"),
+        (before, "") => format!("{name} was {before}, is not set now"),
+        (before, after) => format!("{name} was {before}, is now {after}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+    use crate::svm::Estimator;
+
+    fn info(change: impl FnOnce(&mut RunOptions)) -> RunInfo {
+        let mut options = RunOptions::default();
+        options.split.splits = 1;
+        change(&mut options);
+        let data = Dataset::load(Path::new("data/heart.csv"), &options.schema, |_, _| {}).unwrap();
+        (*Plan::new(options.check().unwrap(), data).unwrap().info).clone()
+    }
+
+    #[test]
+    fn runs_differ_in_options_as_they_are_typed() {
+        let plain = info(|_| {});
+        let rbf = || info(|options| options.estimator = Estimator::Rbf);
+        let splines = info(|options| options.estimator = Estimator::SPLINE);
+        assert_eq!(differences(&rbf(), &plain), "estimator was rbf, is now linear");
+        assert_eq!(differences(&rbf(), &splines), "estimator was rbf, is now rcs:4");
+        let filtered = info(|options| {
+            (options.estimator, options.gamma) = (Estimator::Rbf, "0.1".parse().unwrap());
+            options.prefilter = Some(4);
+        });
+        assert_eq!(
+            differences(&rbf(), &filtered),
+            "gamma was scale, is now 0.1; prefilter was not set, is now 4"
+        );
+        assert_eq!(
+            differences(&filtered, &rbf()),
+            "gamma was 0.1, is now scale; prefilter was 4, is not set now"
+        );
+        let mondrian = info(|options| options.mondrian = true);
+        assert_eq!(differences(&plain, &mondrian), "--mondrian is on now");
+        assert_eq!(differences(&mondrian, &plain), "--mondrian is off now");
+        // What is run after the paths, and which rule reads them, is no difference.
+        let more = info(|options| {
+            (options.validate, options.stop) = (None, crate::select::StopRule::Knee);
+            options.lambda = 0.25;
+        });
+        assert_eq!(differences(&plain, &more), "lambda was 0.5, is now 0.25");
     }
 }

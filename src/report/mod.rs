@@ -14,7 +14,7 @@ mod summary;
 mod tables;
 mod together;
 
-pub use command::{command_line, fit_command, for_a_shell};
+pub use command::{command_line, fit_command, for_a_shell, shell_command};
 pub use figures::{FIGURES, Figure, FigureOptions, Format, figures, write_figures};
 pub use html::{METHODS, PAGE};
 pub use measured::{measured_lines, measured_text};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::run::{EventKind, Followup, RunEvent};
+use crate::run::{EventKind, Followup, RunEvent, RunInfo, TaskCosts};
 use crate::say::say;
 
 /// Shows progress on standard error.
@@ -14,12 +14,19 @@ pub struct Progress {
     /// How many paths, folds and permutations there are.
     parts: [usize; 4],
     done: [usize; 4],
-    /// Paths of a fold or a permutation, and models of a path.
+    /// Paths of a fold or a permutation.
     splits: usize,
+    /// Models of a path.
     models: usize,
-    /// All paths, also those of folds and permutations.
-    paths: usize,
+    /// Paths that have ended, also those of folds and permutations.
     paths_done: usize,
+    /// What the tasks cost beside one another: of all, of those that have ended, and of each that has not.
+    costs: TaskCosts,
+    all: f64,
+    cost_done: f64,
+    paths_left: usize,
+    followups_left: Vec<Followup>,
+    threads: usize,
     started: Instant,
 }
 
@@ -107,17 +114,24 @@ fn part_of(followup: &Followup) -> usize {
     }
 }
 
+/// The models of the run's own paths that cost as much.
+fn models_of(cost: f64, costs: &TaskCosts, models: usize) -> u64 {
+    (cost / costs.path.max(f64::MIN_POSITIVE) * models as f64).round() as u64
+}
+
 impl Progress {
-    /// For some paths with this many models each, and the followups, with `splits` paths each.
-    pub fn new(tasks: usize, followups: &[Followup], splits: usize, models: usize, quiet: bool) -> Self {
+    /// For some tasks of a run and some that follow its paths.
+    pub fn new(info: &RunInfo, tasks: usize, followups: &[Followup], threads: usize, quiet: bool) -> Self {
         let mut parts = [tasks, 0, 0, 0];
         followups.iter().for_each(|followup| parts[part_of(followup)] += 1);
-        let paths = tasks + followups.len() * splits;
+        let costs = TaskCosts::new(info);
+        let all = costs.work(tasks, followups.iter().copied()).all;
+        let models = info.units.len();
         let shape = if quiet {
             Shape::Quiet
         } else if std::io::stderr().is_terminal() {
             let target = ProgressDrawTarget::stderr_with_hz(8);
-            let bar = ProgressBar::with_draw_target(Some((paths * models) as u64), target);
+            let bar = ProgressBar::with_draw_target(Some(models_of(all, &costs, models)), target);
             let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
                 let _ = write!(text, "{:.0} models/s", state.per_sec());
             };
@@ -131,10 +145,15 @@ impl Progress {
             shape,
             parts,
             done: [0; 4],
-            splits,
+            splits: info.splits,
             models,
-            paths,
             paths_done: 0,
+            costs,
+            all,
+            cost_done: 0.0,
+            paths_left: tasks,
+            followups_left: followups.to_vec(),
+            threads,
             started: Instant::now(),
         };
         if let Shape::Bar(bar) = &progress.shape {
@@ -145,24 +164,30 @@ impl Progress {
 
     /// Takes note of an event.
     pub fn event(&mut self, event: &RunEvent) {
-        let (part, paths) = match &event.kind {
+        let (part, paths, cost) = match &event.kind {
             EventKind::Step(_) => {
                 if let Shape::Bar(bar) = &self.shape {
                     bar.inc(1);
                 }
                 return;
             }
-            EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => (0, 1),
+            EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => {
+                self.paths_left = self.paths_left.saturating_sub(1);
+                (0, 1, self.costs.path)
+            }
             EventKind::Followed(followup, _) | EventKind::FollowupFailed(followup, _) => {
+                let cost = self.costs.followup(*followup);
                 if let Shape::Bar(bar) = &self.shape {
-                    bar.inc((self.splits * self.models) as u64);
+                    bar.inc(models_of(cost, &self.costs, self.models));
                 }
-                (part_of(followup), self.splits)
+                self.followups_left.retain(|other| other != followup);
+                (part_of(followup), self.splits, cost)
             }
             _ => return,
         };
         self.done[part] += 1;
         self.paths_done += paths;
+        self.cost_done += cost;
         self.tell();
     }
 
@@ -181,17 +206,18 @@ impl Progress {
 
     fn tell(&mut self) {
         let (words, now) = (self.words(), self.part());
+        let left = self.costs.work(self.paths_left, self.followups_left.iter().copied());
         match &mut self.shape {
             Shape::Quiet => {}
             Shape::Bar(bar) => bar.set_message(words),
             Shape::Lines { tenths, part } => {
-                let tenth = 10 * self.paths_done / self.paths.max(1);
+                let tenth = (10.0 * self.cost_done / self.all.max(f64::MIN_POSITIVE)) as usize;
                 if tenth > *tenths || now > *part {
                     (*tenths, *part) = (tenth, now);
                     let seconds = self.started.elapsed().as_secs_f64().max(1e-9);
                     let rate = self.paths_done as f64 / seconds;
-                    let left = (self.paths - self.paths_done) as f64 / rate;
-                    say(format_args!("{words}, {rate:.1} paths per second, {left:.0} s left"));
+                    let seconds = left.seconds(self.cost_done / seconds, self.threads).ceil();
+                    say(format_args!("{words}, {rate:.1} paths per second, {seconds:.0} s left"));
                 }
             }
         }

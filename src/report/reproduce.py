@@ -36,8 +36,11 @@ ORDER = @ORDER@
 
 def read(path):
     """The columns of the table, as text."""
-    with open(path, "rb") as file:
-        data = file.read()
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        sys.exit(f"{path}: cannot be read ({error.strerror}); name the table: python reproduce.py DATA.CSV")
     if hashlib.sha256(data).hexdigest() != SHA256:
         sys.exit(f"{path}: this is not the file that the run was made of")
     if data[:2] == b"\x1f\x8b":

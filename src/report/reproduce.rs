@@ -25,7 +25,7 @@ pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Res
     };
     let spec = &plan.info.spec;
     if spec.estimator == Estimator::Rbf {
-        return Ok(Err("LinearSVC has no kernel; benches/peers/rbf.py computes such a path with numpy"));
+        return Ok(Err("scikit-learn's LinearSVC has no kernel"));
     }
     if spec.solver != SolverKind::Newton {
         return Ok(Err("linfa's plain hinge is not what LinearSVC solves"));

@@ -9,7 +9,6 @@ use crate::analysis::{
 };
 use crate::error::printable;
 use crate::evaluate::{Interval, Performance};
-use crate::svm::Estimator;
 
 /// Longer names are cut in the middle.
 const NAME_WIDTH: usize = 44;
@@ -73,10 +72,7 @@ pub fn guarantee_words(answer: &Answer) -> &'static str {
 
 /// The family of models, unless it is the usual one.
 pub fn estimator_words(answer: &Answer) -> String {
-    match answer.estimator {
-        Estimator::Linear => String::new(),
-        estimator => format!(", estimator {estimator}"),
-    }
+    answer.models.as_ref().map_or_else(String::new, |models| format!(", estimator {models}"))
 }
 
 fn of_method(answer: &MethodAnswer, whole: &Answer) -> String {
@@ -296,7 +292,8 @@ fn features(answer: &MethodAnswer, whole: &Answer) -> String {
     if listed.is_empty() {
         return text;
     }
-    let best = if answer.verdict == Verdict::Supported { "The list" } else { "The list, with this in mind" };
+    let is_plain = matches!(answer.verdict, Verdict::Supported | Verdict::AllFeatures);
+    let best = if is_plain { "The list" } else { "The list, with this in mind" };
     let _ = writeln!(text, "  {best}, by the number of splits that keep a feature:");
     let width = listed.iter().map(|f| shown(&f.name).chars().count()).max().unwrap_or(0);
     for (i, feature) in listed.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! What a path costs, from the shape of the table alone, and how many permutations a run affords. Machine-independent: the same
 //! command makes the same choice everywhere.
 
-use super::RunSpec;
+use super::path_sizes::path_sizes;
+use super::{Followup, RunInfo, RunSpec};
 use crate::data::{Calibration, DONOR_LIMIT, Dataset, Impute, Knots};
 use crate::svm::{Estimator, SolverKind};
 
@@ -34,25 +35,65 @@ const PER_NODE: f64 = 1.2e-10;
 const PER_EXPONENTIAL: f64 = 1e-9;
 const NODES: f64 = 7.0;
 
+/// What of a table determines the cost of a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TableShape {
+    pub(super) rows: usize,
+    pub(super) units: usize,
+    columns: usize,
+    kept: usize,
+    classes: usize,
+    missing: usize,
+}
+
+impl From<&Dataset> for TableShape {
+    fn from(data: &Dataset) -> Self {
+        Self {
+            rows: data.y.len(),
+            units: data.units.len(),
+            columns: data.columns.len(),
+            kept: data.units.iter().filter(|unit| unit.kept).count(),
+            classes: data.classes.len(),
+            missing: data.missing_cells(),
+        }
+    }
+}
+
+/// A run does not record how many cells are missing, so its gaps cost nothing.
+impl From<&RunInfo> for TableShape {
+    fn from(info: &RunInfo) -> Self {
+        Self {
+            rows: info.rows,
+            units: info.units.len(),
+            columns: info.columns.len(),
+            kept: info.kept(),
+            classes: info.classes.len(),
+            missing: 0,
+        }
+    }
+}
+
 impl PathCost {
     /// The sum over all models of a path.
     pub fn new(spec: &RunSpec, data: &Dataset) -> Self {
-        let (rows, units) = (data.y.len() as f64, data.units.len());
+        Self::of_shape(spec, &TableShape::from(data))
+    }
+
+    pub(super) fn of_shape(spec: &RunSpec, shape: &TableShape) -> Self {
+        let (rows, units) = (shape.rows as f64, shape.units);
         // At most: a column with few values has one term.
         let terms = spec.estimator.knots().map_or(1, Knots::terms);
-        let columns = (data.columns.len() * terms) as f64;
-        let classes = data.classes.len() as f64;
-        let machines = if data.classes.len() == 2 { 1.0 } else { classes };
+        let columns = (shape.columns * terms) as f64;
+        let classes = shape.classes as f64;
+        let machines = if shape.classes == 2 { 1.0 } else { classes };
         let training = rows * (1.0 - spec.split.test_size) * (1.0 - spec.split.cal_size);
         let strict = if spec.split.calibration == Calibration::Strict { 0.5 } else { 1.0 };
         let selection = rows * (1.0 - spec.split.test_size) * spec.split.cal_size * strict;
         let (mut models, mut fits, mut shares) = (0.0, 0.0, 0.0);
-        let kept = data.units.iter().filter(|unit| unit.kept).count();
-        let (mut left, last) = (units - kept, usize::from(kept == 0));
-        loop {
-            let prefiltered = left + kept - spec.prefilter.unwrap_or(left + kept).min(left + kept);
-            let removed = spec.step.of(left).max(prefiltered).min(left.saturating_sub(last));
-            let present = (left + kept) as f64;
+        let sizes = path_sizes(spec, spec.methods[0], units, shape.kept);
+        for (i, &size) in sizes.iter().enumerate() {
+            let removed = size - sizes.get(i + 1).copied().unwrap_or(size);
+            let present = size as f64;
             models += 1.0;
             fits += match spec.solver {
                 SolverKind::Newton if spec.estimator == Estimator::Rbf => {
@@ -70,19 +111,73 @@ impl PathCost {
                     PER_LINFA_ROW * iterations * training
                 }
             };
-            if removed == 0 {
-                break;
-            }
-            left -= removed;
         }
-        let with_gaps = (data.missing_cells() as f64).min(rows);
+        let with_gaps = (shape.missing as f64).min(rows);
         let gaps = match spec.impute {
             Impute::Knn(_) => {
-                PER_DISTANCE * with_gaps * training.min(DONOR_LIMIT as f64) * data.columns.len() as f64
+                PER_DISTANCE * with_gaps * training.min(DONOR_LIMIT as f64) * shape.columns as f64
             }
             _ => 0.0,
         };
         Self { path: machines * fits + shares + PER_PREDICTION * rows * classes * models, gaps, models }
+    }
+}
+
+/// What the tasks of a run cost beside one another: kernel paths take much longer than linear ones. In nominal seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskCosts {
+    /// One path of the run's own.
+    pub path: f64,
+    splits: f64,
+    others: Vec<(Estimator, f64)>,
+}
+
+/// Tasks in nominal seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TaskWork {
+    /// All together.
+    pub all: f64,
+    /// The longest, which one thread does.
+    pub longest: f64,
+}
+
+impl TaskWork {
+    /// The seconds that it takes on some threads that do `rate` nominal seconds of work per second.
+    pub fn seconds(&self, rate: f64, threads: usize) -> f64 {
+        (self.all / rate).max(self.longest * threads as f64 / rate)
+    }
+}
+
+impl TaskCosts {
+    /// Of the tasks of a run.
+    pub fn new(info: &RunInfo) -> Self {
+        let shape = TableShape::from(info);
+        let path = PathCost::of_shape(&info.spec, &shape).path;
+        let other = |&other: &Estimator| {
+            let cost = info.spec.with_estimator(other).map(|spec| PathCost::of_shape(&spec, &shape).path);
+            (other, cost.unwrap_or(path))
+        };
+        Self { path, splits: info.splits as f64, others: info.spec.compare.iter().map(other).collect() }
+    }
+
+    /// How much work is done and left: some paths, and some tasks after them.
+    pub fn work(&self, paths: usize, followups: impl Iterator<Item = Followup>) -> TaskWork {
+        let followups = followups.map(|followup| self.followup(followup));
+        let first =
+            TaskWork { all: paths as f64 * self.path, longest: if paths > 0 { self.path } else { 0.0 } };
+        followups.fold(first, |work, cost| TaskWork { all: work.all + cost, longest: work.longest.max(cost) })
+    }
+
+    /// A task after the paths, which has a path for each split.
+    pub fn followup(&self, followup: Followup) -> f64 {
+        let path = match followup {
+            Followup::Estimator(_, estimator) => {
+                let other = self.others.iter().find(|(other, _)| *other == estimator);
+                other.map_or(self.path, |(_, cost)| *cost)
+            }
+            _ => self.path,
+        };
+        path * self.splits
     }
 }
 
@@ -139,6 +234,22 @@ mod tests {
         let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
         let spec = RunOptions::default().check().unwrap();
         default_permutations(&PathCost::new(&spec, &data), &spec).count
+    }
+
+    #[test]
+    fn kernel_paths_weigh_more_than_linear_ones() {
+        let data =
+            Dataset::load(std::path::Path::new("data/heart.csv"), &Default::default(), |_, _| {}).unwrap();
+        let options = RunOptions { compare: vec![Estimator::Rbf], ..RunOptions::default() };
+        let plan = crate::run::Plan::new(options.check().unwrap(), data).unwrap();
+        let costs = TaskCosts::new(&plan.info);
+        let method = crate::select::Method::Crfe;
+        let kernels = costs.followup(Followup::Estimator(method, Estimator::Rbf));
+        assert_eq!(costs.followup(Followup::Fold(method, 0)), costs.path * plan.info.splits as f64);
+        assert!(kernels > 5.0 * costs.followup(Followup::Fold(method, 0)));
+        // One thread does it, however many there are.
+        let left = costs.work(0, std::iter::once(Followup::Estimator(method, Estimator::Rbf)));
+        assert_eq!(left.seconds(2.0, 2), kernels);
     }
 
     #[test]

@@ -23,6 +23,32 @@ pub struct Estimate {
     pub bytes: f64,
 }
 
+/// What the paths with other families of models take: one task for each family and method, which no thread shares.
+struct Others {
+    tasks: usize,
+    longest: f64,
+    all: f64,
+}
+
+impl Others {
+    fn new(spec: &RunSpec, data: &Dataset, splits: usize) -> Self {
+        let of_task = |&other: &Estimator| {
+            let cost = spec.with_estimator(other).map(|spec| PathCost::new(&spec, data));
+            cost.map_or(0.0, |cost| splits as f64 * (cost.path + cost.gaps))
+        };
+        let of_tasks: Vec<f64> = spec.compare.iter().map(of_task).collect();
+        Self {
+            tasks: of_tasks.len() * spec.methods.len(),
+            longest: of_tasks.iter().copied().fold(0.0, f64::max),
+            all: of_tasks.iter().sum::<f64>() * spec.methods.len() as f64,
+        }
+    }
+
+    fn seconds(&self, threads: usize) -> f64 {
+        self.longest.max(self.all / self.tasks.min(threads).max(1) as f64)
+    }
+}
+
 /// How much there is to do.
 struct TaskCounts {
     tasks: usize,
@@ -60,31 +86,45 @@ impl Estimate {
         Self::of(spec, data, TaskCounts { tasks: splits * methods, followups, splits }, threads)
     }
 
+    /// Of running the same splits with the other families of models alone.
+    pub fn of_comparison(spec: &RunSpec, data: &Dataset, threads: usize) -> Self {
+        let splits = spec.split.splits;
+        let tasks = splits * spec.methods.len();
+        let whole = Self::of(spec, data, TaskCounts { tasks, followups: 0, splits }, threads);
+        let seconds = Others::new(spec, data, splits).seconds(threads);
+        Self { tasks: 0, more_tasks: spec.compare.len() * tasks, seconds, ..whole }
+    }
+
     fn of(spec: &RunSpec, data: &Dataset, counts: TaskCounts, threads: usize) -> Self {
         let TaskCounts { tasks, followups, splits } = counts;
         let (cells, units) = (data.y.len() as f64 * data.columns.len() as f64, data.units.len() as f64);
         let terms = spec.estimator.knots().map_or(1.0, |knots| knots.terms() as f64);
         let cost = PathCost::new(spec, data);
         let once = PER_CELL * cells + PER_STEP_OF_TABLES * cost.models * tasks as f64;
-        // Distances and kernels of all pairs of rows.
-        let kernels =
-            if spec.estimator == Estimator::Rbf { 8.0 * (data.y.len() as f64).powi(2) } else { 0.0 };
         let workers = tasks.min(threads).max(1) as f64;
-        let after = (followups as f64 * splits as f64) * (cost.path + cost.gaps);
-        let of_other = |&other: &Estimator| {
-            let cost = spec.with_estimator(other).map_or(cost, |spec| PathCost::new(&spec, data));
-            tasks as f64 * (cost.path + cost.gaps)
+        let others = Others::new(spec, data, splits);
+        // Distances and kernels of all pairs of rows.
+        let pairs = 8.0 * (data.y.len() as f64).powi(2);
+        let kernels = if spec.estimator == Estimator::Rbf {
+            pairs * workers
+        } else if spec.uses_kernels() {
+            // One task after the other for each method.
+            pairs * spec.methods.len().min(threads).max(1) as f64
+        } else {
+            0.0
         };
-        let after = after + spec.compare.iter().map(of_other).sum::<f64>();
+        let after = (followups as f64 * splits as f64) * (cost.path + cost.gaps);
         let of_task = PER_STEP_BYTES * cost.models + PER_RANK_BYTES * units;
         Self {
             tasks,
             more_tasks: followups * splits + spec.compare.len() * tasks,
             threads,
-            seconds: once + (tasks as f64 * cost.path + splits as f64 * cost.gaps + after) / workers,
+            seconds: once
+                + (tasks as f64 * cost.path + splits as f64 * cost.gaps + after) / workers
+                + others.seconds(threads),
             at_most: spec.solver == SolverKind::Linfa,
             bytes: PROGRAM_BYTES
-                + kernels * workers
+                + kernels
                 + 8.0 * cells * (1.0 + 3.0 * terms * workers)
                 + of_task * tasks as f64,
         }
@@ -150,6 +190,31 @@ mod tests {
         };
         let (none, splines, kernels) = (of(&[]).seconds, of(&["rcs:4"]).seconds, of(&["rbf"]).seconds);
         assert!(none < splines && splines < kernels, "{none} {splines} {kernels}");
+    }
+
+    #[test]
+    fn kernels_that_are_compared_take_their_memory() {
+        let of = |estimator: &str, compare: &[&str]| {
+            estimate(|options| {
+                options.estimator = estimator.parse().unwrap();
+                options.compare = compare.iter().map(|own| own.parse().unwrap()).collect();
+            })
+        };
+        let (linear, compared, own) = (of("linear", &[]), of("linear", &["rbf"]), of("rbf", &[]));
+        assert!(compared.bytes - linear.bytes >= 8.0 * 358.0 * 358.0, "{compared:?} {linear:?}");
+        assert!((compared.bytes - own.bytes).abs() < 1.0, "{compared:?} {own:?}");
+    }
+
+    #[test]
+    fn a_family_takes_as_long_on_many_threads_as_on_one() {
+        let mut options =
+            RunOptions { validate: None, permutations: Permutations::Count(0), ..RunOptions::default() };
+        (options.methods, options.compare) = (vec![crate::select::Method::Crfe], vec![Estimator::Rbf]);
+        let spec = options.check().unwrap();
+        let data = Dataset::load(Path::new("data/heart.csv"), &spec.schema, |_, _| {}).unwrap();
+        let of = |threads| Estimate::of_comparison(&spec, &data, threads).seconds;
+        assert!(of(1) > 0.0 && (of(1) - of(64)).abs() < 1e-12);
+        assert!(Estimate::of_settings(&spec, &data, 64).seconds > of(64));
     }
 
     #[test]

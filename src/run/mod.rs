@@ -12,8 +12,10 @@ mod external;
 mod followup;
 mod inspect;
 mod interactions;
+mod kernel_limit;
 mod option;
 pub mod options;
+mod path_sizes;
 mod permutation;
 mod plan;
 mod queue;
@@ -26,7 +28,7 @@ mod twins;
 mod validation;
 
 pub use control::{Change, Gate, Passage};
-pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost};
+pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost, TaskCosts, TaskWork};
 pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::Estimate;
@@ -38,6 +40,7 @@ pub use inspect::{
     Branch, BranchStep, Forced, Inspection, LevelCounts, Portrait, branch, inspect, portrait, test_list,
 };
 pub use interactions::Interaction;
+pub use kernel_limit::KernelLimit;
 pub use permutation::{PermutedRun, evaluated};
 pub use plan::Plan;
 pub use sites::{SiteInfo, SiteProbe, SubgroupInfo};

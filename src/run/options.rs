@@ -6,7 +6,7 @@ use super::option::{BLANK, file, flag, only, optional, value, words};
 pub use super::option::{Chapter, FormLine, Prose, Refusal, RunOption, Takes, variable};
 use crate::data::Censored;
 use crate::select::{Score, StopRule};
-use crate::svm::{ClassWeight, SolverKind};
+use crate::svm::{ClassWeight, Estimator, SolverKind};
 
 const STOP_HELP: &str = "\
 How the size of the answer is chosen:
@@ -363,7 +363,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "gamma",
         chapter: Chapter::Method,
-        takes: Takes::Word("γ"),
+        takes: Takes::Number("γ"),
         help: "γ of --estimator rbf: scale (1 / number of columns in the model) or a number above 0",
         example: "0.5",
         choices: &["scale", "0.01", "0.1", "1"],
@@ -391,12 +391,20 @@ pub const OPTIONS: &[RunOption] = &[
         choices: &["rcs:4", "rcs:4,rbf", "linear"],
         form: Some(FormLine { place: 8, hint: "other estimators, or empty" }),
         prose: Prose::Sentence(|options| {
-            let others: Vec<String> = options.compare.iter().map(ToString::to_string).collect();
+            let words = |other: &Estimator| match other {
+                Estimator::Linear => "linear models".to_owned(),
+                Estimator::Rcs(knots) => {
+                    format!("restricted cubic splines of each feature ({} knots)", usize::from(*knots))
+                }
+                Estimator::Rbf => "a Gaussian kernel".to_owned(),
+            };
+            let others: Vec<String> = options.compare.iter().map(words).collect();
             (!others.is_empty()).then(|| {
                 format!(
-                    "The same splits were also run with {}; each family of models was compared with the simplest by the corrected \
-                     resampled t-test [4], at 5 % shared by the comparisons.",
-                    others.join(" and ")
+                    "On the same splits, features were also selected with support vector machines on {}; each family of models was \
+                     compared with the simplest by the corrected resampled t-test [4], with the 5 % level divided by the number of \
+                     comparisons.",
+                    others.join(" and with ")
                 )
             })
         }),

@@ -6,15 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use super::cost::{DefaultPermutations, MOST, PathCost, default_permutations};
-use super::{External, FORMAT, Permutations, RunInfo, RunOptions, RunSpec, SiteInfo, SubgroupInfo, TaskId};
+use super::cost::{DefaultPermutations, MOST, PathCost, TableShape, default_permutations};
+use super::path_sizes::refuse_unvisited_size;
+use super::{
+    External, FORMAT, KernelLimit, Permutations, RunInfo, RunOptions, RunSpec, SiteInfo, SubgroupInfo, TaskId,
+};
 use crate::data::{
     DONOR_LIMIT, Dataset, Factor, Impute, OuterFold, STANDARD, STANDARD_INPUT, Split, Splits,
     check_preprocessing, outer_folds, prepare, site_fold,
 };
 use crate::error::{Error, Result};
 use crate::evaluate::never_excluded;
-use crate::select::{MOST_ACM_UNITS, Method, Score, StopRule};
+use crate::select::{MOST_ACM_UNITS, Method, Score};
 use crate::svm::{Estimator, Problem, SolverKind, solver};
 
 /// What will be run on what.
@@ -40,16 +43,8 @@ impl Plan {
     pub fn new(spec: RunSpec, mut data: Dataset) -> Result<Self> {
         let splits = Splits::new(&data, &spec.split)?;
         check_preprocessing(&mut data, &splits, spec.scale, spec.impute)?;
-        let (units, kept) = (data.units.len(), data.units.iter().filter(|unit| unit.kept).count());
-        if let StopRule::Size(size) = spec.stop
-            && !(kept.max(1)..=units).contains(&size)
-        {
-            return Err(Error::usage(format!(
-                "{size} (--stop or --size) is not a size of this path, which goes from {units} to {}",
-                kept.max(1)
-            ))
-            .remedy("choose a size in between"));
-        }
+        let units = data.units.len();
+        refuse_unvisited_size(&spec, &data.units)?;
         let made = make_splits(&spec, &mut data, &splits)?;
         if spec.methods.contains(&Method::Acm) && units > MOST_ACM_UNITS {
             return Err(Error::usage(format!(
@@ -65,7 +60,10 @@ impl Plan {
             ));
         }
         if spec.uses_kernels() {
-            refuse_endless_kernels(&spec.with_estimator(Estimator::Rbf)?, &data)?;
+            allow_kernels(&spec, &data)?;
+        }
+        if let Some(most) = spec.prefilter.filter(|&most| most >= units) {
+            data.audit.notice(format!("--prefilter {most} leaves nothing out: there are {units} features"));
         }
         if spec.solver == SolverKind::Linfa {
             refuse_what_linfa_cannot_solve(&spec, &data, &splits)?;
@@ -103,11 +101,6 @@ impl Plan {
             made: Mutex::default(),
             external: None,
         })
-    }
-
-    /// Refuses settings under which kernel machines would take hours on these data.
-    pub fn allow_kernels(&self, spec: &RunSpec) -> Result<()> {
-        refuse_endless_kernels(&spec.with_estimator(Estimator::Rbf)?, &self.data)
     }
 
     /// The plan of a recorded run, with its data at the recorded place or where the user says they are now.
@@ -300,30 +293,9 @@ fn make_splits(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> Result<Ha
     Ok(made)
 }
 
-/// More features than these need a linear start.
-const MOST_KERNEL_UNITS: usize = 500;
-/// A path is computed on one thread, so no machine shortens it.
-const LONGEST_PATH: f64 = 3600.0;
-
-/// Kernel machines compare all pairs of rows, for all features, at every step.
-fn refuse_endless_kernels(spec: &RunSpec, data: &Dataset) -> Result<()> {
-    let units = data.units.len();
-    if spec.prefilter.unwrap_or(units) > MOST_KERNEL_UNITS && units > MOST_KERNEL_UNITS {
-        return Err(Error::usage(format!(
-            "--estimator rbf takes too long for {units} features (at most {MOST_KERNEL_UNITS})"
-        ))
-        .remedy("add --prefilter 100: a linear path on the same split leaves 100 features, and kernel machines go on"));
-    }
-    let cost = PathCost::new(spec, data);
-    if cost.path > LONGEST_PATH {
-        return Err(Error::usage(format!(
-            "with --estimator rbf one path over {units} features and {} rows would take about {:.0} hours",
-            data.y.len(),
-            (cost.path / 3600.0).max(1.0)
-        ))
-        .remedy("add --prefilter 50 or --step half, use --estimator rcs:4, or take a sample of the rows"));
-    }
-    Ok(())
+/// Refuses settings under which kernel machines would take hours.
+fn allow_kernels(spec: &RunSpec, data: &Dataset) -> Result<()> {
+    KernelLimit::new(spec, &TableShape::from(data))?.map_or(Ok(()), |limit| Err(limit.error()))
 }
 
 /// Checks the limits of linfa-svm on the training columns of the first split.

@@ -170,6 +170,42 @@ impl RunOptions {
         self.estimator == Estimator::Rbf || self.compare.contains(&Estimator::Rbf)
     }
 
+    /// The options that must be equal for two runs to share their steps. More splits or methods extend a run, and
+    /// the stopping rule only reads a finished path, unless it ended the path early.
+    pub fn determining(&self) -> Map<String, Value> {
+        let Ok(Value::Object(mut all)) = serde_json::to_value(self) else {
+            unreachable!("options serialise to an object with string keys")
+        };
+        // Neither the choice of a size nor what is run after the paths changes a path.
+        for later in ["methods", "by", "validate", "test", "permutations", "compare"] {
+            all.remove(later);
+        }
+        if !self.early {
+            all.remove("stop");
+            all.remove("beta_rule");
+        }
+        if let Some(Value::Object(split)) = all.get_mut("split") {
+            split.remove("splits");
+            // The fingerprint uses the contents of this file, not its name.
+            split.remove("splits_from");
+        }
+        if let Some(Value::Object(schema)) = all.get_mut("schema") {
+            schema.remove("groups");
+            schema.remove("pheno");
+        }
+        all
+    }
+
+    /// The family of models in words; nothing for linear machines, the usual ones.
+    pub fn models(&self) -> Option<String> {
+        let prefilter = self.prefilter.map_or_else(String::new, |most| format!(", prefilter {most}"));
+        match self.estimator {
+            Estimator::Linear => None,
+            Estimator::Rcs(_) => Some(self.estimator.to_string()),
+            Estimator::Rbf => Some(format!("{} (γ {}{prefilter})", self.estimator, self.gamma)),
+        }
+    }
+
     /// Checks every number and combination.
     pub fn check(mut self) -> Result<RunSpec> {
         let within = |name: &str, value: f64, ok: bool, allowed: &str| {
@@ -314,32 +350,6 @@ impl RunSpec {
     pub fn guaranteed(&self) -> bool {
         self.split.calibration == Calibration::Strict && self.score == Score::Weighted
     }
-
-    /// The options that must be equal for two runs to share their steps. More splits or methods extend a run, and
-    /// the stopping rule only reads a finished path, unless it ended the path early.
-    pub fn determining(&self) -> Map<String, Value> {
-        let Ok(Value::Object(mut all)) = serde_json::to_value(&self.0) else {
-            unreachable!("options serialise to an object with string keys")
-        };
-        // Neither the choice of a size nor what is run after the paths changes a path.
-        for later in ["methods", "by", "validate", "test", "permutations", "compare"] {
-            all.remove(later);
-        }
-        if !self.early {
-            all.remove("stop");
-            all.remove("beta_rule");
-        }
-        if let Some(Value::Object(split)) = all.get_mut("split") {
-            split.remove("splits");
-            // The fingerprint uses the contents of this file, not its name.
-            split.remove("splits_from");
-        }
-        if let Some(Value::Object(schema)) = all.get_mut("schema") {
-            schema.remove("groups");
-            schema.remove("pheno");
-        }
-        all
-    }
 }
 
 #[cfg(test)]
@@ -355,6 +365,17 @@ mod tests {
         for bad in [f64::NAN, 0.0, 1.0, -1.0] {
             assert!(RunOptions { epsilon: bad, ..RunOptions::default() }.check().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn models_other_than_linear_ones_are_named() {
+        let mut options = RunOptions { estimator: Estimator::Rbf, ..RunOptions::default() };
+        assert_eq!(RunOptions::default().models(), None);
+        assert_eq!(options.models().as_deref(), Some("rbf (γ scale)"));
+        (options.gamma, options.prefilter) = (Gamma::Fixed(0.1), Some(50));
+        assert_eq!(options.models().as_deref(), Some("rbf (γ 0.1, prefilter 50)"));
+        options.estimator = Estimator::SPLINE;
+        assert_eq!(options.models().as_deref(), Some("rcs:4"));
     }
 
     #[test]

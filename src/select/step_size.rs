@@ -20,7 +20,7 @@ impl Default for StepSize {
 
 impl StepSize {
     /// How many of the removable units to remove while `kept` others are in the model, which never becomes empty.
-    pub(super) fn removed(self, removable: usize, kept: usize) -> usize {
+    pub(crate) fn removed(self, removable: usize, kept: usize) -> usize {
         self.of(removable).min(removable + kept - kept.max(1))
     }
 

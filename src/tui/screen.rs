@@ -113,6 +113,9 @@ pub(super) fn first_state(order: &SessionRequest, settings: &ScreenSettings) -> 
     if settings.mask_ids {
         app.mask_ids();
     }
+    if let SessionRequest::Compute(compute) = order {
+        app.set_threads(compute.threads);
+    }
     match order {
         SessionRequest::Compute(compute) if compute.paused => {
             app.set_pause(Pause::Asked);

@@ -2,35 +2,48 @@
 
 use std::time::Duration;
 
+use crate::run::TaskWork;
+
 /// What was read from a journal arrives at once and says nothing about speed.
 const SETTLED: Duration = Duration::from_millis(500);
 /// A rate over less time than this is noise.
 const ENOUGH: Duration = Duration::from_secs(1);
 
-/// Work done at two times.
+/// TaskWork done at two times.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TimeLeft {
-    from: (Duration, usize),
-    to: (Duration, usize),
+    from: (Duration, f64),
+    to: (Duration, f64),
+}
+
+/// What is done and what is left, and how many threads share it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WorkLeft {
+    /// Nominal seconds of what is done.
+    pub done: f64,
+    /// What is left.
+    pub left: TaskWork,
+    /// Threads.
+    pub threads: usize,
 }
 
 impl TimeLeft {
-    /// At this time so much was done, of so much in all.
-    pub fn note(&mut self, elapsed: Duration, (done, _): (usize, usize)) {
+    /// At this time so much was done.
+    pub fn note(&mut self, elapsed: Duration, done: f64) {
         if elapsed < SETTLED {
             self.from = (elapsed, done);
         }
-        if done != self.to.1 {
+        if (done - self.to.1).abs() > 0.0 {
             self.to = (elapsed, done);
         }
     }
 
     /// In words, rounded to what is known; none before there is a rate.
-    pub fn words(&self, (done, all): (usize, usize)) -> Option<String> {
+    pub fn words(&self, work: WorkLeft) -> Option<String> {
         let time = self.to.0.checked_sub(self.from.0).filter(|&time| time >= ENOUGH)?;
-        let work = done.checked_sub(self.from.1).filter(|&work| work > 0)?;
-        let left = all.checked_sub(done).filter(|&left| left > 0)?;
-        let seconds = time.as_secs_f64() / work as f64 * left as f64;
+        let done = Some(work.done - self.from.1).filter(|&done| done > 0.0)?;
+        let left = Some(work.left).filter(|left| left.all > 0.0)?;
+        let seconds = left.seconds(done / time.as_secs_f64(), work.threads);
         Some(match seconds {
             s if s < 10.0 => format!("{:.0} s left", s.ceil()),
             s if s < 90.0 => format!("{:.0} s left", (s / 5.0).round() * 5.0),
@@ -48,11 +61,18 @@ mod tests {
     fn what_was_recorded_before_does_not_count() {
         let mut left = TimeLeft::default();
         let at = |seconds: f64| Duration::from_secs_f64(seconds);
-        left.note(at(0.1), (500, 1000));
-        assert_eq!(left.words((500, 1000)), None);
-        left.note(at(10.1), (600, 1000));
-        assert_eq!(left.words((600, 1000)).as_deref(), Some("40 s left"));
-        left.note(at(50.1), (1000, 1000));
-        assert_eq!(left.words((1000, 1000)), None);
+        let of = |done: f64, longest: f64| WorkLeft {
+            done,
+            left: TaskWork { all: 1000.0 - done, longest },
+            threads: 2,
+        };
+        left.note(at(0.1), 500.0);
+        assert_eq!(left.words(of(500.0, 1.0)), None);
+        left.note(at(10.1), 600.0);
+        assert_eq!(left.words(of(600.0, 1.0)).as_deref(), Some("40 s left"));
+        // The last task keeps one thread busy; the other one waits.
+        assert_eq!(left.words(of(600.0, 400.0)).as_deref(), Some("80 s left"));
+        left.note(at(50.1), 1000.0);
+        assert_eq!(left.words(of(1000.0, 0.0)), None);
     }
 }

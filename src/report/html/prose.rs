@@ -254,7 +254,7 @@ fn results(content: &PageContent<'_>) -> String {
             "The list of {} has {size} of {} features.{}{}{}",
             method.method,
             content.answer.features,
-            tested(method),
+            tested(content, method),
             elsewhere(method),
             of_splits(content, method)
         ))
@@ -280,16 +280,26 @@ fn of_splits(content: &PageContent<'_>, method: &MethodAnswer) -> String {
     )
 }
 
-fn tested(method: &MethodAnswer) -> String {
-    let performance = method.tested.as_ref().and_then(|tested| tested.performance.as_ref());
-    performance.map_or_else(
-        || " The procedure was not tested by nested validation.".to_owned(),
-        |own| {
-            measured(
-                &format!("In the nested validation, on {} rows that the procedure never saw", own.rows),
-                own,
-            )
-        },
+fn tested(content: &PageContent<'_>, method: &MethodAnswer) -> String {
+    let tested = method.tested.as_ref();
+    let Some((tested, own)) = tested.and_then(|tested| Some((tested, tested.performance.as_ref()?))) else {
+        return " The procedure was not tested by nested validation.".to_owned();
+    };
+    // Why these are not all rows.
+    let mut others = Vec::new();
+    if content.info.spec.split.reserve.is_some() {
+        others.push("rows that were set aside to calibrate a model took no part".to_owned());
+    }
+    if tested.without_list > 0 {
+        let (without, folds) = (tested.without_list, tested.folds);
+        others.push(format!(
+            "in {without} of {folds} folds no number of features was chosen, and their rows were not predicted"
+        ));
+    }
+    let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join("; ")) };
+    measured(
+        &format!("In the nested validation, on {} rows that the procedure never saw{others}", own.rows),
+        own,
     )
 }
 

@@ -4,10 +4,11 @@ use super::{App, Effect, Pause, Phase};
 use crate::analysis::Comparison;
 use crate::evaluate::Tally;
 use crate::run::{
-    Branch, EffectCurve, Forced, Inspection, Portrait, RunOptions, RunSpec, Survey, Surveyed, TaskId,
+    Branch, EffectCurve, Forced, Inspection, KernelLimit, Portrait, RunOptions, RunSpec, Survey, Surveyed,
+    TaskId,
 };
 use crate::svm::Estimator;
-use crate::tui::overlay::{FeaturePage, Overlay};
+use crate::tui::overlay::{FeaturePage, OptionsEditor, Overlay};
 use crate::tui::view::View;
 
 /// Features whose twins are looked for at once.
@@ -204,30 +205,50 @@ impl App {
         Some(Effect::Inspect(self.playback.focus, self.present()))
     }
 
-    /// Runs the same splits with the families of models that this run does not have; what is recorded is kept.
+    /// Runs the same splits with the families of models that this run does not have, and asks first where that takes long; what is
+    /// recorded is kept.
     pub(super) fn compare_models(&mut self) -> Vec<Effect> {
-        let families = [Estimator::Linear, Estimator::SPLINE, Estimator::Rbf];
+        let own = self.spec().estimator;
+        let mut families = vec![Estimator::Linear, Estimator::SPLINE, Estimator::Rbf];
+        families.retain(|&family| family != own);
         let asked = |families: &[Estimator]| {
-            RunOptions { compare: families.to_vec(), ..self.spec().clone().into() }.check()
+            let with_older = self.spec().compare.iter().chain(families).copied().collect();
+            RunOptions { compare: with_older, ..self.spec().clone().into() }.check()
         };
+        let is_compared = families.iter().all(|family| self.spec().compare.contains(family));
+        let limit = self.info().and_then(|info| KernelLimit::of_run(info).ok()?);
+        // Where kernel machines would take hours, the others are compared, and the answer says so.
+        if limit.is_some() {
+            families.retain(|&family| family != Estimator::Rbf);
+        }
         let Some(plan) = self.run.plan.clone().filter(|_| !self.run.replay) else {
-            self.layout.status =
-                Some("a replayed run is not extended: run it with --compare rcs:4,rbf".into());
+            let names: Vec<String> = families.iter().map(ToString::to_string).collect();
+            self.layout.status = Some(if is_compared {
+                "the models of this run are compared already: see models in Answer".into()
+            } else {
+                format!("a replayed run is not extended: run it with --compare {}", names.join(","))
+            });
             return Vec::new();
         };
-        // Where kernel machines would take hours, the others are compared.
-        let with_kernels = asked(&families).and_then(|spec| plan.allow_kernels(&spec).map(|()| spec));
-        let spec = with_kernels.or_else(|_| asked(&families[..2]));
-        match spec {
+        match asked(&families) {
             Ok(spec) if spec == *self.spec() => {
-                self.layout.status = Some("the models of this run are compared already".into());
+                let untried = limit.map_or_else(String::new, |limit| {
+                    format!("; {} was not tried: {}", Estimator::Rbf, limit.words())
+                });
+                self.layout.status = Some(format!("the models of this run are compared already{untried}"));
                 Vec::new()
             }
-            Ok(spec) => {
-                // Whoever asks for it wants it computed.
-                self.run.pause = Pause::No;
-                vec![Effect::Rerun(Box::new(spec))]
-            }
+            Ok(spec) => match OptionsEditor::for_comparison(&plan, &spec, limit) {
+                Some(question) => {
+                    self.layout.overlay = Some(Overlay::Options(Box::new(question)));
+                    Vec::new()
+                }
+                None => {
+                    // Whoever asks for it wants it computed.
+                    self.run.pause = Pause::No;
+                    vec![Effect::Rerun(Box::new(spec))]
+                }
+            },
             Err(error) => {
                 self.layout.status = Some(error.to_string());
                 Vec::new()

@@ -117,6 +117,7 @@ impl App {
         fresh.selection.table = std::mem::take(&mut self.selection.table);
         fresh.playback.speed = self.playback.speed;
         fresh.run.out = self.run.out.take();
+        fresh.run.threads = self.run.threads;
         fresh.mask = std::mem::take(&mut self.mask);
         *self = fresh;
     }

@@ -8,8 +8,8 @@ use super::App;
 use crate::analysis::History;
 use crate::error::Error;
 use crate::record::ShardStatus;
-use crate::run::{Plan, RunInfo, RunSpec, TaskId};
-use crate::tui::time_left::TimeLeft;
+use crate::run::{Followup, Plan, RunInfo, RunSpec, TaskCosts, TaskId, default_threads};
+use crate::tui::time_left::{TimeLeft, WorkLeft};
 use crate::tui::view::View;
 
 /// How far the run has come.
@@ -66,6 +66,8 @@ pub(super) struct RunState {
     /// How often twins have been found.
     pub(super) twins: u64,
     pub(super) time_left: TimeLeft,
+    /// Threads that compute.
+    pub(super) threads: usize,
 }
 
 impl RunState {
@@ -86,6 +88,7 @@ impl RunState {
             finished: 0,
             twins: 0,
             time_left: TimeLeft::default(),
+            threads: default_threads(),
         }
     }
 }
@@ -105,7 +108,12 @@ impl App {
     /// This long after the start.
     pub fn set_clock(&mut self, elapsed: Duration) {
         let work = self.work();
-        self.run.time_left.note(elapsed, work);
+        self.run.time_left.note(elapsed, work.done);
+    }
+
+    /// How many threads compute.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.run.threads = threads;
     }
 
     /// Whether finished tasks of a recorded run are still being read.
@@ -120,13 +128,21 @@ impl App {
         self.run.time_left.words(self.work()).filter(|_| runs && !self.run.replay)
     }
 
-    /// Paths that have ended, and paths in all; a fold or a permutation has one per split.
-    pub(super) fn work(&self) -> (usize, usize) {
-        let Some(info) = self.info() else { return (0, 0) };
-        let followups = self.history().followups_by_kind().all();
-        let failed = self.history().failed().len() + self.history().failed_followups().len() * info.splits;
-        let done = self.history().finished_tasks().count() + followups * info.splits + failed;
-        (done, info.splits * (info.spec.methods.len() + info.followups().len()))
+    /// What has ended and what is left, by what it costs.
+    pub(super) fn work(&self) -> WorkLeft {
+        let Some(info) = self.info() else { return WorkLeft::default() };
+        let (costs, history) = (TaskCosts::new(info), self.history());
+        let paths = history.finished_tasks().count() + history.failed().len();
+        let (ended, left): (Vec<Followup>, Vec<Followup>) =
+            info.followups().into_iter().partition(|followup| {
+                history.followup(*followup).is_some() || history.failed_followups().contains_key(followup)
+            });
+        let of_all = info.splits * info.spec.methods.len();
+        WorkLeft {
+            done: costs.work(paths, ended.into_iter()).all,
+            left: costs.work(of_all.saturating_sub(paths), left.into_iter()),
+            threads: self.run.threads,
+        }
     }
 
     /// How many runs with other estimators have ended, and how many there are, of all methods.

@@ -54,7 +54,7 @@ fn draw(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut
         Layout::horizontal([Constraint::Percentage(45), Constraint::Min(20)]).split(area)
     } else {
         // All classes, as long as some notes can be seen.
-        let needed = (FACTS + info.classes.len() + 2) as u16;
+        let needed = (facts(info) + info.classes.len() + 2) as u16;
         let most = area.height.saturating_sub(7).max(area.height / 2);
         Layout::vertical([Constraint::Length(needed.min(most)), Constraint::Min(3)]).split(area)
     };
@@ -64,13 +64,15 @@ fn draw(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut
 
 /// Lines of the longer panel, before long ones are wrapped.
 fn length(app: &App, info: &RunInfo) -> usize {
-    let table = FACTS + info.classes.len();
+    let table = facts(info) + info.classes.len();
     let run = app.shards().len() + app.history().failed().len();
     table.max(info.audit.notes.len() + run + info.dropped.len() + 3)
 }
 
 /// Facts above the classes.
-const FACTS: usize = 7;
+fn facts(info: &RunInfo) -> usize {
+    7 + usize::from(info.spec.models().is_some())
+}
 
 fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
     let inside = panel(frame, app, area, 0, "Table", hits);
@@ -109,6 +111,7 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
             width,
         ));
     }
+    lines.extend(info.spec.models().map(|models| fact(app, "models", &models, width)));
     lines.push(fact(app, "scaling", &format!("{}, fitted on training rows", info.spec.scale), width));
     if !kept.is_empty() {
         lines.push(fact(app, "kept", &kept.join(", "), width));
@@ -201,6 +204,9 @@ fn text(app: &App, info: &RunInfo) -> String {
         plural(info.units.len(), "feature"),
         clean(&info.target)
     );
+    if let Some(models) = info.spec.models() {
+        let _ = writeln!(text, "Models: {models}.");
+    }
     for (class, rows) in info.classes.iter().zip(&info.class_counts) {
         let _ = writeln!(text, "class {}: {}", clean(class), plural(*rows, "row"));
     }

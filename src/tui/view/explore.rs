@@ -137,8 +137,11 @@ fn removed_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
                 fit(&format!("{}{more}", name(*first)), width),
                 app.theme().style(Role::Bad),
             ));
-            let value = step.criterion.map_or_else(String::new, number);
-            lines.push(Line::from(fit(&reason(app.focus().method, step.size, &value, width), width)));
+            let why = match step.criterion {
+                Some(value) => reason(app.focus().method, step.size, &number(value), width),
+                None => LINEAR_START.to_owned(),
+            };
+            lines.push(Line::from(fit(&why, width)));
         }
     }
     if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
@@ -150,6 +153,9 @@ fn removed_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     lines.extend(this_split(app, step, width));
     frame.render_widget(Paragraph::new(lines), inside);
 }
+
+/// Why features without a criterion are removed: kernel machines have not looked at them.
+const LINEAR_START: &str = "left out by the linear path (--prefilter)";
 
 /// Why the first feature is the one to be removed.
 fn reason(method: Method, size: usize, value: &str, width: usize) -> String {
@@ -206,7 +212,14 @@ fn text(app: &App, info: &RunInfo) -> String {
         (Some(&unit), Some(value)) => {
             let _ = writeln!(text, "Removed at this step: {} ({score} {}).", name(unit), number(value));
         }
-        _ => text += "This is the last feature; nothing is left to remove.\n",
+        (Some(&unit), None) => {
+            let more = match step.removed.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let _ = writeln!(text, "Removed at this step: {}{more}, {LINEAR_START}.", name(unit));
+        }
+        (None, _) => text += "This is the last feature; nothing is left to remove.\n",
     }
     if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
         let _ = writeln!(text, "Runner-up: {}, {} away.", name(next), number(margin));

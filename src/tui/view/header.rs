@@ -145,6 +145,7 @@ fn about(app: &App, width: usize) -> Line<'static> {
         (format!("{}{times}{}", info.rows, info.units.len()), dim, 3),
         (format!("{} classes", info.classes.len()), dim, 5),
         (app.focus().method.to_string(), app.theme().series(index), 0),
+        (info.spec.models().unwrap_or_default(), plain, 1),
         (split, plain, 2),
         (at, plain, 0),
         (play, dim, 4),

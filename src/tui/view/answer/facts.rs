@@ -297,7 +297,7 @@ fn comparison(app: &App) -> Vec<Fact> {
     for (i, metric) in [Metric::Inefficiency, Metric::Accuracy].into_iter().enumerate() {
         let Some(mut words) = words(metric) else { continue };
         if let Some(size) = size.filter(|_| facts.is_empty()) {
-            words = format!("at {}: {words}", plural(size, "feature"));
+            words = format!("both at size {size}: {words}");
         }
         let label = match (comparison.a.name(), comparison.b.name()) {
             _ if i > 0 => "",

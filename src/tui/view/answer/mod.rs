@@ -162,6 +162,7 @@ fn sentence(app: &App, answer: &MethodAnswer) -> String {
                 Verdict::Unstable => format!("{method}: {count}, but these data do not support a short list"),
                 _ if app.taken().is_some() => format!("{method}: {count}, chosen by hand"),
                 Verdict::TooFewSplits => format!("{method}: {count}, from too few splits to judge them"),
+                Verdict::AllFeatures => format!("{method}: {}", answer.headline),
                 _ => format!("{method}: {count} {} enough", if size == 1 { "is" } else { "are" }),
             }
         }
