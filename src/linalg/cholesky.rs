@@ -3,9 +3,9 @@
 use pulp::{cast, f64x8};
 
 use super::aligned::{Aligned, Line};
-use super::kernels::axpy;
+use super::kernels::{axpy, dot};
 use super::packed_symmetric::PackedSymmetric;
-use super::simd::{LANES, Lanes, combine, four_dots, kernel};
+use super::simd::{LANES, Lanes, combine, kernel};
 
 /// The upper Cholesky factor U of a matrix UᵀU.
 #[derive(Default)]
@@ -72,10 +72,10 @@ impl Cholesky {
 
     /// Replaces b by U⁻¹b.
     pub fn backward(&self, b: &mut [f64]) {
-        let mut padded = vec![0.0; self.width];
-        padded[..self.size].copy_from_slice(b);
-        backward(&self.cells, self.width, self.size, &mut padded);
-        b.copy_from_slice(&padded[..self.size]);
+        for i in (0..self.size).rev() {
+            let row = self.row(i);
+            b[i] = (b[i] - dot(&row[1..], &b[i + 1..])) / row[0];
+        }
     }
 
     /// (UᵀU)⁻¹.
@@ -117,22 +117,6 @@ kernel! {
                 }
                 let inverse = s.splat_f64s(cells[(start + r) * width + start + r].recip());
                 rest[r] = Line(cast(s.mul_f64s(own, inverse)));
-            }
-        }
-    }
-}
-
-kernel! {
-    /// Replaces b, filled up with zeros to the width, by U⁻¹b, four entries at a time.
-    backward(s; cells: &[f64], width: usize, size: usize, b: &mut [f64]) {
-        for start in (0..size).step_by(PANEL).rev() {
-            let (own, known) = b[start..].split_at_mut(PANEL);
-            let row = |r: usize| &cells[(start + r) * width..][start..width];
-            let after = [&row(0)[PANEL..], &row(1)[PANEL..], &row(2)[PANEL..], &row(3)[PANEL..]];
-            let sums = four_dots(s, after, known);
-            for r in (0..PANEL.min(size - start)).rev() {
-                let within: f64 = (r + 1..PANEL).map(|j| row(r)[j] * own[j]).sum();
-                own[r] = (own[r] - sums[r] - within) / row(r)[r];
             }
         }
     }

@@ -2,9 +2,7 @@
 
 use crate::linalg::simd::{LANES, kernel, sum};
 use crate::svm::Problem;
-
-/// Steps that a line search tries at most; a handful is usual.
-const MAX_TRIALS: usize = 100;
+use crate::svm::newton::exact_line_search;
 
 /// Labels and costs of the rows, and their decision values under the current model.
 #[derive(Clone)]
@@ -46,40 +44,29 @@ impl HingeRows {
     /// The exact minimum of the objective along a direction that moves the decision values by `change` and for which
     /// w·d = `along` and d·d = `square`: the root of a piecewise linear increasing derivative.
     pub fn line_search(&self, change: &[f64], along: f64, square: f64) -> f64 {
-        // The derivative is along + s·square − Σ over rows with loss at s of cost (θ − f − s·change)·change.
-        let derivative = |step: f64| {
-            let (of_loss, curvature) =
-                slope_and_curvature(&self.theta, &self.decision, &self.cost, change, step);
-            (along + step * square - of_loss, (square + curvature).max(f64::MIN_POSITIVE))
-        };
-        let (at_zero, _) = derivative(0.0);
-        let mut step = 1.0;
-        let (mut slope, mut curvature) = derivative(step);
-        let (mut low, mut high) = if slope > 0.0 { (0.0, step) } else { (step, f64::INFINITY) };
-        // Newton's method is exact as soon as no row crosses between a step and the root. Where it leaves the bracket, halving goes on.
-        for _ in 0..MAX_TRIALS {
-            if slope.abs() <= 1e-12 * at_zero.abs() {
-                break;
+        // The derivative is along + s·square − Σ over rows inside at s of cost (θ − f − s·change)·change.
+        let (at_zero, at_one) = slopes_of_loss(&self.theta, &self.decision, &self.cost, change);
+        let (slope_at_zero, slope_at_one) = (along - at_zero, along + square - at_one);
+        if slope_at_one.abs() <= 1e-12 * slope_at_zero.abs() {
+            return 1.0;
+        }
+        // The derivative increases: if it is positive at 1, its root is before 1.
+        let farthest = if slope_at_one > 0.0 { 1.0 } else { f64::INFINITY };
+        let (mut curvature, mut crossings) = (0.0, Vec::new());
+        for (i, &moved) in change.iter().enumerate() {
+            let weight = self.cost[i] * moved * moved;
+            let (towards_label, slack) = (self.theta[i] * moved, 1.0 - self.theta[i] * self.decision[i]);
+            // A row on the margin at s = 0 counts if it is about to have loss.
+            if slack > 0.0 || (slack == 0.0 && towards_label < 0.0) {
+                curvature += weight;
             }
-            let next = step - slope / curvature;
-            let is_inside = low < next && next < high;
-            let next = match (is_inside, high.is_finite()) {
-                (true, _) => next,
-                (false, true) => low.midpoint(high),
-                (false, false) => 2.0 * low,
-            };
-            if next == step || next == low || next == high {
-                break;
-            }
-            step = next;
-            (slope, curvature) = derivative(step);
-            if slope > 0.0 {
-                high = step;
-            } else {
-                low = step;
+            let at = (self.theta[i] - self.decision[i]) / moved;
+            if moved != 0.0 && at > 0.0 && at <= farthest {
+                // A row leaves the active set when its decision value moves towards its label.
+                crossings.push((at, if towards_label > 0.0 { -weight } else { weight }));
             }
         }
-        step
+        exact_line_search(slope_at_zero, square + curvature, &mut crossings, square)
     }
 }
 
@@ -93,20 +80,20 @@ kernel! {
 }
 
 kernel! {
-    /// Over the rows with θ_i g_i < 1, where g = f + step·change: Σ 2C_i (θ_i − g_i)·change_i, and Σ 2C_i change_i².
-    slope_and_curvature(_s; theta: &[f64], decision: &[f64], cost: &[f64], change: &[f64], step: f64) -> (f64, f64) {
-        let (mut slope, mut curvature) = ([0.0; LANES], [0.0; LANES]);
+    /// Σ 2C_i (θ_i − g_i)·change_i over the rows with θ_i g_i < 1, at g = f and at g = f + change.
+    slopes_of_loss(_s; theta: &[f64], decision: &[f64], cost: &[f64], change: &[f64]) -> (f64, f64) {
+        let (mut here, mut there) = ([0.0; LANES], [0.0; LANES]);
         let length = theta.len();
         for start in (0..length).step_by(LANES) {
             for lane in 0..LANES.min(length - start) {
                 let i = start + lane;
-                let g = decision[i] + step * change[i];
-                let weight = if theta[i] * g < 1.0 { cost[i] * change[i] } else { 0.0 };
-                slope[lane] += weight * (theta[i] - g);
-                curvature[lane] += weight * change[i];
+                let (g, h) = (decision[i], decision[i] + change[i]);
+                let weight = cost[i] * change[i];
+                here[lane] += if theta[i] * g < 1.0 { weight * (theta[i] - g) } else { 0.0 };
+                there[lane] += if theta[i] * h < 1.0 { weight * (theta[i] - h) } else { 0.0 };
             }
         }
-        (sum(pulp::cast(slope)), sum(pulp::cast(curvature)))
+        (sum(pulp::cast(here)), sum(pulp::cast(there)))
     }
 }
 

@@ -56,7 +56,9 @@ impl SupportFactor {
     ///
     /// With the rows A that came and R that went, x and multipliers μ that keep x_R = 0 solve the bordered system
     ///
-    ///     M x_S + M_SA x_A + E_R μ = b_S      M_AS x_S + M_AA x_A = b_A      x_R = 0
+    /// ```text
+    /// M x_S + M_SA x_A + E_R μ = b_S      M_AS x_S + M_AA x_A = b_A      x_R = 0
+    /// ```
     ///
     /// With M_SS = UᵀU and Y = U⁻ᵀ [M_SA E_R], what is left for (x_A, μ) has the matrix diag(M_AA, 0) − YᵀY.
     pub fn solve(&self, system: SupportSystem<'_>, supports: &[bool], b: &[f64], x: &mut [f64]) -> bool {
