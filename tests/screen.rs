@@ -1581,8 +1581,14 @@ fn what_a_replayed_run_compares_is_known() {
         assert_eq!(app.update(Action::CompareModels), []);
         app.status().unwrap_or_default().to_owned()
     };
-    assert_eq!(said("linear", &[]), "a replayed run is not extended: run it with --compare rcs:4,rbf");
-    assert_eq!(said("rbf", &[]), "a replayed run is not extended: run it with --compare linear,rcs:4");
+    assert_eq!(
+        said("linear", &[]),
+        "a recorded run is not computed here: run its command again with --compare rcs:4,rbf"
+    );
+    assert_eq!(
+        said("rbf", &[]),
+        "a recorded run is not computed here: run its command again with --compare linear,rcs:4"
+    );
     assert!(said("linear", &["rcs:4", "rbf"]).starts_with("the models of this run are compared already"));
 }
 

@@ -195,6 +195,7 @@ impl MethodAnswer {
     fn by_hand(mut self, drift: Option<Drift>) -> Self {
         let size = self.chosen.size.map(cautions::size_by_hand);
         self.cautions.splice(0..0, size);
+        self.by_chance.iter_mut().for_each(|chance| chance.size_is_by_hand = true);
         self.cautions.extend(drift.as_ref().and_then(Drift::caution));
         Self { drift, ..self }
     }

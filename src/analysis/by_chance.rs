@@ -62,6 +62,9 @@ pub struct ByChance {
     pub compared: Compared,
     /// The size of the real labels in that comparison.
     pub compared_at: Option<usize>,
+    /// Whether the size was chosen by hand: p of the whole is then not one of this list.
+    #[serde(skip)]
+    pub size_is_by_hand: bool,
     #[serde(skip)]
     chance: Chance,
 }
@@ -124,6 +127,7 @@ impl ByChance {
             at_least_as_good,
             compared,
             compared_at: real.map(|(size, _)| size),
+            size_is_by_hand: false,
             chance,
         })
     }
@@ -131,6 +135,14 @@ impl ByChance {
     /// The adjusted p of a feature that this many splits keep.
     pub fn adjusted_p(&self, count: usize) -> f64 {
         self.chance.adjusted_p(count)
+    }
+
+    /// What p of the whole is about.
+    pub fn subject(&self) -> String {
+        match self.compared_at.filter(|_| self.size_is_by_hand) {
+            Some(size) => format!("predicting the labels at the best size, {size}: no test of this list"),
+            None => "the list as a whole".to_owned(),
+        }
     }
 
     /// How often permuted labels do as well, in words.
@@ -195,6 +207,7 @@ mod tests {
             at_least_as_good,
             compared: Compared::BestSize,
             compared_at: Some(1),
+            size_is_by_hand: false,
             chance: Chance::new(vec![1; permutations]),
         };
         let said = |chance: ByChance| (chance.is_beyond(), chance.is_not_beyond());

@@ -264,9 +264,11 @@ fn single_features_by_chance(concern: &Concern<'_>) -> Option<String> {
     let chance = concern.by_chance?;
     let smallest = concern.features.iter().filter_map(|feature| feature.adjusted_p).min_by(f64::total_cmp)?;
     (smallest > LEVEL && chance.is_beyond()).then(|| {
+        // A list of a size that no validation chose may not predict.
+        let whole = if concern.tested.is_some() { "The list predicts as a whole; its" } else { "Its" };
         format!(
             "no single feature is kept more often than expected by chance (smallest adjusted p {}): at this size, permuted labels keep some feature in up to {} of {} splits. \
-             The list predicts as a whole; its counts say little about single features",
+             {whole} counts say little about single features",
             rounded_p(smallest),
             chance.count,
             concern.paths.len()

@@ -205,13 +205,23 @@ impl<'a> Gain<'a> {
         format!("{}, {} difference {}{}", self.name, self.label, signed(self.gain), self.p_words())
     }
 
-    fn words(&self) -> String {
-        let (Self { name, label, gain, .. }, p) = (self, self.p_words());
+    /// The change, without the name of the family.
+    fn change(&self) -> String {
+        let (Self { label, gain, .. }, p) = (self, self.p_words());
         if gain.abs() < 0.0005 {
-            return format!("{name}: no difference in {label} (0.000{p})");
+            return format!("no difference in {label} (0.000{p})");
         }
         let (direction, gain) = if *gain < 0.0 { ("worse", -gain) } else { ("better", *gain) };
-        format!("{name}: {label} {direction} by {gain:.3}{p}")
+        format!("{label} {direction} by {gain:.3}{p}")
+    }
+
+    /// Changes, each family named once; those of a family follow each other.
+    fn words(gains: &[&Self]) -> String {
+        let of_family = |gains: &[&Self]| {
+            let changes: Vec<String> = gains.iter().map(|gain| gain.change()).collect();
+            format!("{}: {}", gains[0].name, changes.join(", and "))
+        };
+        gains.chunk_by(|a, b| a.name == b.name).map(of_family).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -229,7 +239,7 @@ fn conclusion(comparisons: &[Comparison], own: &str) -> String {
         gains.iter().filter(|gain| gain.is_clear(level) && is_gain(gain.gain)).collect()
     };
     let (better, worse) = (clear(|gain| gain > 0.0), clear(|gain| gain < 0.0));
-    let words = |gains: &[&Gain<'_>]| gains.iter().map(|gain| gain.words()).collect::<Vec<_>>().join("; ");
+    let words = |gains: &[&Gain<'_>]| Gain::words(gains);
     let simplest = &comparisons[0].b;
     let own_is_better = better.iter().any(|gain| gain.name == own);
     match (better.is_empty(), worse.is_empty()) {
@@ -259,11 +269,17 @@ mod tests {
 
     #[test]
     fn no_difference_is_neither_better_nor_worse() {
-        let words = |gain: f64| Gain { name: "CRFE (rbf)", label: "accuracy", gain, p: Some(0.5) }.words();
+        let words =
+            |gain: f64| Gain::words(&[&Gain { name: "CRFE (rbf)", label: "accuracy", gain, p: Some(0.5) }]);
         assert_eq!(words(0.0004), "CRFE (rbf): no difference in accuracy (0.000, corrected p = 0.50)");
         assert_eq!(words(-0.0004), words(0.0));
         assert_eq!(words(-0.001), "CRFE (rbf): accuracy worse by 0.001, corrected p = 0.50");
         let unclear = Gain { name: "CRFE (rbf)", label: "accuracy", gain: -0.001, p: Some(0.93) };
         assert_eq!(unclear.difference(), "CRFE (rbf), accuracy difference −0.001, corrected p = 0.93");
+        let gain = |name, label| Gain { name, label, gain: 0.5, p: None };
+        let several = [gain("rcs:4", "accuracy"), gain("rbf", "accuracy"), gain("rbf", "set size")];
+        let named_once =
+            "rcs:4: accuracy better by 0.500; rbf: accuracy better by 0.500, and set size better by 0.500";
+        assert_eq!(Gain::words(&several.iter().collect::<Vec<_>>()), named_once);
     }
 }

@@ -341,7 +341,7 @@ fn by_chance(answer: &MethodAnswer, whole: &Answer) -> String {
     } else {
         String::new()
     };
-    let p = chance.p.map_or_else(String::new, |p| format!("; {} for the list as a whole", p_words(p)));
+    let p = chance.p.map_or_else(String::new, |p| format!("; {} for {}", p_words(p), chance.subject()));
     format!(
         "  {}{progress}\n  By chance, some feature is in up to {} of {} splits (95 % of permutations){p}\n",
         sentence_case(&whole.permutations),

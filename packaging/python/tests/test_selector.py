@@ -121,8 +121,8 @@ def test_cross_validation_selects_without_the_test_rows() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(60, 1500)), np.repeat([0, 1], 30)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    inside = cross_val_score(make_pipeline(CRFE(20, splits=3, step="half"), LinearSVC()), X, y, cv=folds).mean()
-    outside = cross_val_score(LinearSVC(), CRFE(20, splits=3, step="half").fit_transform(X, y), y, cv=folds).mean()
+    inside = cross_val_score(make_pipeline(CRFE(24, splits=3, step="half"), LinearSVC()), X, y, cv=folds).mean()
+    outside = cross_val_score(LinearSVC(), CRFE(24, splits=3, step="half").fit_transform(X, y), y, cv=folds).mean()
     assert 0.3 < inside < 0.7 < outside
 
 

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::prose::{models, percent, prediction_sets, preparation, size, software, splits};
 use super::{PageContent, text};
-use crate::analysis::{MethodAnswer, rounded_p};
+use crate::analysis::{MethodAnswer, p_words};
 use crate::data::{Calibration, Level};
 use crate::report::command::shell_command;
 use crate::report::measured_lines;
@@ -322,7 +322,8 @@ fn baselines(content: &PageContent<'_>) -> Vec<String> {
             ));
         }
         if let Some(chance) = &method.by_chance {
-            let p = chance.p.map_or_else(String::new, |p| format!("; p of the whole {}", rounded_p(p)));
+            let p =
+                chance.p.map_or_else(String::new, |p| format!("; {} for {}", p_words(p), chance.subject()));
             answers.push(format!("{}: {} label permutations{p}.", method.method, chance.permutations));
         }
     }

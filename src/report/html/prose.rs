@@ -221,11 +221,15 @@ pub fn prediction_sets(spec: &RunSpec) -> String {
 fn options(content: &PageContent<'_>) -> String {
     let info = content.info;
     // As many folds and permutations as there were.
-    let done = RunOptions {
+    let mut done = RunOptions {
         validate: (info.folds > 0).then_some(info.folds),
         permutations: Permutations::Count(info.permutations),
         ..RunOptions::from(info.spec.clone())
     };
+    if content.history.size_is_by_hand() {
+        // What was compared with permuted labels is what the run compared: its best size.
+        done.stop = StopRule::OneSe;
+    }
     OPTIONS.iter().filter_map(|option| option.sentence(&done)).collect::<Vec<_>>().join(" ")
 }
 

@@ -226,7 +226,10 @@ impl App {
             self.layout.status = Some(if is_compared {
                 "the models of this run are compared already: see models in Answer".into()
             } else {
-                format!("a replayed run is not extended: run it with --compare {}", names.join(","))
+                format!(
+                    "a recorded run is not computed here: run its command again with --compare {}",
+                    names.join(",")
+                )
             });
             return Vec::new();
         };

@@ -92,8 +92,12 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
             &match info.columns.len() {
                 columns if columns == info.units.len() && categories == 0 => columns.to_string(),
                 columns => format!(
-                    "{} ({columns} columns after encoding, {categories} categories or groups)",
-                    info.units.len()
+                    "{} ({columns} columns after encoding, {} or groups)",
+                    info.units.len(),
+                    match categories {
+                        1 => "1 category".to_owned(),
+                        several => format!("{several} categories"),
+                    }
                 ),
             },
             width,

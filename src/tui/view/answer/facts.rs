@@ -277,7 +277,11 @@ fn by_chance(answer: &MethodAnswer, info: &RunInfo) -> Fact {
             } else {
                 plural(chance.permutations, "permutation")
             };
-            let p = chance.p.map_or_else(String::new, |p| format!("; p {} of the whole list", rounded_p(p)));
+            let of = match chance.compared_at.filter(|_| chance.size_is_by_hand) {
+                Some(size) => format!("at the best size, {size}, not of this list"),
+                None => "of the whole list".to_owned(),
+            };
+            let p = chance.p.map_or_else(String::new, |p| format!("; p {} {of}", rounded_p(p)));
             let role = if chance.is_not_beyond() { Role::Warn } else { Role::Text };
             let count = format!("some feature in {} of {} splits", chance.count, answer.splits);
             ("by chance", format!("{count}{p} ({done})"), role)
