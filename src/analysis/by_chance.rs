@@ -198,6 +198,23 @@ mod tests {
     }
 
     #[test]
+    fn p_of_the_whole_is_not_one_of_a_list_whose_size_was_chosen_by_hand() {
+        let of = |size_is_by_hand| ByChance {
+            permutations: 19,
+            of_permutations: 19,
+            count: 1,
+            p: Some(0.05),
+            at_least_as_good: 0,
+            compared: Compared::BestSize,
+            compared_at: Some(2),
+            size_is_by_hand,
+            chance: Chance::new(vec![1; 19]),
+        };
+        assert_eq!(of(false).subject(), "the list as a whole");
+        assert_eq!(of(true).subject(), "predicting the labels at the best size, 2: no test of this list");
+    }
+
+    #[test]
     fn too_few_permutations_say_neither() {
         let of = |permutations, of_permutations, at_least_as_good| ByChance {
             permutations,

@@ -104,15 +104,6 @@ impl<'a> KernelElimination<'a> {
             .collect()
     }
 
-    /// The share of each unit present in the decision values of a class on the selection rows: units × rows.
-    pub fn shares(&self, class: usize, coalitions: Coalitions) -> Vec<f64> {
-        let support = self.machines.support();
-        let rows = self.selection.1.len();
-        let weights: Vec<f64> =
-            support.iter().flat_map(|&s| std::iter::repeat_n(self.coefficients(s)[class], rows)).collect();
-        self.shares_of(&self.present.list(), self.selection.0, None, &support, &weights, coalitions)
-    }
-
     /// c of a training row, by class.
     fn coefficients(&self, row: usize) -> Vec<f64> {
         self.machines.problem().by_class(|machine| self.machines.coefficients(machine)[row])

@@ -1,5 +1,5 @@
-//! The screen from its start to its end: how it is to behave, the terminal it takes, the state it begins with, and what is said in the
-//! shell when it is left.
+//! The screen from its start to its end: how it is to behave, the terminal it takes, the state it begins with, and what is
+//! printed in the shell afterwards.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
