@@ -412,7 +412,7 @@ fn check_planted_interactions(rows: usize, seeds: u64) {
 
 /// The same with more rows, for docs/measurements.md.
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "takes ten seconds and more"]
 fn interactions_in_larger_tables() {
     check_planted_interactions(1500, 6);
 }

@@ -65,7 +65,7 @@ fn interval(own: &Interval) -> String {
 
 /// Everything that says how far the list can be trusted.
 fn facts(app: &App, info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
-    let mut facts = vec![("size", size_words(answer), Role::Text)];
+    let mut facts = vec![("size", size_words(app, answer), Role::Text)];
     let others: Vec<String> = answer
         .beside
         .iter()
@@ -121,10 +121,11 @@ fn my_list(app: &App) -> Option<Fact> {
     Some(("my list", words, Role::Good))
 }
 
-fn size_words(answer: &MethodAnswer) -> String {
+fn size_words(app: &App, answer: &MethodAnswer) -> String {
     let chosen = &answer.chosen;
     let Some(size) = chosen.size else { return "none".to_owned() };
     match (chosen.stop, chosen.smallest, chosen.largest) {
+        (StopRule::Size(_), ..) if app.taken().is_some() => format!("{size}, chosen by hand"),
         (StopRule::Size(_), ..) => format!("{size}, as asked for"),
         (StopRule::OneSe, Some(lo), Some(hi)) => match lo == hi {
             true => format!("{size}, whichever split is left out"),
