@@ -1,6 +1,8 @@
-//! The version with the commit: from `CRFE_COMMIT`, else from git, else (a tarball, `cargo install`) without one; and the target.
+//! The version with the commit: from `CRFE_COMMIT`, else from git, else (a tarball, `cargo
+//! install`) without one; and the target.
 //!
-//! Names do not begin with `CRFE_` where an option could have the same: cargo also sets them in the environment of tests.
+//! Names do not begin with `CRFE_` where an option could have the same: cargo also sets them in the
+//! environment of tests.
 
 use std::process::Command;
 
@@ -15,7 +17,8 @@ fn main() {
     println!("cargo::rustc-env=CRATE_TARGET={}", std::env::var("TARGET").unwrap_or_default());
 }
 
-/// The commit, if this directory is the root of a working tree of its own (a copy inside another repository is not).
+/// The commit, if this directory is the root of a working tree of its own (a copy inside another
+/// repository is not).
 fn from_git() -> Option<String> {
     if !std::path::Path::new(".git").exists() {
         return None;

@@ -1,7 +1,8 @@
 //! How far the two hottest loops are from what this machine can do: `cargo bench --bench floor`.
 //!
-//! Multiply-adds are counted as one, though they are two instructions: nothing is fused, so that results are the same on every
-//! machine. Bytes are those that a loop must read or write at least, once.
+//! Multiply-adds are counted as one, though they are two instructions: nothing is fused, so that
+//! results are the same on every machine. Bytes are those that a loop must read or write at least,
+//! once.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -47,7 +48,8 @@ struct Timed {
 
 fn print(name: &str, timed: &Timed, peak: f64) {
     let Timed { inside, multiply_adds, bytes, seconds } = timed;
-    let (work, traffic, reading) = (multiply_adds / seconds, bytes / seconds, bytes_per_second(*inside));
+    let (work, traffic, reading) =
+        (multiply_adds / seconds, bytes / seconds, bytes_per_second(*inside));
     println!(
         "| {name} | {} | {multiply_adds:.0} | {bytes:.0} | {:.1} | {:.1} | {:.0} % | {:.1} | {:.0} % |",
         inside >> 10,
@@ -104,8 +106,8 @@ fn low_rank_change(size: usize) -> Timed {
     Timed { inside, multiply_adds: 8.0 * cells, bytes: 2.0 * 2.0 * 8.0 * cells, seconds }
 }
 
-/// Makes a function that runs its body compiled for the widest vectors that the processor has, with as many numbers at once
-/// as keep their registers busy.
+/// Makes a function that runs its body compiled for the widest vectors that the processor has, with
+/// as many numbers at once as keep their registers busy.
 macro_rules! widest {
     ($name:ident($argument:ident: $type:ty) -> $result:ty, $body:ident, $most:literal, $many:literal) => {
         fn $name($argument: $type) -> $result {
@@ -120,7 +122,10 @@ macro_rules! widest {
                     $body::<$many>($argument)
                 }
                 if std::arch::is_x86_feature_detected!("avx512f") {
-                    #[expect(unsafe_code, reason = "the processor was asked whether it has AVX-512")]
+                    #[expect(
+                        unsafe_code,
+                        reason = "the processor was asked whether it has AVX-512"
+                    )]
                     return unsafe { avx512($argument) };
                 }
                 if std::arch::is_x86_feature_detected!("avx2") {

@@ -1,4 +1,5 @@
-//! One frame of a large history, 160 × 48 cells, in every view: 64 rows × 6,830 features and 200 rows × 20,000, 20 splits each.
+//! One frame of a large history, 160 × 48 cells, in every view: 64 rows × 6,830 features and 200
+//! rows × 20,000, 20 splits each.
 //!
 //! `cargo bench --bench frame`
 
@@ -6,7 +7,9 @@ use std::sync::Arc;
 
 use crfe::data::{Audit, Unit};
 use crfe::evaluate::Tally;
-use crfe::run::{Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, RunOptions, Step, TaskId};
+use crfe::run::{
+    Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, RunOptions, Step, TaskId,
+};
 use crfe::select::{Method, RunSizes};
 use crfe::tui::{Action, App, Depth, Keymap, Prompt, Theme, View, draw};
 use divan::Bencher;
@@ -26,7 +29,8 @@ fn main() {
 fn info((rows, features): (usize, usize)) -> RunInfo {
     let spec = RunOptions { methods: vec![Method::Crfe], ..RunOptions::default() };
     let names: Vec<String> = (0..features).map(|i| format!("ENSG{i:011}")).collect();
-    let unit = |(i, name): (usize, &String)| Unit { name: name.clone(), columns: vec![i], kept: false };
+    let unit =
+        |(i, name): (usize, &String)| Unit { name: name.clone(), columns: vec![i], kept: false };
     RunInfo {
         format: FORMAT,
         spec: spec.check().expect("the defaults are valid"),
@@ -90,7 +94,14 @@ fn app(shape: (usize, usize)) -> App {
         tell(task, EventKind::TaskStarted(parts));
         paths[split % PATHS].iter().for_each(|step| tell(task, step.clone()));
         let rest = vec![((features - 1) * 7_919 + split % PATHS * 1_237) % features];
-        tell(task, EventKind::TaskFinished { reason: EndReason::Complete, rest, sizes: RunSizes::default() });
+        tell(
+            task,
+            EventKind::TaskFinished {
+                reason: EndReason::Complete,
+                rest,
+                sizes: RunSizes::default(),
+            },
+        );
     }
     tell(None, EventKind::RunFinished);
     app
@@ -195,8 +206,11 @@ fn stale(bencher: Bencher<'_, '_>, case: &Case) {
 #[divan::bench(args = [false, true], sample_count = 10)]
 fn slide(bencher: Bencher<'_, '_>, window: bool) {
     let mut app = WIDEST.showing(View::Stability);
-    let (down, up) =
-        if window { (Action::WindowDown, Action::WindowUp) } else { (Action::SigmaDown, Action::SigmaUp) };
+    let (down, up) = if window {
+        (Action::WindowDown, Action::WindowUp)
+    } else {
+        (Action::SigmaDown, Action::SigmaUp)
+    };
     let mut turn = 0;
     bencher.bench_local(|| {
         turn += 1;

@@ -1,7 +1,8 @@
 //! The hottest loops, by themselves: `cargo bench --bench loops`.
 //!
-//! A wide step is a downdate of rows × rows kernels and the search among bounds; a tall step looks at the rows near the margin and
-//! takes some in and out of the inverse. `benches/floor.rs` compares the last two with what the machine can do.
+//! A wide step is a downdate of rows × rows kernels and the search among bounds; a tall step looks
+//! at the rows near the margin and takes some in and out of the inverse. `benches/floor.rs`
+//! compares the last two with what the machine can do.
 
 use crfe::data::Unit;
 use crfe::data::seed::{Purpose, Rng};
@@ -49,7 +50,10 @@ fn twenty_steps_of_7500_by_200(bencher: divan::Bencher<'_, '_>, method: Method) 
 }
 
 #[divan::bench(args = [(637, 112, 192), (7500, 208, 1116)])]
-fn rows_times_a_vector(bencher: divan::Bencher<'_, '_>, (rows, width, looked_at): (usize, usize, usize)) {
+fn rows_times_a_vector(
+    bencher: divan::Bencher<'_, '_>,
+    (rows, width, looked_at): (usize, usize, usize),
+) {
     let (cells, x) = (vec![0.5; rows * width], vec![0.25; width]);
     let which: Vec<usize> = (0..looked_at).map(|l| l * rows / looked_at).collect();
     let mut products = vec![0.0; looked_at];

@@ -6,7 +6,8 @@
 //! cargo bench --bench path -- once data.csv crfe        one path, to be counted by callgrind --toggle-collect='path::one_path*'
 //! cargo bench --bench path -- export data.csv DIR       the prepared training and selection rows, as CSV
 //! ```
-//! The split is the program's own split 0 of seed 0, so the peers get the very rows that are timed here.
+//! The split is the program's own split 0 of seed 0, so the peers get the very rows that are timed
+//! here.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -41,12 +42,15 @@ fn main() {
             println!("{} units", one_path(&table, method.parse().expect("crfe, rfe or smfs")));
         }
         ["export", csv, directory] => export(&load(csv, Estimator::Linear), Path::new(directory)),
-        _ => println!("usage: path time|once DATA.csv METHOD [ESTIMATOR] | path export DATA.csv DIR"),
+        _ => {
+            println!("usage: path time|once DATA.csv METHOD [ESTIMATOR] | path export DATA.csv DIR")
+        }
     }
 }
 
 fn load(csv: &str, estimator: Estimator) -> (Plan, Prepared) {
-    let spec = RunOptions { estimator, ..RunOptions::default() }.check().expect("the defaults are valid");
+    let spec =
+        RunOptions { estimator, ..RunOptions::default() }.check().expect("the defaults are valid");
     let data = Dataset::load(Path::new(csv), &spec.schema, |_, _| {}).expect("a readable table");
     let plan = Plan::new(spec, data).expect("a table that can be run");
     let split = plan.splits.split(&plan.data, 0).expect("a first split");
@@ -63,7 +67,10 @@ fn order((plan, prepared): &(Plan, Prepared), method: Method) -> Vec<usize> {
     let (units, constant) = (&prepared.units, &prepared.constant);
     let path: Box<dyn FeaturePath> = if plan.info.spec.estimator == Estimator::Rbf {
         let kernel = Kernel::Rbf(plan.info.spec.gamma);
-        Box::new(KernelElimination::new(settings, kernel, units, train, selection, constant).expect("a path"))
+        Box::new(
+            KernelElimination::new(settings, kernel, units, train, selection, constant)
+                .expect("a path"),
+        )
     } else {
         Box::new(Elimination::new(settings, units, train, selection, constant).expect("a path"))
     };
@@ -95,7 +102,8 @@ fn time(table: &(Plan, Prepared), method: Method) {
     println!("{{\"path\": {path:e}, \"fit\": {fit:e}}}");
 }
 
-/// Processor time of this thread where the kernel tells it (as the peers are timed), else time on the wall.
+/// Processor time of this thread where the kernel tells it (as the peers are timed), else time on
+/// the wall.
 struct Clock {
     wall: Instant,
     processor: Option<f64>,
@@ -140,7 +148,10 @@ fn export((plan, prepared): &(Plan, Prepared), directory: &Path) {
 fn text(part: &Part) -> String {
     let mut text = String::new();
     for (i, y) in part.y.iter().enumerate() {
-        part.x.column(i).iter().for_each(|value| write!(text, "{value},").expect("writing to a string"));
+        part.x
+            .column(i)
+            .iter()
+            .for_each(|value| write!(text, "{value},").expect("writing to a string"));
         writeln!(text, "{y}").expect("writing to a string");
     }
     text

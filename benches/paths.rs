@@ -28,7 +28,8 @@ impl Split {
     fn first(table: &str) -> Self {
         let spec = RunOptions::default().check().expect("the defaults are valid");
         let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("data/{table}.csv"));
-        let data = Dataset::load(&file, &spec.schema, |_, _| {}).expect("the shipped table is good");
+        let data =
+            Dataset::load(&file, &spec.schema, |_, _| {}).expect("the shipped table is good");
         let plan = Plan::new(spec, data).expect("the shipped table can be run");
         let split = plan.splits.split(&plan.data, 0).expect("the plan has a first split");
         let spec = &plan.info.spec;
@@ -49,7 +50,8 @@ impl Split {
 
     fn evaluator(&self) -> Evaluator {
         let measure = self.settings().measure;
-        let settings = ConformalSettings { epsilon: 0.1, mondrian: false, smoothed: false, measure };
+        let settings =
+            ConformalSettings { epsilon: 0.1, mondrian: false, smoothed: false, measure };
         let Prepared { conformal, test, .. } = &self.prepared;
         Evaluator::new(settings, &conformal.y, &test.y, &test.rows, 0, 0)
     }
@@ -58,7 +60,9 @@ impl Split {
 #[divan::bench(args = TABLES)]
 fn path(bencher: Bencher<'_, '_>, table: &str) {
     let split = Split::first(table);
-    bencher.bench_local(|| split.path().fold(0.0, |sum, step| sum + step.expect("finite models").beta_mean));
+    bencher.bench_local(|| {
+        split.path().fold(0.0, |sum, step| sum + step.expect("finite models").beta_mean)
+    });
 }
 
 #[divan::bench(args = TABLES)]

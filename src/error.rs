@@ -179,7 +179,9 @@ impl fmt::Display for Error {
         parts.extend(file.as_ref().map(|file| printable(&file.to_string_lossy())));
         parts.extend(sheet.as_ref().map(|sheet| format!("sheet '{}'", printable(sheet))));
         parts.extend(line.map(|line| format!("{} {line}", rows.word())));
-        parts.extend(column.as_ref().map(|column| format!("{} '{}'", rows.across(), printable(column))));
+        parts.extend(
+            column.as_ref().map(|column| format!("{} '{}'", rows.across(), printable(column))),
+        );
         if !parts.is_empty() {
             write!(f, "{}: ", parts.join(", "))?;
         }
@@ -202,8 +204,8 @@ fn hostile(c: char) -> bool {
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// JSON that is safe on a terminal and unchanged for a program: control characters beyond ASCII, which can only be inside
-/// strings, become `\uXXXX`.
+/// JSON that is safe on a terminal and unchanged for a program: control characters beyond ASCII,
+/// which can only be inside strings, become `\uXXXX`.
 pub fn printable_json(text: String) -> String {
     let foreign = |c: char| !c.is_ascii() && hostile(c);
     if !text.contains(foreign) {
@@ -214,12 +216,15 @@ pub fn printable_json(text: String) -> String {
         .collect()
 }
 
-/// Text from a file, made safe for a terminal: control characters and bidirectional overrides become `\u{…}`.
+/// Text from a file, made safe for a terminal: control characters and bidirectional overrides
+/// become `\u{…}`.
 pub fn printable(text: &str) -> String {
     if !text.contains(hostile) {
         return text.to_owned();
     }
-    text.chars().map(|c| if hostile(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+    text.chars()
+        .map(|c| if hostile(c) { c.escape_unicode().to_string() } else { c.to_string() })
+        .collect()
 }
 
 #[cfg(test)]

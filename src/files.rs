@@ -1,5 +1,5 @@
-//! Files in a directory that other users may be able to write: nothing here follows a symbolic link, a file appears whole or not
-//! at all, and only regular files are read. Knows no formats.
+//! Files in a directory that other users may be able to write: nothing here follows a symbolic
+//! link, a file appears whole or not at all, and only regular files are read. Knows no formats.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -61,22 +61,24 @@ impl Directory {
     /// A directory inside; a link to a directory elsewhere is refused.
     pub fn open_subdirectory(&self, name: &str) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(&self.handle, name, flags, Mode::empty()).map_err(|error| {
-            use rustix::io::Errno;
-            match error {
-                Errno::LOOP | Errno::NOTDIR => io::Error::new(
-                    io::ErrorKind::NotADirectory,
-                    "it must be a directory of its own, not a link or a file",
-                ),
-                other => other.into(),
-            }
-        })?;
+        let handle =
+            rustix::fs::openat(&self.handle, name, flags, Mode::empty()).map_err(|error| {
+                use rustix::io::Errno;
+                match error {
+                    Errno::LOOP | Errno::NOTDIR => io::Error::new(
+                        io::ErrorKind::NotADirectory,
+                        "it must be a directory of its own, not a link or a file",
+                    ),
+                    other => other.into(),
+                }
+            })?;
         Ok(Self { path: self.path.join(name), handle, private: self.private })
     }
 
     /// A file that did not exist before.
     pub fn create_new(&self, name: &str) -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.handle, name, flags, self.mode(0o666))?.into())
     }
 
@@ -88,7 +90,13 @@ impl Directory {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => {
                     let (file, name) = (created?, name.to_owned());
-                    return Ok(NewFile { directory: self, file, temporary, name, committed: false });
+                    return Ok(NewFile {
+                        directory: self,
+                        file,
+                        temporary,
+                        name,
+                        committed: false,
+                    });
                 }
             }
         }
@@ -161,11 +169,15 @@ impl Directory {
         let open = |flags| rustix::fs::openat(&self.handle, name, flags, mode);
         let opened = match open(flags | OFlags::RDWR | OFlags::CREATE) {
             // Created by another user: it can still be locked.
-            Err(denied @ rustix::io::Errno::ACCESS) => open(flags | OFlags::RDONLY).map_err(|_| denied),
+            Err(denied @ rustix::io::Errno::ACCESS) => {
+                open(flags | OFlags::RDONLY).map_err(|_| denied)
+            }
             other => other,
         };
         match opened {
-            Err(rustix::io::Errno::LOOP) => refuse_irregular(FileType::Symlink).map(|()| unreachable!()),
+            Err(rustix::io::Errno::LOOP) => {
+                refuse_irregular(FileType::Symlink).map(|()| unreachable!())
+            }
             other => regular(other?.into()),
         }
     }
@@ -185,7 +197,9 @@ impl Directory {
     pub fn sync(&self) -> io::Result<()> {
         match rustix::fs::fsync(&self.handle) {
             // Some network disks do not support it.
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOTSUP | rustix::io::Errno::BADF) => Ok(()),
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOTSUP | rustix::io::Errno::BADF) => {
+                Ok(())
+            }
             other => Ok(other?),
         }
     }
@@ -202,8 +216,8 @@ pub struct NewFile<'a> {
 }
 
 impl NewFile<'_> {
-    /// Renames the file once its bytes are on the disk, replacing any file of that name. The name itself is safe once the directory is
-    /// synced: once for many files.
+    /// Renames the file once its bytes are on the disk, replacing any file of that name. The name
+    /// itself is safe once the directory is synced: once for many files.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.sync_data()?;
         let handle = &self.directory.handle;
@@ -285,7 +299,8 @@ pub fn identity(path: &Path) -> Option<(u64, u64)> {
 /// The final name of a temporary file.
 fn temporary_of(name: &str) -> Option<&str> {
     let (name, random) = name.strip_prefix('.')?.strip_suffix(PART)?.rsplit_once('.')?;
-    let fresh = random.len() == RANDOM_DIGITS && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let fresh =
+        random.len() == RANDOM_DIGITS && random.bytes().all(|byte| byte.is_ascii_hexdigit());
     fresh.then_some(name)
 }
 

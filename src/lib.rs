@@ -1,15 +1,17 @@
 //! Conformal recursive feature elimination (CRFE): exact, fast, with guaranteed coverage.
 //!
-//! The layers, from left to right. A layer may use the layers to its left, never those to its right (a test reads the `use` lines):
+//! The layers, from left to right. A layer may use the layers to its left, never those to its right
+//! (a test reads the `use` lines):
 //!
 //! ```text
 //! error ─ files ─ data ─► svm ─► select ─► evaluate ─► model ─► run ═events═► record ─► analysis ─► report ─► tui ─► commands
 //! ```
 //!
-//! [`data`] turns a file into matrices, [`svm`] fits linear models along a path, [`select`] decides what to remove and when to
-//! stop, [`evaluate`] measures how good a subset is, and [`model`] fits and calibrates the machines of a list: these are pure.
-//! [`run`] runs tasks on threads and emits one stream of events, [`record`] keeps it in journals and reads it back, [`analysis`]
-//! computes every fact about it, and `report` formats the results.
+//! [`data`] turns a file into matrices, [`svm`] fits linear models along a path, [`select`] decides
+//! what to remove and when to stop, [`evaluate`] measures how good a subset is, and [`model`] fits
+//! and calibrates the machines of a list: these are pure. [`run`] runs tasks on threads and emits
+//! one stream of events, [`record`] keeps it in journals and reads it back, [`analysis`] computes
+//! every fact about it, and `report` formats the results.
 //!
 //! # A path on an ndarray
 //!
@@ -27,8 +29,9 @@
 //!
 //! # Features
 //!
-//! `cli` (the commands), `tui` (the dashboard), `report` (tables, figures, report.html) and `linfa` (another solver) are all on by
-//! default; without them this is a small library that knows neither clap nor ratatui, maud or linfa.
+//! `cli` (the commands), `tui` (the dashboard), `report` (tables, figures, report.html) and `linfa`
+//! (another solver) are all on by default; without them this is a small library that knows neither
+//! clap nor ratatui, maud or linfa.
 
 // Standard error is written by `say`, standard output by `say::print`: neither may panic.
 #![warn(clippy::print_stderr, clippy::print_stdout)]

@@ -4,7 +4,9 @@ use ndarray::ArrayView2;
 
 use crate::data::{Dataset, Impute, Preparation, Scale, SplitOptions, Splits, prepare};
 use crate::error::Result;
-use crate::select::{Elimination, KernelElimination, Method, Removal, Settings, StepSize, order_of_adding};
+use crate::select::{
+    Elimination, KernelElimination, Method, Removal, Settings, StepSize, order_of_adding,
+};
 use crate::svm::{ClassWeight, Estimator, Gamma, Kernel};
 
 /// A finished path of eliminations.
@@ -12,12 +14,14 @@ use crate::svm::{ClassWeight, Estimator, Gamma, Kernel};
 pub struct Path {
     /// Every model with what was removed after it; nothing after the last.
     pub steps: Vec<Removal>,
-    /// All features, the most important first: those never removed, then the others from the last removed to the first.
+    /// All features, the most important first: those never removed, then the others from the last
+    /// removed to the first.
     pub ranking: Vec<usize>,
 }
 
 impl Path {
-    /// A path on rows × features (NaN is missing) and a label for each row, at the defaults of the program.
+    /// A path on rows × features (NaN is missing) and a label for each row, at the defaults of the
+    /// program.
     ///
     /// ```
     /// use crfe::{Path, select::Method};
@@ -119,7 +123,8 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
         Self { estimator, ..self }
     }
 
-    /// The seed that divides the rows into training and selection rows, as in the first split of a run.
+    /// The seed that divides the rows into training and selection rows, as in the first split of a
+    /// run.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { split: SplitOptions { seed, ..self.split }, ..self }
@@ -146,15 +151,22 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
         });
         let steps: Vec<Removal> = if self.estimator == Estimator::Rbf {
             let kernel = Kernel::Rbf(Gamma::Scale);
-            let path =
-                KernelElimination::new(settings, kernel, &ready.units, train, selection, &ready.constant)?;
+            let path = KernelElimination::new(
+                settings,
+                kernel,
+                &ready.units,
+                train,
+                selection,
+                &ready.constant,
+            )?;
             places.into_iter().fold(path, KernelElimination::ranked).collect::<Result<_>>()?
         } else {
             let path = Elimination::new(settings, &ready.units, train, selection, &ready.constant)?;
             places.into_iter().fold(path, Elimination::ranked).collect::<Result<_>>()?
         };
         let removed: Vec<usize> = steps.iter().flat_map(|step| &step.removed).copied().collect();
-        let mut ranking: Vec<usize> = (0..data.units.len()).filter(|unit| !removed.contains(unit)).collect();
+        let mut ranking: Vec<usize> =
+            (0..data.units.len()).filter(|unit| !removed.contains(unit)).collect();
         ranking.extend(removed.iter().rev());
         Ok(Path { steps, ranking })
     }

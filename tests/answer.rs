@@ -1,4 +1,5 @@
-//! The answer as the program prints and writes it: its list, its cautions, and the defects it once had, each on the table that showed it.
+//! The answer as the program prints and writes it: its list, its cautions, and the defects it once
+//! had, each on the table that showed it.
 
 mod program;
 
@@ -52,7 +53,8 @@ fn twins_are_named_beside_a_feature_and_a_report_needs_no_data_for_them() {
     );
     let ran = run_into(&out, data.to_str().unwrap(), "--splits 4 --stop 1");
     let first = &json(&out.join("summary.json"))["methods"][0]["features"][0];
-    let (name, twin) = (first["name"].as_str().unwrap(), first["twins"][0]["name"].as_str().unwrap());
+    let (name, twin) =
+        (first["name"].as_str().unwrap(), first["twins"][0]["name"].as_str().unwrap());
     let mut pair = [name, twin];
     pair.sort_unstable();
     assert_eq!(pair, ["copy", "marker"]);
@@ -63,15 +65,23 @@ fn twins_are_named_beside_a_feature_and_a_report_needs_no_data_for_them() {
     std::fs::rename(&data, desk.path().join("elsewhere.csv")).unwrap();
     let report = finish(program().arg("report").arg(&out));
     assert_eq!(report.code, 0, "{}", report.stderr);
-    assert!(report.stderr.contains("there is no such file"), "the data are gone: {}", report.stderr);
-    assert!(before == std::fs::read(out.join("summary.json")).unwrap(), "the twins come from the journal");
+    assert!(
+        report.stderr.contains("there is no such file"),
+        "the data are gone: {}",
+        report.stderr
+    );
+    assert!(
+        before == std::fs::read(out.join("summary.json")).unwrap(),
+        "the twins come from the journal"
+    );
 }
 
 /// Runs the program on a table and gives its answer and what it printed.
 fn answer(data: &str, options: &str) -> (Value, String) {
     let ran = finish(program().args(["run", data, "-q"]).args(options.split_whitespace()));
     assert_eq!(ran.code, 0, "{data} {options}: {}", ran.stderr);
-    let json = finish(program().args(["run", data, "-q", "--json"]).args(options.split_whitespace()));
+    let json =
+        finish(program().args(["run", data, "-q", "--json"]).args(options.split_whitespace()));
     (serde_json::from_str(&json.stdout).unwrap(), ran.stdout)
 }
 
@@ -82,7 +92,8 @@ fn cautions(of: &Value) -> String {
 
 #[test]
 fn a_path_whose_conformity_peaks_at_one_feature_has_its_knee_there() {
-    // On some splits of this table total conformity is highest with one feature: that is a knee, not a rule that never fired.
+    // On some splits of this table total conformity is highest with one feature: that is a knee,
+    // not a rule that never fired.
     let (answer, _) = answer("tests/fixtures/answer/one_feature.csv", "--stop knee --splits 20");
     for method in answer["methods"].as_array().unwrap() {
         assert_eq!(method["chosen"]["fired"], 20, "{}", method["method"]);
@@ -92,16 +103,20 @@ fn a_path_whose_conformity_peaks_at_one_feature_has_its_knee_there() {
 
 #[test]
 fn a_curve_that_is_flat_for_want_of_calibration_rows_does_not_choose_the_size() {
-    // 36 rows: all sets hold both classes at every size, so that only accuracy can tell sizes apart.
-    let (answer, text) = answer("tests/fixtures/answer/small36.csv", "--stop 1se --splits 20 --validate 5");
+    // 36 rows: all sets hold both classes at every size, so that only accuracy can tell sizes
+    // apart.
+    let (answer, text) =
+        answer("tests/fixtures/answer/small36.csv", "--stop 1se --splits 20 --validate 5");
     let method = &answer["methods"][0];
     assert_eq!(method["achieved"]["inefficiency"], 2.0);
     assert!(method["chosen"]["size"].as_u64().unwrap() > 1);
     assert!(text.contains("with 7 conformal rows and ε = 0.1 no class can be excluded"), "{text}");
     assert!(text.contains("calibrate on as few as 6 rows"), "{text}");
     // Only the flat curve: no size, and the reason.
-    let (flat, text) =
-        self::answer("tests/fixtures/answer/small36.csv", "--stop 1se --by inefficiency --splits 5");
+    let (flat, text) = self::answer(
+        "tests/fixtures/answer/small36.csv",
+        "--stop 1se --by inefficiency --splits 5",
+    );
     assert_eq!(
         (&flat["methods"][0]["chosen"]["size"], &flat["methods"][0]["verdict"]),
         (&Value::Null, &"no_size".into())
@@ -115,14 +130,23 @@ fn rows_that_come_in_groups_have_no_false_guarantee() {
     let (answer, text) = answer(data, "--group-col patient --stop 2 --splits 10 --validate 5");
     assert!(!text.contains("if rows are exchangeable"), "{text}");
     assert!(
-        text.contains("(guaranteed on average for a row of a new group, if groups are exchangeable)"),
+        text.contains(
+            "(guaranteed on average for a row of a new group, if groups are exchangeable)"
+        ),
         "{text}"
     );
     let method = &answer["methods"][0];
     assert_eq!(method["achieved"]["coverage_band"], Value::Null);
-    assert!(method["achieved"]["coverage"].as_f64().unwrap() >= 0.9, "0.78 where rows counted, not groups");
-    assert!(cautions(&answer).contains("conformal groups and ε = 0.1 no class can be excluded"), "{answer}");
-    // 30 patients hold less information than 300 rows: the interval over groups is wider than Wilson's of 300 rows.
+    assert!(
+        method["achieved"]["coverage"].as_f64().unwrap() >= 0.9,
+        "0.78 where rows counted, not groups"
+    );
+    assert!(
+        cautions(&answer).contains("conformal groups and ε = 0.1 no class can be excluded"),
+        "{answer}"
+    );
+    // 30 patients hold less information than 300 rows: the interval over groups is wider than
+    // Wilson's of 300 rows.
     let accuracy = &method["tested"]["performance"]["accuracy"];
     let bound = |name: &str| accuracy[name].as_f64().unwrap();
     let wilson = 2.0 * 1.96 * (bound("value") * (1.0 - bound("value")) / 300.0).sqrt();
@@ -131,14 +155,17 @@ fn rows_that_come_in_groups_have_no_false_guarantee() {
 
 #[test]
 fn cross_validation_of_the_size_keeps_the_visits_of_a_patient_together() {
-    // Every patient has her own signature in the noise columns: by row, cross-validation would recognise patients and keep many features.
+    // Every patient has her own signature in the noise columns: by row, cross-validation would
+    // recognise patients and keep many features.
     let data = "tests/fixtures/answer/visits.csv";
     let size = |options: &str| {
         let (answer, _) = answer(data, options);
         answer["methods"][0]["chosen"]["size"].as_u64().unwrap()
     };
-    let (by_patient, by_row) =
-        (size("--group-col patient --stop cv --splits 6"), size("--drop patient --stop cv --splits 6"));
+    let (by_patient, by_row) = (
+        size("--group-col patient --stop cv --splits 6"),
+        size("--drop patient --stop cv --splits 6"),
+    );
     assert!(by_patient < by_row, "{by_patient} features by patient, {by_row} by row");
 }
 
@@ -146,24 +173,36 @@ fn cross_validation_of_the_size_keeps_the_visits_of_a_patient_together() {
 fn noise_is_called_noise_before_any_list() {
     let desk = tempfile::tempdir().unwrap();
     let data = desk.path().join("noise.csv");
-    let columns: Vec<(String, usize)> = (0..8).map(|column| (format!("n{column}"), column)).collect();
-    let cells: Vec<_> =
-        columns.iter().map(|(_, column)| move |row: usize, _: usize| scatter(row, *column)).collect();
-    let named: Vec<(&str, Cell<'_>)> =
-        columns.iter().zip(&cells).map(|((name, _), cell)| (name.as_str(), cell as Cell<'_>)).collect();
+    let columns: Vec<(String, usize)> =
+        (0..8).map(|column| (format!("n{column}"), column)).collect();
+    let cells: Vec<_> = columns
+        .iter()
+        .map(|(_, column)| move |row: usize, _: usize| scatter(row, *column))
+        .collect();
+    let named: Vec<(&str, Cell<'_>)> = columns
+        .iter()
+        .zip(&cells)
+        .map(|((name, _), cell)| (name.as_str(), cell as Cell<'_>))
+        .collect();
     table(&data, 80, &named);
-    let (answer, text) = answer(data.to_str().unwrap(), "--stop 3 --splits 6 --permutations 19 --validate 3");
+    let (answer, text) =
+        answer(data.to_str().unwrap(), "--stop 3 --splits 6 --permutations 19 --validate 3");
     let method = &answer["methods"][0];
     assert_eq!(method["verdict"], "chance", "{text}");
-    let (headline, list) = (text.find("nothing beyond chance").unwrap(), text.find("mean rank").unwrap());
+    let (headline, list) =
+        (text.find("nothing beyond chance").unwrap(), text.find("mean rank").unwrap());
     assert!(headline < list, "{text}");
     let told = cautions(method);
-    assert!(told.contains("nothing beyond chance: ") && told.contains("of 19 label permutations"), "{told}");
+    assert!(
+        told.contains("nothing beyond chance: ") && told.contains("of 19 label permutations"),
+        "{told}"
+    );
     assert!(told.contains("is not clearly above"), "{told}");
     assert_eq!(answer["permutations"], "19 label permutations, as asked");
 }
 
-/// With five permutations the smallest p is 0.17: that says nothing against the list, and nothing for it.
+/// With five permutations the smallest p is 0.17: that says nothing against the list, and nothing
+/// for it.
 #[test]
 fn few_permutations_are_no_verdict() {
     let (answer, text) =
@@ -173,7 +212,10 @@ fn few_permutations_are_no_verdict() {
     assert_eq!(method["by_chance"]["at_least_as_good"], 0);
     assert_eq!(method["by_chance"]["compared"], "best_size");
     let told = cautions(method);
-    assert!(told.contains("too few permutations") && told.contains("p cannot be below 0.17"), "{told}");
+    assert!(
+        told.contains("too few permutations") && told.contains("p cannot be below 0.17"),
+        "{told}"
+    );
     assert!(told.contains("--permutations 19 or more"), "{told}");
 }
 
@@ -197,7 +239,8 @@ fn the_epsilon_that_is_suggested_leaves_few_sets_empty() {
     };
     let (empty, told) = run("0.3");
     assert!(empty > 0.2, "classes do not overlap: about ε of the sets are empty, {empty}");
-    let suggested = told.split("with --epsilon ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let suggested =
+        told.split("with --epsilon ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     let (empty, told) = run(suggested);
     assert!(empty <= 0.05, "with ε = {suggested}: {empty}");
     assert!(!told.contains("are empty"), "{told}");
@@ -208,7 +251,8 @@ fn long_lists_are_cut_and_say_where_the_rest_is() {
     let desk = tempfile::tempdir().unwrap();
     let data = desk.path().join("wide.csv");
     let names: Vec<String> = (0..60).map(|column| format!("gene{column}")).collect();
-    let cells: Vec<_> = (0..60).map(|column| move |row: usize, _: usize| scatter(row, column)).collect();
+    let cells: Vec<_> =
+        (0..60).map(|column| move |row: usize, _: usize| scatter(row, column)).collect();
     let named: Vec<(&str, Cell<'_>)> =
         names.iter().zip(&cells).map(|(name, cell)| (name.as_str(), cell as Cell<'_>)).collect();
     table(&data, 60, &named);
@@ -229,7 +273,8 @@ fn auc_can_choose_the_size_and_stands_in_metrics_csv() {
     let at = |name: &str| header.iter().position(|&column| column == name).unwrap();
     let (auc, fuzziness, s_score) = (at("auc"), at("fuzziness"), at("s_score"));
     for line in lines {
-        let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap_or(f64::NAN)).collect();
+        let cells: Vec<f64> =
+            line.split(',').map(|cell| cell.parse().unwrap_or(f64::NAN)).collect();
         assert!((0.5..=1.0).contains(&cells[auc]), "{line}");
         assert!(cells[fuzziness] > 0.0 && cells[fuzziness] < cells[s_score], "{line}");
     }

@@ -1,4 +1,5 @@
-//! The program from outside: every mistake is one sentence, an exit code and nothing written; every option runs to its end.
+//! The program from outside: every mistake is one sentence, an exit code and nothing written; every
+//! option runs to its end.
 
 mod program;
 
@@ -44,7 +45,9 @@ fn refused(ran: &Ran, code: i32, sentence: &str) {
 /// A run that is refused: the sentence, the code, and a desk as it was before.
 fn refuses(desk: &Desk, data: &str, options: &[&str], code: i32, sentence: &str) {
     let before = desk.contents();
-    let ran = finish(program().args(["run", data, "--quiet", "--out"]).arg(desk.path("RUN")).args(options));
+    let ran = finish(
+        program().args(["run", data, "--quiet", "--out"]).arg(desk.path("RUN")).args(options),
+    );
     refused(&ran, code, sentence);
     assert_eq!(before, desk.contents(), "{sentence}: something was written");
 }
@@ -58,7 +61,8 @@ fn unusable_data_are_refused() {
     let sentence = format!("{empty}: the file is empty; give a CSV file with a header and rows");
     refuses(&desk, &empty, &[], 3, &sentence);
     let headed = desk.file("headed.csv", "a,class\n");
-    let sentence = format!("{headed}: the file has a header but no rows; add rows below the header");
+    let sentence =
+        format!("{headed}: the file has a header but no rows; add rows below the header");
     refuses(&desk, &headed, &[], 3, &sentence);
     let one = desk.file("one.csv", "a,class\n1,x\n2,x\n3,x\n");
     let sentence = format!(
@@ -73,8 +77,9 @@ fn unusable_data_are_refused() {
          column with --target"
     );
     refuses(&desk, &many, &[], 3, &sentence);
-    let rows: String =
-        (0..30).map(|i| format!("{},{}\n", i * 7 % 13, if i < 3 { "rare" } else { "common" })).collect();
+    let rows: String = (0..30)
+        .map(|i| format!("{},{}\n", i * 7 % 13, if i < 3 { "rare" } else { "common" }))
+        .collect();
     let rare = desk.file("rare.csv", &format!("a,class\n{rows}"));
     let sentence = format!(
         "{rare}, column 'class': class 'rare' has 3 rows, and at least 4 are needed: one in each of training, \
@@ -100,12 +105,18 @@ fn unknown_columns_are_refused_with_what_there_is() {
         assert!(ran.code == 2 && ran.stderr.starts_with(&start), "{}", ran.stderr);
     }
     let ran = finish(program().args(["run", heart, "--keep", "nonsense"]));
-    assert!(ran.code == 2 && ran.stderr.contains("--keep names the feature 'nonsense'"), "{}", ran.stderr);
-    let sentence =
-        format!("{heart}: --keep names the feature 'agee', which does not exist; did you mean age?");
+    assert!(
+        ran.code == 2 && ran.stderr.contains("--keep names the feature 'nonsense'"),
+        "{}",
+        ran.stderr
+    );
+    let sentence = format!(
+        "{heart}: --keep names the feature 'agee', which does not exist; did you mean age?"
+    );
     refuses(&desk, heart, &["--keep", "agee"], 2, &sentence);
-    let sentence =
-        format!("{heart}: --target names the column 'clas', which does not exist; did you mean class?");
+    let sentence = format!(
+        "{heart}: --target names the column 'clas', which does not exist; did you mean class?"
+    );
     refuses(&desk, heart, &["--target", "clas"], 2, &sentence);
 }
 
@@ -149,7 +160,10 @@ fn impossible_options_are_refused() {
 fn words_that_are_no_option_or_value_are_refused() {
     for (options, remedy) in [
         ("--splits x", "invalid value 'x' for '--splits <N>'"),
-        ("--stop 0", "write 1se, knee, beta, cv, proximity, none or a number of features, at least 1"),
+        (
+            "--stop 0",
+            "write 1se, knee, beta, cv, proximity, none or a number of features, at least 1",
+        ),
         ("--step 0", "write a count from 1, a fraction between 0 and 1, or half"),
         ("--method ridge", "write crfe, rfe, smfs or acm"),
         ("--scale robust", "write standard, minmax or none"),
@@ -184,18 +198,40 @@ fn columns_with_another_use_are_named() {
     let desk = Desk::new();
     let mut table = "a,b,ward,gender,hospital,class\n".to_owned();
     for row in 0..60 {
-        let (a, b, class) = (row * 7 % 60, row * 11 % 13, if row * 7 % 60 < 30 { "ill" } else { "well" });
-        table +=
-            &format!("{a}.5,{b}.5,{},{},h{},{class}\n", ["x", "y"][row % 2], ["f", "m"][row / 30], row % 3);
+        let (a, b, class) =
+            (row * 7 % 60, row * 11 % 13, if row * 7 % 60 < 30 { "ill" } else { "well" });
+        table += &format!(
+            "{a}.5,{b}.5,{},{},h{},{class}\n",
+            ["x", "y"][row % 2],
+            ["f", "m"][row / 30],
+            row % 3
+        );
     }
     let table = desk.file("t.csv", &table);
-    let options =
-        ["--subgroups", "ward,gender", "--leave-out", "hospital", "--splits", "2", "--method", "crfe"];
+    let options = [
+        "--subgroups",
+        "ward,gender",
+        "--leave-out",
+        "hospital",
+        "--splits",
+        "2",
+        "--method",
+        "crfe",
+    ];
     let site = "'hospital' is not used as a feature: --leave-out\n";
     let groups = "'ward', 'gender' are not used as features: --subgroups (--subgroups-as-features makes them features)\n";
     let check = finish(program().args(["check", &table]).args(options));
-    assert!(check.stdout.contains(site) && check.stdout.contains(groups), "{}{}", check.stdout, check.stderr);
-    assert!(check.stdout.contains("2 paths, and the same without each of 3 sites"), "{}", check.stdout);
+    assert!(
+        check.stdout.contains(site) && check.stdout.contains(groups),
+        "{}{}",
+        check.stdout,
+        check.stderr
+    );
+    assert!(
+        check.stdout.contains("2 paths, and the same without each of 3 sites"),
+        "{}",
+        check.stdout
+    );
     let run = finish(program().args(["run", &table, "--permutations", "0"]).args(options));
     assert!(run.stderr.contains(site) && run.stderr.contains(groups), "{}", run.stderr);
     let check = finish(program().args(["check", &table, "--subgroups-as-features"]).args(options));
@@ -251,12 +287,14 @@ fn bad_groups_are_refused() {
     );
     refuses(&desk, "data/heart.csv", &["--groups", &file], 3, &sentence);
     let file = desk.file("groups.csv", "feature,group\nagee,g\n");
-    let sentence =
-        format!("{file}, line 2: --groups names the feature 'agee', which does not exist; did you mean age?");
+    let sentence = format!(
+        "{file}, line 2: --groups names the feature 'agee', which does not exist; did you mean age?"
+    );
     refuses(&desk, "data/heart.csv", &["--groups", &file], 2, &sentence);
     let file = desk.file("groups.csv", "feature,group\nage,g\nage,h\n");
-    let sentence =
-        format!("{file}, line 3: the feature 'age' is in the groups 'g' and 'h'; leave it in one of them");
+    let sentence = format!(
+        "{file}, line 3: the feature 'age' is in the groups 'g' and 'h'; leave it in one of them"
+    );
     refuses(&desk, "data/heart.csv", &["--groups", &file], 2, &sentence);
 }
 
@@ -269,8 +307,16 @@ fn what_a_solver_cannot_do_is_refused() {
             .arg(desk.path("RUN")),
     );
     assert_eq!(ran.code, 3);
-    assert!(ran.stderr.starts_with("crfe-tui: linfa-svm needs columns of similar scale"), "{}", ran.stderr);
-    assert!(ran.stderr.trim_end().ends_with("; use --scale standard or --solver newton"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.starts_with("crfe-tui: linfa-svm needs columns of similar scale"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.trim_end().ends_with("; use --scale standard or --solver newton"),
+        "{}",
+        ran.stderr
+    );
     assert!(desk.contents().is_empty());
     let sentence = "data/heart.csv, column 'major vessels colored': 4 of 303 values are missing; fill them with \
                     --impute knn:5";
@@ -312,7 +358,11 @@ fn a_directory_of_another_run_is_left_alone() {
         finish(program().args(["run", data, "-q", "--out", out]).args(options))
     };
     let ran = other("data/heart.csv", &["--splits", "2", "--lambda", "0.3"]);
-    refused(&ran, 5, &format!("{out}: this directory holds another run: lambda was 0.5, is now 0.3{end}"));
+    refused(
+        &ran,
+        5,
+        &format!("{out}: this directory holds another run: lambda was 0.5, is now 0.3{end}"),
+    );
     let ran = other("data/dermatology.csv", &["--splits", "2"]);
     let data = "the data differ (data/heart.csv then, data/dermatology.csv now)";
     refused(&ran, 5, &format!("{out}: this directory holds another run: {data}{end}"));
@@ -370,9 +420,14 @@ fn the_answer_as_json_is_the_answer_in_the_files() {
 fn without_a_directory_nothing_is_written() {
     let desk = Desk::new();
     let data = std::fs::canonicalize("data/heart.csv").unwrap();
-    let ran = finish(program().current_dir(desk.0.path()).arg("run").arg(data).args(["--splits", "1"]));
+    let ran =
+        finish(program().current_dir(desk.0.path()).arg("run").arg(data).args(["--splits", "1"]));
     assert_eq!(ran.code, 0);
-    assert!(ran.stdout.contains("CRFE") && ran.stderr.contains("No files were written"), "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("CRFE") && ran.stderr.contains("No files were written"),
+        "{}",
+        ran.stderr
+    );
     let said = ran.stderr.matches("diseased 139, healthy 164").count();
     assert_eq!(said, 1, "the classes are named once: {}", ran.stderr);
     assert!(desk.contents().is_empty());
@@ -392,8 +447,13 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!((child.wait().unwrap().code(), words.as_str()), (Some(0), ""));
 }
 
-/// What the answer says of the number of splits and of λ, the first by `--json`, the second by the manifest.
-fn settings(desk: &Desk, name: &str, change: impl FnOnce(&mut std::process::Command)) -> (u64, f64) {
+/// What the answer says of the number of splits and of λ, the first by `--json`, the second by the
+/// manifest.
+fn settings(
+    desk: &Desk,
+    name: &str,
+    change: impl FnOnce(&mut std::process::Command),
+) -> (u64, f64) {
     let mut command = program();
     command
         .args(["run", "data/heart.csv", "--quiet", "--json", "--method", "rfe", "--out"])
@@ -440,9 +500,11 @@ fn flags_are_stronger_than_environment_than_file_than_defaults() {
 #[test]
 fn a_bad_configuration_is_named() {
     let desk = Desk::new();
-    let run = |config: &str| finish(program().args(["run", "data/heart.csv"]).env("CRFE_CONFIG", config));
+    let run =
+        |config: &str| finish(program().args(["run", "data/heart.csv"]).env("CRFE_CONFIG", config));
     let file = desk.file("config.toml", "splitz = 2\n");
-    let sentence = format!("{file}: there is no option 'splitz'; see crfe-tui run --help for the options");
+    let sentence =
+        format!("{file}: there is no option 'splitz'; see crfe-tui run --help for the options");
     refused(&run(&file), 2, &sentence);
     let file = desk.file("config.toml", "splits = = 2\n");
     let ran = run(&file);
@@ -454,7 +516,11 @@ fn a_bad_configuration_is_named() {
     let file = desk.file("config.toml", "splits = 'many'\n");
     refused(&run(&file), 2, &format!("{file}: splits cannot be 'many'; write a number"));
     let ran = run(desk.path("absent.toml").to_str().unwrap());
-    assert!(ran.code == 2 && ran.stderr.contains("the configuration cannot be read"), "{}", ran.stderr);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("the configuration cannot be read"),
+        "{}",
+        ran.stderr
+    );
 }
 
 fn header(run: &Path, table: &str) -> String {
@@ -483,8 +549,14 @@ fn the_tables_have_the_columns_they_promise() {
              converged",
         ),
         ("ranking.csv", "method,split,feature,rank"),
-        ("consistency.csv", "method,n_features,jaccard,i_w,kuncheva,nogueira,nogueira_lo,nogueira_hi"),
-        ("similarity.csv", "method_a,method_b,n_features,jaccard,jaccard_sd,kuncheva,kuncheva_sd,i_w"),
+        (
+            "consistency.csv",
+            "method,n_features,jaccard,i_w,kuncheva,nogueira,nogueira_lo,nogueira_hi",
+        ),
+        (
+            "similarity.csv",
+            "method_a,method_b,n_features,jaccard,jaccard_sd,kuncheva,kuncheva_sd,i_w",
+        ),
         ("selection.csv", "method,n_features,feature,count,frequency"),
         ("stopping.csv", "method,split,rule,fired,n_features,features"),
         ("predictions.csv", "method,split,row,id,class,set,p_diseased,p_healthy"),
@@ -493,7 +565,10 @@ fn the_tables_have_the_columns_they_promise() {
             "metric,n_features,mean_difference,sd,lo,hi,t_corrected,p_corrected,method_a,method_b",
         ),
         ("estimators.csv", "method,estimator,size,split,coverage,inefficiency,accuracy"),
-        ("effects.csv", "method,feature,value,level,rows,class,score,sd,interaction,interaction_z,partner"),
+        (
+            "effects.csv",
+            "method,feature,value,level,rows,class,score,sd,interaction,interaction_z,partner",
+        ),
     ];
     for (table, expected) in columns {
         assert_eq!(header(&run, table), expected, "{table}");
@@ -507,8 +582,10 @@ fn the_tables_have_the_columns_they_promise() {
         "crfe_mqc.json",
         "crfe_mqc_versions.yml",
     ];
-    let others =
-        others.into_iter().chain(["figures", "methods.md", "report.html", "reproduce.py"]).map(str::to_owned);
+    let others = others
+        .into_iter()
+        .chain(["figures", "methods.md", "report.html", "reproduce.py"])
+        .map(str::to_owned);
     let expected: BTreeSet<String> = known.into_iter().chain(others).collect();
     let found: BTreeSet<String> = std::fs::read_dir(&run)
         .unwrap()
@@ -518,8 +595,12 @@ fn the_tables_have_the_columns_they_promise() {
     assert_eq!(found, expected);
     let manifest = json(&std::fs::read_to_string(run.join("manifest.json")).unwrap());
     assert_eq!(manifest["input"]["sha256"].as_str().unwrap().len(), 64);
-    let counts: Vec<u64> =
-        manifest["classes"].as_array().unwrap().iter().map(|class| class["rows"].as_u64().unwrap()).collect();
+    let counts: Vec<u64> = manifest["classes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|class| class["rows"].as_u64().unwrap())
+        .collect();
     assert_eq!(counts, [139, 164]);
 }
 
@@ -534,7 +615,10 @@ impl Finished {
         let desk = Desk::new();
         let out = desk.path("RUN");
         let ran = finish(
-            program().args(["run", data, "--splits", "3", "--json", "-q", "--out"]).arg(out).args(options),
+            program()
+                .args(["run", data, "--splits", "3", "--json", "-q", "--out"])
+                .arg(out)
+                .args(options),
         );
         assert_eq!(ran.code, 0, "{options:?}: {}", ran.stderr);
         Self { answer: json(&ran.stdout), desk }
@@ -575,7 +659,9 @@ fn kept_features_are_in_every_model_and_have_no_rank() {
     assert!(run.rows("trace.csv").iter().all(|row| row[4] != "age" && row[4] != "gender"));
     let features = run.answer["methods"][0]["features"].as_array().unwrap();
     assert_eq!(features.iter().filter(|feature| feature["mean_rank"].is_null()).count(), 2);
-    assert!(run.rows("selection.csv").iter().filter(|row| row[2] == "age").all(|row| row[4] == "1"));
+    assert!(
+        run.rows("selection.csv").iter().filter(|row| row[2] == "age").all(|row| row[4] == "1")
+    );
 }
 
 #[test]
@@ -593,11 +679,14 @@ fn keeping_all_but_one_leaves_a_path_of_two_models() {
 #[test]
 fn groups_are_removed_together() {
     let desk = Desk::new();
-    let file = desk.file("groups.csv", "feature,group\nage,demography\ngender,demography\nrest ECG,ecg\n");
+    let file =
+        desk.file("groups.csv", "feature,group\nage,demography\ngender,demography\nrest ECG,ecg\n");
     let run = Finished::new("data/heart.csv", &["--groups", &file]);
     assert_eq!(run.sizes(), (1..=12).collect());
     let features = run.values("ranking.csv", 2);
-    assert!(features.contains("demography") && features.contains("ecg") && !features.contains("age"));
+    assert!(
+        features.contains("demography") && features.contains("ecg") && !features.contains("age")
+    );
 }
 
 #[test]
@@ -657,7 +746,9 @@ fn a_path_can_end_early() {
 
     let run = Finished::new("data/dermatology.csv", &["--early", "--stop", "beta"]);
     assert_eq!(run.chosen().0, "beta");
-    for row in run.rows("stopping.csv").into_iter().filter(|row| row[2] == "beta" && row[3] == "true") {
+    for row in
+        run.rows("stopping.csv").into_iter().filter(|row| row[2] == "beta" && row[3] == "true")
+    {
         let path = run.rows("metrics.csv");
         let last = path.iter().rfind(|other| other[..2] == row[..2]).unwrap();
         assert_eq!(row[4], last[2], "the path ends where the rule fired");
@@ -667,7 +758,10 @@ fn a_path_can_end_early() {
         let rules = std::iter::once(&method["chosen"]).chain(method["beside"].as_array().unwrap());
         for rule in rules.filter(|rule| rule["fired"].as_u64() > Some(0)) {
             let size = rule["size"].as_u64();
-            assert!(rule["smallest"].as_u64() <= size && size <= rule["largest"].as_u64(), "{rule}");
+            assert!(
+                rule["smallest"].as_u64() <= size && size <= rule["largest"].as_u64(),
+                "{rule}"
+            );
         }
     }
 }
@@ -680,7 +774,10 @@ fn every_rule_gives_an_answer_or_says_why_not() {
         assert_eq!(name, rule);
         assert!(size.is_some_and(|size| (1..=13).contains(&size)), "{rule}: {size:?}");
         let rules = run.values("stopping.csv", 2);
-        assert!(["knee", "beta", "1se", rule].iter().all(|&rule| rules.contains(rule)), "{rules:?}");
+        assert!(
+            ["knee", "beta", "1se", rule].iter().all(|&rule| rules.contains(rule)),
+            "{rules:?}"
+        );
         // The size that looks at test rows is not judged by the rows that chose it.
         assert_eq!(run.answer["methods"][0]["achieved"]["leave_one_split_out"], rule == "1se");
     }
@@ -690,7 +787,11 @@ fn every_rule_gives_an_answer_or_says_why_not() {
     assert!(run.rows("predictions.csv").is_empty());
     // The rule rarely fires on these data; the splits on which it does not are counted and said.
     let run = Finished::new("data/synthetic.csv", &["--stop", "beta", "--sigma", "50"]);
-    assert!(run.cautions().contains("the β rule did not fire on 3 of 3 splits"), "{}", run.cautions());
+    assert!(
+        run.cautions().contains("the β rule did not fire on 3 of 3 splits"),
+        "{}",
+        run.cautions()
+    );
 }
 
 /// The folds of another rule tested other lists.
@@ -711,12 +812,21 @@ fn p_values_can_be_by_class_or_smoothed() {
     let plain = Finished::new("data/heart.csv", &[]);
     assert!(plain.rows("metrics.csv").iter().all(|row| !row[4].is_empty() && row[6] == "true"));
     let mondrian = Finished::new("data/heart.csv", &["--mondrian"]);
-    assert!(mondrian.rows("metrics.csv").iter().all(|row| row[4].is_empty()), "the band is by class");
-    assert!(mondrian.rows("per_class.csv").iter().all(|row| !row[10].is_empty() && !row[11].is_empty()));
+    assert!(
+        mondrian.rows("metrics.csv").iter().all(|row| row[4].is_empty()),
+        "the band is by class"
+    );
+    assert!(
+        mondrian.rows("per_class.csv").iter().all(|row| !row[10].is_empty() && !row[11].is_empty())
+    );
     let smoothed = Finished::new("data/heart.csv", &["--smoothed"]);
     assert!(smoothed.rows("metrics.csv").iter().all(|row| row[4].is_empty()));
     assert_eq!(smoothed.answer["methods"][0]["achieved"]["coverage_band"], Value::Null);
-    assert_eq!(plain.rows("ranking.csv"), smoothed.rows("ranking.csv"), "p-values choose no features");
+    assert_eq!(
+        plain.rows("ranking.csv"),
+        smoothed.rows("ranking.csv"),
+        "p-values choose no features"
+    );
     let rare = Finished::new("data/dermatology.csv", &["--mondrian"]);
     let warning = "with --mondrian and ε = 0.1 it needs at least 9 before it can ever be excluded from a prediction set";
     assert!(rare.cautions().contains("class 'pityriasis rubra pilaris'"), "{}", rare.cautions());
@@ -741,7 +851,10 @@ fn other_solvers_and_methods_run_to_the_end() {
     let smfs = Finished::new("data/heart.csv", &["--method", "smfs"]);
     assert_eq!(smfs.values("metrics.csv", 0), ["smfs".to_owned()].into());
     assert!(smfs.rows("compare.csv").is_empty(), "nothing to compare with");
-    let all = Finished::new("data/heart.csv", &["--method", "smfs,rfe,crfe", "--class-weight", "balanced"]);
+    let all = Finished::new(
+        "data/heart.csv",
+        &["--method", "smfs,rfe,crfe", "--class-weight", "balanced"],
+    );
     let pairs: BTreeSet<(String, String)> =
         all.rows("compare.csv").into_iter().map(|row| (row[8].clone(), row[9].clone())).collect();
     assert_eq!(pairs.len(), 3, "{pairs:?}");
@@ -795,7 +908,8 @@ fn a_run_goes_on_when_nobody_hears_it() {
     run_into(&desk.path("HEARD"), "data/heart.csv", "--splits 2");
     for (name, stderr) in [("FULL", full()), ("CLOSED", closed())] {
         let run = desk.path(name);
-        let status = program().args(heart).arg(&run).stdout(Stdio::null()).stderr(stderr).status().unwrap();
+        let status =
+            program().args(heart).arg(&run).stdout(Stdio::null()).stderr(stderr).status().unwrap();
         assert_eq!(status.code(), Some(0), "{name}");
         for table in ["summary.txt", "metrics.csv", "ranking.csv", "report.html"] {
             let read = |run: &str| std::fs::read(desk.path(run).join(table)).unwrap();
@@ -811,13 +925,18 @@ fn a_run_goes_on_when_nobody_hears_it() {
 #[test]
 fn one_feature_is_the_answer_when_there_is_nothing_to_eliminate() {
     let desk = Desk::new();
-    let rows: String = (0..60).map(|i| format!("{},{}\n", i * 7 % 13 + 9 * (i % 2), i % 2)).collect();
+    let rows: String =
+        (0..60).map(|i| format!("{},{}\n", i * 7 % 13 + 9 * (i % 2), i % 2)).collect();
     let one = desk.file("one.csv", &format!("a,class\n{rows}"));
     for (name, options) in [("KNEE", ""), ("BETA", " --stop beta"), ("KEPT", " --keep a")] {
         let ran = run_into(&desk.path(name), &one, &format!("--splits 3{options}"));
-        for words in
-            ["1 feature, 2 classes", "CRFE: 1 feature", "nothing to eliminate", "    1  a ", "coverage"]
-        {
+        for words in [
+            "1 feature, 2 classes",
+            "CRFE: 1 feature",
+            "nothing to eliminate",
+            "    1  a ",
+            "coverage",
+        ] {
             assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
         }
         assert!(!ran.stdout.contains("never fired"), "{}", ran.stdout);
@@ -865,7 +984,10 @@ fn starting_anew_deletes_all_of_the_old_run_and_nothing_else() {
     };
     let mut left = names(&run);
     left.retain(|name| !name.starts_with(".lock-"));
-    assert_eq!(left, ["figures", "notes.txt", "report.sbatch", "shards.sbatch"].map(String::from).into());
+    assert_eq!(
+        left,
+        ["figures", "notes.txt", "report.sbatch", "shards.sbatch"].map(String::from).into()
+    );
     assert_eq!(names(&run.join("figures")), ["mine.svg".to_owned()].into());
 }
 
@@ -881,7 +1003,11 @@ fn flags_in_the_environment_may_be_numbers_or_words() {
             "--json",
         ]));
         assert_eq!(ran.code, 0, "{value}: {}", ran.stderr);
-        assert_eq!(json(&ran.stdout)["methods"][0]["achieved"]["coverage_band"].is_null(), flag, "{value}");
+        assert_eq!(
+            json(&ran.stdout)["methods"][0]["achieved"]["coverage_band"].is_null(),
+            flag,
+            "{value}"
+        );
     }
 }
 
@@ -914,7 +1040,11 @@ fn a_cost_at_which_numbers_overflow_ends_with_finite_tables_and_a_caution() {
     ]);
     let ran = finish(run.arg(home.path().join("RUN")));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stdout.contains("the solver did not converge on 34 of 34 models"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("the solver did not converge on 34 of 34 models"),
+        "{}",
+        ran.stdout
+    );
     let metrics = std::fs::read_to_string(home.path().join("RUN/metrics.csv")).unwrap();
     assert!(metrics.lines().count() > 34, "{metrics}");
     for cell in metrics.split([',', '\n']).map(str::to_lowercase) {
@@ -953,7 +1083,9 @@ fn shells_complete_the_options_of_every_command() {
             "COMP_WORDS=($line); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_LINE=$line; COMP_POINT=${#line}
             _crfe__tui crfe-tui \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"
             printf '%s\\n' \"${COMPREPLY[@]}\"";
-        let Some(ran) = shell("bash", &["-s"], &format!("{bash}\nline='{line}'\n{ask}\n")) else { return };
+        let Some(ran) = shell("bash", &["-s"], &format!("{bash}\nline='{line}'\n{ask}\n")) else {
+            return;
+        };
         assert_eq!((ran.code, ran.stdout.trim()), (0, expected), "{line}: {}", ran.stderr);
     }
     for name in ["zsh", "fish"] {
@@ -978,10 +1110,17 @@ fn names_with_commas_can_be_given_and_the_remedy_works_as_typed() {
     let table = desk.file("t.csv", &with_column("\"notes, free\"", free));
     let refusal = finish(program().args(["run", &table, "--splits", "1", "-q"]));
     assert_eq!(refusal.code, 3, "{}", refusal.stderr);
-    let remedy =
-        refusal.stderr.split("leave it out with ").nth(1).unwrap().split(", or merge").next().unwrap();
+    let remedy = refusal
+        .stderr
+        .split("leave it out with ")
+        .nth(1)
+        .unwrap()
+        .split(", or merge")
+        .next()
+        .unwrap();
     assert_eq!(remedy, "--drop '\"notes, free\"'");
-    let line = format!("'{}' run '{table}' --splits 1 -q {remedy}\n", env!("CARGO_BIN_EXE_crfe-tui"));
+    let line =
+        format!("'{}' run '{table}' --splits 1 -q {remedy}\n", env!("CARGO_BIN_EXE_crfe-tui"));
     if let Some(ran) = shell("bash", &["-s"], &line) {
         assert_eq!(ran.code, 0, "{line}: {}", ran.stderr);
     }
@@ -998,11 +1137,15 @@ fn names_with_commas_can_be_given_and_the_remedy_works_as_typed() {
         "a",
     ]));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let ran =
-        finish(program().env("CRFE_DROP", "a,\"notes, free\"").args(["run", &table, "--splits", "1", "-q"]));
+    let ran = finish(
+        program()
+            .env("CRFE_DROP", "a,\"notes, free\"")
+            .args(["run", &table, "--splits", "1", "-q"]),
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let file = desk.file("c.toml", "drop = [\"notes, free\"]\n");
-    let ran = finish(program().env("CRFE_CONFIG", file).args(["run", &table, "--splits", "1", "-q"]));
+    let ran =
+        finish(program().env("CRFE_CONFIG", file).args(["run", &table, "--splits", "1", "-q"]));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     // Without quotes it is two names, and the whole one is offered.
     let ran = finish(program().args(["run", &table, "--drop", "notes, free"]));
@@ -1043,7 +1186,10 @@ fn the_published_score_gives_no_p_value_above_one() {
         assert!(p.iter().all(|p| (0.0..=1.0).contains(p)), "{row:?}");
     }
     let credibility = run.values("metrics.csv", 12);
-    assert!(credibility.iter().all(|value| value.parse::<f64>().unwrap() <= 1.0), "{credibility:?}");
+    assert!(
+        credibility.iter().all(|value| value.parse::<f64>().unwrap() <= 1.0),
+        "{credibility:?}"
+    );
 }
 
 #[test]
@@ -1058,10 +1204,18 @@ fn a_check_knows_the_step_and_the_solver() {
     assert!(half.0 < 0.5 * one.0 && half.1 < one.1, "{one:?} {half:?}");
     let linfa = |cost| check(&["--solver", "linfa", "--cost", cost]).0;
     assert!(linfa("100") > 10.0 * linfa("1") && linfa("1") > one.0);
-    let ran = finish(program().args(["check", "data/heart.csv", "--solver", "linfa", "--cost", "100"]));
+    let ran =
+        finish(program().args(["check", "data/heart.csv", "--solver", "linfa", "--cost", "100"]));
     assert!(ran.stdout.contains("at most about "), "{}", ran.stdout);
     for command in ["check", "run"] {
-        let ran = finish(program().args([command, "data/heart.csv", "--solver", "linfa", "--cost", "1e6"]));
+        let ran = finish(program().args([
+            command,
+            "data/heart.csv",
+            "--solver",
+            "linfa",
+            "--cost",
+            "1e6",
+        ]));
         refused(
             &ran,
             3,
@@ -1085,16 +1239,21 @@ fn what_cannot_be_opened_is_named_before_the_terminal() {
 fn nothing_that_was_typed_is_obeyed_by_a_terminal() {
     let desk = Desk::new();
     let hostile = "b\u{1b}]52;c;aGk=\u{7}\u{202e}";
-    for line in
-        [vec!["config", hostile], vec!["run", "data/heart.csv", "--lambda", hostile], vec!["man", hostile]]
-    {
+    for line in [
+        vec!["config", hostile],
+        vec!["run", "data/heart.csv", "--lambda", hostile],
+        vec!["man", hostile],
+    ] {
         let ran = finish(program().args(&line));
         assert_eq!(ran.code, 2, "{line:?}");
         assert!(ran.stderr.contains("b\\u{1b}]52"), "{}", ran.stderr);
         assert!(!ran.stderr.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{:?}", ran.stderr);
     }
-    let ran =
-        finish(program().args(["slurm", "data/heart.csv", "--tasks", "2", "--out"]).arg(desk.path(hostile)));
+    let ran = finish(
+        program()
+            .args(["slurm", "data/heart.csv", "--tasks", "2", "--out"])
+            .arg(desk.path(hostile)),
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(!ran.stdout.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{:?}", ran.stdout);
     assert!(ran.stdout.contains("\\x1b]52"), "{}", ran.stdout);
@@ -1105,7 +1264,8 @@ fn a_run_from_standard_input_is_reported_without_it() {
     let desk = Desk::new();
     let out = desk.path("RUN");
     let table = std::fs::File::open("data/heart.csv").unwrap();
-    let ran = finish(program().args(["run", "-", "--splits", "1", "-q", "--out"]).arg(&out).stdin(table));
+    let ran =
+        finish(program().args(["run", "-", "--splits", "1", "-q", "--out"]).arg(&out).stdin(table));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let report = |options: &[&str]| finish(program().arg("report").arg(&out).args(options));
     let ran = report(&[]);
@@ -1118,7 +1278,8 @@ fn a_run_from_standard_input_is_reported_without_it() {
     for entry in std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.extension().is_some_and(|extension| extension == "jsonl") {
             let text = std::fs::read_to_string(&entry).unwrap();
-            std::fs::write(&entry, text.replace("\"input\":\"standard input\"", "\"input\":\"-\"")).unwrap();
+            std::fs::write(&entry, text.replace("\"input\":\"standard input\"", "\"input\":\"-\""))
+                .unwrap();
         }
     }
     let mut piped = program();
@@ -1169,8 +1330,9 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
     };
     for shard in 1..=3 {
         // A home that does not exist, one that cannot be written to, and one that could be.
-        let home =
-            [Path::new("/nonexistent/home"), Path::new("/proc"), &desk.path("home")][shard - 1].to_owned();
+        let home = [Path::new("/nonexistent/home"), Path::new("/proc"), &desk.path("home")]
+            [shard - 1]
+            .to_owned();
         let part = desk.path(&format!("PART{shard}"));
         let shard = format!("{shard}/3");
         let line = ["run", "data/heart.csv", "--shard", &shard, "--out"];
@@ -1179,11 +1341,17 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
     }
     let parts: Vec<PathBuf> = (1..=3).map(|shard| desk.path(&format!("PART{shard}"))).collect();
     let merged = desk.path("MERGED");
-    let ran =
-        finish(at_home(Path::new("/nonexistent")).args(["report", "-q", "--out"]).arg(&merged).args(&parts));
+    let ran = finish(
+        at_home(Path::new("/nonexistent"))
+            .args(["report", "-q", "--out"])
+            .arg(&merged)
+            .args(&parts),
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let (one, merged) = (report_files(&desk.path("ONE")), report_files(&merged));
-    assert!(one.len() > 20 && one.contains_key("crfe_mqc.json") && one.contains_key("predictions.csv"));
+    assert!(
+        one.len() > 20 && one.contains_key("crfe_mqc.json") && one.contains_key("predictions.csv")
+    );
     assert_eq!(one.keys().collect::<Vec<_>>(), merged.keys().collect::<Vec<_>>());
     for (name, bytes) in &one {
         assert!(merged[name] == *bytes, "{name} differs");
@@ -1191,7 +1359,8 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
     for empty in ["home", "tmp"] {
         assert_eq!(std::fs::read_dir(desk.path(empty)).unwrap().count(), 0, "{empty}");
     }
-    let names = ["ONE", "PART1", "PART2", "PART3", "MERGED", "home", "tmp"].map(|name| desk.path(name));
+    let names =
+        ["ONE", "PART1", "PART2", "PART3", "MERGED", "home", "tmp"].map(|name| desk.path(name));
     assert_eq!(desk.contents(), BTreeSet::from(names));
 
     refused(
@@ -1202,7 +1371,8 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
     // A directory that holds another run is not written into.
     run_into(&desk.path("OTHER"), "data/heart.csv", "--splits 1 --lambda 0.3 --quiet");
     let other = report_files(&desk.path("OTHER"));
-    let ran = finish(program().args(["report", "-q", "--out"]).arg(desk.path("OTHER")).args(&parts));
+    let ran =
+        finish(program().args(["report", "-q", "--out"]).arg(desk.path("OTHER")).args(&parts));
     assert_eq!(ran.code, 5, "{}", ran.stderr);
     assert!(other == report_files(&desk.path("OTHER")));
     // Nor are parts of different runs put together.
@@ -1232,7 +1402,8 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
     // Nor parts with another rule, or tested on other rows.
     let other_rows = desk.path("other.csv");
     std::fs::copy("data/heart.csv", &other_rows).unwrap();
-    let quick = "--splits 2 --validate none --permutations none --method crfe --reserve 0.3 --quiet";
+    let quick =
+        "--splits 2 --validate none --permutations none --method crfe --reserve 0.3 --quiet";
     let tested_on = |file: &str| format!("{quick} --test {file}");
     let parts = [
         ("ALIKE", quick.to_owned() + " --stop 3", "--stop is knee there and 3 here"),
@@ -1266,7 +1437,8 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
     assert!(!desk.path("MIX").exists());
 }
 
-/// Folds and permutations repeat the procedure with all its splits: those of the run before are not those of a run with more.
+/// Folds and permutations repeat the procedure with all its splits: those of the run before are not
+/// those of a run with more.
 #[test]
 fn a_run_that_is_extended_is_tested_anew() {
     let desk = Desk::new();
@@ -1283,8 +1455,7 @@ fn a_run_that_is_extended_is_tested_anew() {
 fn the_words_of_a_run_with_one_method_and_two_splits_claim_no_more_than_was_done() {
     let desk = Desk::new();
     let run = desk.path("RUN");
-    let options =
-        "--splits 2 --method crfe --estimator rcs:4 --stop 1se --validate none --permutations none --quiet";
+    let options = "--splits 2 --method crfe --estimator rcs:4 --stop 1se --validate none --permutations none --quiet";
     run_into(&run, "data/heart.csv", options);
     let read = |name: &str| std::fs::read_to_string(run.join(name)).unwrap();
     let (summary, methods) = (read("summary.txt"), read("methods.md"));
@@ -1293,9 +1464,15 @@ fn the_words_of_a_run_with_one_method_and_two_splits_claim_no_more_than_was_done
     assert!(stability.ends_with("(too few splits)"), "two splits give no interval: {stability}");
     let json: Value = serde_json::from_str(&read("summary.json")).unwrap();
     let method = &json["methods"][0];
-    assert_eq!((&json["estimator"]["rcs"], &method["verdict"]), (&4.into(), &"too_few_splits".into()));
+    assert_eq!(
+        (&json["estimator"]["rcs"], &method["verdict"]),
+        (&4.into(), &"too_few_splits".into())
+    );
     assert!(method["stability"].is_number(), "{method}");
-    assert!(method["stability_interval"].is_null() && method["stability_band"].is_null(), "{method}");
+    assert!(
+        method["stability_interval"].is_null() && method["stability_band"].is_null(),
+        "{method}"
+    );
     assert!(read("report.html").contains("(too few splits)"));
     assert!(
         summary.contains("2 splits are too few to judge") && summary.contains("use --splits 20"),
@@ -1312,8 +1489,10 @@ fn examples_of_the_help_are_not_wrapped() {
     for command in ["run", "fit", "predict", "validate", "explore", "open", "report", "cluster"] {
         let help = finish(program().args([command, "--help"])).stdout;
         let (_, examples) = help.split_once("\nExample").unwrap();
-        let is_command = |line: &&str| line.starts_with("  crfe-tui ") || line.starts_with("  zcat ");
-        let wrapped: Vec<&str> = examples.lines().skip(1).filter(|line| !is_command(line)).collect();
+        let is_command =
+            |line: &&str| line.starts_with("  crfe-tui ") || line.starts_with("  zcat ");
+        let wrapped: Vec<&str> =
+            examples.lines().skip(1).filter(|line| !is_command(line)).collect();
         assert!(wrapped.is_empty(), "{command}: {wrapped:?}");
     }
 }
@@ -1328,7 +1507,10 @@ fn the_version_is_told_as_json() {
         assert!(about["features"].as_array().unwrap().contains(&"cli".into()), "{about}");
         assert!(about["target"].as_str().unwrap().contains('-'), "{about}");
         assert!(["avx512", "avx2", "none"].contains(&about["simd"].as_str().unwrap()), "{about}");
-        assert!(about["commit"].is_null() || about["commit"].as_str().unwrap().len() >= 7, "{about}");
+        assert!(
+            about["commit"].is_null() || about["commit"].as_str().unwrap().len() >= 7,
+            "{about}"
+        );
     }
 }
 
@@ -1337,13 +1519,24 @@ fn a_task_of_a_job_array_finds_its_shard() {
     let desk = Desk::new();
     let run = |variables: &[(&str, &str)]| {
         let mut program = program();
-        for name in ["SLURM_ARRAY_TASK_ID", "SGE_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX"] {
+        for name in
+            ["SLURM_ARRAY_TASK_ID", "SGE_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX"]
+        {
             program.env_remove(name);
         }
         program.envs(variables.iter().copied());
         finish(
             program
-                .args(["run", "data/heart.csv", "--splits", "1", "-q", "--shard", "auto/2", "--out"])
+                .args([
+                    "run",
+                    "data/heart.csv",
+                    "--splits",
+                    "1",
+                    "-q",
+                    "--shard",
+                    "auto/2",
+                    "--out",
+                ])
                 .arg(desk.path("RUN")),
         )
     };
@@ -1357,6 +1550,7 @@ fn a_task_of_a_job_array_finds_its_shard() {
     );
     assert!(desk.contents().is_empty());
     assert_eq!(run(&[("AWS_BATCH_JOB_ARRAY_INDEX", "1")]).code, 0);
-    let journals = std::fs::read_dir(desk.path("RUN")).unwrap().map(|entry| entry.unwrap().file_name());
+    let journals =
+        std::fs::read_dir(desk.path("RUN")).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(journals.into_iter().any(|name| name.to_string_lossy().starts_with("journal-2of2-")));
 }

@@ -1,4 +1,5 @@
-//! Any table a person brings: one small file for each case, what `check` says of it, and that `run` says the same.
+//! Any table a person brings: one small file for each case, what `check` says of it, and that `run`
+//! says the same.
 
 mod program;
 mod real_files;
@@ -59,7 +60,12 @@ const WARNED: [Case; 21] = [
         0,
         "1 column holds few different whole numbers: if these are codes rather than quantities, use --categorical: stage",
     ),
-    ("dates.csv", "", 0, "1 column dropped as dates (convert them to numbers, such as an age): seen"),
+    (
+        "dates.csv",
+        "",
+        0,
+        "1 column dropped as dates (convert them to numbers, such as an age): seen",
+    ),
     (
         "missing_code.csv",
         "",
@@ -92,7 +98,12 @@ const WARNED: [Case; 21] = [
         "1 column dropped as names of patients with several rows (keep these together with --group-col): patient",
     ),
     ("copied_column.csv", "", 0, "some columns are copies of others: 'age' repeats 'years'"),
-    ("correlated.csv", "", 0, "some columns are perfectly correlated with others: 'age' follows 'months'"),
+    (
+        "correlated.csv",
+        "",
+        0,
+        "some columns are perfectly correlated with others: 'age' follows 'months'",
+    ),
     (
         "leak.csv",
         "",
@@ -257,8 +268,18 @@ const REFUSED: [Case; 47] = [
          selection, conformal and test; leave small classes out with --min-class-size 4, or merge them with --merge-rare \
          NAME",
     ),
-    ("small_class.csv", "--min-class-size 4", 0, "2 rows of classes with fewer than 4 rows left out: odd"),
-    ("small_class.csv", "--merge-rare ill", 0, "2 rows of classes with fewer than 4 rows are now 'ill': odd"),
+    (
+        "small_class.csv",
+        "--min-class-size 4",
+        0,
+        "2 rows of classes with fewer than 4 rows left out: odd",
+    ),
+    (
+        "small_class.csv",
+        "--merge-rare ill",
+        0,
+        "2 rows of classes with fewer than 4 rows are now 'ill': odd",
+    ),
     (
         "transposed.csv",
         "",
@@ -287,7 +308,12 @@ const REFUSED: [Case; 47] = [
         3,
         "archive.zip: this is a zip archive, not a CSV file; unpack it and name the CSV file inside",
     ),
-    ("web_page.csv", "", 3, "web_page.csv: this is a web page, not a CSV file; download the table itself"),
+    (
+        "web_page.csv",
+        "",
+        3,
+        "web_page.csv: this is a web page, not a CSV file; download the table itself",
+    ),
     ("binary.csv", "", 3, "binary.csv: this is not a text file; save the table as CSV (UTF-8)"),
     (
         "packed_cut.csv.gz",
@@ -386,7 +412,9 @@ fn run_agrees_with_check() {
             continue;
         }
         let words = ["--splits", "1", "--method", "rfe"];
-        let ran = finish(program().args(["run", &path(file)]).args(options.split_whitespace()).args(words));
+        let ran = finish(
+            program().args(["run", &path(file)]).args(options.split_whitespace()).args(words),
+        );
         assert!(ran.stderr.contains(sentence), "{file} {options}: {sentence}\n{}", ran.stderr);
         assert_eq!(ran.code, code, "{file} {options}: {}", ran.stderr);
     }
@@ -395,9 +423,14 @@ fn run_agrees_with_check() {
 #[test]
 fn check_says_what_a_run_would_take() {
     let ran = ask("check", ("plain.csv", "", 0, ""));
-    assert!(ran.stdout.starts_with("tests/fixtures/csv/plain.csv can be used.\n"), "{}", ran.stdout);
     assert!(
-        ran.stdout.contains("A run would take\n  3 features, 20 splits of CRFE and RFE: 40 paths\n"),
+        ran.stdout.starts_with("tests/fixtures/csv/plain.csv can be used.\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout
+            .contains("A run would take\n  3 features, 20 splits of CRFE and RFE: 40 paths\n"),
         "{}",
         ran.stdout
     );
@@ -418,7 +451,8 @@ fn check_says_what_a_run_would_take() {
     assert!(bad["error"].as_str().unwrap().contains("line 6"));
 }
 
-/// A feature that separates the classes, among six that do not, is found whatever the unit it is measured in.
+/// A feature that separates the classes, among six that do not, is found whatever the unit it is
+/// measured in.
 #[test]
 fn a_separating_feature_is_kept_at_any_magnitude() {
     let desk = tempfile::tempdir().unwrap();
@@ -440,13 +474,16 @@ fn a_separating_feature_is_kept_at_any_magnitude() {
         let mut text = "separating,n0,n1,n2,n3,n4,n5,class\n".to_owned();
         for row in 0_u64..60 {
             let sign = if row % 2 == 0 { "" } else { "-" };
-            let noise: String = (0..6).map(|i| format!(",{}", (row * (37 + 10 * i) + 7 * i) % 101)).collect();
+            let noise: String =
+                (0..6).map(|i| format!(",{}", (row * (37 + 10 * i) + 7 * i) % 101)).collect();
             text += &format!("{sign}{magnitude}{noise},c{}\n", row % 2);
         }
         std::fs::write(&table, text).unwrap();
         for scale in ["standard", "minmax", "none"] {
-            let words =
-                ["--splits", "2", "--stop", "1", "--method", "crfe", "--scale", scale, "--quiet", "--force"];
+            let words = [
+                "--splits", "2", "--stop", "1", "--method", "crfe", "--scale", scale, "--quiet",
+                "--force",
+            ];
             let ran = finish(program().arg("run").arg(&table).args(words).arg("--out").arg(&run));
             let value: f64 = magnitude.parse().unwrap();
             if scale == "none" && value > 1e100 {
@@ -470,8 +507,10 @@ fn a_table_that_does_not_fit_is_refused_in_a_sentence() {
     use std::io::Write;
     let desk = tempfile::tempdir().unwrap();
     let file = desk.path().join("bomb.csv.gz");
-    let mut packed =
-        flate2::write::GzEncoder::new(std::fs::File::create(&file).unwrap(), flate2::Compression::fast());
+    let mut packed = flate2::write::GzEncoder::new(
+        std::fs::File::create(&file).unwrap(),
+        flate2::Compression::fast(),
+    );
     packed.write_all(b"a,b,class\n").unwrap();
     let rows = "1,2,c1\n1,2,c2\n".repeat(50_000);
     (0..20).for_each(|_| packed.write_all(rows.as_bytes()).unwrap());
@@ -486,9 +525,14 @@ fn a_table_that_does_not_fit_is_refused_in_a_sentence() {
     assert!(ran.stderr.contains("a matrix of 3 columns and 2000000 rows needs"), "{}", ran.stderr);
     // The shell's own limit of address space, in kilobytes, is seen as well.
     let script = "ulimit -v 420000; exec \"$0\" check \"$1\"";
-    let ran = finish(Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_crfe-tui")]).arg(&file));
+    let ran =
+        finish(Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_crfe-tui")]).arg(&file));
     assert_eq!(ran.code, 3, "{}", ran.stderr);
-    assert!(ran.stderr.contains(" of memory, and ") && ran.stderr.contains("are allowed"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(" of memory, and ") && ran.stderr.contains("are allowed"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -514,7 +558,11 @@ fn a_pipe_is_refused_without_waiting_for_its_writer() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let ran = finish(program().arg("check").arg(&pipe));
     assert_eq!(ran.code, 3);
-    assert!(ran.stderr.contains("pipe.csv: this is a pipe or a device, not a file"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("pipe.csv: this is a pipe or a device, not a file"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -531,7 +579,11 @@ fn a_file_that_may_not_be_read_is_refused() {
     }
     let ran = finish(program().arg("check").arg(&file));
     assert_eq!(ran.code, 3);
-    assert!(ran.stderr.contains("the file may not be read; ask its owner for permission"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the file may not be read; ask its owner for permission"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Characters a terminal obeys or that turn the reading direction.
@@ -541,7 +593,8 @@ fn hostile(c: char) -> bool {
         || ('\u{2066}'..='\u{2069}').contains(&c)
 }
 
-/// Names and labels with escape sequences, C1 controls, bidi overrides, markup, quotes, newlines and a leading `=`.
+/// Names and labels with escape sequences, C1 controls, bidi overrides, markup, quotes, newlines
+/// and a leading `=`.
 #[test]
 fn hostile_names_reach_no_terminal_and_survive_in_tables() {
     let desk = tempfile::tempdir().unwrap();
@@ -581,7 +634,9 @@ fn hostile_names_reach_no_terminal_and_survive_in_tables() {
     let page = run.join("report.html");
     if page.exists() {
         let text = std::fs::read_to_string(page).unwrap();
-        assert!(!text.contains("<script>alert") && !text.contains("<b>ill") && !text.contains(hostile));
+        assert!(
+            !text.contains("<script>alert") && !text.contains("<b>ill") && !text.contains(hostile)
+        );
     }
 }
 

@@ -1,5 +1,5 @@
-//! The documentation keeps its promises: links lead somewhere, cited pages and sections exist, and so do the options it names; example
-//! patches still fit the code.
+//! The documentation keeps its promises: links lead somewhere, cited pages and sections exist, and
+//! so do the options it names; example patches still fit the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,9 @@ fn files(directory: &Path, endings: &[&str]) -> Vec<PathBuf> {
 /// The pages a reader may open.
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![];
-    for name in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md", "benches/RESULTS.md"] {
+    for name in
+        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md", "benches/RESULTS.md"]
+    {
         pages.push(root().join(name));
     }
     pages.extend(files(&root().join("docs"), &[".md"]));
@@ -101,7 +103,8 @@ fn every_link_leads_somewhere() {
 fn dead_links_are_found() {
     let page = "# A – title\n[a](#a--title) ![b](README.md) [c](README.md#limits)\n```\n[d](nowhere)\n```\n";
     assert_eq!(dead_links(root(), page), [""; 0]);
-    let page = "# Title\n[a](#titel) ![b](readme.png)\n[c](README.md#no-such-heading) [d](docs/none.md)";
+    let page =
+        "# Title\n[a](#titel) ![b](readme.png)\n[c](README.md#no-such-heading) [d](docs/none.md)";
     assert_eq!(
         dead_links(root(), page),
         ["#titel", "readme.png", "README.md#no-such-heading", "docs/none.md"]
@@ -135,7 +138,8 @@ fn citations(text: &str) -> Vec<(String, &str)> {
 /// The numbers in "section 3", "sections 6 and 7" or "sections 2 to 4" at the beginning of a text.
 fn cited_sections(text: &str) -> Vec<usize> {
     let text = text.trim_start_matches(['`', ',', ' ', '\n']);
-    let Some(text) = text.strip_prefix("sections ").or_else(|| text.strip_prefix("section ")) else {
+    let Some(text) = text.strip_prefix("sections ").or_else(|| text.strip_prefix("section "))
+    else {
         return Vec::new();
     };
     let mut sections = Vec::new();
@@ -157,13 +161,15 @@ fn has_section(page: &str, section: usize) -> bool {
     prose(page).lines().any(|line| line.starts_with(&format!("## {section}. ")))
 }
 
-/// Where a citation in a file of `directory` may point: beside the file, in docs/, or from the root.
+/// Where a citation in a file of `directory` may point: beside the file, in docs/, or from the
+/// root.
 fn cited_page(directory: &Path, name: &str) -> Option<PathBuf> {
     let places = [directory.to_owned(), root().join("docs"), root().to_owned()];
     places.into_iter().map(|place| place.join(name)).find(|path| path.is_file())
 }
 
-/// The citations in a text from a file of `directory` whose page, or section of it, is not in the repository.
+/// The citations in a text from a file of `directory` whose page, or section of it, is not in the
+/// repository.
 fn unfounded(directory: &Path, text: &str) -> Vec<String> {
     let mut unfounded = Vec::new();
     for (name, after) in citations(text) {
@@ -175,8 +181,9 @@ fn unfounded(directory: &Path, text: &str) -> Vec<String> {
             None => unfounded.push(name),
             Some(path) => {
                 let page = read(&path);
-                let absent =
-                    cited_sections(after).into_iter().filter(|&section| !has_section(&page, section));
+                let absent = cited_sections(after)
+                    .into_iter()
+                    .filter(|&section| !has_section(&page, section));
                 unfounded.extend(absent.map(|section| format!("{name} section {section}")));
             }
         }
@@ -212,24 +219,32 @@ fn every_page_and_section_that_is_cited_exists() {
 fn unfounded_citations_are_found() {
     let founded = "As docs/method.md section 3 says (method.md, sections 5, 6 and 10; `README.md`), see https://a.org/b.md";
     assert_eq!(unfounded(root(), founded), [""; 0]);
-    let code =
-        "//! By SPECIFICATION.md section 3.\nlet a = \"x.md\"; // docs/method.md\n/// sections 2 to 99.\n";
-    assert_eq!(unfounded(root(), &comments(code)), ["SPECIFICATION.md", "docs/method.md section 99"]);
+    let code = "//! By SPECIFICATION.md section 3.\nlet a = \"x.md\"; // docs/method.md\n/// sections 2 to 99.\n";
+    assert_eq!(
+        unfounded(root(), &comments(code)),
+        ["SPECIFICATION.md", "docs/method.md section 99"]
+    );
     assert_eq!(unfounded(root(), "docs/guide.md section 1"), ["docs/guide.md section 1"]);
 }
 
 /// The options in the help of each command; the program itself is the command "".
 fn options() -> BTreeMap<String, BTreeSet<String>> {
     let help = |command: &[&str]| {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_crfe-tui")).args(command).arg("--help").output().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_crfe-tui"))
+            .args(command)
+            .arg("--help")
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{command:?} has no help");
         String::from_utf8(output.stdout).unwrap()
     };
     let mut options = BTreeMap::from([(String::new(), flags(&help(&[])))]);
     let commands = help(&[]);
-    let commands =
-        commands.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands = commands
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty());
     for line in commands.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
         let command = line.split_whitespace().next().unwrap();
         if command != "help" {
@@ -269,22 +284,26 @@ fn code(page: &str) -> Vec<String> {
     code
 }
 
-/// The options that a page gives to crfe-tui although the command, or if it names none every command, lacks them.
+/// The options that a page gives to crfe-tui although the command, or if it names none every
+/// command, lacks them.
 fn unknown_options(page: &str, options: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let mut unknown = Vec::new();
     for code in code(page) {
         let code = code.split("  #").next().unwrap_or_default();
-        let call = code.strip_prefix("cargo run --release -- ").or_else(|| code.strip_prefix("crfe-tui "));
+        let call =
+            code.strip_prefix("cargo run --release -- ").or_else(|| code.strip_prefix("crfe-tui "));
         let known = |flag: &String| match call {
             Some(call) => {
-                let command = call.split_whitespace().next().filter(|word| options.contains_key(*word));
+                let command =
+                    call.split_whitespace().next().filter(|word| options.contains_key(*word));
                 let command = command.unwrap_or(if call.starts_with('-') { "" } else { "explore" });
                 options[command].contains(flag)
             }
             None => options.values().any(|flags| flags.contains(flag)),
         };
         if call.is_some() || code.starts_with("--") {
-            unknown.extend(flags(code).into_iter().filter(|flag| !known(flag) && flag != "--release"));
+            unknown
+                .extend(flags(code).into_iter().filter(|flag| !known(flag) && flag != "--release"));
         }
     }
     unknown
@@ -307,12 +326,12 @@ fn unknown_options_are_found() {
     let options = options();
     let page = "`--stop beta` `crfe-tui run a.csv --splits 3`\n```sh\ncargo run --release -- a.csv --paused\ncargo test --all\n```\n";
     assert_eq!(unknown_options(page, &options), [""; 0]);
-    let page =
-        "`--stopp` and `crfe-tui report RUN --splits 3`\n```sh\ncrfe-tui run a.csv --paused  # --x\n```\n";
+    let page = "`--stopp` and `crfe-tui report RUN --splits 3`\n```sh\ncrfe-tui run a.csv --paused  # --x\n```\n";
     assert_eq!(unknown_options(page, &options), ["--stopp", "--splits", "--paused"]);
 }
 
-/// The hunks of the diffs of a page: the file, and the lines that must be there for the hunk to apply. A new file has none.
+/// The hunks of the diffs of a page: the file, and the lines that must be there for the hunk to
+/// apply. A new file has none.
 fn hunks(page: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let (mut file, mut inside) = (None, false);
@@ -322,7 +341,9 @@ fn hunks(page: &str) -> Vec<(String, Vec<String>)> {
             "```" => inside = false,
             _ if !inside || line.starts_with("+++ ") => {}
             _ if line.starts_with("--- ") => file = line.strip_prefix("--- a/").map(str::to_owned),
-            _ if line.starts_with("@@ ") => found.extend(file.clone().map(|file| (file, Vec::new()))),
+            _ if line.starts_with("@@ ") => {
+                found.extend(file.clone().map(|file| (file, Vec::new())))
+            }
             _ => {
                 let old = line.strip_prefix([' ', '-']);
                 if let (Some(old), Some(_), Some((_, lines))) = (old, &file, found.last_mut()) {

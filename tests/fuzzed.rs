@@ -1,5 +1,5 @@
-//! Small inputs that led the fuzzer somewhere, and tables that are written and read again: any bytes end in a table or a
-//! sentence, the same each time.
+//! Small inputs that led the fuzzer somewhere, and tables that are written and read again: any
+//! bytes end in a table or a sentence, the same each time.
 
 mod any_bytes;
 
@@ -12,7 +12,8 @@ use proptest::prelude::*;
 
 /// Feeds every fixture of a target twice.
 fn feed<T: Debug>(target: &str, function: impl Fn(&Path, &[u8]) -> T) {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fuzzed").join(target);
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fuzzed").join(target);
     let desk = tempfile::tempdir().unwrap();
     let mut fed = 0;
     for entry in fs::read_dir(directory).unwrap() {
@@ -88,7 +89,8 @@ fn write(path: &Path, lines: &[Vec<String>], delimiter: u8) {
 fn read(path: &Path, delimiter: u8, transpose: bool) -> Vec<Vec<String>> {
     let delimiter = Some(delimiter.into());
     let options = ReadOptions { delimiter, no_header: true, transpose, ..ReadOptions::default() };
-    let table = Table::read(path, &options, |header| Ok((0..header.len()).collect()), |_, _| {}).unwrap();
+    let table =
+        Table::read(path, &options, |header| Ok((0..header.len()).collect()), |_, _| {}).unwrap();
     let cell = |column: &Column, row: usize| match column {
         Column::Text { levels, codes } => {
             codes[row].map_or(String::new(), |code| levels[code as usize].clone())
@@ -103,11 +105,17 @@ fn read(path: &Path, delimiter: u8, transpose: bool) -> Vec<Vec<String>> {
 fn kept(cell: &str) -> String {
     let cell = cell.trim();
     let missing = ["?", ".", "na", "n/a", "nan", "null"];
-    if missing.iter().any(|word| cell.eq_ignore_ascii_case(word)) { String::new() } else { cell.to_owned() }
+    if missing.iter().any(|word| cell.eq_ignore_ascii_case(word)) {
+        String::new()
+    } else {
+        cell.to_owned()
+    }
 }
 
 fn turned(lines: &[Vec<String>]) -> Vec<Vec<String>> {
-    (0..lines[0].len()).map(|column| lines.iter().map(|line| line[column].clone()).collect()).collect()
+    (0..lines[0].len())
+        .map(|column| lines.iter().map(|line| line[column].clone()).collect())
+        .collect()
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Elimination paths against numbers computed independently (tests/fixtures, docs/method.md sections 2 to 7).
+//! Elimination paths against numbers computed independently (tests/fixtures, docs/method.md
+//! sections 2 to 7).
 
 use crfe::analysis::Metric;
 use crfe::data::Unit;
@@ -41,9 +42,12 @@ fn table(csv: &Value) -> Table {
     let mut classes: Vec<&str> = rows.iter().map(|row| &row[columns]).collect();
     classes.sort_unstable();
     classes.dedup();
-    let y =
-        rows.iter().map(|row| classes.iter().position(|class| *class == &row[columns]).unwrap()).collect();
-    let units = names[..columns].iter().enumerate().map(|(j, name)| Unit::single(name, j)).collect();
+    let y = rows
+        .iter()
+        .map(|row| classes.iter().position(|class| *class == &row[columns]).unwrap())
+        .collect();
+    let units =
+        names[..columns].iter().enumerate().map(|(j, name)| Unit::single(name, j)).collect();
     Table { x, y, classes: classes.len(), units }
 }
 
@@ -78,7 +82,8 @@ impl<'a> Judged<'a> {
         let (conformal, test) = (table.part(&indices(&split["calibration"])), table.part(&rows));
         let evaluator = |score| {
             let measure = Nonconformity { lambda: 0.5, classes: table.classes, score };
-            let settings = ConformalSettings { epsilon: 0.1, mondrian: false, smoothed: false, measure };
+            let settings =
+                ConformalSettings { epsilon: 0.1, mondrian: false, smoothed: false, measure };
             Evaluator::new(settings, &conformal.1, &test.1, &rows, 0, 0)
         };
         let evaluators = [evaluator(Score::Weighted), evaluator(Score::Published)];
@@ -105,7 +110,8 @@ impl<'a> Judged<'a> {
                     "recall_macro" => "recall",
                     name => name,
                 };
-                // The fixture was made before these; unit tests count them pair by pair and label by label.
+                // The fixture was made before these; unit tests count them pair by pair and label
+                // by label.
                 if [Metric::Auc, Metric::Fuzziness].contains(metric) {
                     continue;
                 }
@@ -113,7 +119,10 @@ impl<'a> Judged<'a> {
                     assert_eq!(prefix, "ref_", "{what}: the fixture has no {name}");
                     continue;
                 };
-                assert!((ours - theirs).abs() <= 1e-9, "{what} {prefix}{name}: {ours} is not {theirs}");
+                assert!(
+                    (ours - theirs).abs() <= 1e-9,
+                    "{what} {prefix}{name}: {ours} is not {theirs}"
+                );
                 checked += 1;
             }
         }
@@ -145,15 +154,26 @@ fn check_path(table: &Table, split: &Value, method: Method, fixture: &Value, wha
         if step.t == 0 {
             for class in 0..table.classes {
                 let (w, b) = expected_model(fixture, class, table.classes);
-                assert_close(&class_weights(path.model(), class), &w, 1e-6, &format!("{what} w{class}"));
-                assert_close(&[path.model().biases()[class]], &[b], 1e-6, &format!("{what} b{class}"));
+                assert_close(
+                    &class_weights(path.model(), class),
+                    &w,
+                    1e-6,
+                    &format!("{what} w{class}"),
+                );
+                assert_close(
+                    &[path.model().biases()[class]],
+                    &[b],
+                    1e-6,
+                    &format!("{what} b{class}"),
+                );
             }
         }
         check_step(&path, &step, fixture, &means, &format!("{what} step {}", step.t));
         metrics += judged.check(path.model(), step.size, &format!("{what} step {}", step.t));
         let leaves = step.removed.first().copied().unwrap_or(path.present()[0]);
         if near_ties.contains(&step.t) {
-            // Either order is right here; the path after it may differ, so it is compared no further.
+            // Either order is right here; the path after it may differ, so it is compared no
+            // further.
             return;
         }
         assert_eq!(leaves, order[step.t], "{what} step {}", step.t);
@@ -214,7 +234,8 @@ fn paths_of_synthetic_rowwise_agree() {
     check_paths("synthetic_rowwise");
 }
 
-/// linfa-svm stops at 1e-5, so the order of close features may differ; the first model and the best ten may not.
+/// linfa-svm stops at 1e-5, so the order of close features may differ; the first model and the best
+/// ten may not.
 fn check_hinge(name: &str) {
     let fixture = json(&format!("paths_{name}.json"));
     let table = table(&fixture["csv"]);
@@ -224,7 +245,8 @@ fn check_hinge(name: &str) {
             (table.part(&indices(&split["train"])), table.part(&indices(&split["calibration"])));
         for (method, key) in [(Method::Crfe, "crfe"), (Method::Rfe, "rfe")] {
             let (expected, what) = (&split["hinge"][key], format!("{name} split {s} {key}"));
-            let settings = Settings { solver: SolverKind::Linfa, ..Settings::new(method, table.classes) };
+            let settings =
+                Settings { solver: SolverKind::Linfa, ..Settings::new(method, table.classes) };
             let mut path = Elimination::new(
                 settings,
                 &table.units,
@@ -238,7 +260,10 @@ fn check_hinge(name: &str) {
             for class in 0..table.classes {
                 let (w, _) = expected_model(expected, class, table.classes);
                 for (ours, theirs) in class_weights(path.model(), class).iter().zip(w) {
-                    assert!((ours - theirs).abs() <= 1e-3, "{what} w{class}: {ours} is not {theirs}");
+                    assert!(
+                        (ours - theirs).abs() <= 1e-3,
+                        "{what} w{class}: {ours} is not {theirs}"
+                    );
                 }
             }
             let mut left: Vec<usize> = (0..table.units.len()).collect();
@@ -271,14 +296,18 @@ fn balanced_class_weights_agree() {
     for case in json("class_weight.json")["cases"].as_array().unwrap() {
         let table = table(&case["csv"]);
         let train = table.part(&indices(&case["train"]));
-        let settings =
-            Settings { weight: ClassWeight::Balanced, ..Settings::new(Method::Crfe, table.classes) };
+        let settings = Settings {
+            weight: ClassWeight::Balanced,
+            ..Settings::new(Method::Crfe, table.classes)
+        };
         assert_eq!(settings.solver, SolverKind::Newton);
         let data = (train.0.view(), train.1.as_slice());
         let constant = vec![false; table.x.nrows()];
         let mut path = Elimination::new(settings, &table.units, data, data, &constant).unwrap();
         assert!(path.next().unwrap().unwrap().convergence.converged);
-        for (row, (w, b)) in case["w"].as_array().unwrap().iter().zip(floats(&case["b"])).enumerate() {
+        for (row, (w, b)) in
+            case["w"].as_array().unwrap().iter().zip(floats(&case["b"])).enumerate()
+        {
             let class = if table.classes == 2 { 1 } else { row };
             assert_close(&class_weights(path.model(), class), &floats(w), 1e-6, "w");
             assert_close(&[path.model().biases()[class]], &[b], 1e-6, "b");

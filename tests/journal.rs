@@ -1,4 +1,5 @@
-//! Journals through the library: cut anywhere, mixed up, made up by an enemy, growing while they are read.
+//! Journals through the library: cut anywhere, mixed up, made up by an enemy, growing while they
+//! are read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,15 +17,20 @@ use ndarray::Array2;
 
 /// A small run: fast enough to be resumed thousands of times.
 fn plan(options: RunOptions) -> Arc<Plan> {
-    let x = Array2::from_shape_fn((48, 4), |(i, j)| ((i * (7 + j) + j * 3) % 11) as f64 + (i % 2 * j) as f64);
+    let x = Array2::from_shape_fn((48, 4), |(i, j)| {
+        ((i * (7 + j) + j * 3) % 11) as f64 + (i % 2 * j) as f64
+    });
     let labels: Vec<&str> = (0..48).map(|i| if i % 2 == 0 { "a" } else { "b" }).collect();
     let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
     Arc::new(Plan::new(options.check().unwrap(), data).unwrap())
 }
 
 fn options(splits: usize) -> RunOptions {
-    let mut options =
-        RunOptions { validate: None, permutations: Permutations::Count(0), ..RunOptions::default() };
+    let mut options = RunOptions {
+        validate: None,
+        permutations: Permutations::Count(0),
+        ..RunOptions::default()
+    };
     options.split.splits = splits;
     options
 }
@@ -55,8 +61,10 @@ fn run(plan: &Arc<Plan>, directory: &Path, shard: Shard) -> (History, usize) {
     source.events().iter().for_each(|event| history.apply(&event));
     source.close().unwrap();
     let after = journals(directory).unwrap();
-    let new =
-        after.iter().filter(|path| !before.contains(path)).map(|path| fs::read_to_string(path).unwrap());
+    let new = after
+        .iter()
+        .filter(|path| !before.contains(path))
+        .map(|path| fs::read_to_string(path).unwrap());
     (history, new.map(|text| text.matches("\"start\":").count()).sum())
 }
 
@@ -166,7 +174,8 @@ fn settings_that_only_read_the_path_are_those_of_the_last_start() {
 
 #[test]
 fn the_last_start_counts_whatever_the_clock_says() {
-    let (knee, two) = (plan(options(2)), plan(RunOptions { stop: StopRule::Size(2), ..options(2) }));
+    let (knee, two) =
+        (plan(options(2)), plan(RunOptions { stop: StopRule::Size(2), ..options(2) }));
     let scratch = scratch();
     run(&knee, scratch.path(), Shard::WHOLE);
     let journal = journals(scratch.path()).unwrap().remove(0);
@@ -175,7 +184,11 @@ fn the_last_start_counts_whatever_the_clock_says() {
     let recorded = || Journals::open(scratch.path()).unwrap().unwrap().info().spec.stop;
     for plan in [&two, &knee, &two] {
         let (_, redone) = run(plan, scratch.path(), Shard::WHOLE);
-        assert_eq!((redone, recorded()), (0, plan.info.spec.stop), "nothing to compute, and still recorded");
+        assert_eq!(
+            (redone, recorded()),
+            (0, plan.info.spec.stop),
+            "nothing to compute, and still recorded"
+        );
     }
     // A start that changes nothing leaves nothing behind.
     let before = journals(scratch.path()).unwrap();
@@ -198,7 +211,10 @@ fn somebody_elses_files_are_not_deleted_and_not_overwritten() {
     for outcome in refused {
         let error = outcome.unwrap_err();
         assert_eq!(error.exit_code(), 5);
-        assert!(error.to_string().contains("holds a report.html that crfe-tui did not write"), "{error}");
+        assert!(
+            error.to_string().contains("holds a report.html that crfe-tui did not write"),
+            "{error}"
+        );
     }
     assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }
@@ -259,7 +275,8 @@ fn the_state_directory_is_the_users_own() {
     claimed.resume(&plan, &TABLES).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&parent), mode(&path)), (0o700, 0o700));
-    let files: Vec<PathBuf> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let files: Vec<PathBuf> =
+        fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(files.len() >= 3, "{files:?}");
     files.iter().for_each(|file| assert_eq!(mode(file), 0o600, "{}", file.display()));
 }
@@ -285,7 +302,8 @@ fn another_run_is_refused_saying_what_differs() {
     let error = claimed.resume(&other, &TABLES).unwrap_err();
     let text = error.to_string();
     assert!(
-        text.contains("lambda was 0.5, is now 0.25") && text.contains("epsilon was 0.1, is now 0.2"),
+        text.contains("lambda was 0.5, is now 0.25")
+            && text.contains("epsilon was 0.1, is now 0.2"),
         "{text}"
     );
     assert_eq!(error.exit_code(), 5);
@@ -344,7 +362,10 @@ fn a_hostile_first_line_is_refused_with_a_sentence() {
         lines
     };
     let cases = [
-        (spoil("{\"format\":1", "{\"format\":2"), "journal format 2 is newer than this program's 1"),
+        (
+            spoil("{\"format\":1", "{\"format\":2"),
+            "journal format 2 is newer than this program's 1",
+        ),
         (spoil("{\"format\":1", "{\"format\":99999999999"), "journal format 99999999999 is newer"),
         (spoil("\"rows\":48", "\"rows\":1000000000"), "its rows do not add up"),
         (
@@ -380,8 +401,9 @@ fn hostile_lines_are_left_out_with_a_sentence() {
     let step = whole.iter().position(|line| line.contains("\"crfe/1\",\"step\":1")).unwrap();
     let end = whole.iter().position(|line| line.contains("\"crfe/1\",\"end\"")).unwrap();
     let start = whole.iter().position(|line| line.contains("\"crfe/1\",\"start\"")).unwrap();
-    let foreign =
-        |line: &str| format!("{}\n{line}", whole[0].replace("\"fingerprint\":\"", "\"fingerprint\":\"0"));
+    let foreign = |line: &str| {
+        format!("{}\n{line}", whole[0].replace("\"fingerprint\":\"", "\"fingerprint\":\"0"))
+    };
     type Case<'a> = (usize, &'a dyn Fn(&str) -> String, &'a str);
     let cases: Vec<Case<'_>> = vec![
         (
@@ -391,20 +413,48 @@ fn hostile_lines_are_left_out_with_a_sentence() {
         ),
         (step, &|line| line.replace("\"next\":", "\"next\":99"), "a feature that does not exist"),
         (step, &|line| line.replace("\"counts\":[", "\"counts\":[1,"), "a step is not understood"),
-        (step, &|line| line.replace("\"counts\":[", "\"counts\":[9"), "the counts of a step do not add up"),
-        (step, &|line| line.replace("\"beta\":[", "\"beta\":[1.5,"), "a feature that does not exist"),
+        (
+            step,
+            &|line| line.replace("\"counts\":[", "\"counts\":[9"),
+            "the counts of a step do not add up",
+        ),
+        (
+            step,
+            &|line| line.replace("\"beta\":[", "\"beta\":[1.5,"),
+            "a feature that does not exist",
+        ),
         (step, &|line| line.replace("\"step\":1", "\"step\":2"), "a step is missing or repeated"),
-        (step, &|line| line.replace("\"mean\":", "\"mean\":NaN,\"x\":"), "a step is not understood"),
-        (step, &|line| line.replace("\"mean\":", "\"mean\":1e999,\"x\":"), "a step is not understood"),
-        (step, &|line| line.replace("\"mean\":", "\"mean\":\"x\",\"y\":"), "a step is not understood"),
+        (
+            step,
+            &|line| line.replace("\"mean\":", "\"mean\":NaN,\"x\":"),
+            "a step is not understood",
+        ),
+        (
+            step,
+            &|line| line.replace("\"mean\":", "\"mean\":1e999,\"x\":"),
+            "a step is not understood",
+        ),
+        (
+            step,
+            &|line| line.replace("\"mean\":", "\"mean\":\"x\",\"y\":"),
+            "a step is not understood",
+        ),
         (step, &|_| "\u{0}\u{1b}[31m".into(), "1 lines were not understood"),
         (
             end,
             &|line| line.replace("\"rest\":[", "\"rest\":[0,1,2,3,"),
             "it removes a feature that is not present",
         ),
-        (end, &|_| "{\"task\":\"crfe/1\",\"end\":\"complete\",\"rest\":[]}".into(), "does not add up"),
-        (end, &|line| line.replace("\"end\"", "\"cv\":1000000000,\"end\""), "lines were not understood"),
+        (
+            end,
+            &|_| "{\"task\":\"crfe/1\",\"end\":\"complete\",\"rest\":[]}".into(),
+            "does not add up",
+        ),
+        (
+            end,
+            &|line| line.replace("\"end\"", "\"cv\":1000000000,\"end\""),
+            "lines were not understood",
+        ),
         (start, &|line| line.replace("\"run\":\"", "\"run\":\"0000"), "it belongs to another run"),
         (
             start,
@@ -436,7 +486,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % n.max(1)
     }
 }
@@ -479,7 +530,8 @@ fn spoilt_anyhow_it_never_panics() {
                     bytes.splice(other..other, piece);
                 }
                 _ => {
-                    let mut lines: Vec<&[u8]> = bytes.split_inclusive(|&byte| byte == b'\n').collect();
+                    let mut lines: Vec<&[u8]> =
+                        bytes.split_inclusive(|&byte| byte == b'\n').collect();
                     let (a, b) = (dice.below(lines.len()), dice.below(lines.len()));
                     lines.swap(a, b);
                     bytes = lines.concat();
@@ -515,10 +567,13 @@ fn a_growing_directory_is_followed_to_its_end() {
     let plan = plan(options(3));
     let (journal, expected) = reference(&plan);
     let scratch = scratch();
-    // A first process died in the middle of a line; a second shard joins later; both hold copies of the same tasks.
+    // A first process died in the middle of a line; a second shard joins later; both hold copies of
+    // the same tasks.
     let text = String::from_utf8_lossy(&journal);
-    let died =
-        text.find("\"end\":").and_then(|end| text[end..].find('\n').map(|line| end + line + 40)).unwrap();
+    let died = text
+        .find("\"end\":")
+        .and_then(|end| text[end..].find('\n').map(|line| end + line + 40))
+        .unwrap();
     put(scratch.path(), &journal[..died]);
     let source = EventSource::open(scratch.path()).unwrap();
     let mut history = History::default();
@@ -539,8 +594,10 @@ fn a_growing_directory_is_followed_to_its_end() {
         let mut file = fs::OpenOptions::new().create(true).append(true).open(&second).unwrap();
         std::io::Write::write_all(&mut file, &journal[at..next]).unwrap();
         at = next;
-        let whole =
-            String::from_utf8_lossy(&journal[..at]).lines().filter(|l| l.contains("\"end\":")).count();
+        let whole = String::from_utf8_lossy(&journal[..at])
+            .lines()
+            .filter(|l| l.contains("\"end\":"))
+            .count();
         let torn = usize::from(!journal[..at].ends_with(b"\n"));
         hear(&mut history, whole.saturating_sub(torn));
     }
@@ -549,8 +606,11 @@ fn a_growing_directory_is_followed_to_its_end() {
         history.complete()
     });
     assert_eq!(tables(scratch.path(), &history, Some(&plan)), expected);
-    let second =
-        source.shards().into_iter().find(|status| status.shard == Shard::new(2, 2).unwrap()).unwrap();
+    let second = source
+        .shards()
+        .into_iter()
+        .find(|status| status.shard == Shard::new(2, 2).unwrap())
+        .unwrap();
     assert_eq!((second.done, second.tasks, second.running, second.failed), (3, 3, 0, 0));
     source.close().unwrap();
 }
@@ -567,7 +627,8 @@ fn a_finished_directory_is_told_split_by_split() {
     assert!(matches!(events.last().unwrap().kind, EventKind::RunFinished));
     let starts = events.iter().filter(|event| matches!(event.kind, EventKind::RunStarted(_)));
     assert_eq!(starts.count(), 1, "the start comes once");
-    let order: Vec<usize> = events.iter().filter_map(|event| event.task).map(|task| task.split).collect();
+    let order: Vec<usize> =
+        events.iter().filter_map(|event| event.task).map(|task| task.split).collect();
     assert!(order.is_sorted());
     let mut history = History::default();
     events.iter().for_each(|event| history.apply(event));

@@ -1,12 +1,12 @@
-//! The import rule of src/lib.rs: a layer may use any layer to its left, never one to its right; only the dashboard
-//! knows a terminal.
+//! The import rule of src/lib.rs: a layer may use any layer to its left, never one to its right;
+//! only the dashboard knows a terminal.
 
 use std::path::{Path, PathBuf};
 
 /// From left to right; the top layers use everything and nothing uses them.
 const LAYERS: [&str; 15] = [
-    "error", "fault", "say", "files", "data", "linalg", "svm", "select", "evaluate", "model", "path", "run",
-    "record", "analysis", "report",
+    "error", "fault", "say", "files", "data", "linalg", "svm", "select", "evaluate", "model",
+    "path", "run", "record", "analysis", "report",
 ];
 const TOP: [&str; 4] = ["tui", "commands", "main", "lib"];
 
@@ -31,9 +31,11 @@ fn code() -> Vec<(PathBuf, String, String)> {
         .into_iter()
         .map(|path| {
             let inside = path.strip_prefix(&root).unwrap();
-            let layer = inside.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
+            let layer =
+                inside.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
             let text = std::fs::read_to_string(&path).unwrap();
-            let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            let code: Vec<&str> =
+                text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
             (path, layer, code.join("\n"))
         })
         .collect()
@@ -48,7 +50,9 @@ fn place(layer: &str) -> usize {
 
 /// The layers that a file names: `crate::layer…`, and the members of `crate::{…}`.
 fn used(code: &str) -> Vec<String> {
-    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let word = |text: &str| {
+        text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
+    };
     let mut layers = Vec::new();
     for after in code.split("crate::").skip(1) {
         match after.strip_prefix('{') {
@@ -79,10 +83,15 @@ fn used(code: &str) -> Vec<String> {
 /// A fixed number of decimals would show a small p as 0.
 #[test]
 fn p_values_are_written_in_one_place() {
-    for (path, _, code) in code().iter().filter(|(path, ..)| !path.ends_with("evaluate/p_text.rs")) {
+    for (path, _, code) in code().iter().filter(|(path, ..)| !path.ends_with("evaluate/p_text.rs"))
+    {
         let code = code.split("#[cfg(test)]").next().unwrap();
         for written in ["{p:.1}", "{p:.2}", "{p:.3}", "{p:.4}", "p = {:.", "p of {:."] {
-            assert!(!code.contains(written), "{} writes {written}: use evaluate::rounded_p", path.display());
+            assert!(
+                !code.contains(written),
+                "{} writes {written}: use evaluate::rounded_p",
+                path.display()
+            );
         }
     }
 }
@@ -105,11 +114,13 @@ fn no_layer_uses_one_to_its_right() {
     assert!(uses > 50, "only {uses} uses were found: is the reading right?");
 }
 
-/// Enough `super`s lead to the crate's root and from there anywhere: a layer is left by `crate::`, which the rule reads.
+/// Enough `super`s lead to the crate's root and from there anywhere: a layer is left by `crate::`,
+/// which the rule reads.
 #[test]
 fn no_file_leaves_its_layer_by_super() {
     for (path, _, code) in code() {
-        let below_src = path.components().rev().take_while(|part| part.as_os_str() != "src").count();
+        let below_src =
+            path.components().rev().take_while(|part| part.as_os_str() != "src").count();
         let depth = below_src - usize::from(path.ends_with("mod.rs"));
         let escape = "super::".repeat(depth.max(1));
         let code = code.split("#[cfg(test)]").next().unwrap();
@@ -121,7 +132,11 @@ fn no_file_leaves_its_layer_by_super() {
 fn only_the_dashboard_knows_a_terminal() {
     for (path, layer, code) in code() {
         for toolkit in ["ratatui", "crossterm"] {
-            assert!(layer == "tui" || !code.contains(toolkit), "{} names {toolkit}", path.display());
+            assert!(
+                layer == "tui" || !code.contains(toolkit),
+                "{} names {toolkit}",
+                path.display()
+            );
         }
     }
 }
@@ -150,7 +165,9 @@ fn the_pure_layers_know_no_threads_and_no_channels() {
         if ["linalg", "data", "svm", "select", "evaluate"].contains(&layer.as_str())
             && !path.ends_with(READER)
         {
-            for effect in ["std::thread", "crossbeam_channel", "std::process", "println!", "eprintln!"] {
+            for effect in
+                ["std::thread", "crossbeam_channel", "std::process", "println!", "eprintln!"]
+            {
                 assert!(!code.contains(effect), "{} names {effect}", path.display());
             }
         }
@@ -159,7 +176,10 @@ fn the_pure_layers_know_no_threads_and_no_channels() {
 
 #[test]
 fn reads_lists_of_layers() {
-    assert_eq!(used("use crate::{data::{A, b::C}, svm};\nuse crate::run::X;"), ["data", "svm", "run"]);
+    assert_eq!(
+        used("use crate::{data::{A, b::C}, svm};\nuse crate::run::X;"),
+        ["data", "svm", "run"]
+    );
     assert_eq!(used("use crate::Error;"), Vec::<String>::new());
 }
 
@@ -169,7 +189,9 @@ fn defined(code: &str) -> Vec<String> {
     let name = |line: &str| {
         let line = line.strip_prefix("pub ").or(line.strip_prefix("pub(super) ")).unwrap_or(line);
         let line = line.strip_prefix("pub(crate) ").unwrap_or(line);
-        let rest = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| line.strip_prefix(kind))?;
+        let rest = ["struct ", "enum ", "trait ", "type "]
+            .iter()
+            .find_map(|kind| line.strip_prefix(kind))?;
         Some(rest.chars().take_while(|c| c.is_alphanumeric()).collect())
     };
     code.lines().filter_map(name).collect()
@@ -179,7 +201,9 @@ fn defined(code: &str) -> Vec<String> {
 fn no_type_name_is_used_twice() {
     let mut places = std::collections::BTreeMap::<String, Vec<PathBuf>>::new();
     for (path, _, code) in code() {
-        defined(&code).into_iter().for_each(|name| places.entry(name).or_default().push(path.clone()));
+        defined(&code)
+            .into_iter()
+            .for_each(|name| places.entry(name).or_default().push(path.clone()));
     }
     assert!(places.len() > 300, "only {} types were found: is the reading right?", places.len());
     for (name, files) in &places {

@@ -1,5 +1,6 @@
-//! From list to use: a model predicts new rows exactly as a split predicts its test rows, keeps its promise, says what is wrong with a file,
-//! and knows nothing of the rows that calibrate it but their scores.
+//! From list to use: a model predicts new rows exactly as a split predicts its test rows, keeps its
+//! promise, says what is wrong with a file, and knows nothing of the rows that calibrate it but
+//! their scores.
 
 mod program;
 
@@ -11,7 +12,9 @@ use std::process::{Command, Stdio};
 use crfe::analysis::{History, Trace};
 use crfe::data::seed::{Purpose, Rng};
 use crfe::data::{Dataset, NewRows, ReadOptions, RowBatch};
-use crfe::model::{CellReading, Ingredients, ListOrigin, Model, RowSource, ScoredRow, Scorer, fit_list};
+use crfe::model::{
+    CellReading, Ingredients, ListOrigin, Model, RowSource, ScoredRow, Scorer, fit_list,
+};
 use crfe::run::{Engine, Gate, Permutations, Plan, RunOptions, fit_settings};
 use crfe::select::{Method, StopRule};
 use ndarray::Array2;
@@ -62,7 +65,8 @@ fn model_of(plan: &Plan, rest: &[usize], reserve: &[usize], units: &[usize], ind
     let spec = &plan.info.spec;
     let settings = fit_settings(plan, spec.split.seed, index);
     let fitted = fit_list(&plan.data, rest, reserve, units, &settings).unwrap();
-    let selection = ListOrigin { method: None, rule: "given".into(), counts: Vec::new(), splits: 0 };
+    let selection =
+        ListOrigin { method: None, rule: "given".into(), counts: Vec::new(), splits: 0 };
     let made_of = Ingredients {
         program: "a test",
         data: &plan.data,
@@ -82,7 +86,8 @@ fn model_of(plan: &Plan, rest: &[usize], reserve: &[usize], units: &[usize], ind
     Model::new(&fitted, made_of)
 }
 
-/// The rows of a split as those of a model: its p-values on the test rows are those of predictions.csv, as text.
+/// The rows of a split as those of a model: its p-values on the test rows are those of
+/// predictions.csv, as text.
 #[test]
 fn p_values_are_those_of_predictions_csv() {
     for (data, size, options) in [
@@ -103,7 +108,8 @@ fn p_values_are_those_of_predictions_csv() {
             chosen.stop = StopRule::Size(size);
             for word in options.split("--").filter(|word| !word.is_empty()) {
                 let (name, value) = word.trim().split_once(' ').unwrap_or((word.trim(), "true"));
-                let option = crfe::run::options::OPTIONS.iter().find(|option| option.name == name).unwrap();
+                let option =
+                    crfe::run::options::OPTIONS.iter().find(|option| option.name == name).unwrap();
                 option.take(chosen, value).unwrap();
             }
         });
@@ -121,7 +127,8 @@ fn p_values_are_those_of_predictions_csv() {
         let mut compared = 0;
         for (at, row) in expected["row"].iter().enumerate() {
             let row: usize = row.parse().unwrap();
-            for (name, values) in expected.iter().filter(|(name, _)| name.starts_with("p_") || *name == "set")
+            for (name, values) in
+                expected.iter().filter(|(name, _)| name.starts_with("p_") || *name == "set")
             {
                 assert_eq!(predicted[name][row], values[at], "{data} {options}: row {row}, {name}");
                 compared += 1;
@@ -131,7 +138,8 @@ fn p_values_are_those_of_predictions_csv() {
     }
 }
 
-/// A table of four classes in the manner of data/synthetic.csv: two informative columns and some of noise.
+/// A table of four classes in the manner of data/synthetic.csv: two informative columns and some of
+/// noise.
 fn synthetic(rows: usize, rng: &mut Rng) -> (Array2<f64>, Vec<&'static str>) {
     let mut normal = || {
         let radius = (-2.0 * (1.0 - rng.uniform()).ln()).sqrt();
@@ -169,7 +177,8 @@ fn fitted(plan: &Plan) -> Model {
     model_of(plan, &plan.splits.rest(&plan.data), plan.splits.reserve().unwrap(), &list, u64::MAX)
 }
 
-/// 200 samples of new rows, each with a model of its own table: coverage is as promised, within binomial error.
+/// 200 samples of new rows, each with a model of its own table: coverage is as promised, within
+/// binomial error.
 #[test]
 fn fit_and_predict_cover_as_promised() {
     const TABLES: usize = 200;
@@ -179,9 +188,11 @@ fn fit_and_predict_cover_as_promised() {
         let (mut covered, mut variance, mut expected) = (0_usize, 0.0, 0.0);
         for seed in 0..TABLES {
             let (x, labels) = synthetic(rows, &mut rng);
-            let mut options = RunOptions { methods: vec![Method::Crfe], mondrian, ..RunOptions::default() };
+            let mut options =
+                RunOptions { methods: vec![Method::Crfe], mondrian, ..RunOptions::default() };
             (options.validate, options.permutations) = (None, Permutations::Count(0));
-            (options.split.splits, options.split.seed, options.split.reserve) = (3, seed as u64, Some(0.2));
+            (options.split.splits, options.split.seed, options.split.reserve) =
+                (3, seed as u64, Some(0.2));
             let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
             let plan = Plan::new(options.check().unwrap(), data).unwrap();
             let model = fitted(&plan);
@@ -189,11 +200,9 @@ fn fit_and_predict_cover_as_promised() {
             let scorer = Scorer::new(&model, None).unwrap();
             let text: String =
                 std::iter::once((1..=8).map(|i| format!("c{i}")).collect::<Vec<_>>().join(","))
-                    .chain(
-                        new.rows()
-                            .into_iter()
-                            .map(|row| row.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
-                    )
+                    .chain(new.rows().into_iter().map(|row| {
+                        row.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+                    }))
                     .map(|line| line + "\n")
                     .collect();
             let desk = desk();
@@ -210,7 +219,8 @@ fn fit_and_predict_cover_as_promised() {
                 // The exact coverage of one new row: 1 − ⌊ε(n+1)⌋/(n+1).
                 let exact = 1.0 - (0.1 * (n + 1) as f64 + 1e-9).floor() / (n + 1) as f64;
                 expected += exact / NEW as f64;
-                variance += exact * (1.0 - exact) * (1.0 / NEW as f64 + 1.0 / (n + 2) as f64) / NEW as f64;
+                variance +=
+                    exact * (1.0 - exact) * (1.0 / NEW as f64 + 1.0 / (n + 2) as f64) / NEW as f64;
             }
         }
         let share = covered as f64 / (TABLES * NEW) as f64;
@@ -218,7 +228,10 @@ fn fit_and_predict_cover_as_promised() {
         println!(
             "{rows} rows, Mondrian {mondrian}: coverage {share:.4}, expected {expected:.4} ± {error:.4}"
         );
-        assert!((share - expected).abs() < 3.5 * error, "{rows} {mondrian}: {share} {expected} {error}");
+        assert!(
+            (share - expected).abs() < 3.5 * error,
+            "{rows} {mondrian}: {share} {expected} {error}"
+        );
         assert!(share > 0.9 - 3.5 * error);
     }
 }
@@ -233,7 +246,8 @@ fn rows_set_aside_reach_neither_list_nor_machines() {
         let mut options = RunOptions { methods: vec![Method::Crfe], ..RunOptions::default() };
         (options.validate, options.permutations) = (None, Permutations::Count(0));
         (options.split.splits, options.split.reserve) = (5, Some(0.2));
-        Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap()).unwrap()
+        Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap())
+            .unwrap()
     };
     let before = plan(&x);
     let reserve = before.splits.reserve().unwrap().to_vec();
@@ -251,7 +265,10 @@ fn rows_set_aside_reach_neither_list_nor_machines() {
     assert_eq!(first.features, second.features);
     assert_eq!((&first.weights, &first.bias), (&second.weights, &second.bias), "to the bit");
     assert_eq!((&first.preparation, &first.columns), (&second.preparation, &second.columns));
-    assert_ne!(first.conformal.calibration, second.conformal.calibration, "the rows were really changed");
+    assert_ne!(
+        first.conformal.calibration, second.conformal.calibration,
+        "the rows were really changed"
+    );
 }
 
 #[test]
@@ -260,7 +277,10 @@ fn a_model_round_trips_byte_for_byte() {
         ("data/heart.csv", "--splits 2 --method crfe --validate 2"),
         ("data/heart.csv", "--splits 2 --method crfe --impute none --drop thal,major --scale none"),
         ("data/dermatology.csv", "--splits 2 --method crfe --mondrian --impute median --size 4"),
-        ("data/heart.csv", "--splits 2 --method crfe --estimator rbf --gamma 0.3 --size 5 --validate 2"),
+        (
+            "data/heart.csv",
+            "--splits 2 --method crfe --estimator rbf --gamma 0.3 --size 5 --validate 2",
+        ),
     ] {
         let options = options.replace("thal,major", "thal --drop 12");
         let desk = desk();
@@ -297,7 +317,8 @@ fn a_run_that_set_rows_aside_gives_the_model_of_fit() {
     assert!(ran.stderr.contains("the run set no rows aside"), "{}", ran.stderr);
 }
 
-/// `--test FILE`: the list of the other rows, tested once; the same numbers as a model of the same rows gives.
+/// `--test FILE`: the list of the other rows, tested once; the same numbers as a model of the same
+/// rows gives.
 #[test]
 fn another_file_is_tested_once_as_by_a_model() {
     let desk = desk();
@@ -344,10 +365,15 @@ fn another_file_is_tested_once_as_by_a_model() {
         .iter()
         .map(|f| f["name"].as_str().unwrap())
         .collect();
-    assert_eq!(Model::load(&model).unwrap().features, features, "the list that was tested is the answer");
+    assert_eq!(
+        Model::load(&model).unwrap().features,
+        features,
+        "the list that was tested is the answer"
+    );
     // Kernel machines likewise.
     let kernel = desk.path().join("KERNEL");
-    let kernel_options = format!("--splits 2 --method crfe --estimator rbf --test {}", test.display());
+    let kernel_options =
+        format!("--splits 2 --method crfe --estimator rbf --test {}", test.display());
     run_into(&kernel, train.to_str().unwrap(), &kernel_options);
     let found: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(kernel.join("summary.json")).unwrap()).unwrap();
@@ -392,17 +418,19 @@ fn a_given_list_is_fitted_and_tested_in_folds() {
     assert!(ran.stderr.contains("line 2: there is no feature 'height'"), "{}", ran.stderr);
 }
 
-/// A list that is given makes the model that a run with this list makes: from the same rows, the same predictions, whatever the order of
-/// the names.
+/// A list that is given makes the model that a run with this list makes: from the same rows, the
+/// same predictions, whatever the order of the names.
 #[test]
 fn a_given_list_predicts_as_the_run_that_chose_it() {
     for estimator in ["linear", "rcs:4", "rbf"] {
         let desk = desk();
         let (out, list) = (desk.path().join("RUN"), desk.path().join("list.txt"));
-        let options = format!("--splits 2 --method crfe --reserve 0.2 --stop 4 --estimator {estimator}");
+        let options =
+            format!("--splits 2 --method crfe --reserve 0.2 --stop 4 --estimator {estimator}");
         let quick = "--validate none --permutations none";
         run_into(&out, "data/heart.csv", &format!("{options} {quick}"));
-        let predictions = |model: &Path| call(&["predict"], &[model, Path::new("data/heart.csv")], "").stdout;
+        let predictions =
+            |model: &Path| call(&["predict"], &[model, Path::new("data/heart.csv")], "").stdout;
         let chosen = fit(&desk, out.to_str().unwrap(), "");
         let (by_run, of_run) = (predictions(&chosen), Model::load(&chosen).unwrap());
         let names: Vec<&str> = of_run.features.iter().rev().map(String::as_str).collect();
@@ -426,7 +454,8 @@ fn a_given_list_predicts_as_the_run_that_chose_it() {
     }
 }
 
-/// The lists that a run writes, and those of one's own, name the features as they are: with line breaks and quotes, too.
+/// The lists that a run writes, and those of one's own, name the features as they are: with line
+/// breaks and quotes, too.
 #[test]
 fn a_list_that_was_written_is_read_again() {
     let desk = desk();
@@ -459,14 +488,16 @@ fn a_matrix_and_its_phenotypes_become_a_model_for_a_new_patient() {
     let samples: Vec<String> = (0..60).map(|i| format!("S{i}")).collect();
     let mut matrix = samples.join("\t") + "\n";
     for gene in 0..6 {
-        let cells: Vec<String> = (0..60).map(|i| value(gene < 2 && i % 2 == 0).to_string()).collect();
+        let cells: Vec<String> =
+            (0..60).map(|i| value(gene < 2 && i % 2 == 0).to_string()).collect();
         matrix += &format!("G{gene}\t{}\n", cells.join("\t"));
     }
     fs::write(path("matrix.tsv"), matrix).unwrap();
     let class = |i: usize| if i.is_multiple_of(2) { "case" } else { "control" };
     let rows: String = (0..60).rev().map(|i| format!("S{i},{}\n", class(i))).collect();
     fs::write(path("pheno.csv"), format!("sample,disease\n{rows}")).unwrap();
-    let options = format!("--pheno {} --target disease --splits 3 --size 2", path("pheno.csv").display());
+    let options =
+        format!("--pheno {} --target disease --splits 3 --size 2", path("pheno.csv").display());
     let file = fit(&desk, path("matrix.tsv").to_str().unwrap(), &options);
     assert_eq!(Model::load(&file).unwrap().id_column.as_deref(), Some("sample"));
     fs::write(path("row.csv"), "sample,G0,G1,G2,G3,G4,G5\nN1,1.9,1.8,0,0,0,0\n").unwrap();
@@ -481,7 +512,12 @@ fn a_matrix_and_its_phenotypes_become_a_model_for_a_new_patient() {
         ran.stderr
     );
     let ran = call(&["predict"], &[&file, &path("columns.tsv")], "--transpose");
-    assert_eq!((ran.code, ids(&ran)), (0, vec!["N1".to_owned(), "N2".to_owned()]), "{}", ran.stderr);
+    assert_eq!(
+        (ran.code, ids(&ran)),
+        (0, vec!["N1".to_owned(), "N2".to_owned()]),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(table(&ran.stdout)["predicted"], ["case", "control"]);
 }
 
@@ -522,7 +558,11 @@ fn mistakes_are_refused_before_anything_is_computed_or_written() {
         assert!(ran.stderr.contains("cannot change a recorded run"), "{option}: {}", ran.stderr);
     }
     let ran = call(&["fit", "data/heart.csv", "--model"], &[&file], "--splits 2 --size 99");
-    assert!(ran.code == 2 && ran.stderr.contains("99 (--stop or --size) is not a size"), "{}", ran.stderr);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("99 (--stop or --size) is not a size"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// What cannot be done is refused before anything is computed or written.
@@ -530,7 +570,8 @@ fn mistakes_are_refused_before_anything_is_computed_or_written() {
 fn readers_of_randomised_p_values_are_refused_at_once() {
     let desk = desk();
     let model = desk.path().join("M.json");
-    let ran = call(&["fit", "data/heart.csv", "--model"], &[&model], "--smoothed --readers --splits 2");
+    let ran =
+        call(&["fit", "data/heart.csv", "--model"], &[&model], "--smoothed --readers --splits 2");
     assert!(ran.code == 2 && ran.stderr.contains("cannot randomise p-values"), "{}", ran.stderr);
     assert!(!model.exists());
 }
@@ -584,39 +625,72 @@ fn hostile_models_are_refused_in_a_sentence() {
         &with(&|model| drop(model["bias"].as_array_mut().unwrap().pop())),
         "its biases are not those of 2 classes",
     );
-    refused(&with(&|model| model["weights"][0][0] = serde_json::Value::Null), "the model is damaged");
-    refused(&with(&|model| model["classes"][0] = "a\u{1b}[31mb".into()), "holds a control character");
-    refused(&with(&|model| model["variables"][0]["name"] = "x\u{7}".into()), "holds a control character");
-    refused(&with(&|model| model["classes"][0] = model["classes"][1].clone()), "two classes or more");
-    refused(&with(&|model| model["columns"][0]["variable"] = 99.into()), "a column does not belong");
+    refused(
+        &with(&|model| model["weights"][0][0] = serde_json::Value::Null),
+        "the model is damaged",
+    );
+    refused(
+        &with(&|model| model["classes"][0] = "a\u{1b}[31mb".into()),
+        "holds a control character",
+    );
+    refused(
+        &with(&|model| model["variables"][0]["name"] = "x\u{7}".into()),
+        "holds a control character",
+    );
+    refused(
+        &with(&|model| model["classes"][0] = model["classes"][1].clone()),
+        "two classes or more",
+    );
+    refused(
+        &with(&|model| model["columns"][0]["variable"] = 99.into()),
+        "a column does not belong",
+    );
     refused(&with(&|model| model["columns"][0]["place"] = 9.into()), "a column does not belong");
     refused(&with(&|model| model["columns"][0]["feature"] = 9.into()), "a column does not belong");
-    refused(&with(&|model| model["estimator"] = "rbf".into()), "its machines do not fit its estimator");
+    refused(
+        &with(&|model| model["estimator"] = "rbf".into()),
+        "its machines do not fit its estimator",
+    );
     refused(&with(&|model| model["columns"] = serde_json::json!([])), "it has no features");
     refused(&with(&|model| model["conformal"]["epsilon"] = 1.5.into()), "out of range");
     refused(&with(&|model| model["conformal"]["lambda"] = (-1).into()), "out of range");
-    refused(&with(&|model| model["conformal"]["calibration"] = serde_json::json!([])), "calibration scores");
-    refused(&with(&|model| model["conformal"]["calibration"][0]["alpha"][0] = 1e100.into()), "not sorted");
+    refused(
+        &with(&|model| model["conformal"]["calibration"] = serde_json::json!([])),
+        "calibration scores",
+    );
+    refused(
+        &with(&|model| model["conformal"]["calibration"][0]["alpha"][0] = 1e100.into()),
+        "not sorted",
+    );
     refused(
         &with(&|model| model["preparation"]["scaling"] = serde_json::json!(["zero"])),
         "columns are scaled",
     );
     refused(
         &with(&|model| {
-            model["preparation"]["scaling"][0] = serde_json::json!({"affine": {"centre": 0.0, "spread": 0.0}})
+            model["preparation"]["scaling"][0] =
+                serde_json::json!({"affine": {"centre": 0.0, "spread": 0.0}})
         }),
         "a column is scaled by what is not a number",
     );
     refused(
         &with(&|model| {
-            drop(model["preparation"]["filling"]["nearest"]["donors"][0].as_array_mut().unwrap().pop())
+            drop(
+                model["preparation"]["filling"]["nearest"]["donors"][0]
+                    .as_array_mut()
+                    .unwrap()
+                    .pop(),
+            )
         }),
         "the donors are not a table",
     );
     refused(&with(&|model| model["extra"] = 1.into()), "unknown field");
     fs::File::create(&bad).unwrap().set_len(1 << 30).unwrap();
     refused(&predict(), "the file is too large to be a model");
-    refused(&call(&["predict"], &[desk.path(), Path::new("data/heart.csv")], ""), "the model cannot be read");
+    refused(
+        &call(&["predict"], &[desk.path(), Path::new("data/heart.csv")], ""),
+        "the model cannot be read",
+    );
     refused(
         &call(&["predict", "none.json", "data/heart.csv"], &[], ""),
         "none.json: the model cannot be read",
@@ -662,9 +736,18 @@ fn hostile_kernel_machines_are_refused_in_a_sentence() {
         &with(&|model| model["kernel"]["support"][0][0] = serde_json::Value::Null),
         "the model is damaged",
     );
-    refused(&with(&|model| model["estimator"] = "linear".into()), "its machines do not fit its estimator");
-    refused(&with(&|model| model["weights"] = serde_json::json!([[1.0]])), "its machines do not fit");
-    refused(&with(&|model| drop(model.as_object_mut().unwrap().remove("kernel"))), "its machines do not fit");
+    refused(
+        &with(&|model| model["estimator"] = "linear".into()),
+        "its machines do not fit its estimator",
+    );
+    refused(
+        &with(&|model| model["weights"] = serde_json::json!([[1.0]])),
+        "its machines do not fit",
+    );
+    refused(
+        &with(&|model| drop(model.as_object_mut().unwrap().remove("kernel"))),
+        "its machines do not fit",
+    );
 }
 
 /// What the features add to a score, with the score without features, is the score.
@@ -679,19 +762,28 @@ fn the_shares_of_the_features_add_up_to_the_score() {
         ("data/synthetic.csv", "--size 5 --estimator rbf --gamma 0.4 --score published"),
     ] {
         let desk = desk();
-        let model = Model::load(&fit(&desk, data, &format!("--splits 2 --method crfe {options}"))).unwrap();
+        let model =
+            Model::load(&fit(&desk, data, &format!("--splits 2 --method crfe {options}"))).unwrap();
         let scorer = Scorer::new(&model, None).unwrap();
-        let source =
-            RowSource { path: data.into(), options: ReadOptions::default(), id: None, may_be_absent: false };
+        let source = RowSource {
+            path: data.into(),
+            options: ReadOptions::default(),
+            id: None,
+            may_be_absent: false,
+        };
         let mut rows = 0;
         let each = |batch: RowBatch, scored: Vec<ScoredRow>| {
             for (i, row) in scored.iter().enumerate().step_by(7) {
                 let shares = scorer.shares(&batch, i);
                 assert_eq!(shares.features.len(), model.features.len());
                 for (y, &alpha) in row.alpha.iter().enumerate() {
-                    let sum = shares.rest[y] + shares.features.iter().map(|share| share[y]).sum::<f64>();
+                    let sum =
+                        shares.rest[y] + shares.features.iter().map(|share| share[y]).sum::<f64>();
                     let alpha = alpha / f64::powi(2.0, 32);
-                    assert!((sum - alpha).abs() < 1e-9, "{options}, row {i}, label {y}: {sum} and {alpha}");
+                    assert!(
+                        (sum - alpha).abs() < 1e-9,
+                        "{options}, row {i}, label {y}: {sum} and {alpha}"
+                    );
                 }
                 rows += 1;
             }
@@ -702,8 +794,9 @@ fn the_shares_of_the_features_add_up_to_the_score() {
     }
 }
 
-/// Both ends of a valley are sick. The share of a feature in a kernel machine compares a row with no features at all; its effect compares
-/// it with the rows of the model, and so speaks for what is predicted.
+/// Both ends of a valley are sick. The share of a feature in a kernel machine compares a row with
+/// no features at all; its effect compares it with the rows of the model, and so speaks for what is
+/// predicted.
 #[test]
 fn the_effect_of_an_extreme_patient_speaks_for_the_prediction() {
     let desk = desk();
@@ -722,7 +815,8 @@ fn the_effect_of_an_extreme_patient_speaks_for_the_prediction() {
     let scorer = Scorer::new(&model, None).unwrap();
     let new = desk.path().join("new.csv");
     fs::write(&new, "bmi\n17\n27\n37\n").unwrap();
-    let source = RowSource { path: new, options: ReadOptions::default(), id: None, may_be_absent: false };
+    let source =
+        RowSource { path: new, options: ReadOptions::default(), id: None, may_be_absent: false };
     let mut told = Vec::new();
     let each = |batch: RowBatch, rows: Vec<ScoredRow>| {
         for (i, row) in rows.iter().enumerate() {
@@ -740,14 +834,19 @@ fn the_effect_of_an_extreme_patient_speaks_for_the_prediction() {
 /// The first row of a table, without the values of the first columns that a model uses.
 fn without(table: &str, model: &Path, most: usize) -> String {
     let model = Model::load(model).unwrap();
-    let gone: Vec<&str> = model.variables.iter().take(most).map(|variable| variable.name.as_str()).collect();
+    let gone: Vec<&str> =
+        model.variables.iter().take(most).map(|variable| variable.name.as_str()).collect();
     let mut lines = table.lines().map(|line| line.split(','));
     let names = lines.next().unwrap();
     let cells = names.zip(lines.next().unwrap());
-    cells.map(|(name, cell)| if gone.contains(&name) { "" } else { cell }).collect::<Vec<_>>().join(",")
+    cells
+        .map(|(name, cell)| if gone.contains(&name) { "" } else { cell })
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
-/// Where nothing was measured, nothing is known: the set holds every class, and the row is counted apart.
+/// Where nothing was measured, nothing is known: the set holds every class, and the row is counted
+/// apart.
 #[test]
 fn a_row_without_any_value_gets_every_class() {
     let desk = desk();
@@ -760,11 +859,14 @@ fn a_row_without_any_value_gets_every_class() {
     let ran = call(&["predict"], &[&file, &new], "");
     let (told, out) = (&ran.stderr, &ran.stdout);
     assert!(
-        told.contains("1 row with no value of any column that the model uses: every class is in the set"),
+        told.contains(
+            "1 row with no value of any column that the model uses: every class is in the set"
+        ),
         "{told}"
     );
     let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split(',').collect()).collect();
-    let cell = |row: usize, name: &str| lines[row][lines[0].iter().position(|own| *own == name).unwrap()];
+    let cell =
+        |row: usize, name: &str| lines[row][lines[0].iter().position(|own| *own == name).unwrap()];
     assert_eq!(cell(1, "set").split(';').count(), 2, "{out}");
     assert_eq!((cell(1, "confidence"), cell(1, "credibility")), ("0", "1"));
     assert!(cell(1, "flags").ends_with("filled:3;missing;unmeasured"), "{out}");
@@ -788,10 +890,12 @@ fn a_cell_changes_the_share_of_its_own_feature() {
     cells[place] = "401";
     let new = desk.path().join("new.csv");
     fs::write(&new, format!("{header}\n{row}\n{}\n", cells.join(","))).unwrap();
-    let source = RowSource { path: new, options: ReadOptions::default(), id: None, may_be_absent: false };
+    let source =
+        RowSource { path: new, options: ReadOptions::default(), id: None, may_be_absent: false };
     let each = |batch: RowBatch, _: Vec<ScoredRow>| {
         let (before, after) = (scorer.shares(&batch, 0), scorer.shares(&batch, 1));
-        for (name, (before, after)) in model.features.iter().zip(before.features.iter().zip(&after.features))
+        for (name, (before, after)) in
+            model.features.iter().zip(before.features.iter().zip(&after.features))
         {
             assert_eq!(before != after, name == "cholesterol", "{name}");
         }
@@ -813,7 +917,10 @@ fn hostile_rows_are_refused_in_a_sentence() {
     };
     refused(&predict(b"", ""), "the file is empty");
     refused(&predict(b"max HR,chest pain\n", ""), "the file has a header but no rows");
-    refused(&predict(b"max HR,pain\n1,2\n", ""), "1 column of the model is not in the file: chest pain");
+    refused(
+        &predict(b"max HR,pain\n1,2\n", ""),
+        "1 column of the model is not in the file: chest pain",
+    );
     refused(&predict(b"max HR,chest pain\n1\n", ""), "line 2: the line has 1 field");
     refused(
         &predict(b"max HR,chest pain\nfast,typical ang\n", ""),
@@ -843,15 +950,22 @@ fn hostile_rows_are_refused_in_a_sentence() {
     let ran = predict(b"max HR,chest pain\n900,new\x1b[31m\n,typical ang\n150,typical ang\n", "");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let flags = &table(&ran.stdout)["flags"];
-    assert_eq!(flags[..], ["unseen:chest pain;range:max HR;filled:1;missing", "filled:1;missing", ""]);
-    assert!(ran.stderr.contains("categories that the model never saw, taken as missing: chest pain in 1"));
+    assert_eq!(
+        flags[..],
+        ["unseen:chest pain;range:max HR;filled:1;missing", "filled:1;missing", ""]
+    );
+    assert!(
+        ran.stderr
+            .contains("categories that the model never saw, taken as missing: chest pain in 1")
+    );
     let ran = predict(b"max HR\n150\n", "--impute-missing");
     assert_eq!((ran.code, table(&ran.stdout)["flags"][0].as_str()), (0, "filled:1;missing"));
     let ran = predict(b"max HR,chest pain\n1,a\n", "--epsilon 0");
     assert_eq!(ran.code, 2);
     // An error leaves no file behind.
     let out = desk.path().join("out.csv");
-    let ran = predict(b"max HR,chest pain\n150,typical ang\nx,a\n", &format!("--out {}", out.display()));
+    let ran =
+        predict(b"max HR,chest pain\n150,typical ang\nx,a\n", &format!("--out {}", out.display()));
     assert_eq!(ran.code, 3);
     assert!(!out.exists());
     let left = fs::read_dir(desk.path())
@@ -878,10 +992,14 @@ fn new_rows_are_read_as_a_run_reads_them() {
         "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut gz, text.as_bytes()).unwrap();
-    let european = "max HR;chest pain;ST by exercise\r\n150;typical ang;1,5\r\n120;non-anginal;0,2\r\n";
-    for bytes in
-        [utf16, gz.finish().unwrap(), european.as_bytes().to_vec(), text.replace('\n', "\r\n").into_bytes()]
-    {
+    let european =
+        "max HR;chest pain;ST by exercise\r\n150;typical ang;1,5\r\n120;non-anginal;0,2\r\n";
+    for bytes in [
+        utf16,
+        gz.finish().unwrap(),
+        european.as_bytes().to_vec(),
+        text.replace('\n', "\r\n").into_bytes(),
+    ] {
         let new = desk.path().join("other.csv");
         fs::write(&new, &bytes).unwrap();
         assert_eq!(call(&["predict"], &[&file, &new], "--quiet").stdout, usual);
@@ -975,8 +1093,10 @@ fn visits(path: &Path) {
         let mut gap = |cell: String| if rng.uniform() < 0.1 { String::new() } else { cell };
         let stage = gap(["I", "II", "III", "IV"][(class + row % 2) % 4].to_owned());
         let answer = gap(["yes", "No", "YES", "no"][(class + row % 3) % 4].to_owned());
-        let (crp, height) = (gap(format!("{}", class * 3 + row % 5)), gap(format!("{}", 150 + row * 7 % 40)));
-        text += &format!("p{},{stage},{crp},{answer},{height},{}\n", row / 3, ["a", "b", "c"][class]);
+        let (crp, height) =
+            (gap(format!("{}", class * 3 + row % 5)), gap(format!("{}", 150 + row * 7 % 40)));
+        text +=
+            &format!("p{},{stage},{crp},{answer},{height},{}\n", row / 3, ["a", "b", "c"][class]);
     }
     fs::write(path, text).unwrap();
 }
@@ -1008,13 +1128,18 @@ fn the_readers_give_the_same_p_values() {
         // With a row in which nothing was measured.
         let text = fs::read_to_string(data).unwrap();
         let new = desk.path().join("new.csv");
-        fs::write(&new, format!("{}\n{}\n", text.trim_end(), without(&text, &file, usize::MAX))).unwrap();
+        fs::write(&new, format!("{}\n{}\n", text.trim_end(), without(&text, &file, usize::MAX)))
+            .unwrap();
         let expected = table(&call(&["predict"], &[&file, &new], "--quiet").stdout);
         assert!(expected["flags"].last().unwrap().contains("unmeasured"), "{data} {options}");
         for (program, script, name) in scripts {
             let Some(program) = program else { continue };
-            let ran =
-                Command::new(program).arg(desk.path().join(script)).arg(&file).arg(&new).output().unwrap();
+            let ran = Command::new(program)
+                .arg(desk.path().join(script))
+                .arg(&file)
+                .arg(&new)
+                .output()
+                .unwrap();
             let errors = String::from_utf8_lossy(&ran.stderr).into_owned();
             assert!(ran.status.success() && errors.is_empty(), "{name} {options}: {errors}");
             let found = table(&String::from_utf8(ran.stdout).unwrap());
@@ -1028,7 +1153,10 @@ fn the_readers_give_the_same_p_values() {
             }
             println!("{name}, {data} {options}: largest difference {largest:e}");
             assert!(largest <= 1e-9, "{name} {data} {options}: {largest:e}");
-            assert_eq!((&found["set"], &found["predicted"]), (&expected["set"], &expected["predicted"]));
+            assert_eq!(
+                (&found["set"], &found["predicted"]),
+                (&expected["set"], &expected["predicted"])
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Models beyond the linear one against numbers computed independently (tests/fixtures/nonlinear.json, docs/method.md section 15).
+//! Models beyond the linear one against numbers computed independently
+//! (tests/fixtures/nonlinear.json, docs/method.md section 15).
 
 mod program;
 
@@ -45,8 +46,12 @@ fn dataset(fixture: &Value) -> Dataset {
     let x = Array2::from_shape_fn((rows.len(), columns), |(i, j)| rows[i][j].parse().unwrap());
     let labels: Vec<&str> = rows.iter().map(|row| &row[columns]).collect();
     let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
-    let classes: Vec<&str> =
-        fixture["classes"].as_array().unwrap().iter().map(|class| class.as_str().unwrap()).collect();
+    let classes: Vec<&str> = fixture["classes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|class| class.as_str().unwrap())
+        .collect();
     assert_eq!(data.classes, classes);
     data
 }
@@ -85,17 +90,26 @@ fn check_path(table: &str, estimator: Estimator, method: Method) {
     let classes = data.classes.len();
     let measure = Nonconformity { lambda: 0.5, classes, score: Score::Weighted };
     let conformal = ConformalSettings { epsilon: 0.1, mondrian: false, smoothed: false, measure };
-    let evaluator = Evaluator::new(conformal, &ready.conformal.y, &ready.test.y, &ready.test.rows, 0, 0);
+    let evaluator =
+        Evaluator::new(conformal, &ready.conformal.y, &ready.test.y, &ready.test.rows, 0, 0);
     let settings = Settings::new(method, classes);
     let (train, selection) =
         ((ready.train.x.view(), &*ready.train.y), (ready.selection.x.view(), &*ready.selection.y));
     let mut path: Box<dyn FeaturePath> = if estimator == Estimator::Rbf {
         let kernel = Kernel::Rbf(Gamma::Scale);
-        let path = KernelElimination::new(settings, kernel, &ready.units, train, selection, &ready.constant)
-            .unwrap();
+        let path = KernelElimination::new(
+            settings,
+            kernel,
+            &ready.units,
+            train,
+            selection,
+            &ready.constant,
+        )
+        .unwrap();
         Box::new(path.watch(ready.conformal.x.view()).watch(ready.test.x.view()))
     } else {
-        let path = Elimination::new(settings, &ready.units, train, selection, &ready.constant).unwrap();
+        let path =
+            Elimination::new(settings, &ready.units, train, selection, &ready.constant).unwrap();
         Box::new(path.watch(ready.conformal.x.view()).watch(ready.test.x.view()))
     };
     let mut present: Vec<usize> = (0..ready.units.len()).collect();
@@ -118,9 +132,14 @@ fn check_path(table: &str, estimator: Estimator, method: Method) {
         let bias = path.biases();
         let tally = evaluator.tally(calibrating.view(), tested.view(), &bias);
         let at = indices(&metrics["size"]).iter().position(|&size| size == step.size).unwrap();
-        for metric in [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Accuracy] {
+        for metric in [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Accuracy]
+        {
             let theirs = metrics[metric.key()][at].as_f64().unwrap();
-            assert!((metric.value(&tally) - theirs).abs() < 1e-12, "{what} {}: {theirs}", metric.key());
+            assert!(
+                (metric.value(&tally) - theirs).abs() < 1e-12,
+                "{what} {}: {theirs}",
+                metric.key()
+            );
         }
         if let Some(&removed) = step.removed.first() {
             assert!(gaps[step.t] > TIE, "{what}: a tie, either order is right");
@@ -166,25 +185,35 @@ fn course(path: impl Iterator<Item = crfe::error::Result<Removal>>) -> (Vec<usiz
     )
 }
 
-/// A linear kernel in the code of the kernel machines gives the linear path, units of several columns and kept ones included.
+/// A linear kernel in the code of the kernel machines gives the linear path, units of several
+/// columns and kept ones included.
 #[test]
 fn a_linear_kernel_gives_the_linear_path() {
     for table in TABLES {
         let fixture = fixture(table);
         let data = dataset(&fixture);
         let ready = prepared(&data, &fixture, Estimator::Linear);
-        let (train, selection) =
-            ((ready.train.x.view(), &*ready.train.y), (ready.selection.x.view(), &*ready.selection.y));
+        let (train, selection) = (
+            (ready.train.x.view(), &*ready.train.y),
+            (ready.selection.x.view(), &*ready.selection.y),
+        );
         let mut units = ready.units[3..].to_vec();
         units[0].columns = vec![0, 3];
         units[1].columns = vec![1, 2, 4];
         units[5].kept = true;
         for method in [Method::Crfe, Method::Rfe, Method::Smfs] {
             let settings = Settings::new(method, data.classes.len());
-            let linear = Elimination::new(settings, &units, train, selection, &ready.constant).unwrap();
-            let kernel =
-                KernelElimination::new(settings, Kernel::Linear, &units, train, selection, &ready.constant)
-                    .unwrap();
+            let linear =
+                Elimination::new(settings, &units, train, selection, &ready.constant).unwrap();
+            let kernel = KernelElimination::new(
+                settings,
+                Kernel::Linear,
+                &units,
+                train,
+                selection,
+                &ready.constant,
+            )
+            .unwrap();
             let ((order, means), (kernel_order, kernel_means)) = (course(linear), course(kernel));
             assert_eq!(order, kernel_order, "{table} {method}");
             assert_close(&kernel_means, &means, 1e-7, &format!("{table} {method}"));
@@ -225,17 +254,26 @@ impl Planted {
 const SEEDS: std::ops::Range<u64> = 1..7;
 
 /// On how many seeds all of some features are among the `first` of the ranking.
-fn found(estimator: Estimator, features: &[usize], first: usize, planted: impl Fn(u64) -> Planted) -> usize {
-    let is_found = |seed: &u64| planted(*seed).ranks(estimator, features).iter().all(|&rank| rank <= first);
+fn found(
+    estimator: Estimator,
+    features: &[usize],
+    first: usize,
+    planted: impl Fn(u64) -> Planted,
+) -> usize {
+    let is_found =
+        |seed: &u64| planted(*seed).ranks(estimator, features).iter().all(|&rank| rank <= first);
     SEEDS.filter(is_found).count()
 }
 
 #[test]
 fn a_product_of_two_features_is_seen_by_the_kernel_alone() {
-    let product =
-        |seed| Planted::new(seed, 400, 20, |x, noise| usize::from(x[3] * x[11] + 0.3 * noise > 0.0));
-    let (kernel, linear) =
-        (found(Estimator::Rbf, &[3, 11], 3, product), found(Estimator::Linear, &[3, 11], 3, product));
+    let product = |seed| {
+        Planted::new(seed, 400, 20, |x, noise| usize::from(x[3] * x[11] + 0.3 * noise > 0.0))
+    };
+    let (kernel, linear) = (
+        found(Estimator::Rbf, &[3, 11], 3, product),
+        found(Estimator::Linear, &[3, 11], 3, product),
+    );
     assert!(kernel >= 5, "{kernel} of 6");
     assert!(linear <= 1, "{linear} of 6");
 }
@@ -254,13 +292,15 @@ fn a_valley_and_a_threshold_are_seen_by_splines() {
     assert!(splines >= 5 && linear < splines, "{splines} and {linear} of 6");
 }
 
-/// Nothing is lost on a linear truth: of the ten features with the best mean rank as many are informative, within five points. A single
-/// split loses more with splines, whose terms are three times as many columns (docs/method.md section 15).
+/// Nothing is lost on a linear truth: of the ten features with the best mean rank as many are
+/// informative, within five points. A single split loses more with splines, whose terms are three
+/// times as many columns (docs/method.md section 15).
 #[test]
 fn flexible_models_keep_the_informative_features_of_a_linear_truth() {
     let shares = |estimator: &str| {
         let scratch = tempfile::tempdir().unwrap();
-        let options = format!("--estimator {estimator} --method crfe --splits 20 --stop none --quiet");
+        let options =
+            format!("--estimator {estimator} --method crfe --splits 20 --stop none --quiet");
         run_into(scratch.path(), "data/synthetic.csv", &options);
         let text = std::fs::read_to_string(scratch.path().join("ranking.csv")).unwrap();
         let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -272,12 +312,14 @@ fn flexible_models_keep_the_informative_features_of_a_linear_truth() {
         for cells in lines {
             let own: f64 = cells[rank].parse().unwrap();
             *sums.entry(cells[feature].to_string()).or_default() += own;
-            in_a_split += f64::from(u8::from(own <= 10.0 && cells[feature].starts_with("inf_"))) / 200.0;
+            in_a_split +=
+                f64::from(u8::from(own <= 10.0 && cells[feature].starts_with("inf_"))) / 200.0;
         }
         let mut features: Vec<(f64, String)> =
             sums.into_iter().map(|(feature, sum)| (sum, feature)).collect();
         features.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let informative = features[..10].iter().filter(|(_, feature)| feature.starts_with("inf_")).count();
+        let informative =
+            features[..10].iter().filter(|(_, feature)| feature.starts_with("inf_")).count();
         (informative as f64 / 10.0, in_a_split)
     };
     let linear = shares("linear");
@@ -291,7 +333,8 @@ fn flexible_models_keep_the_informative_features_of_a_linear_truth() {
 /// Permuting the columns of a table permutes the ranks.
 #[test]
 fn ranks_follow_their_columns() {
-    let planted = Planted::new(3, 150, 7, |x, noise| usize::from(x[1] + x[2] * x[4] + 0.3 * noise > 0.0));
+    let planted =
+        Planted::new(3, 150, 7, |x, noise| usize::from(x[1] + x[2] * x[4] + 0.3 * noise > 0.0));
     let order = [4, 0, 6, 2, 5, 1, 3];
     let permuted = Planted { x: planted.x.select(ndarray::Axis(1), &order), y: planted.y.clone() };
     for estimator in ["rbf", "rcs:3"] {
@@ -304,7 +347,8 @@ fn ranks_follow_their_columns() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Σβ = Σ_i [α_i − α_i(no feature)]: the shares of all units add up to what the mean says, at every size.
+    /// Σβ = Σ_i [α_i − α_i(no feature)]: the shares of all units add up to what the mean says, at
+    /// every size.
     #[test]
     fn shares_add_up_on_random_tables(
         (seed, rows, features, classes) in (0..1000_u64, 30..50_usize, 2..14_usize, 2..5_usize),
@@ -347,12 +391,16 @@ fn tables(run: &Path) -> BTreeMap<String, String> {
     let tables = files.filter(|path| path.extension().is_some_and(|extension| extension == "csv"));
     tables
         .map(|path| {
-            (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                std::fs::read_to_string(path).unwrap(),
+            )
         })
         .collect()
 }
 
-/// A run in one go has the same tables as one in two shards, and as one that is extended from fewer splits.
+/// A run in one go has the same tables as one in two shards, and as one that is extended from fewer
+/// splits.
 fn check_run(options: &str) -> BTreeMap<String, String> {
     let scratch = tempfile::tempdir().unwrap();
     let run = |name: &str, more: &str| {
@@ -375,13 +423,18 @@ fn check_run(options: &str) -> BTreeMap<String, String> {
 
 #[test]
 fn spline_runs_are_validated_permuted_resumed_and_sharded() {
-    let tables =
-        check_run("--estimator rcs:3 --method crfe,rfe,smfs --validate 2 --permutations 2 --stop 1se");
+    let tables = check_run(
+        "--estimator rcs:3 --method crfe,rfe,smfs --validate 2 --permutations 2 --stop 1se",
+    );
     let scratch = tempfile::tempdir().unwrap();
     run_into(scratch.path(), "data/heart.csv", "--splits 3 --method crfe,rfe,smfs");
     let linear = std::fs::read_to_string(scratch.path().join("ranking.csv")).unwrap();
     assert_ne!(tables["ranking.csv"], linear, "splines rank otherwise");
-    assert_eq!(tables["ranking.csv"].lines().count(), linear.lines().count(), "and count the same features");
+    assert_eq!(
+        tables["ranking.csv"].lines().count(),
+        linear.lines().count(),
+        "and count the same features"
+    );
 }
 
 #[test]
@@ -389,13 +442,18 @@ fn kernel_runs_are_validated_permuted_resumed_and_sharded() {
     let tables = check_run(
         "--estimator rbf --gamma 0.1 --prefilter 6 --method crfe,rfe --validate 2 --permutations 1 --stop 1se",
     );
-    let sizes: Vec<&str> =
-        tables["trace.csv"].lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).take(4).collect();
+    let sizes: Vec<&str> = tables["trace.csv"]
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(3).unwrap())
+        .take(4)
+        .collect();
     assert_eq!(sizes, ["13", "6", "5", "4"], "the linear start is one step");
 }
 
-/// How often an interaction stands out on planted tables, and how clearly: docs/measurements.md has what `--nocapture` prints. Two features
-/// that matter by their product name each other; where effects add up, or where there are none, nobody is named.
+/// How often an interaction stands out on planted tables, and how clearly: docs/measurements.md has
+/// what `--nocapture` prints. Two features that matter by their product name each other; where
+/// effects add up, or where there are none, nobody is named.
 #[test]
 fn interactions_stand_out_only_where_they_were_planted() {
     const SEEDS: u64 = 12;
@@ -417,7 +475,8 @@ fn interactions_in_larger_tables() {
     check_planted_interactions(1500, 6);
 }
 
-/// For each kind of table whether it has an interaction, and on how many it is named, both ways; without one, on how many any is.
+/// For each kind of table whether it has an interaction, and on how many it is named, both ways;
+/// without one, on how many any is.
 fn planted_interactions(rows: usize, seeds: u64) -> Vec<(&'static str, bool, u64)> {
     /// The class of a row, and noise.
     type Truth = fn(&[f64], f64) -> usize;
@@ -427,7 +486,12 @@ fn planted_interactions(rows: usize, seeds: u64) -> Vec<(&'static str, bool, u64
         ("noise", 8, |_, noise| usize::from(noise > 0.0), None),
         ("x0 − x1", 2, |x, noise| usize::from(x[0] - x[1] + 0.5 * noise > 0.0), None),
         ("x0 − x1 among 8", 8, |x, noise| usize::from(x[0] - x[1] + 0.7 * noise > 0.0), None),
-        ("x0 + x1 in 20 % of rows", 3, |x, noise| usize::from(x[0] + x[1] + 0.5 * noise > 1.25), None),
+        (
+            "x0 + x1 in 20 % of rows",
+            3,
+            |x, noise| usize::from(x[0] + x[1] + 0.5 * noise > 1.25),
+            None,
+        ),
         (
             "valley, threshold and line",
             4,
@@ -448,7 +512,8 @@ fn planted_interactions(rows: usize, seeds: u64) -> Vec<(&'static str, bool, u64
             "three classes, one by x1 x2",
             5,
             |x, noise| {
-                let scores = [2.5 * (x[0].abs() - 0.8), 2.0 * x[1] * x[2], 1.8 * x[3] + 0.7 * noise];
+                let scores =
+                    [2.5 * (x[0].abs() - 0.8), 2.0 * x[1] * x[2], 1.8 * x[3] + 0.7 * noise];
                 (0..3).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap()
             },
             Some((1, 2)),
@@ -458,7 +523,8 @@ fn planted_interactions(rows: usize, seeds: u64) -> Vec<(&'static str, bool, u64
         let (mut named, mut others, mut shares, mut zs) = (0, 0, Vec::new(), Vec::new());
         for seed in 1..=seeds {
             let planted = Planted::new(seed, rows, features, truth);
-            let labels: Vec<String> = planted.y.iter().map(|class| format!("class {class}")).collect();
+            let labels: Vec<String> =
+                planted.y.iter().map(|class| format!("class {class}")).collect();
             let data = Dataset::from_arrays(planted.x.view(), &labels, None).unwrap();
             let mut options = RunOptions { estimator: Estimator::Rbf, ..RunOptions::default() };
             options.split.splits = 5;
@@ -467,16 +533,27 @@ fn planted_interactions(rows: usize, seeds: u64) -> Vec<(&'static str, bool, u64
             let curves = effects(&plan, &units, &units).unwrap();
             let found = |unit: usize| curves[unit].interaction.as_ref().unwrap();
             let outside = |unit: &&usize| pair.is_some_and(|(u, v)| ![u, v].contains(unit));
-            others += units.iter().filter(outside).filter(|&&unit| found(unit).stands_out()).count();
+            others +=
+                units.iter().filter(outside).filter(|&&unit| found(unit).stands_out()).count();
             let (is_named, strongest) = match pair {
                 Some((u, v)) => {
                     let both = found(u).stands_out() && found(v).stands_out();
-                    assert!(!both || (found(u).partner, found(v).partner) == (v, u), "{name}, seed {seed}");
+                    assert!(
+                        !both || (found(u).partner, found(v).partner) == (v, u),
+                        "{name}, seed {seed}"
+                    );
                     (both, found(u))
                 }
                 None => {
                     let any = units.iter().any(|&unit| found(unit).stands_out());
-                    (any, units.iter().map(|&unit| found(unit)).max_by(|a, b| a.z.total_cmp(&b.z)).unwrap())
+                    (
+                        any,
+                        units
+                            .iter()
+                            .map(|&unit| found(unit))
+                            .max_by(|a, b| a.z.total_cmp(&b.z))
+                            .unwrap(),
+                    )
                 }
             };
             named += u64::from(is_named);
@@ -485,7 +562,12 @@ fn planted_interactions(rows: usize, seeds: u64) -> Vec<(&'static str, bool, u64
         }
         let range = |values: &mut Vec<f64>| {
             values.sort_by(f64::total_cmp);
-            format!("{:.2} ({:.2} to {:.2})", values[values.len() / 2], values[0], values[values.len() - 1])
+            format!(
+                "{:.2} ({:.2} to {:.2})",
+                values[values.len() / 2],
+                values[0],
+                values[values.len() - 1]
+            )
         };
         let (shares, zs) = (range(&mut shares), range(&mut zs));
         println!("{name}: named {named} of {seeds}, share {shares}, z {zs}, others named {others}");
@@ -497,35 +579,41 @@ fn planted_interactions(rows: usize, seeds: u64) -> Vec<(&'static str, bool, u64
 /// Effects are centred over the rows that a curve is made of, whatever the family of models.
 #[test]
 fn the_mean_effect_is_zero_in_every_class() {
-    let planted = Planted::new(3, 200, 4, |x, noise| usize::from(x[0] * x[0] + x[1] + 0.3 * noise > 1.0));
+    let planted =
+        Planted::new(3, 200, 4, |x, noise| usize::from(x[0] * x[0] + x[1] + 0.3 * noise > 1.0));
     let labels: Vec<String> = planted.y.iter().map(|class| format!("class {class}")).collect();
     for estimator in ["linear", "rcs:4", "rbf"] {
         let mut x = planted.x.clone();
         x.iter_mut().step_by(17).for_each(|cell| *cell = f64::NAN);
         let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
-        let mut options = RunOptions { estimator: estimator.parse().unwrap(), ..RunOptions::default() };
+        let mut options =
+            RunOptions { estimator: estimator.parse().unwrap(), ..RunOptions::default() };
         options.split.splits = 3;
         let plan = Plan::new(options.check().unwrap(), data).unwrap();
         let units = [0, 1, 2, 3];
         for curve in effects(&plan, &units, &units).unwrap() {
             assert_eq!(curve.interaction.is_some(), estimator == "rbf");
             for class in 0..2 {
-                let sum: f64 = curve.points.iter().map(|point| point.rows as f64 * point.score[class]).sum();
+                let sum: f64 =
+                    curve.points.iter().map(|point| point.rows as f64 * point.score[class]).sum();
                 assert!(sum.abs() < 1e-9, "{estimator}, feature {}: {sum}", curve.unit);
             }
         }
     }
 }
 
-/// The effect of a feature in a linear model is a straight line through its values, in a spline model of a valley it is a valley.
+/// The effect of a feature in a linear model is a straight line through its values, in a spline
+/// model of a valley it is a valley.
 #[test]
 fn effects_have_the_shape_of_the_truth() {
-    let planted =
-        Planted::new(7, 400, 5, |x, noise| usize::from(2.0 * (x[0] * x[0] - 1.0) - x[3] + 0.3 * noise > 0.0));
+    let planted = Planted::new(7, 400, 5, |x, noise| {
+        usize::from(2.0 * (x[0] * x[0] - 1.0) - x[3] + 0.3 * noise > 0.0)
+    });
     let labels: Vec<String> = planted.y.iter().map(|class| format!("class {class}")).collect();
     let of = |estimator: &str| {
         let data = Dataset::from_arrays(planted.x.view(), &labels, None).unwrap();
-        let mut options = RunOptions { estimator: estimator.parse().unwrap(), ..RunOptions::default() };
+        let mut options =
+            RunOptions { estimator: estimator.parse().unwrap(), ..RunOptions::default() };
         options.split.splits = 1;
         let plan = Plan::new(options.check().unwrap(), data).unwrap();
         effects(&plan, &[0, 1, 2, 3, 4], &[0, 3]).unwrap()
@@ -536,13 +624,18 @@ fn effects_have_the_shape_of_the_truth() {
         assert!(valley[0] > 0.0 && valley[9] > 0.0 && middle < 0.0, "{estimator}: {valley:?}");
     }
     let line = &of("linear")[1].points;
-    let slope = |a: usize, b: usize| (line[b].score[1] - line[a].score[1]) / (line[b].value - line[a].value);
+    let slope = |a: usize, b: usize| {
+        (line[b].score[1] - line[a].score[1]) / (line[b].value - line[a].value)
+    };
     assert!((slope(0, 5) - slope(5, 9)).abs() < 1e-9 * slope(0, 9).abs() && slope(0, 9) < 0.0);
-    assert!(line.iter().all(|point| (point.score[0] + point.score[1]).abs() < 1e-12), "mirror images");
+    assert!(
+        line.iter().all(|point| (point.score[0] + point.score[1]).abs() < 1e-12),
+        "mirror images"
+    );
 }
 
-/// Other families of models on the same splits: a product of two features is worth a kernel, a straight line is not. The numbers are
-/// those of runs of their own.
+/// Other families of models on the same splits: a product of two features is worth a kernel, a
+/// straight line is not. The numbers are those of runs of their own.
 #[test]
 fn families_of_models_are_compared_on_the_same_splits() {
     let scratch = tempfile::tempdir().unwrap();
@@ -565,15 +658,22 @@ fn families_of_models_are_compared_on_the_same_splits() {
         run_into(&out, &table.to_string_lossy(), &options);
         serde_json::from_str(&std::fs::read_to_string(out.join("summary.json")).unwrap()).unwrap()
     };
-    let sentence =
-        |summary: &Value| summary["methods"][0]["estimators"]["sentence"].as_str().unwrap().to_owned();
+    let sentence = |summary: &Value| {
+        summary["methods"][0]["estimators"]["sentence"].as_str().unwrap().to_owned()
+    };
     let compared = run(&product, "product", "--compare rbf,rcs:4");
-    assert!(sentence(&compared).contains("is worth it (CRFE (rbf): accuracy better by"), "{compared}");
+    assert!(
+        sentence(&compared).contains("is worth it (CRFE (rbf): accuracy better by"),
+        "{compared}"
+    );
     // The list of the run is of no use then, and a caution says what is.
     let cautions = |summary: &Value| summary["methods"][0]["cautions"].to_string();
-    let caution = compared["methods"][0]["cautions"].as_array().unwrap().iter().find_map(|caution| {
-        caution.as_str().filter(|caution| caution.starts_with("CRFE (rbf) is better: accuracy 0."))
-    });
+    let caution =
+        compared["methods"][0]["cautions"].as_array().unwrap().iter().find_map(|caution| {
+            caution
+                .as_str()
+                .filter(|caution| caution.starts_with("CRFE (rbf) is better: accuracy 0."))
+        });
     let words = ["(corrected p ", "with 2 features (", "; run again with --estimator rbf"];
     assert!(words.iter().all(|words| caution.unwrap().contains(words)), "{compared}");
     assert_eq!(compared["methods"][0]["estimators"]["better"]["estimator"], "rbf");
@@ -583,12 +683,14 @@ fn families_of_models_are_compared_on_the_same_splits() {
     }
     // A run with kernel machines has the better family itself.
     let by_kernels = run(&product, "by kernels", "--estimator rbf --compare linear");
-    let words =
-        "this run's CRFE (rbf) is worth it, compared with CRFE (linear) (CRFE (rbf): accuracy better by";
+    let words = "this run's CRFE (rbf) is worth it, compared with CRFE (linear) (CRFE (rbf): accuracy better by";
     assert!(sentence(&by_kernels).contains(words), "{by_kernels}");
     assert!(!cautions(&by_kernels).contains("is better"), "{by_kernels}");
     let text = std::fs::read_to_string(scratch.path().join("by kernels/summary.txt")).unwrap();
-    assert!(text.contains("strict calibration, estimator rbf (γ scale), target coverage"), "{text}");
+    assert!(
+        text.contains("strict calibration, estimator rbf (γ scale), target coverage"),
+        "{text}"
+    );
     let of_line = run(&line, "line", "--compare rbf,rcs:4");
     assert!(!cautions(&of_line).contains("is better"), "{of_line}");
     assert!(
@@ -611,7 +713,8 @@ fn families_of_models_are_compared_on_the_same_splits() {
     run(&product, "extended", "--compare rbf,rcs:4");
     let shards = scratch.path().join("shards");
     for shard in ["1/3", "2/3", "3/3"] {
-        let options = format!("--method crfe --splits 10 --stop 2 --compare rbf,rcs:4 --shard {shard}");
+        let options =
+            format!("--method crfe --splits 10 --stop 2 --compare rbf,rcs:4 --shard {shard}");
         run_into(&shards, &product.to_string_lossy(), &options);
     }
     assert_eq!(finish(program().arg("report").arg(&shards)).code, 0);
@@ -653,7 +756,10 @@ fn sizes_that_no_path_visits_are_refused() {
         ),
         ("run data/heart.csv --estimator rbf --prefilter 4 --stop 6", with_prefilter),
         ("run data/heart.csv --compare rbf --prefilter 4 --stop 6", with_prefilter),
-        ("check data/heart.csv --step half --stop 6", "the sizes 13, 7, 4, 2 and 1 with --step 0.5"),
+        (
+            "check data/heart.csv --step half --stop 6",
+            "the sizes 13, 7, 4, 2 and 1 with --step 0.5",
+        ),
         (
             "run data/dermatology.csv --step 2 --stop 7",
             "18 sizes, of which 8 and 6 are the nearest with --step 2",
@@ -662,7 +768,10 @@ fn sizes_that_no_path_visits_are_refused() {
             &format!("fit data/heart.csv --estimator rbf --prefilter 4 --size 6 --model {model}"),
             with_prefilter,
         ),
-        ("run data/heart.csv --estimator rbf --prefilter 6 --step 2 --stop 5", "--prefilter 6 and --step 2"),
+        (
+            "run data/heart.csv --estimator rbf --prefilter 6 --step 2 --stop 5",
+            "--prefilter 6 and --step 2",
+        ),
     ] {
         let ran = finish(program().args(command.split(' ')));
         assert_eq!(ran.code, 2, "{command}: {}", ran.stderr);
@@ -670,7 +779,8 @@ fn sizes_that_no_path_visits_are_refused() {
     }
     let ran = finish(program().args("check data/heart.csv --step 3 --stop 4".split(' ')));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let ran = finish(program().args("check data/heart.csv --estimator rbf --prefilter 99".split(' ')));
+    let ran =
+        finish(program().args("check data/heart.csv --estimator rbf --prefilter 99".split(' ')));
     let said = ran.stdout + &ran.stderr;
     assert!(said.contains("--prefilter 99 leaves nothing out: there are 13 features"), "{said}");
 }
@@ -690,8 +800,9 @@ fn wide_tables_are_refused_with_the_reason() {
     let names: Vec<String> = (0..501).map(|j| format!("x{j}")).collect();
     let mut text = format!("{},class\n", names.join(","));
     for i in 0..60 {
-        let cells: Vec<String> =
-            (0..501).map(|j| format!("{}", (i * 7919 + j * 104_729 + i * i * (j + 3) * 31) % 1009)).collect();
+        let cells: Vec<String> = (0..501)
+            .map(|j| format!("{}", (i * 7919 + j * 104_729 + i * i * (j + 3) * 31) % 1009))
+            .collect();
         text += &format!("{},{}\n", cells.join(","), ["a", "b"][i % 2]);
     }
     std::fs::write(&table, text).unwrap();
@@ -703,6 +814,11 @@ fn wide_tables_are_refused_with_the_reason() {
     let ran = finish(program().arg("check").arg(&table).args(["--estimator", "rbf"]));
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("add --prefilter 100"), "{}", ran.stderr);
-    let ran = finish(program().arg("check").arg(&table).args(["--estimator", "rbf", "--prefilter", "20"]));
+    let ran = finish(program().arg("check").arg(&table).args([
+        "--estimator",
+        "rbf",
+        "--prefilter",
+        "20",
+    ]));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }

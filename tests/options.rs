@@ -1,4 +1,5 @@
-//! The table of options against everything that is made from it: the documentation, the methods paragraph, the program.
+//! The table of options against everything that is made from it: the documentation, the methods
+//! paragraph, the program.
 
 #[expect(dead_code, reason = "the answer of a run is another test's")]
 mod program;
@@ -27,8 +28,9 @@ default. Lists are separated by commas, and a name with a comma in it stands in 
                 option.chapter.title()
             );
         }
-        let code =
-            |text: String| if text.is_empty() { text } else { format!("`{}`", text.replace('|', "\\|")) };
+        let code = |text: String| {
+            if text.is_empty() { text } else { format!("`{}`", text.replace('|', "\\|")) }
+        };
         let (shown, example) = match option.takes {
             Takes::Nothing => (String::new(), String::new()),
             Takes::Word(shown) | Takes::Number(shown) | Takes::Words(shown) => {
@@ -36,7 +38,8 @@ default. Lists are separated by commas, and a name with a comma in it stands in 
             }
         };
         let (default, help) = (code(option.default_text()), option.help.replace('|', "\\|"));
-        page += &format!("| `--{}{shown}` | {default} | {} | {help} |\n", option.name, code(example));
+        page +=
+            &format!("| `--{}{shown}` | {default} | {} | {help} |\n", option.name, code(example));
         if let Some(details) = option.details {
             page += &format!("| | | | {} |\n", details.replace('\n', "<br>"));
         }
@@ -57,11 +60,12 @@ fn the_documentation_is_the_table() {
     );
 }
 
-/// What the methods paragraph says of the settings, when one option has its example as its value. The files and columns that the
-/// examples name are there.
+/// What the methods paragraph says of the settings, when one option has its example as its value.
+/// The files and columns that the examples name are there.
 fn paragraph(option: Option<&RunOption>, stop: &str, estimator: &str) -> String {
     let desk = tempfile::tempdir().unwrap();
-    let mut table = "age,sex,stage,grade,patient,sample,date,weight,hospital,diagnosis\n".to_owned();
+    let mut table =
+        "age,sex,stage,grade,patient,sample,date,weight,hospital,diagnosis\n".to_owned();
     for row in 0..96_usize {
         let values: Vec<String> =
             (0..9).map(|j| ((row * (7 + 2 * j) + row * row * j) % 23).to_string()).collect();
@@ -80,12 +84,16 @@ fn paragraph(option: Option<&RunOption>, stop: &str, estimator: &str) -> String 
     }
     let mut command = program();
     command.current_dir(&desk).args(["run", "t.csv", "--quiet", "--out", "RUN"]);
-    for (name, value) in [("CRFE_STOP", stop), ("CRFE_SPLITS", "1"), ("CRFE_ESTIMATOR", estimator)] {
+    for (name, value) in [("CRFE_STOP", stop), ("CRFE_SPLITS", "1"), ("CRFE_ESTIMATOR", estimator)]
+    {
         command.env(name, value);
     }
     if let Some(option) = option {
-        let value =
-            if option.takes == Takes::Nothing { String::new() } else { format!("={}", option.example) };
+        let value = if option.takes == Takes::Nothing {
+            String::new()
+        } else {
+            format!("={}", option.example)
+        };
         command.arg(format!("--{}{value}", option.name));
     }
     let ran = finish(&mut command);
@@ -99,7 +107,8 @@ fn paragraph(option: Option<&RunOption>, stop: &str, estimator: &str) -> String 
 #[test]
 fn the_methods_paragraph_tells_every_option_that_it_should() {
     let settings = [("knee", "linear"), ("beta", "linear"), ("1se", "linear"), ("knee", "rbf")];
-    let usual = settings.map(|(stop, estimator)| (stop, estimator, paragraph(None, stop, estimator)));
+    let usual =
+        settings.map(|(stop, estimator)| (stop, estimator, paragraph(None, stop, estimator)));
     let mut told = 0;
     for option in OPTIONS.iter().filter(|option| !matches!(option.prose, Prose::Silent)) {
         let (stop, estimator, usual) = match option.name {

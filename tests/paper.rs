@@ -1,4 +1,5 @@
-//! The paper's own results: the authors' curves under their protocol, and the informative features of their kind of data.
+//! The paper's own results: the authors' curves under their protocol, and the informative features
+//! of their kind of data.
 
 mod program;
 
@@ -47,10 +48,16 @@ fn the_authors_curves_are_met() {
             };
             let mean = sizes.iter().enumerate().map(distance).sum::<f64>() / sizes.len() as f64;
             println!("{method} {metric}: mean distance {mean:.4}");
-            assert!(mean <= most, "{method} {metric}: mean distance {mean:.4}, at most {most} is expected");
+            assert!(
+                mean <= most,
+                "{method} {metric}: mean distance {mean:.4}, at most {most} is expected"
+            );
         }
     }
-    assert!(metrics.iter().all(|row| row["guaranteed"] == "false"), "the paper's protocol has no guarantee");
+    assert!(
+        metrics.iter().all(|row| row["guaranteed"] == "false"),
+        "the paper's protocol has no guarantee"
+    );
 }
 
 #[test]

@@ -1,6 +1,8 @@
-//! `open M.json --data new.csv`: patients, their sets and the features behind them, as pictures, in a real terminal and in plain words.
+//! `open M.json --data new.csv`: patients, their sets and the features behind them, as pictures, in
+//! a real terminal and in plain words.
 //!
-//! After a change that is meant, look at each picture and accept it: `INSTA_UPDATE=always cargo test --test patients`.
+//! After a change that is meant, look at each picture and accept it: `INSTA_UPDATE=always cargo
+//! test --test patients`.
 #![cfg(target_os = "linux")]
 
 #[expect(dead_code, reason = "other tests use the rest of it")]
@@ -27,7 +29,9 @@ fn model(desk: &TempDir, options: &str) -> PathBuf {
     let file = desk.path().join("M.json");
     let mut command = program();
     command.args(["fit", "data/heart.csv", "--model"]).arg(&file);
-    let ran = finish(command.args(["--splits", "2", "--method", "crfe"]).args(options.split_whitespace()));
+    let ran = finish(
+        command.args(["--splits", "2", "--method", "crfe"]).args(options.split_whitespace()),
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     file
 }
@@ -108,7 +112,10 @@ fn patients_are_shown_at_every_size() {
     let scorer = Scorer::new(&model, None).unwrap();
     let mut shown = screen(&scorer, &new, PLAIN);
     for (width, height) in [(80, 24), (120, 36), (200, 50), (40, 12)] {
-        insta::assert_snapshot!(format!("patients_{width}x{height}"), picture(&mut shown, width, height));
+        insta::assert_snapshot!(
+            format!("patients_{width}x{height}"),
+            picture(&mut shown, width, height)
+        );
     }
     press(&mut shown, ">\r");
     insta::assert_snapshot!("patients_enlarged", picture(&mut shown, 80, 24));
@@ -126,7 +133,10 @@ fn patients_are_shown_at_every_size() {
     for (width, height) in [(1, 1), (10, 3), (41, 13), (60, 60), (300, 12)] {
         picture(&mut ascii, width, height);
     }
-    insta::assert_snapshot!("patients_plain", screen(&scorer, &new, PLAIN).also(|own| own.refresh()).plain());
+    insta::assert_snapshot!(
+        "patients_plain",
+        screen(&scorer, &new, PLAIN).also(|own| own.refresh()).plain()
+    );
 }
 
 /// A value, changed.
@@ -150,8 +160,9 @@ fn patients_are_sorted_filtered_and_found() {
     shown.refresh();
     let confidences = |text: &str| -> Vec<f64> {
         let table = text.lines().skip_while(|line| !line.starts_with("id; ")).skip(1);
-        let cells =
-            table.take_while(|line| line.starts_with('P')).map(|line| line.split("; ").nth(3).unwrap());
+        let cells = table
+            .take_while(|line| line.starts_with('P'))
+            .map(|line| line.split("; ").nth(3).unwrap());
         cells.map(|cell| cell.parse().unwrap()).collect()
     };
     let first = confidences(&shown.plain());
@@ -162,7 +173,11 @@ fn patients_are_sorted_filtered_and_found() {
     assert!(confidences(&shown.plain()).windows(2).all(|pair| pair[0] <= pair[1]));
     press(&mut shown, "&^P2.$\r");
     shown.refresh();
-    assert!(shown.plain().contains("10 patients, sorted by confidence, reversed"), "{}", shown.plain());
+    assert!(
+        shown.plain().contains("10 patients, sorted by confidence, reversed"),
+        "{}",
+        shown.plain()
+    );
     press(&mut shown, "/27\r");
     shown.refresh();
     assert!(shown.plain().contains("Selected: P27."), "{}", shown.plain());
@@ -200,14 +215,18 @@ fn a_long_table_is_kept_up_to_a_limit() {
     assert!(text.contains(&format!("{} rows, mean set size", copies * rows.len())), "{text}");
     press(&mut shown, "?");
     let text = picture(&mut shown, 160, 40);
-    assert!(text.contains(&format!("the first {kept} of {} rows are listed", copies * rows.len())), "{text}");
+    assert!(
+        text.contains(&format!("the first {kept} of {} rows are listed", copies * rows.len())),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_model_opens_in_a_terminal_and_gives_it_back() {
     let desk = TempDir::new().unwrap();
     let (file, new) = (model(&desk, "--size 6"), patients(&desk));
-    let words = ["open", file.to_str().unwrap(), "--data", new.to_str().unwrap(), "--id-col", "patient"];
+    let words =
+        ["open", file.to_str().unwrap(), "--data", new.to_str().unwrap(), "--id-col", "patient"];
     for (columns, rows) in [(80, 24), (200, 50)] {
         let mut terminal = Terminal::start(columns, rows, &words);
         terminal.until_text("60 rows, mean set size");
@@ -224,7 +243,8 @@ fn a_model_opens_in_a_terminal_and_gives_it_back() {
         terminal.press("?q");
         assert_eq!(terminal.ended(), 0);
     }
-    let mut terminal = Terminal::start(80, 24, &[&words[..], &["--plain", "--epsilon", "0.2"]].concat());
+    let mut terminal =
+        Terminal::start(80, 24, &[&words[..], &["--plain", "--epsilon", "0.2"]].concat());
     terminal.until_text("= score");
     terminal.press("q");
     assert_eq!(terminal.ended(), 0);
@@ -246,7 +266,10 @@ fn what_cannot_be_opened_is_a_sentence() {
         (code, text)
     };
     let (code, text) = refused(&["open", file]);
-    assert!(code == 2 && text.contains("a model is opened together with new patients"), "{code} {text}");
+    assert!(
+        code == 2 && text.contains("a model is opened together with new patients"),
+        "{code} {text}"
+    );
     let (code, text) = refused(&["open", file, "--data", "none.csv"]);
     assert!(code == 3 && text.contains("none.csv"), "{code} {text}");
     let (code, text) = refused(&["open", file, "--data", "data/dermatology.csv"]);

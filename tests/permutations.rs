@@ -1,4 +1,5 @@
-//! The permutation control finds signal, and on tables without any it raises an alarm no more often than it says.
+//! The permutation control finds signal, and on tables without any it raises an alarm no more often
+//! than it says.
 
 use crfe::analysis::{History, MethodAnswer, Paths};
 use crfe::data::Dataset;
@@ -20,9 +21,11 @@ fn table(rows: usize, features: usize, signal: f64, seed: u64) -> Dataset {
     Dataset::from_arrays(x.view(), &labels, None).unwrap()
 }
 
-/// The answers of a run with permutations: at the size that the default rule chooses, and at two features, fixed before the run.
+/// The answers of a run with permutations: at the size that the default rule chooses, and at two
+/// features, fixed before the run.
 fn answers(data: Dataset, splits: usize) -> [MethodAnswer; 2] {
-    let mut options = RunOptions { methods: vec![Method::Crfe], validate: None, ..RunOptions::default() };
+    let mut options =
+        RunOptions { methods: vec![Method::Crfe], validate: None, ..RunOptions::default() };
     options.split.splits = splits;
     options.permutations = Permutations::Count(PERMUTATIONS);
     let plan = Plan::new(options.check().unwrap(), data).unwrap();
@@ -38,14 +41,20 @@ fn answers(data: Dataset, splits: usize) -> [MethodAnswer; 2] {
     [StopRule::OneSe, StopRule::Size(2)].map(|stop| {
         let options = RunOptions { stop, ..(*plan.info.spec).clone() };
         let info = RunInfo { spec: options.check().unwrap(), ..(*plan.info).clone() };
-        MethodAnswer::new(&history, &Paths::new(&history, &info, Method::Crfe), &info.spec.beta_rule)
+        MethodAnswer::new(
+            &history,
+            &Paths::new(&history, &info, Method::Crfe),
+            &info.spec.beta_rule,
+        )
     })
 }
 
 /// Whether some feature is reported as beyond chance at the level of 5 %, and whether the whole is.
 fn alarms(answer: &MethodAnswer) -> (bool, bool) {
-    let some_feature = answer.features.iter().any(|feature| feature.adjusted_p.is_some_and(|p| p < 0.05));
-    let the_whole = answer.by_chance.as_ref().and_then(|chance| chance.p).is_some_and(|p| p <= 0.05);
+    let some_feature =
+        answer.features.iter().any(|feature| feature.adjusted_p.is_some_and(|p| p < 0.05));
+    let the_whole =
+        answer.by_chance.as_ref().and_then(|chance| chance.p).is_some_and(|p| p <= 0.05);
     (some_feature, the_whole)
 }
 
@@ -54,7 +63,8 @@ fn signal_is_found() {
     // With few splits some feature is in all of them by chance, and no count can be beyond it.
     let [_, answer] = answers(table(80, 12, 0.8, 3), 20);
     assert_eq!(alarms(&answer), (true, true), "{answer:?}");
-    let mut names: Vec<&str> = answer.features.iter().map(|feature| feature.name.as_str()).collect();
+    let mut names: Vec<&str> =
+        answer.features.iter().map(|feature| feature.name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["c1", "c2"]);
 }
@@ -74,6 +84,9 @@ fn noise_raises_false_alarms_no_more_often_than_it_says() {
     println!(
         "of {NOISE_TABLES} noise tables, at the chosen size and at two features: adjusted p < 0.05 in {features:?}, p of the whole in {whole:?}"
     );
-    assert!(features.iter().all(|&count| count <= MOST), "features: {features:?} of {NOISE_TABLES}");
+    assert!(
+        features.iter().all(|&count| count <= MOST),
+        "features: {features:?} of {NOISE_TABLES}"
+    );
     assert!(whole.iter().all(|&count| count <= MOST), "the whole: {whole:?} of {NOISE_TABLES}");
 }

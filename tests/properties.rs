@@ -1,4 +1,5 @@
-//! What must hold for any data, and for any way of running: identities of the method, and the same bytes however they come.
+//! What must hold for any data, and for any way of running: identities of the method, and the same
+//! bytes however they come.
 
 mod program;
 
@@ -63,7 +64,8 @@ fn walk(
     let units = units(train.x.nrows());
     let constant = vec![false; units.len()];
     let mut path =
-        Elimination::new(settings, &units, train.labelled(), selection.labelled(), &constant).unwrap();
+        Elimination::new(settings, &units, train.labelled(), selection.labelled(), &constant)
+            .unwrap();
     while let Some(step) = path.next().transpose().unwrap() {
         assert!(step.convergence.converged, "step {}", step.t);
         visit(&step, &path);
@@ -143,8 +145,9 @@ proptest! {
         });
     }
 
-    /// Both exact routes, warm along a path or cold: w = 2C Σ θ_i ξ_i x_i and b = 2C Σ θ_i ξ_i, ξ the hinge losses. The
-    /// objective is strictly convex, so this is the solution and the only one.
+    /// Both exact routes, warm along a path or cold: w = 2C Σ θ_i ξ_i x_i and b = 2C Σ θ_i ξ_i, ξ
+    /// the hinge losses. The objective is strictly convex, so this is the solution and the only
+    /// one.
     #[test]
     fn every_model_of_a_path_is_the_optimum(
         features in 2_usize..40,
@@ -173,14 +176,16 @@ proptest! {
     }
 }
 
-/// A path that begins with more features than rows goes on in Gram space; below the number of rows a fresh fit is in the
-/// primal. Both must tell the same story.
+/// A path that begins with more features than rows goes on in Gram space; below the number of rows
+/// a fresh fit is in the primal. Both must tell the same story.
 #[test]
 fn gram_and_primal_routes_agree() {
     for (seed, classes) in [(1, 2), (2, 3), (3, 4)] {
         let (features, rows) = (40, 24);
-        let (train, selection) =
-            (Table::draw(features, rows, classes, seed), Table::draw(features, rows, classes, seed + 100));
+        let (train, selection) = (
+            Table::draw(features, rows, classes, seed),
+            Table::draw(features, rows, classes, seed + 100),
+        );
         let mut primal = 0;
         walk(Settings::new(Method::Crfe, classes), &train, &selection, |step, path| {
             let (model, present) = (path.model(), path.present());
@@ -189,10 +194,15 @@ fn gram_and_primal_routes_agree() {
             assert!(cold.fit().converged);
             primal += usize::from(present.len() < rows);
             for class in 0..classes {
-                let scale = 1.0 + class_weights(&*cold, class).iter().fold(0.0_f64, |a, w| a.max(w.abs()));
+                let scale =
+                    1.0 + class_weights(&*cold, class).iter().fold(0.0_f64, |a, w| a.max(w.abs()));
                 assert!((cold.biases()[class] - model.biases()[class]).abs() < 1e-6 * scale);
                 for (&j, w) in present.iter().zip(class_weights(&*cold, class)) {
-                    assert!((w - class_weights(model, class)[j]).abs() < 1e-6 * scale, "step {}", step.t);
+                    assert!(
+                        (w - class_weights(model, class)[j]).abs() < 1e-6 * scale,
+                        "step {}",
+                        step.t
+                    );
                 }
             }
             // The same feature goes when β comes from the fresh fit.
@@ -200,10 +210,12 @@ fn gram_and_primal_routes_agree() {
             let chosen = selection.with_columns(&present);
             let constant = vec![false; units.len()];
             let settings = Settings::new(Method::Crfe, classes);
-            let fresh = Elimination::new(settings, &units, part.labelled(), chosen.labelled(), &constant)
-                .unwrap()
-                .next();
-            let removed: Vec<usize> = fresh.unwrap().unwrap().removed.iter().map(|&j| present[j]).collect();
+            let fresh =
+                Elimination::new(settings, &units, part.labelled(), chosen.labelled(), &constant)
+                    .unwrap()
+                    .next();
+            let removed: Vec<usize> =
+                fresh.unwrap().unwrap().removed.iter().map(|&j| present[j]).collect();
             assert_eq!(removed, step.removed, "step {}", step.t);
         });
         assert_eq!(primal, rows - 1);
@@ -217,7 +229,9 @@ fn tables(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
     files(run)
         .into_iter()
-        .filter(|path| path.is_file() && path.extension().is_none_or(|extension| extension != "jsonl"))
+        .filter(|path| {
+            path.is_file() && path.extension().is_none_or(|extension| extension != "jsonl")
+        })
         .filter(|path| !name(path).starts_with(".lock-"))
         .map(|path| (name(&path), std::fs::read(&path).unwrap()))
         .collect()
@@ -231,7 +245,8 @@ fn files(run: &Path) -> Vec<PathBuf> {
 }
 
 fn journals(run: &Path) -> Vec<PathBuf> {
-    let is_journal = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("journal-");
+    let is_journal =
+        |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("journal-");
     files(run).into_iter().filter(is_journal).collect()
 }
 
@@ -256,7 +271,8 @@ fn threads_change_no_byte() {
 
 /// How many tasks the journals of a run say were begun.
 fn begun(journals: &[PathBuf]) -> usize {
-    let started = |path: &PathBuf| std::fs::read_to_string(path).unwrap().matches("\"start\":{").count();
+    let started =
+        |path: &PathBuf| std::fs::read_to_string(path).unwrap().matches("\"start\":{").count();
     journals.iter().map(started).sum()
 }
 
@@ -285,7 +301,9 @@ fn more_splits_extend_a_run_to_what_it_would_have_been() {
     // Fewer splits describe a part of the run, and say so; the report brings all of them back.
     let fewer = run_into(&grown, "data/heart.csv", "--splits 2");
     assert!(
-        fewer.stderr.contains("has 3 splits: its tables, figures and report.html now describe the first 2"),
+        fewer
+            .stderr
+            .contains("has 3 splits: its tables, figures and report.html now describe the first 2"),
         "{}",
         fewer.stderr
     );
@@ -322,8 +340,11 @@ fn a_journal_torn_anywhere_resumes_to_the_same_tables() {
     let journal = std::fs::read(&journals(&whole)[0]).unwrap();
     let first_line = journal.iter().position(|&byte| byte == b'\n').unwrap() + 1;
     let (half, last) = (journal.len() / 2, journal.len() - 1);
-    // Nothing; inside and after the first line; inside a step; inside a many-byte character or number; before the last feed.
-    for cut in [0, first_line / 2, first_line - 1, first_line, first_line + 10, half, half + 1, last] {
+    // Nothing; inside and after the first line; inside a step; inside a many-byte character or
+    // number; before the last feed.
+    for cut in
+        [0, first_line / 2, first_line - 1, first_line, first_line + 10, half, half + 1, last]
+    {
         let torn = home.path().join(format!("torn-{cut}"));
         std::fs::create_dir(&torn).unwrap();
         std::fs::write(torn.join("journal-1of1-torn.jsonl"), &journal[..cut]).unwrap();

@@ -1,5 +1,5 @@
-//! The real program in a real terminal: every view, every control word, every way to leave. However it ends, the terminal is as
-//! it was: the main screen, a cursor, line editing.
+//! The real program in a real terminal: every view, every control word, every way to leave. However
+//! it ends, the terminal is as it was: the main screen, a cursor, line editing.
 #![cfg(target_os = "linux")]
 
 #[expect(dead_code, reason = "runs without a screen are another test's")]
@@ -58,7 +58,8 @@ fn every_view_in_a_small_and_a_large_terminal() {
             terminal.until_text(landmark);
         }
         terminal.press("\x1b");
-        terminal.until("help is gone", |screen| !screen.contents().contains("pause or resume playing"));
+        terminal
+            .until("help is gone", |screen| !screen.contents().contains("pause or resume playing"));
         terminal.press("\t");
         terminal.until_text("mean set size");
         terminal.press("q");
@@ -71,7 +72,8 @@ fn every_view_in_a_small_and_a_large_terminal() {
 
 #[test]
 fn the_engine_waits_steps_and_goes_on() {
-    let mut terminal = Terminal::start(100, 30, &[&HEART[..], &["--paused", "--threads", "1"]].concat());
+    let mut terminal =
+        Terminal::start(100, 30, &[&HEART[..], &["--paused", "--threads", "1"]].concat());
     terminal.until_text("PAUSED 0/6");
     for left in ["step 1/13, 13 left", "step 2/13, 12 left", "step 3/13, 11 left"] {
         terminal.press(".");
@@ -166,11 +168,16 @@ fn tables_and_views_are_written_where_it_says() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
     let out_text = out.to_str().unwrap();
-    let mut terminal = Terminal::start(120, 30, &[&HEART[..3], &FAST, &["--out", out_text]].concat());
+    let mut terminal =
+        Terminal::start(120, 30, &[&HEART[..3], &FAST, &["--out", out_text]].concat());
     terminal.until_text("DONE 6/6");
     terminal.press("x\r");
     terminal.until_text("all tables are in");
-    assert!(std::fs::read_to_string(out.join("metrics.csv")).unwrap().starts_with("method,split,n_features"));
+    assert!(
+        std::fs::read_to_string(out.join("metrics.csv"))
+            .unwrap()
+            .starts_with("method,split,n_features")
+    );
     // A link in its place is replaced, not followed.
     let foreign = directory.path().join("foreign.txt");
     std::fs::write(&foreign, "somebody's own").unwrap();
@@ -204,7 +211,9 @@ fn quitting_a_run_asks_first() {
     terminal.press("q");
     terminal.until_text("The run is not finished");
     terminal.press("\x1b");
-    terminal.until("the question is gone", |screen| !screen.contents().contains("The run is not finished"));
+    terminal.until("the question is gone", |screen| {
+        !screen.contents().contains("The run is not finished")
+    });
     // Running, not only waiting.
     terminal.press("P");
     terminal.until_text("RUNNING");
@@ -234,12 +243,16 @@ fn ctrl_z_gives_the_shell_its_terminal_and_fg_comes_back() {
         terminal.press(before);
         terminal.press("\x1a");
         terminal.until("the shell's screen", |screen| {
-            !screen.alternate_screen() && !screen.hide_cursor() && screen.contents().contains("STOPPED")
+            !screen.alternate_screen()
+                && !screen.hide_cursor()
+                && screen.contents().contains("STOPPED")
         });
         terminal.until_cooked();
         terminal.press("\r");
         terminal.until("the dashboard", |screen| {
-            screen.alternate_screen() && screen.hide_cursor() && screen.contents().contains("DONE 6/6")
+            screen.alternate_screen()
+                && screen.hide_cursor()
+                && screen.contents().contains("DONE 6/6")
         });
         terminal.press("\x1bq");
         terminal.until_text("OVER");
@@ -276,8 +289,12 @@ fn signals_end_it_while_nobody_reads_the_terminal() {
 #[test]
 fn the_key_after_a_resize_is_a_key() {
     let mut terminal = heart(80, 24);
-    let landmarks =
-        [("2", "left, by step"), ("3", "mean set size"), ("5", "Notes, warnings"), ("1", "How sure")];
+    let landmarks = [
+        ("2", "left, by step"),
+        ("3", "mean set size"),
+        ("5", "Notes, warnings"),
+        ("1", "How sure"),
+    ];
     for round in 0..3 {
         for (key, landmark) in landmarks {
             terminal.press(key);
@@ -294,8 +311,13 @@ fn the_key_after_a_resize_is_a_key() {
 
 #[test]
 fn a_panic_in_a_worker_is_a_failed_task() {
-    let mut terminal =
-        Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "worker:crfe:1")]);
+    let mut terminal = Terminal::start_with(
+        100,
+        30,
+        terminal::PROGRAM,
+        &HEART,
+        &[("CRFE_FAULT", "worker:crfe:1")],
+    );
     terminal.until_text("DONE 5/6, 1 failed");
     terminal.press("5");
     terminal.until_text("CRFE on split 2 failed: internal fault: a fault on purpose");
@@ -323,7 +345,8 @@ fn a_panic_behind_the_screen_is_words() {
 
 #[test]
 fn a_panic_of_the_screen_gives_the_terminal_back() {
-    let mut terminal = Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "ui")]);
+    let mut terminal =
+        Terminal::start_with(100, 30, terminal::PROGRAM, &HEART, &[("CRFE_FAULT", "ui")]);
     assert_eq!(terminal.ended(), 101);
     terminal.until_text("a fault on purpose");
 }
@@ -346,12 +369,14 @@ fn an_error_hides_the_names_of_rows_that_it_quotes() {
     let heart = std::fs::read_to_string("data/heart.csv").unwrap();
     let mut lines = heart.lines();
     let header = format!("id,{}\n", lines.next().unwrap());
-    let rows: String = lines.take(60).enumerate().map(|(i, line)| format!("{},{line}\n", ids(i))).collect();
+    let rows: String =
+        lines.take(60).enumerate().map(|(i, line)| format!("{},{line}\n", ids(i))).collect();
     std::fs::write(path("matrix.csv"), header + &rows).unwrap();
     let known: String = (0..60).chain([7]).map(|i| format!("{},{}\n", ids(i), i % 2)).collect();
     std::fs::write(path("p.csv"), format!("id,outcome\n{known}")).unwrap();
     let joined = ["--pheno", &path("p.csv"), "--id-col", "id", "--target", "outcome", "--mask-ids"];
-    let mut terminal = Terminal::start(200, 24, &[&[path("matrix.csv").as_str()], &joined[..]].concat());
+    let mut terminal =
+        Terminal::start(200, 24, &[&[path("matrix.csv").as_str()], &joined[..]].concat());
     terminal.until_text("the id 'id 1' is also on line 9");
     terminal.press("\x1bq");
     assert_eq!(terminal.ended(), 3);
@@ -397,7 +422,8 @@ fn a_run_that_is_refused_leaves_no_screen() {
 
 #[test]
 fn one_path_to_its_end_and_the_others_wait() {
-    let mut terminal = Terminal::start(100, 30, &[&HEART[..], &["--paused", "--threads", "2"]].concat());
+    let mut terminal =
+        Terminal::start(100, 30, &[&HEART[..], &["--paused", "--threads", "2"]].concat());
     terminal.until_text("PAUSED 0/6");
     terminal.press(".");
     terminal.until_text("step 1/13, 13 left");
@@ -431,14 +457,16 @@ fn exports_are_as_shown_and_never_mixed() {
         ];
         Terminal::start_with(140, 30, "sh", &[&own, more, &FAST].concat(), &[])
     };
-    let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap_or_default();
+    let read =
+        |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap_or_default();
     let mut terminal = start("heart.csv", &[]);
     terminal.until_text("DONE 4/4");
     terminal.press("xj\r");
     terminal.until_text("tables, figures and report.html are in crfe-export-heart");
     let own = read("crfe-export-heart/manifest.json");
     assert!(own.contains("\"sigma\": 5.0"), "{own}");
-    // k is slid: what is shown then is not of the run, so it goes beside the files of the first export.
+    // k is slid: what is shown then is not of the run, so it goes beside the files of the first
+    // export.
     let page = read("crfe-export-heart/report.html");
     terminal.press("4<<<<");
     terminal.until_text("k = 3 ");
@@ -460,8 +488,9 @@ fn exports_are_as_shown_and_never_mixed() {
     let mut terminal = start("dermatology.csv", &["--out", "crfe-export-heart"]);
     terminal.until_text("DONE 4/4");
     terminal.press("x\r");
-    terminal
-        .until_text("all tables are in crfe-export-heart; files of an earlier export there were replaced");
+    terminal.until_text(
+        "all tables are in crfe-export-heart; files of an earlier export there were replaced",
+    );
     assert!(read("crfe-export-heart/manifest.json").contains("dermatology"));
     for gone in ["report.html", "stability.txt", "figures"] {
         assert!(!directory.path().join("crfe-export-heart").join(gone).exists(), "{gone}");
@@ -473,7 +502,9 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let files = entries.filter(|path| path.is_file());
     files
-        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap()))
+        .map(|path| {
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap())
+        })
         .collect()
 }
 
@@ -564,7 +595,8 @@ fn idle_means_idle() {
 #[test]
 fn no_more_frames_than_asked_for() {
     let start = Instant::now();
-    let arguments = ["data/dermatology.csv", "--splits", "6", "--fps", "5", "--speed", "20", "--no-journal"];
+    let arguments =
+        ["data/dermatology.csv", "--splits", "6", "--fps", "5", "--speed", "20", "--no-journal"];
     let terminal = Terminal::start(160, 48, &arguments);
     terminal.until_text("DONE 12/12");
     terminal.until_text("paused");
@@ -572,7 +604,8 @@ fn no_more_frames_than_asked_for() {
     assert!(frames >= 2 && frames as f64 <= 5.0 * seconds + 2.0, "{frames} frames in {seconds} s");
 }
 
-/// Bytes of a frame while the play steps, and of a whole screen: `cargo test --test pty -- --ignored --nocapture`.
+/// Bytes of a frame while the play steps, and of a whole screen: `cargo test --test pty --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement for the README"]
 fn bytes_of_a_frame() {
@@ -616,12 +649,19 @@ fn bytes_of_a_frame() {
 #[test]
 fn colours_mouse_and_glyphs_as_asked() {
     let seen = |arguments: &[&str], environment: &[(&str, &str)]| {
-        let terminal =
-            Terminal::start_with(80, 24, terminal::PROGRAM, &[&HEART[..], arguments].concat(), environment);
+        let terminal = Terminal::start_with(
+            80,
+            24,
+            terminal::PROGRAM,
+            &[&HEART[..], arguments].concat(),
+            environment,
+        );
         terminal.until_text("DONE 6/6");
         terminal.raw()
     };
-    let has = |bytes: &[u8], part: &str| bytes.windows(part.len()).any(|window| window == part.as_bytes());
+    let has = |bytes: &[u8], part: &str| {
+        bytes.windows(part.len()).any(|window| window == part.as_bytes())
+    };
     let usual = seen(&["--colors", "true"], &[]);
     assert!(has(&usual, "\x1b[?1000h") && has(&usual, "38;2;86;180;233") && !usual.is_ascii());
     let light = seen(&["--light"], &[("CRFE_COLORS", "true"), ("CRFE_NO_MOUSE", "true")]);
@@ -657,7 +697,8 @@ fn speed_and_keys_as_configured() {
     assert_eq!(terminal.ended(), 0);
 
     std::fs::write(&config, "[keys]\nquit = '.'\n").unwrap();
-    let mut terminal = Terminal::start_with(200, 30, terminal::PROGRAM, &HEART, &[("CRFE_CONFIG", path)]);
+    let mut terminal =
+        Terminal::start_with(200, 30, terminal::PROGRAM, &HEART, &[("CRFE_CONFIG", path)]);
     assert_eq!(terminal.ended(), 2);
     terminal.until_text("'step' and 'quit' would share a key");
 }
@@ -671,7 +712,13 @@ fn plain_tells_every_view_in_words() {
     for (key, sentences) in [
         ("1", &["Answer: which features, and how sure?", "features"][..]),
         ("3", &["Size: how small can I go?", "features; method; set size; accuracy; coverage"]),
-        ("4", &["Stability: would another split agree?", "features; stability; verdict; 95 % interval"]),
+        (
+            "4",
+            &[
+                "Stability: would another split agree?",
+                "features; stability; verdict; 95 % interval",
+            ],
+        ),
         ("5", &["Data: what was understood of my file?", "class healthy: 164 rows"]),
         ("2", &["Explore: what is removed now, and why?", "feature; β; in splits; mean rank"]),
     ] {
@@ -690,7 +737,11 @@ fn plain_tells_every_view_in_words() {
     terminal.press("\x1bq");
     assert_eq!(terminal.ended(), 0);
     let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
-    assert!(!raw.contains("\x1b[?1049h") && !raw.contains("\x1b[?2026h") && !raw.contains("\x1b[?1000h"));
+    assert!(
+        !raw.contains("\x1b[?1049h")
+            && !raw.contains("\x1b[?2026h")
+            && !raw.contains("\x1b[?1000h")
+    );
     assert!(!raw.contains(['│', '╭', '─', '█']), "boxes or bars:\n{raw}");
     assert!(!raw.contains("\x1b["), "escape sequences:\n{raw:?}");
     let page = &raw[raw.rfind("each class").unwrap()..];
@@ -705,7 +756,8 @@ fn plain_tells_every_view_in_words() {
 
 /// What a player would show of a cast, and its times.
 fn played(text: &str) -> (vt100::Parser, Vec<f64>) {
-    let mut lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let mut lines =
+        text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let head = lines.next().unwrap();
     assert_eq!(head["version"], 2);
     let size = |name: &str| NonZeroU16::new(head[name].as_u64().unwrap() as u16).unwrap();
@@ -720,22 +772,24 @@ fn played(text: &str) -> (vt100::Parser, Vec<f64>) {
     (parser, times)
 }
 
-/// A cast is an asciicast: one JSON value per line, times that never go back; played, it shows the run and ends with the answer
-/// having been seen.
+/// A cast is an asciicast: one JSON value per line, times that never go back; played, it shows the
+/// run and ends with the answer having been seen.
 #[test]
 fn a_cast_plays_the_run_and_shows_the_answer() {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("RUN");
     let run = run.to_str().unwrap();
-    let ran = finish(program().args(["run", "data/heart.csv", "--splits", "3", "--stop", "knee"]).args([
-        "--validate",
-        "none",
-        "--permutations",
-        "none",
-        "--out",
-        run,
-        "--quiet",
-    ]));
+    let ran = finish(
+        program().args(["run", "data/heart.csv", "--splits", "3", "--stop", "knee"]).args([
+            "--validate",
+            "none",
+            "--permutations",
+            "none",
+            "--out",
+            run,
+            "--quiet",
+        ]),
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let cast = finish(program().args(["cast", run]));
     assert_eq!(cast.code, 0, "{}", cast.stderr);
@@ -746,8 +800,9 @@ fn a_cast_plays_the_run_and_shows_the_answer() {
     assert!(parser.screen().contents().contains("what was understood of my file?"));
     // The answer is on the screen just before the views after it.
     let frames: Vec<&str> = cast.stdout.lines().collect();
-    let shows =
-        |frames: &[&str], words: &str| played(&frames.join("\n")).0.screen().contents().contains(words);
+    let shows = |frames: &[&str], words: &str| {
+        played(&frames.join("\n")).0.screen().contents().contains(words)
+    };
     let answer = (2..frames.len()).rev().find(|&end| shows(&frames[..end], "How sure")).unwrap();
     let (parser, _) = played(&frames[..answer].join("\n"));
     let text = parser.screen().contents();

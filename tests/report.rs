@@ -1,4 +1,5 @@
-//! What remains of a run: figures and the page. Well-formed, small, reproducible, consistent with the tables; names are never markup.
+//! What remains of a run: figures and the page. Well-formed, small, reproducible, consistent with
+//! the tables; names are never markup.
 
 mod program;
 
@@ -14,7 +15,10 @@ fn figures(run: &Path) -> BTreeMap<String, String> {
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
-            (path.file_stem().unwrap().to_str().unwrap().to_owned(), std::fs::read_to_string(path).unwrap())
+            (
+                path.file_stem().unwrap().to_str().unwrap().to_owned(),
+                std::fs::read_to_string(path).unwrap(),
+            )
         })
         .collect()
 }
@@ -41,7 +45,11 @@ fn two_runs_leave_the_same_figures_and_page() {
     let desk = tempfile::tempdir().unwrap();
     let (one, other) = (desk.path().join("one"), desk.path().join("other"));
     run_into(&one, "data/dermatology.csv", "--quiet --splits 3 --method crfe,rfe,smfs --threads 1");
-    run_into(&other, "data/dermatology.csv", "--quiet --splits 3 --method crfe,rfe,smfs --threads 2");
+    run_into(
+        &other,
+        "data/dermatology.csv",
+        "--quiet --splits 3 --method crfe,rfe,smfs --threads 2",
+    );
     let drawn = figures(&one);
     assert_eq!(drawn.len(), 7 + 3 * 6, "{:?}", drawn.keys());
     well_formed(&drawn);
@@ -62,10 +70,15 @@ fn two_runs_leave_the_same_figures_and_page() {
     let anew = "--quiet --splits 2 --method crfe --force";
     run_into(&one, "data/dermatology.csv", anew);
     let fewer = figures(&one);
-    assert!(!fewer.contains_key("similarity") && !fewer.contains_key("beta_rfe"), "{:?}", fewer.keys());
+    assert!(
+        !fewer.contains_key("similarity") && !fewer.contains_key("beta_rfe"),
+        "{:?}",
+        fewer.keys()
+    );
 }
 
-/// Reads the axes off their labels, then the points of the coverage line, and compares with the means of metrics.csv.
+/// Reads the axes off their labels, then the points of the coverage line, and compares with the
+/// means of metrics.csv.
 #[test]
 fn the_coverage_line_lies_where_the_table_says() {
     let desk = tempfile::tempdir().unwrap();
@@ -83,8 +96,10 @@ fn the_coverage_line_lies_where_the_table_says() {
 
     let svg = std::fs::read_to_string(run.join("figures/conformal.svg")).unwrap();
     let document = Document::parse(&svg).unwrap();
-    let at = |node: &Node<'_, '_>, name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
-    // The labels of the left axis end where the panel begins; those below stand in the middle of their tick.
+    let at =
+        |node: &Node<'_, '_>, name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+    // The labels of the left axis end where the panel begins; those below stand in the middle of
+    // their tick.
     let labels = |anchor: &str, place: &str| -> Vec<(f64, f64)> {
         texts(&document)
             .filter(|(node, _)| node.attribute("text-anchor") == Some(anchor))
@@ -119,7 +134,10 @@ fn the_coverage_line_lies_where_the_table_says() {
         // A pixel for rounding the point, and one for rounding the labels.
         let ((drawn_size, pixel_x), (drawn, pixel_y)) = (across(x), up(y));
         assert!((drawn_size - size as f64).abs() <= 2.0 * pixel_x, "{drawn_size} {size}");
-        assert!((drawn - mean).abs() <= 2.0 * pixel_y, "at {size}: drawn {drawn}, in the table {mean}");
+        assert!(
+            (drawn - mean).abs() <= 2.0 * pixel_y,
+            "at {size}: drawn {drawn}, in the table {mean}"
+        );
     }
 }
 
@@ -130,7 +148,8 @@ fn names_are_text_and_never_markup() {
     let rows: String = (0..120)
         .map(|i| {
             let class = i % 2;
-            let label = if class == 0 { "</pre><script>alert(2)</script>" } else { "a & \"b\" 'c'" };
+            let label =
+                if class == 0 { "</pre><script>alert(2)</script>" } else { "a & \"b\" 'c'" };
             format!(
                 "{},{},{},{},\"{}\"\n",
                 class * 3 + i % 5,
@@ -142,7 +161,8 @@ fn names_are_text_and_never_markup() {
         })
         .collect();
     let data = desk.path().join("<img src=x onerror=alert(3)>.csv");
-    std::fs::write(&data, format!("{hostile},\"]]><b>&amp;\",x\u{1b}[31m,@ORDER@,class\n{rows}")).unwrap();
+    std::fs::write(&data, format!("{hostile},\"]]><b>&amp;\",x\u{1b}[31m,@ORDER@,class\n{rows}"))
+        .unwrap();
     let run = desk.path().join("RUN");
     run_into(&run, data.to_str().unwrap(), "--quiet --splits 3");
     well_formed(&figures(&run));
@@ -165,15 +185,20 @@ fn table_with_gaps(file: &Path) {
         let (class, noise) = (i % 2, i * 7919 % 101);
         let marker = if i < 3 { "NA".to_owned() } else { (class * 100 + noise).to_string() };
         let dose = if i == 59 { "NA".to_owned() } else { (noise * 3 % 41).to_string() };
-        table +=
-            &format!("{marker},{dose},{},{},{}\n", noise % 17, i * 31 % 53, ["well", "ill"][class as usize]);
+        table += &format!(
+            "{marker},{dose},{},{},{}\n",
+            noise % 17,
+            i * 31 % 53,
+            ["well", "ill"][class as usize]
+        );
     }
     std::fs::write(file, table).unwrap();
 }
 
 /// The words of an element of the page, without markup.
 fn words(page: &str, start: &str, end: &str) -> String {
-    let inside = page.split(start).nth(1).unwrap_or_else(|| panic!("no {start}")).split(end).next().unwrap();
+    let inside =
+        page.split(start).nth(1).unwrap_or_else(|| panic!("no {start}")).split(end).next().unwrap();
     let mut is_text = true;
     inside
         .chars()
@@ -191,13 +216,18 @@ fn the_page_answers_first_and_fills_in_what_guidelines_ask_for() {
     let data = desk.path().join("trial.csv");
     table_with_gaps(&data);
     let run = desk.path().join("RUN");
-    run_into(&run, data.to_str().unwrap(), "--quiet --splits 3 --seed 41 --validate 2 --permutations 5");
+    run_into(
+        &run,
+        data.to_str().unwrap(),
+        "--quiet --splits 3 --seed 41 --validate 2 --permutations 5",
+    );
     let page = std::fs::read_to_string(run.join("report.html")).unwrap();
     let places: Vec<usize> =
         ["answer", "tested", "cautions", "figures", "tables", "data", "methods", "reporting"]
             .iter()
             .map(|id| {
-                page.find(&format!("<section id=\"{id}\">")).unwrap_or_else(|| panic!("no section {id}"))
+                page.find(&format!("<section id=\"{id}\">"))
+                    .unwrap_or_else(|| panic!("no section {id}"))
             })
             .collect();
     assert!(places.is_sorted(), "{places:?}");
@@ -224,7 +254,10 @@ fn the_page_answers_first_and_fills_in_what_guidelines_ask_for() {
         assert!(known.contains(expected), "the checklist lacks: {expected}\n{known}");
     }
     let questions = words(&page, "What only you know", "</section>");
-    assert!(questions.contains("How is the outcome defined") && questions.contains("Which ethics committee"));
+    assert!(
+        questions.contains("How is the outcome defined")
+            && questions.contains("Which ethics committee")
+    );
 
     // Without the table, missing values are not known, and the page says so.
     std::fs::remove_file(&data).unwrap();
@@ -235,7 +268,9 @@ fn the_page_answers_first_and_fills_in_what_guidelines_ask_for() {
     let paragraph = words(&page, "id=\"paragraph\">", "</p>");
     let methods = std::fs::read_to_string(run.join("methods.md")).unwrap();
     assert!(methods.contains(&paragraph.replace('<', "")), "{methods}\n{paragraph}");
-    assert!(methods.contains("1. López-De-Castro M") && methods.contains("nested 2-fold validation"));
+    assert!(
+        methods.contains("1. López-De-Castro M") && methods.contains("nested 2-fold validation")
+    );
 }
 
 #[test]
@@ -246,8 +281,12 @@ fn figures_have_the_width_text_and_formats_that_were_asked_for() {
     let size = |text: &str| {
         let document = Document::parse(text).unwrap();
         let root = document.root_element();
-        let view: Vec<f64> =
-            root.attribute("viewBox").unwrap().split(' ').map(|number| number.parse().unwrap()).collect();
+        let view: Vec<f64> = root
+            .attribute("viewBox")
+            .unwrap()
+            .split(' ')
+            .map(|number| number.parse().unwrap())
+            .collect();
         let letters: f64 = texts(&document)
             .filter_map(|(node, _)| node.attribute("font-size")?.parse().ok())
             .fold(0.0, f64::max);
@@ -264,12 +303,24 @@ fn figures_have_the_width_text_and_formats_that_were_asked_for() {
         finish(program().args(["report", "--quiet"]).arg(&run).args(options.split_whitespace()))
     };
     let refused = ask("--figure-width 40 --font-size 20");
-    assert!(refused.code == 2 && refused.stderr.contains("--font-size 5.7 or less"), "{}", refused.stderr);
+    assert!(
+        refused.code == 2 && refused.stderr.contains("--font-size 5.7 or less"),
+        "{}",
+        refused.stderr
+    );
     let refused = ask("--figure-format bmp");
-    assert!(refused.code == 2 && refused.stderr.contains("write svg, pdf or png"), "{}", refused.stderr);
+    assert!(
+        refused.code == 2 && refused.stderr.contains("write svg, pdf or png"),
+        "{}",
+        refused.stderr
+    );
     let printed = ask("--figure-format pdf,png");
     if !cfg!(feature = "print") {
-        assert!(printed.code == 2 && printed.stderr.contains("--features print"), "{}", printed.stderr);
+        assert!(
+            printed.code == 2 && printed.stderr.contains("--features print"),
+            "{}",
+            printed.stderr
+        );
         return;
     }
     assert_eq!(printed.code, 0, "{}", printed.stderr);
@@ -287,7 +338,8 @@ fn figures_have_the_width_text_and_formats_that_were_asked_for() {
 fn wide_tables_have_small_figures_and_a_small_page() {
     let desk = tempfile::tempdir().unwrap();
     let features = 1500;
-    let mut table: String = (0..features).map(|j| format!("a_gene_with_quite_a_long_name_{j},")).collect();
+    let mut table: String =
+        (0..features).map(|j| format!("a_gene_with_quite_a_long_name_{j},")).collect();
     table.push_str("class\n");
     for i in 0..60_u64 {
         for j in 0..features as u64 {
@@ -325,7 +377,8 @@ fn a_short_and_narrow_run_has_figures_too() {
     }
 }
 
-/// Where the guarantee is void there is no band of a valid split to compare coverage with, in no file.
+/// Where the guarantee is void there is no band of a valid split to compare coverage with, in no
+/// file.
 #[test]
 fn the_band_of_coverage_is_shown_only_where_coverage_is_guaranteed() {
     let desk = tempfile::tempdir().unwrap();
@@ -341,11 +394,16 @@ fn the_band_of_coverage_is_shown_only_where_coverage_is_guaranteed() {
             let text = read(table);
             let mut reader = csv::Reader::from_reader(text.as_bytes());
             let place = reader.headers().unwrap().iter().position(|name| name == column).unwrap();
-            let filled = reader.records().filter(|row| !row.as_ref().unwrap()[place].is_empty()).count();
+            let filled =
+                reader.records().filter(|row| !row.as_ref().unwrap()[place].is_empty()).count();
             assert_eq!(filled > 0, has_band && table == "metrics.csv", "{name}: {table}");
         }
         let summary: serde_json::Value = serde_json::from_str(&read("summary.json")).unwrap();
-        assert_eq!(summary["methods"][0]["achieved"]["coverage_band"].is_array(), has_band, "{name}");
+        assert_eq!(
+            summary["methods"][0]["achieved"]["coverage_band"].is_array(),
+            has_band,
+            "{name}"
+        );
         for file in ["report.html", "summary.txt"] {
             assert_eq!(read(file).contains("95 % band of"), has_band, "{name}: {file}");
         }
@@ -360,7 +418,8 @@ fn the_band_of_coverage_is_shown_only_where_coverage_is_guaranteed() {
     }
 }
 
-/// The sets and p-values of every test row give the coverage, set sizes and certainty that metrics.csv has at the chosen size.
+/// The sets and p-values of every test row give the coverage, set sizes and certainty that
+/// metrics.csv has at the chosen size.
 #[test]
 fn predictions_give_the_metrics_of_the_chosen_size() {
     let desk = tempfile::tempdir().unwrap();

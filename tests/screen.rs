@@ -1,7 +1,8 @@
-//! The screen without a terminal: pictures of every view, size and palette; hostile names; odd tables; random hands.
+//! The screen without a terminal: pictures of every view, size and palette; hostile names; odd
+//! tables; random hands.
 //!
-//! The pictures are in `tests/snapshots`. After a change that is meant, look at each and accept it: `INSTA_UPDATE=always
-//! cargo test --test screen`.
+//! The pictures are in `tests/snapshots`. After a change that is meant, look at each and accept it:
+//! `INSTA_UPDATE=always cargo test --test screen`.
 
 mod stage;
 
@@ -10,12 +11,15 @@ use std::sync::Arc;
 
 use crfe::data::Dataset;
 use crfe::record::{Shard, ShardStatus};
-use crfe::run::{Betas, EventKind, Forced, RunEvent, RunOptions, TaskId, branch, inspect, portrait};
+use crfe::run::{
+    Betas, EventKind, Forced, RunEvent, RunOptions, TaskId, branch, inspect, portrait,
+};
 use crfe::run::{Permutations, Survey, Twins, test_list};
 use crfe::select::Method;
 use crfe::tui::{
     Action, App, CopiedList, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap,
-    LinePrompt, Message, Overlay, Palette, Prompt, QuitQuestion, RankingColumn, Theme, View, panels,
+    LinePrompt, Message, Overlay, Palette, Prompt, QuitQuestion, RankingColumn, Theme, View,
+    panels,
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
@@ -40,7 +44,8 @@ fn carry_out(app: &mut App, run: &Run, effects: Vec<Effect>) {
             }
             Effect::TestList(units) => {
                 let splits = 0..plan.info.splits;
-                let tallies = splits.map(|split| (split, test_list(plan, split, &units).unwrap())).collect();
+                let tallies =
+                    splits.map(|split| (split, test_list(plan, split, &units).unwrap())).collect();
                 app.tell(Message::ListTested(units, tallies));
             }
             Effect::Portrait(unit) => app.tell(Message::Portrait(portrait(&plan.data, unit))),
@@ -233,8 +238,12 @@ fn ascii_means_ascii() {
         each_state(app, |app| {
             for (width, height) in [(120, 40), (60, 20), (30, 8)] {
                 let (buffer, _) = picture(app, width, height);
-                let foreign: Vec<&str> =
-                    buffer.content.iter().map(|cell| cell.symbol()).filter(|s| !s.is_ascii()).collect();
+                let foreign: Vec<&str> = buffer
+                    .content
+                    .iter()
+                    .map(|cell| cell.symbol())
+                    .filter(|s| !s.is_ascii())
+                    .collect();
                 assert!(foreign.is_empty(), "{:?} {:?}: {foreign:?}", app.view(), app.overlay());
             }
         });
@@ -336,7 +345,11 @@ fn odd_tables_are_drawn() {
         let mut app = run.watched(DARK);
         for cursor in [0, 1, usize::MAX] {
             app.scrub(cursor);
-            act(&mut app, &run, &[Action::Open, Action::Back, Action::WhatIfKept, Action::NextMethod]);
+            act(
+                &mut app,
+                &run,
+                &[Action::Open, Action::Back, Action::WhatIfKept, Action::NextMethod],
+            );
             each_state(&mut app, |app| {
                 for (width, height) in SIZES {
                     let (buffer, _) = picture(app, width, height);
@@ -478,7 +491,8 @@ fn clicks_go_where_they_point() {
 fn beta_of_a_step_is_asked_for_once() {
     let names: Vec<String> = (0..1000).map(|i| format!("f{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let options = RunOptions { step: "0.3".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
+    let options =
+        RunOptions { step: "0.3".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
     let run = Run::of_names(&names, &["x", "y"], 40, options);
     let mut app = run.watched(DARK);
     app.scrub(1);
@@ -563,7 +577,8 @@ fn what_cannot_be_done_says_why() {
 
 #[test]
 fn the_answer_follows_the_rule_and_can_be_copied() {
-    let options = RunOptions { stop: "beta".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
+    let options =
+        RunOptions { stop: "beta".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
     let run = Run::of_file("dermatology.csv", options);
     let mut app = run.watched(DARK);
     app.update(Action::Show(View::Answer));
@@ -576,11 +591,17 @@ fn the_answer_follows_the_rule_and_can_be_copied() {
         assert_eq!(names.len(), size);
         lengths.push(size);
         let text = dump(&picture(&mut app, 160, 48).0);
-        assert!(text.contains(&format!("CRFE: {size} feature")) && text.contains(&names[0]), "{text}");
+        assert!(
+            text.contains(&format!("CRFE: {size} feature")) && text.contains(&names[0]),
+            "{text}"
+        );
         // What is written is the same answer.
         let history = app.history().under(app.rule(), app.taken()).unwrap();
         let answer = crfe::analysis::Answer::new(&history).unwrap();
-        assert_eq!(answer.selected().iter().map(|feature| feature.name.clone()).collect::<Vec<_>>(), names);
+        assert_eq!(
+            answer.selected().iter().map(|feature| feature.name.clone()).collect::<Vec<_>>(),
+            names
+        );
         // And the trace is as if the run had been told so from the start.
         let options = RunOptions { beta_rule: app.rule(), ..run.plan.info.spec.clone().into() };
         let own = Run::of((*run.plan.data).clone(), options.check().unwrap()).watched(DARK);
@@ -604,7 +625,9 @@ fn another_size_can_be_taken_and_everything_follows() {
     app.update(Action::Show(View::Answer));
     picture(&mut app, 120, 36);
     let own = app.chosen_size().unwrap();
-    for (action, size) in [(Action::Larger, own + 1), (Action::Larger, own + 2), (Action::Smaller, own + 1)] {
+    for (action, size) in
+        [(Action::Larger, own + 1), (Action::Larger, own + 2), (Action::Smaller, own + 1)]
+    {
         app.update(action);
         let text = dump(&picture(&mut app, 120, 36).0);
         assert_eq!((app.chosen_size(), app.taken()), (Some(size), Some(size)));
@@ -619,7 +642,10 @@ fn another_size_can_be_taken_and_everything_follows() {
         );
         // The folds tested the size of the rule: nothing is quoted for this one.
         let summary = crfe::report::summary(&written);
-        assert!(history.info().unwrap().folds == 0 && !summary.contains("quote these numbers"), "{summary}");
+        assert!(
+            history.info().unwrap().folds == 0 && !summary.contains("quote these numbers"),
+            "{summary}"
+        );
         assert!(summary.contains("chosen by hand, after the results had been seen"), "{summary}");
     }
     // In the charts the size under the cursor can be taken.
@@ -675,7 +701,8 @@ fn the_list_of_the_answer_is_by_frequency_and_nothing_is_cut_silently() {
         seen += &dump(&picture(&mut app, 72, 16).0);
         app.update(Action::Down);
     }
-    for word in ["size", "stability", "accuracy", "coverage", "tested", "by chance", "CRFE − RFE"] {
+    for word in ["size", "stability", "accuracy", "coverage", "tested", "by chance", "CRFE − RFE"]
+    {
         assert!(seen.contains(word), "{word}: {seen}");
     }
 }
@@ -708,16 +735,21 @@ fn cautions_and_tests_are_on_the_screen_as_they_come() {
             }
         }
         if matches!(event.kind, EventKind::Followed(..)) {
-            assert!(head.contains("testing") || head.contains("permuting") || head.contains("2/2"), "{head}");
+            assert!(
+                head.contains("testing") || head.contains("permuting") || head.contains("2/2"),
+                "{head}"
+            );
         }
     }
     assert_eq!(states, ["none", "fold 1", "fold 2", "tested", "chance"]);
     // Every caution that the summary prints is there, word for word.
     let answer = crfe::analysis::Answer::new(app.history()).unwrap();
-    let cautions: Vec<&String> = answer.methods[0].cautions.iter().chain(&answer.cautions).collect();
+    let cautions: Vec<&String> =
+        answer.methods[0].cautions.iter().chain(&answer.cautions).collect();
     assert!(!cautions.is_empty());
     app.set_zoom(Some(2));
-    let text: String = picture(&mut app, 200, 50).0.content.iter().map(|cell| cell.symbol()).collect();
+    let text: String =
+        picture(&mut app, 200, 50).0.content.iter().map(|cell| cell.symbol()).collect();
     let words = |text: &str| text.replace(['│', ' ', '!'], "");
     for caution in cautions {
         assert!(words(&text).contains(&words(caution)), "{caution}\n{text}");
@@ -737,7 +769,11 @@ fn the_ranking_sorts_filters_and_finds() {
     app.update(Action::Show(View::Explore));
     let names = |app: &mut App| -> Vec<String> {
         picture(app, 120, 36);
-        app.derived().rows.iter().map(|&unit| app.info().unwrap().units[unit].name.clone()).collect()
+        app.derived()
+            .rows
+            .iter()
+            .map(|&unit| app.info().unwrap().units[unit].name.clone())
+            .collect()
     };
     app.sort_by(RankingColumn::Feature);
     let sorted = names(&mut app);
@@ -747,9 +783,13 @@ fn the_ranking_sorts_filters_and_finds() {
     app.sort_by(RankingColumn::InSplits);
     names(&mut app);
     let (info, size) = (app.info().unwrap(), app.size());
-    let ranks =
-        crfe::analysis::RankTable::new(&crfe::analysis::Paths::new(app.history(), info, Method::Crfe));
-    let counts: Vec<usize> = app.derived().rows.iter().map(|&unit| ranks.count(unit, size)).collect();
+    let ranks = crfe::analysis::RankTable::new(&crfe::analysis::Paths::new(
+        app.history(),
+        info,
+        Method::Crfe,
+    ));
+    let counts: Vec<usize> =
+        app.derived().rows.iter().map(|&unit| ranks.count(unit, size)).collect();
     assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
     app.submit(Prompt::Filter, "^c");
     let filtered = names(&mut app);
@@ -757,7 +797,10 @@ fn the_ranking_sorts_filters_and_finds() {
         filtered.len() > 1 && filtered.iter().all(|name| name.to_lowercase().starts_with('c')),
         "{filtered:?}"
     );
-    assert!(row(&picture(&mut app, 120, 36).0, 3).contains("shown"), "the title says that rows are hidden");
+    assert!(
+        row(&picture(&mut app, 120, 36).0, 3).contains("shown"),
+        "the title says that rows are hidden"
+    );
     app.submit(Prompt::Filter, "xyzzy");
     assert_eq!(app.status(), Some("no feature name matches 'xyzzy'"));
     assert_eq!(names(&mut app).len(), 13, "a filter without matches is taken back");
@@ -802,7 +845,12 @@ fn marked_features_are_my_list() {
 fn wide_data_play_to_the_end_in_seconds() {
     let names: Vec<String> = (0..2000).map(|i| format!("f{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let run = Run::of_names(&names, &["x", "y"], 24, RunOptions { methods: vec![Method::Rfe], ..splits(1) });
+    let run = Run::of_names(
+        &names,
+        &["x", "y"],
+        24,
+        RunOptions { methods: vec![Method::Rfe], ..splits(1) },
+    );
     let mut app = run.watched(DARK);
     let mut sizes = vec![app.size()];
     while app.can_play() {
@@ -819,12 +867,18 @@ fn wide_data_play_to_the_end_in_seconds() {
     assert!(!app.can_play());
 }
 
-/// On wide data the timeline is on the logarithmic axis of the charts: half of it is for the last few features.
+/// On wide data the timeline is on the logarithmic axis of the charts: half of it is for the last
+/// few features.
 #[test]
 fn the_timeline_of_wide_data_is_logarithmic() {
     let names: Vec<String> = (0..400).map(|i| format!("f{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let run = Run::of_names(&names, &["x", "y"], 24, RunOptions { methods: vec![Method::Rfe], ..splits(1) });
+    let run = Run::of_names(
+        &names,
+        &["x", "y"],
+        24,
+        RunOptions { methods: vec![Method::Rfe], ..splits(1) },
+    );
     let mut app = run.watched(DARK);
     let place = |app: &mut App, size: usize| {
         app.go_to_size(size);
@@ -832,7 +886,8 @@ fn the_timeline_of_wide_data_is_logarithmic() {
         let line = row(&buffer, 34);
         let at = line.chars().position(|c| c == '▲').unwrap();
         // A click there comes back to the same place.
-        let hit = hits.iter().find(|(place, hit)| place.x == at as u16 && matches!(hit, Hit::Step(_)));
+        let hit =
+            hits.iter().find(|(place, hit)| place.x == at as u16 && matches!(hit, Hit::Step(_)));
         let Some((_, Hit::Step(step))) = hit else { panic!("no hit at {at}: {line}") };
         app.scrub(*step);
         let (buffer, _) = picture(app, 120, 36);
@@ -859,8 +914,9 @@ fn levels_of_a_category_are_counted_by_class() {
         app.set_overlay(Some(Overlay::Feature(FeaturePage::of(unit))));
         let text = text_of(&mut app);
         for (level, diseased, healthy) in counts {
-            let of_level =
-                |line: &str| line.contains(level) && line.contains(diseased) && line.contains(healthy);
+            let of_level = |line: &str| {
+                line.contains(level) && line.contains(diseased) && line.contains(healthy)
+            };
             assert!(text.lines().any(of_level), "{level}\n{text}");
         }
     }
@@ -871,7 +927,9 @@ fn levels_of_a_category_are_counted_by_class() {
 fn a_model_can_be_made_of_my_list() {
     let (run, mut app) = heart();
     app.update(Action::Show(View::Answer));
-    let [] = app.update(Action::Fit)[..] else { panic!("nothing is saved for the answer's own list") };
+    let [] = app.update(Action::Fit)[..] else {
+        panic!("nothing is saved for the answer's own list")
+    };
     assert!(text_of(&mut app).contains("crfe-tui fit data/table.csv"), "{}", text_of(&mut app));
     assert!(!text_of(&mut app).contains("--features crfe-export"));
     app.update(Action::Back);
@@ -884,7 +942,9 @@ fn a_model_can_be_made_of_my_list() {
     assert!(text.contains("--features"), "{text}");
     let effects = app.update(Action::Copy);
     let [Effect::CopyWords(command)] = &effects[..] else { panic!("{effects:?}") };
-    assert!(command.starts_with("crfe-tui fit data/table.csv ") && command.ends_with("--model M.json"));
+    assert!(
+        command.starts_with("crfe-tui fit data/table.csv ") && command.ends_with("--model M.json")
+    );
     assert!(command.contains("--features crfe-export-heart/my_list.txt"), "{command}");
     assert_eq!(app.status(), Some("the command was sent to the clipboard"));
 }
@@ -936,11 +996,14 @@ fn names_of_rows_can_be_hidden() {
     let hidden = hidden.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(!hidden.contains("MRN-4711") && hidden.contains("left out: id 1"), "{hidden}");
     // What went wrong behind the screen, too, and what is printed after it.
-    let error = crfe::Error::data("the id 'MRN-4711' is also on line 2").remedy("name it with --id-col");
+    let error =
+        crfe::Error::data("the id 'MRN-4711' is also on line 2").remedy("name it with --id-col");
     app.tell(Message::Said(format!("your list could not be tested: {error}")));
     assert_eq!(
         app.status(),
-        Some("your list could not be tested: the id 'id 1' is also on line 2; name it with --id-col")
+        Some(
+            "your list could not be tested: the id 'id 1' is also on line 2; name it with --id-col"
+        )
     );
     let mut refused = run.unread("data/table.csv", DARK);
     refused.mask_ids();
@@ -969,15 +1032,21 @@ fn where_a_run_starts() {
     assert_eq!(asked.view(), View::Data);
 }
 
-/// Slid to another k and ψ, the panel of mean β is that of a run told so from the start: the threshold, and where the rule fires.
+/// Slid to another k and ψ, the panel of mean β is that of a run told so from the start: the
+/// threshold, and where the rule fires.
 #[test]
 fn the_threshold_follows_k_and_the_window() {
-    let options = RunOptions { stop: "beta".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
+    let options =
+        RunOptions { stop: "beta".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
     let run = Run::of_file("dermatology.csv", options);
     let mut app = run.watched(DARK);
-    for action in
-        [Action::WindowDown, Action::WindowDown, Action::WindowDown, Action::SigmaDown, Action::SigmaDown]
-    {
+    for action in [
+        Action::WindowDown,
+        Action::WindowDown,
+        Action::WindowDown,
+        Action::SigmaDown,
+        Action::SigmaDown,
+    ] {
         app.update(action);
     }
     assert_ne!(app.rule().window, app.spec().beta_rule.window);
@@ -1007,7 +1076,8 @@ fn the_threshold_follows_k_and_the_window() {
 fn unknown_betas_say_why() {
     let names: Vec<String> = (0..1000).map(|i| format!("f{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let options = RunOptions { step: "0.3".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
+    let options =
+        RunOptions { step: "0.3".parse().unwrap(), methods: vec![Method::Crfe], ..splits(1) };
     let run = Run::of_names(&names, &["x", "y"], 40, options);
     let mut app = run.watched(DARK);
     app.tick();
@@ -1049,7 +1119,8 @@ fn curves_differ_without_colours() {
         let text: String = (4..28).map(|y| row(&buffer, y) + "\n").collect();
         for (mark, label) in [("j", "I_J in all"), ("w", "I_W in most"), ("n", "Nogueira")] {
             assert!(text.contains(label), "{text}");
-            let plot: String = text.lines().map(|line| line.chars().take(84).collect::<String>()).collect();
+            let plot: String =
+                text.lines().map(|line| line.chars().take(84).collect::<String>()).collect();
             assert!(plot.contains(mark), "{mark}\n{text}");
         }
     }
@@ -1086,7 +1157,8 @@ fn the_key_table_is_the_keymap() {
     for (chapter, bindings) in keymap.chapters() {
         for (i, binding) in bindings.into_iter().enumerate() {
             let title = if i == 0 { format!("**{chapter}**") } else { String::new() };
-            let keys: Vec<String> = binding.key_names().iter().map(|key| format!("`{key}`")).collect();
+            let keys: Vec<String> =
+                binding.key_names().iter().map(|key| format!("`{key}`")).collect();
             let views: Vec<&str> = binding.views.iter().map(|view| view.name()).collect();
             let views = if binding.is_everywhere() { String::new() } else { views.join(", ") };
             table += &format!("| {title} | {} | {} | {views} |\n", keys.join(" "), binding.words);
@@ -1104,32 +1176,47 @@ fn a_closer_look_agrees_with_the_path() {
         let mut present: Vec<usize> = (0..run.plan.data.units.len()).collect();
         for step in trace.steps() {
             let found = inspect(&run.plan, task.split, &present).unwrap();
-            let Some(Betas::Whole(recorded)) = &step.beta else { panic!("a short path keeps every β") };
+            let Some(Betas::Whole(recorded)) = &step.beta else {
+                panic!("a short path keeps every β")
+            };
             assert_eq!(found.units, present);
             assert_eq!(found.beta.len(), recorded.len());
-            for ((&beta, &recorded), parts) in found.beta.iter().zip(recorded).zip(&found.by_class) {
+            for ((&beta, &recorded), parts) in found.beta.iter().zip(recorded).zip(&found.by_class)
+            {
                 // It is recorded with four digits.
-                assert!((beta - f64::from(recorded)).abs() <= 5.01e-4 * beta.abs(), "{beta} {recorded}");
+                assert!(
+                    (beta - f64::from(recorded)).abs() <= 5.01e-4 * beta.abs(),
+                    "{beta} {recorded}"
+                );
                 let scale = parts.iter().fold(1.0, |scale: f64, part| scale.max(part.abs()));
                 assert!((beta - parts.iter().sum::<f64>()).abs() < 1e-12 * scale);
             }
             // What decides is recorded in full.
             let close = |a: f64, b: f64| (a - b).abs() < 1e-8 * a.abs().max(1.0);
-            assert!(close(found.beta.iter().sum::<f64>() / found.beta.len() as f64, step.beta_mean));
+            assert!(close(
+                found.beta.iter().sum::<f64>() / found.beta.len() as f64,
+                step.beta_mean
+            ));
             if let (Method::Rfe, [unit], Some(criterion)) =
                 (task.method, step.removed.as_slice(), step.criterion)
             {
                 let weights = &found.squared_weight;
                 let own = weights[present.binary_search(unit).unwrap()];
                 assert!(close(own, criterion), "{own} {criterion}");
-                assert!(weights.iter().all(|&other| other >= own - 1e-8), "it has the smallest Σw²");
+                assert!(
+                    weights.iter().all(|&other| other >= own - 1e-8),
+                    "it has the smallest Σw²"
+                );
             }
             if let (Method::Crfe, [unit], Some(criterion)) =
                 (task.method, step.removed.as_slice(), step.criterion)
             {
                 let beta = found.beta[present.binary_search(unit).unwrap()];
                 assert!(close(beta, criterion), "{beta} {criterion}");
-                assert!(found.beta.iter().all(|&other| other <= beta + 1e-8), "it has the highest β");
+                assert!(
+                    found.beta.iter().all(|&other| other <= beta + 1e-8),
+                    "it has the highest β"
+                );
             }
             present.retain(|unit| !step.removed.contains(unit));
         }
@@ -1151,7 +1238,9 @@ fn what_happens_anyway_is_no_other_path() {
             for (other, step) in branch.steps.iter().zip(&trace.steps()[rest..]) {
                 assert_eq!((other.size, other.removed), (step.size, step.removed.first().copied()));
                 assert_eq!(other.tally, step.tally);
-                assert!((other.beta_mean - step.beta_mean).abs() < 1e-8 * step.beta_mean.abs().max(1.0));
+                assert!(
+                    (other.beta_mean - step.beta_mean).abs() < 1e-8 * step.beta_mean.abs().max(1.0)
+                );
             }
         }
         // And one that does not.
@@ -1211,7 +1300,11 @@ fn holds_together(app: &App) {
         assert!(rows.windows(2).all(|pair| pair[0] < pair[1]), "no feature twice: {rows:?}");
     }
     assert!(app.table().marks().iter().all(|&unit| unit < units));
-    assert!(app.chosen_size().is_none_or(|size| (1..=units).contains(&size)), "{:?}", app.chosen_size());
+    assert!(
+        app.chosen_size().is_none_or(|size| (1..=units).contains(&size)),
+        "{:?}",
+        app.chosen_size()
+    );
     assert!((1..=units).contains(&app.chart_size()), "{}", app.chart_size());
     if let (Some(taken), Some(chosen)) = (app.taken(), app.chosen_size()) {
         assert_eq!(taken, chosen, "the answer has the size that was taken");
@@ -1296,7 +1389,8 @@ fn deed() -> impl Strategy<Value = Deed> {
 
 /// Does one deed, then looks.
 fn undergo(app: &mut App, run: &mut Run, told: &mut usize, size: &mut (u16, u16), deed: Deed) {
-    let actions: Vec<Action> = app.keymap().bindings().iter().map(|binding| binding.action).collect();
+    let actions: Vec<Action> =
+        app.keymap().bindings().iter().map(|binding| binding.action).collect();
     let effects = match deed {
         Deed::Act(which) => app.update(actions[which % actions.len()]),
         Deed::Press(code, with) => app.key(KeyEvent::new(code, with)),
@@ -1306,7 +1400,9 @@ fn undergo(app: &mut App, run: &mut Run, told: &mut usize, size: &mut (u16, u16)
         }
         Deed::Events(count) => {
             let until = (*told + count).min(run.events.len());
-            run.events[*told..until].iter().for_each(|event| app.tell(Message::Event(event.clone())));
+            run.events[*told..until]
+                .iter()
+                .for_each(|event| app.tell(Message::Event(event.clone())));
             *told = until;
             Vec::new()
         }
@@ -1382,7 +1478,8 @@ fn small_run() -> Run {
     RUN.get_or_init(|| Run::of_file("heart.csv", splits(2))).clone()
 }
 
-/// Where no size stands out and a class is too small for folds, the answer says that, not that options were given or work is left.
+/// Where no size stands out and a class is too small for folds, the answer says that, not that
+/// options were given or work is left.
 #[test]
 fn an_answer_without_a_size_says_what_it_lacks() {
     let options = RunOptions { stop: "none".parse().unwrap(), validate: Some(5), ..splits(2) };
@@ -1390,13 +1487,21 @@ fn an_answer_without_a_size_says_what_it_lacks() {
     let run = Run::of_names(&["a", "b", "c"], &["x", "y"], 12, options);
     let mut app = run.watched(DARK);
     app.update(Action::Show(View::Answer));
-    let text = text_of(&mut app).split_whitespace().filter(|&word| word != "│").collect::<Vec<_>>().join(" ");
+    let text = text_of(&mut app)
+        .split_whitespace()
+        .filter(|&word| word != "│")
+        .collect::<Vec<_>>()
+        .join(" ");
     assert!(app.chosen_size().is_none() && app.info().unwrap().folds == 0);
-    assert!(!text.contains("rows (--validate none)") && text.contains("too small for 5 folds"), "{text}");
+    assert!(
+        !text.contains("rows (--validate none)") && text.contains("too small for 5 folds"),
+        "{text}"
+    );
     assert!(text.contains("nothing to compare without a size"), "{text}");
 }
 
-/// The page of a feature stands still: in Answer at the size of the answer, in Explore where it was opened.
+/// The page of a feature stands still: in Answer at the size of the answer, in Explore where it was
+/// opened.
 #[test]
 fn the_page_of_a_feature_pauses_the_play_and_asks_for_its_effect() {
     let run = Run::of_file("heart.csv", splits(2));
@@ -1419,7 +1524,9 @@ fn the_page_of_a_feature_pauses_the_play_and_asks_for_its_effect() {
         if view == View::Answer {
             assert!(app.size() < 13, "where the path has the size of the answer");
         }
-        let Some(Overlay::Feature(page)) = app.overlay().cloned() else { panic!("the page is open") };
+        let Some(Overlay::Feature(page)) = app.overlay().cloned() else {
+            panic!("the page is open")
+        };
         app.update(Action::Mark);
         assert!(app.table().is_marked(page.unit()) && app.overlay().is_some(), "{view:?}");
     }
@@ -1504,7 +1611,8 @@ fn dragging_over_a_chart_zooms() {
     }
 }
 
-/// M runs the same splits with the other families of models, once; the answer then says which suits the data.
+/// M runs the same splits with the other families of models, once; the answer then says which suits
+/// the data.
 #[test]
 fn models_are_compared_on_the_same_splits() {
     let run = small_run();
@@ -1525,7 +1633,8 @@ fn models_are_compared_on_the_same_splits() {
     assert_eq!(app.status(), Some("the models of this run are compared already"));
 }
 
-/// M where kernel machines would take too long: the others are compared, and the answer says what was not tried.
+/// M where kernel machines would take too long: the others are compared, and the answer says what
+/// was not tried.
 #[test]
 fn what_is_not_compared_is_named() {
     let names: Vec<String> = (0..501).map(|i| format!("x{i}")).collect();
@@ -1554,14 +1663,21 @@ fn what_is_not_compared_is_named() {
 fn a_long_comparison_is_asked_about() {
     let names: Vec<String> = (0..40).map(|i| format!("x{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let run =
-        Run::of_names(&names, &["a", "b"], 700, RunOptions { step: "half".parse().unwrap(), ..splits(1) });
+    let run = Run::of_names(
+        &names,
+        &["a", "b"],
+        700,
+        RunOptions { step: "half".parse().unwrap(), ..splits(1) },
+    );
     let options = RunOptions { step: "1".parse().unwrap(), ..splits(1000) };
     let spec = options.check().unwrap();
     let plan = Arc::new(crfe::run::Plan::new(spec, (*run.plan.data).clone()).unwrap());
     let mut app = run.unread("data/table.csv", DARK);
     app.tell(Message::Ready(plan.clone()));
-    app.tell(Message::Event(RunEvent { task: None, kind: EventKind::RunStarted(plan.info.clone()) }));
+    app.tell(Message::Event(RunEvent {
+        task: None,
+        kind: EventKind::RunStarted(plan.info.clone()),
+    }));
     assert_eq!(app.update(Action::CompareModels), []);
     let text = text_of(&mut app);
     assert!(text.contains("comparing with rcs:4,rbf takes about"), "{text}");
@@ -1589,13 +1705,18 @@ fn what_a_replayed_run_compares_is_known() {
         said("rbf", &[]),
         "a recorded run is not computed here: run its command again with --compare linear,rcs:4"
     );
-    assert!(said("linear", &["rcs:4", "rbf"]).starts_with("the models of this run are compared already"));
+    assert!(
+        said("linear", &["rcs:4", "rbf"])
+            .starts_with("the models of this run are compared already")
+    );
 }
 
-/// Models other than linear ones are named, and a step of the linear path before them is not explained by their β.
+/// Models other than linear ones are named, and a step of the linear path before them is not
+/// explained by their β.
 #[test]
 fn kernel_machines_are_named_and_so_is_what_the_linear_path_leaves_out() {
-    let mut options = RunOptions { estimator: "rbf".parse().unwrap(), prefilter: Some(6), ..splits(1) };
+    let mut options =
+        RunOptions { estimator: "rbf".parse().unwrap(), prefilter: Some(6), ..splits(1) };
     options.methods = vec![Method::Crfe];
     let mut app = Run::of_file("heart.csv", options).watched(DARK);
     app.update(Action::Show(View::Explore));
@@ -1615,8 +1736,10 @@ fn the_worst_site_and_subgroup_are_named() {
     let row = |i: usize| {
         let (class, site) = (i % 2, i / 30);
         let noise = |k: usize| ((i * k + 7 * (i % 11)) % 23) as f64;
-        let (a, b) =
-            (noise(31) + 14.0 * class as f64, noise(17) + if site == 3 { -9.0 } else { 9.0 } * class as f64);
+        let (a, b) = (
+            noise(31) + 14.0 * class as f64,
+            noise(17) + if site == 3 { -9.0 } else { 9.0 } * class as f64,
+        );
         format!(
             "{a},{b},{},{},{},{}\n",
             noise(13),
@@ -1627,8 +1750,11 @@ fn the_worst_site_and_subgroup_are_named() {
     };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("sites.csv");
-    std::fs::write(&file, "a,b,c,site,sex,class\n".to_owned() + &(0..120).map(row).collect::<String>())
-        .unwrap();
+    std::fs::write(
+        &file,
+        "a,b,c,site,sex,class\n".to_owned() + &(0..120).map(row).collect::<String>(),
+    )
+    .unwrap();
     let mut options = RunOptions { validate: Some(5), ..splits(3) };
     options.schema.leave_out = Some("site".into());
     options.schema.subgroups = vec!["sex".into()];

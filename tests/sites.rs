@@ -1,5 +1,5 @@
-//! Sites, subgroups and time: a site that differs is named, sites that do not raise no more alarms than they may, and what is left out stays
-//! out.
+//! Sites, subgroups and time: a site that differs is named, sites that do not raise no more alarms
+//! than they may, and what is left out stays out.
 
 mod program;
 
@@ -23,7 +23,8 @@ fn normal(rng: &mut Rng) -> f64 {
     radius * (std::f64::consts::TAU * rng.uniform()).cos()
 }
 
-/// A table whose first two features know the class; in site `shifted` the first one points the other way, and the third one is higher.
+/// A table whose first two features know the class; in site `shifted` the first one points the
+/// other way, and the third one is higher.
 fn table(seed: u64, rows: usize, sites: usize, shifted: Option<usize>) -> Dataset {
     let mut rng = Rng::new(seed, 1, Purpose::Folds);
     let site: Vec<usize> = (0..rows).map(|_| rng.below(sites)).collect();
@@ -51,7 +52,10 @@ fn table(seed: u64, rows: usize, sites: usize, shifted: Option<usize>) -> Datase
     data.design = Design {
         sites: Some(factor("site", sites, site)),
         subgroups: vec![factor("sex", 2, sex)],
-        times: Some(Times { column: "year".to_owned(), of_row: (0..rows).map(|_| rng.uniform()).collect() }),
+        times: Some(Times {
+            column: "year".to_owned(),
+            of_row: (0..rows).map(|_| rng.uniform()).collect(),
+        }),
     };
     data
 }
@@ -80,7 +84,9 @@ fn run(plan: &Plan) -> History {
         scope.spawn(move || engine.run(&tasks, 2));
         receive.iter().for_each(|event| history.apply(&event));
     });
-    assert!(history.failed().is_empty() && history.failed_followups().is_empty() && history.complete());
+    assert!(
+        history.failed().is_empty() && history.failed_followups().is_empty() && history.complete()
+    );
     history
 }
 
@@ -106,13 +112,17 @@ fn a_site_that_differs_is_named_and_the_features_that_know_it_are_found() {
         .map(|site| site.site.as_str())
         .collect();
     assert_eq!(shifted, ["site2"]);
-    let named =
-        answer.cautions.iter().filter(|caution| caution.contains("does not transfer")).collect::<Vec<_>>();
+    let named = answer
+        .cautions
+        .iter()
+        .filter(|caution| caution.contains("does not transfer"))
+        .collect::<Vec<_>>();
     assert!(named.len() == 1 && named[0].contains("'site2'"), "{named:?}");
     // What is reported is what is counted by hand.
     let epsilon = plan.info.spec.epsilon;
     for (place, name) in sites.levels.iter().enumerate() {
-        let Some(Outcome::Site(test)) = history.followup(Followup::Site(Method::Crfe, place)) else {
+        let Some(Outcome::Site(test)) = history.followup(Followup::Site(Method::Crfe, place))
+        else {
             panic!("{name} was not tested")
         };
         let rows: Vec<usize> = (0..400).filter(|&row| sites.of_row[row] == Some(place)).collect();
@@ -122,13 +132,15 @@ fn a_site_that_differs_is_named_and_the_features_that_know_it_are_found() {
         let share = |count: usize| count as f64 / rows.len() as f64;
         let covered = test.rows.iter().filter(|row| row.p[row.y] > epsilon).count();
         let right = test.rows.iter().filter(|row| row.f[row.y] > row.f[1 - row.y]).count();
-        let sizes: usize = test.rows.iter().map(|row| row.p.iter().filter(|&&p| p > epsilon).count()).sum();
+        let sizes: usize =
+            test.rows.iter().map(|row| row.p.iter().filter(|&&p| p > epsilon).count()).sum();
         assert_eq!((own.rows, own.features.len()), (rows.len(), 2));
         assert_eq!(
             (measured.coverage.value, measured.accuracy.value, measured.set_size),
             (share(covered), share(right), share(sizes))
         );
-        let band = crfe::evaluate::coverage_band(rows.len(), test.conformal.iter().sum(), epsilon).unwrap();
+        let band = crfe::evaluate::coverage_band(rows.len(), test.conformal.iter().sum(), epsilon)
+            .unwrap();
         assert_eq!(measured.coverage_band, Some((band.lo, band.hi)));
     }
     let within = worst.measured.as_ref().unwrap();
@@ -151,7 +163,11 @@ fn features_that_know_the_site_are_reported() {
     let answer = answer(&history);
     let probe = answer.transfer.as_ref().unwrap().probe.as_ref().unwrap();
     assert!(probe.tells_apart && probe.accuracy.value > probe.class_rate + 0.15, "{probe:?}");
-    assert!(answer.cautions.iter().any(|caution| caution.contains("know the site")), "{:?}", answer.cautions);
+    assert!(
+        answer.cautions.iter().any(|caution| caution.contains("know the site")),
+        "{:?}",
+        answer.cautions
+    );
     let largest = sites.counts().into_iter().max().unwrap();
     assert_eq!(probe.no_information_rate, largest as f64 / 400.0);
 }
@@ -163,13 +179,15 @@ fn sites_subgroups_and_times_that_are_alike_raise_no_more_alarms_than_they_may()
         let history = run(&plan(table(1000 + seed, 150, 3, None), seed));
         let answer = answer(&history);
         let transfer = answer.transfer.as_ref().unwrap();
-        shifted += usize::from(transfer.sites.iter().any(|site| site.measured.as_ref().unwrap().shifted));
+        shifted +=
+            usize::from(transfer.sites.iter().any(|site| site.measured.as_ref().unwrap().shifted));
         known += usize::from(transfer.probe.as_ref().unwrap().tells_apart);
         below += usize::from(answer.subgroups.iter().any(|subgroup| subgroup.below));
         drifting += usize::from(answer.drift.as_ref().unwrap().drifts);
     }
     eprintln!("alarms in 200: sites {shifted}, subgroups {below}, drift {drifting}, probe {known}");
-    // Binomial(200, 0.05) exceeds 20 once in 1,000 times, Binomial(200, 0.01) 8 and Binomial(200, 0.025) 13.
+    // Binomial(200, 0.05) exceeds 20 once in 1,000 times, Binomial(200, 0.01) 8 and Binomial(200,
+    // 0.025) 13.
     assert!(shifted <= 20, "{shifted} of 200 tables name a site");
     assert!(below <= 20, "{below} of 200 tables name a subgroup");
     assert!(drifting <= 8, "{drifting} of 200 tables drift");
@@ -199,9 +217,11 @@ fn write_table(path: &Path) {
         let level = |factor: &Factor| factor.levels[factor.of_row[row].unwrap()].clone();
         let values: Vec<String> =
             (0..FEATURES).map(|feature| format!("{:.6}", data.x[[feature, row]])).collect();
-        let (site, sex) = (level(data.design.sites.as_ref().unwrap()), level(&data.design.subgroups[0]));
+        let (site, sex) =
+            (level(data.design.sites.as_ref().unwrap()), level(&data.design.subgroups[0]));
         let date = format!("20{:02}-{:02}-01", 10 + row / 12, 1 + row % 12);
-        text += &format!("{},{site},{sex},{date},{}\n", values.join(","), data.classes[data.y[row]]);
+        text +=
+            &format!("{},{site},{sex},{date},{}\n", values.join(","), data.classes[data.y[row]]);
     }
     std::fs::write(path, text).unwrap();
 }
@@ -213,7 +233,8 @@ fn the_columns_of_the_design_are_no_features_and_shards_give_the_same_files() {
     let desk = tempfile::tempdir().unwrap();
     let csv = desk.path().join("t.csv");
     write_table(&csv);
-    let (csv, whole, parts) = (csv.to_str().unwrap(), desk.path().join("WHOLE"), desk.path().join("PARTS"));
+    let (csv, whole, parts) =
+        (csv.to_str().unwrap(), desk.path().join("WHOLE"), desk.path().join("PARTS"));
     run_into(&whole, csv, ASKED);
     for shard in ["1/2", "2/2"] {
         let line = ["run", csv, "--shard", shard, "--out"];
@@ -227,8 +248,12 @@ fn the_columns_of_the_design_are_no_features_and_shards_give_the_same_files() {
         assert_eq!(read(&whole, name), read(&parts, name), "{name}");
     }
     let manifest: Value = serde_json::from_str(&read(&whole, "manifest.json")).unwrap();
-    let units: BTreeSet<&str> =
-        manifest["units"].as_array().unwrap().iter().map(|unit| unit["name"].as_str().unwrap()).collect();
+    let units: BTreeSet<&str> = manifest["units"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|unit| unit["name"].as_str().unwrap())
+        .collect();
     assert_eq!(units, BTreeSet::from(["x0", "x1", "x2", "x3"]));
     let summary = read(&whole, "summary.txt");
     for words in [
@@ -244,7 +269,9 @@ fn the_columns_of_the_design_are_no_features_and_shards_give_the_same_files() {
     assert!(read(&whole, "report.html").contains("Does the list transfer?"));
     // Another column left out is another run.
     let other = finish(
-        program().args(["run", csv, "--leave-out", "sex", "--splits", "3", "-q", "--out"]).arg(&whole),
+        program()
+            .args(["run", csv, "--leave-out", "sex", "--splits", "3", "-q", "--out"])
+            .arg(&whole),
     );
     assert_eq!(other.code, 5, "{}", other.stderr);
     // Said so, subgroups are features, too.
@@ -258,7 +285,9 @@ fn columns_that_cannot_be_used_are_refused() {
     let desk = tempfile::tempdir().unwrap();
     let csv = desk.path().join("t.csv");
     write_table(&csv);
-    let run = |options: &[&str]| finish(program().args(["run", csv.to_str().unwrap(), "-q"]).args(options));
+    let run = |options: &[&str]| {
+        finish(program().args(["run", csv.to_str().unwrap(), "-q"]).args(options))
+    };
     for (options, words) in [
         (&["--leave-out", "ward"][..], "--leave-out names the column 'ward', which does not exist"),
         (
@@ -270,9 +299,16 @@ fn columns_that_cannot_be_used_are_refused() {
             "--leave-out names a column with 240 values; group them into at most 100 levels",
         ),
         (&["--subgroups", "sex,warf"], "--subgroups names the column 'warf', which does not exist"),
-        (&["--time-col", "hospital"], "is neither a number nor a date; write dates of --time-col as"),
+        (
+            &["--time-col", "hospital"],
+            "is neither a number nor a date; write dates of --time-col as",
+        ),
     ] {
         let ran = run(options);
-        assert!([2, 3].contains(&ran.code) && ran.stderr.contains(words), "{options:?}: {}", ran.stderr);
+        assert!(
+            [2, 3].contains(&ran.code) && ran.stderr.contains(words),
+            "{options:?}: {}",
+            ran.stderr
+        );
     }
 }

@@ -17,7 +17,8 @@ fn data() -> String {
 fn command(out: &Path, splits: usize, more: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.env_remove("RUST_BACKTRACE").env("CRFE_CONFIG", "/dev/null");
-    // Paths alone: what follows them would make each of the many runs a hundred times longer. Other tests below have folds and permutations.
+    // Paths alone: what follows them would make each of the many runs a hundred times longer. Other
+    // tests below have folds and permutations.
     command.env("CRFE_VALIDATE", "none").env("CRFE_PERMUTATIONS", "none");
     command.args(["run", &data(), "--quiet", "--splits", &splits.to_string()]);
     command.arg("--out").arg(out).args(more).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -60,7 +61,9 @@ fn journals(directory: &Path) -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal-")))
+        .filter(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal-"))
+        })
         .collect();
     paths.sort();
     paths
@@ -104,7 +107,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
 }
@@ -165,7 +169,8 @@ fn fifty_kills_of_three_shards_change_no_byte() {
     kill_fifty(scratch.path(), 2, start);
     (0..3).for_each(|shard| succeed(&mut start(shard)));
     assert!(tables(scratch.path()).is_empty(), "a shard makes no tables");
-    let report = Command::new(PROGRAM).arg("report").arg(scratch.path()).arg("--quiet").output().unwrap();
+    let report =
+        Command::new(PROGRAM).arg("report").arg(scratch.path()).arg("--quiet").output().unwrap();
     assert!(report.status.success(), "{}", said(&report));
     assert_eq!(tables(scratch.path()), reference(SPLITS_KILLED));
 }
@@ -255,7 +260,8 @@ fn kills_in_every_part_of_three_shards_change_no_byte() {
     kill_in_each_part(scratch.path(), start);
     (0..3).for_each(|shard| succeed(&mut start(shard)));
     assert!(tables(scratch.path()).is_empty(), "a shard makes no tables");
-    let report = Command::new(PROGRAM).arg("report").arg(scratch.path()).arg("--quiet").output().unwrap();
+    let report =
+        Command::new(PROGRAM).arg("report").arg(scratch.path()).arg("--quiet").output().unwrap();
     assert!(report.status.success(), "{}", said(&report));
     succeed(&mut three_parts(whole.path(), &["--threads", "2"]));
     assert_eq!(tables(scratch.path()), tables(whole.path()));
@@ -334,7 +340,11 @@ fn a_full_disk_is_said_and_the_journal_is_whole() {
 fn a_full_tmpfs_is_said_and_the_journal_is_whole() {
     let scratch = tempfile::tempdir().unwrap();
     let mount = |arguments: &[&str]| {
-        let done = Command::new("mount").args(arguments).arg(scratch.path()).stderr(Stdio::null()).status();
+        let done = Command::new("mount")
+            .args(arguments)
+            .arg(scratch.path())
+            .stderr(Stdio::null())
+            .status();
         done.is_ok_and(|status| status.success())
     };
     if !mount(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
@@ -377,7 +387,11 @@ fn a_directory_turned_read_only_is_said_and_nothing_is_lost() {
         fs::copy(PROGRAM, &program).unwrap();
         fs::copy(data(), &table).unwrap();
         let mut other = Command::new("setpriv");
-        other.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).arg("run").arg(&table);
+        other
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .arg(&program)
+            .arg("run")
+            .arg(&table);
         other.args(command.get_args().skip(2)).current_dir(scratch.path());
         other.env("CRFE_CONFIG", "/dev/null").stdout(Stdio::null()).stderr(Stdio::piped());
         command = other;
@@ -490,20 +504,27 @@ fn a_report_without_the_data_says_what_it_leaves_out() {
     assert!(out.join("predictions.csv").exists());
 }
 
-/// A journal of two splits that an earlier build wrote, before first lines had a generation and runs had folds.
+/// A journal of two splits that an earlier build wrote, before first lines had a generation and
+/// runs had folds.
 #[test]
 fn a_journal_of_format_1_opens_and_resumes() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/format1");
     let old = fs::read_dir(fixture).unwrap().next().unwrap().unwrap().path();
     let (scratch, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::copy(&old, scratch.path().join(old.file_name().unwrap())).unwrap();
-    let report =
-        Command::new(PROGRAM).args(["report", "-q", "--data", &data()]).arg(scratch.path()).output().unwrap();
+    let report = Command::new(PROGRAM)
+        .args(["report", "-q", "--data", &data()])
+        .arg(scratch.path())
+        .output()
+        .unwrap();
     assert_eq!(report.status.code(), Some(0), "{}", said(&report));
     let methods = ["--method", "crfe"];
     succeed(&mut command(fresh.path(), 3, &methods));
     succeed(&mut command(scratch.path(), 3, &methods));
-    let new = journals(scratch.path()).into_iter().find(|path| path.file_name() != old.file_name()).unwrap();
+    let new = journals(scratch.path())
+        .into_iter()
+        .find(|path| path.file_name() != old.file_name())
+        .unwrap();
     let computed = fs::read_to_string(new).unwrap();
     assert!(
         computed.contains("\"crfe/2\"") && !computed.contains("\"crfe/1\""),
@@ -515,7 +536,8 @@ fn a_journal_of_format_1_opens_and_resumes() {
         resumed.remove(differs);
         expected.remove(differs);
     }
-    // It did not count what AUC and fuzziness need: their cells are empty, and all others are the same.
+    // It did not count what AUC and fuzziness need: their cells are empty, and all others are the
+    // same.
     let metrics = |tables: &mut BTreeMap<String, Vec<u8>>| {
         String::from_utf8(tables.remove("metrics.csv").unwrap()).unwrap()
     };
@@ -525,7 +547,10 @@ fn a_journal_of_format_1_opens_and_resumes() {
     for (ours, theirs) in resumed_metrics.lines().zip(expected_metrics.lines()) {
         for ((ours, theirs), column) in ours.split(',').zip(theirs.split(',')).zip(&header) {
             let is_new = ["auc", "fuzziness"].contains(column);
-            assert!(ours == theirs || (is_new && ours.is_empty()), "{column}: {ours} is not {theirs}");
+            assert!(
+                ours == theirs || (is_new && ours.is_empty()),
+                "{column}: {ours} is not {theirs}"
+            );
         }
     }
     assert_eq!(resumed, expected);

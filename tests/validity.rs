@@ -1,5 +1,5 @@
-//! The promise, on pure noise: strict calibration covers as often as it says at every size, and shared calibration does
-//! not, which is why the program says "guarantee void".
+//! The promise, on pure noise: strict calibration covers as often as it says at every size, and
+//! shared calibration does not, which is why the program says "guarantee void".
 
 use crfe::analysis::{History, Metric};
 use crfe::data::seed::{Purpose, Rng};
@@ -52,7 +52,10 @@ fn mean_coverage(calibration: Calibration) -> Vec<f64> {
         let history = run(&Plan::new(options.check().unwrap(), noise(table)).unwrap());
         for (_, trace) in history.of_method(Method::Crfe) {
             assert_eq!(trace.steps().len(), FEATURES);
-            trace.steps().iter().for_each(|step| sums[step.size - 1] += Metric::Coverage.value(&step.tally));
+            trace
+                .steps()
+                .iter()
+                .for_each(|step| sums[step.size - 1] += Metric::Coverage.value(&step.tally));
             paths += 1;
         }
     }
@@ -74,7 +77,10 @@ fn strict_calibration_covers_at_every_size() {
 fn shared_calibration_does_not() {
     let coverage = mean_coverage(Calibration::Shared)[99];
     println!("shared: mean coverage at 100 features {coverage:.4}");
-    assert!(coverage < 0.80, "mean coverage {coverage:.4} at size 100: is the caution still earned?");
+    assert!(
+        coverage < 0.80,
+        "mean coverage {coverage:.4} at size 100: is the caution still earned?"
+    );
 }
 
 /// Mean coverage by size from 1 over small tables of noise, with a family of models.
@@ -89,10 +95,14 @@ fn mean_coverage_of(estimator: &str, calibration: Calibration) -> Vec<f64> {
         let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
         let mut options = RunOptions { methods: vec![Method::Crfe], ..RunOptions::default() };
         options.estimator = estimator.parse().unwrap();
-        (options.split.splits, options.split.seed, options.split.calibration) = (5, table, calibration);
+        (options.split.splits, options.split.seed, options.split.calibration) =
+            (5, table, calibration);
         let history = run(&Plan::new(options.check().unwrap(), data).unwrap());
         for (_, trace) in history.of_method(Method::Crfe) {
-            trace.steps().iter().for_each(|step| sums[step.size - 1] += Metric::Coverage.value(&step.tally));
+            trace
+                .steps()
+                .iter()
+                .for_each(|step| sums[step.size - 1] += Metric::Coverage.value(&step.tally));
             paths += 1;
         }
     }
@@ -100,17 +110,22 @@ fn mean_coverage_of(estimator: &str, calibration: Calibration) -> Vec<f64> {
     sums.into_iter().map(|sum| sum / f64::from(paths)).collect()
 }
 
-/// As above for the models beyond the linear one, on small tables; and again shared calibration covers less where few of many
-/// features are left.
+/// As above for the models beyond the linear one, on small tables; and again shared calibration
+/// covers less where few of many features are left.
 fn check_coverage_of(estimator: &str) {
-    let (strict, shared) =
-        (mean_coverage_of(estimator, Calibration::Strict), mean_coverage_of(estimator, Calibration::Shared));
+    let (strict, shared) = (
+        mean_coverage_of(estimator, Calibration::Strict),
+        mean_coverage_of(estimator, Calibration::Shared),
+    );
     println!("{estimator}: strict {strict:.3?}, shared {shared:.3?}");
     for (size, coverage) in (1..).zip(&strict) {
         assert!(*coverage >= 0.885, "{estimator}: mean coverage {coverage:.4} at size {size}");
     }
     let (strict, shared) = (strict[2..6].iter().sum::<f64>(), shared[2..6].iter().sum::<f64>());
-    assert!(shared < strict - 4.0 * 0.01, "{estimator}: {shared} and {strict}: is the caution still earned?");
+    assert!(
+        shared < strict - 4.0 * 0.01,
+        "{estimator}: {shared} and {strict}: is the caution still earned?"
+    );
 }
 
 #[test]
@@ -123,11 +138,14 @@ fn strict_calibration_covers_with_kernel_machines() {
     check_coverage_of("rbf");
 }
 
-/// The folds of the nested validation of a table: of each how many rows there are, how many are covered, and how many calibrated.
+/// The folds of the nested validation of a table: of each how many rows there are, how many are
+/// covered, and how many calibrated.
 fn validated(data: Dataset, seed: u64) -> Vec<(usize, usize, usize)> {
     const EPSILON: f64 = 0.1;
-    let mut options = RunOptions { methods: vec![Method::Crfe], validate: Some(5), ..RunOptions::default() };
-    (options.split.splits, options.split.seed, options.permutations) = (4, seed, Permutations::Count(0));
+    let mut options =
+        RunOptions { methods: vec![Method::Crfe], validate: Some(5), ..RunOptions::default() };
+    (options.split.splits, options.split.seed, options.permutations) =
+        (4, seed, Permutations::Count(0));
     let plan = Plan::new(options.check().unwrap(), data).unwrap();
     let of_fold = |fold| match Followup::Fold(Method::Crfe, fold).run(&plan, &mut || true) {
         Ok(Some(Outcome::Fold(fold))) => fold,
@@ -144,8 +162,8 @@ fn validated(data: Dataset, seed: u64) -> Vec<(usize, usize, usize)> {
         .collect()
 }
 
-/// Each fold has a band of its own, exact under exchangeability, and a mean. Of many folds 5 % at most lie outside, and their mean is the
-/// mean of the band, both within 3.5 standard errors.
+/// Each fold has a band of its own, exact under exchangeability, and a mean. Of many folds 5 % at
+/// most lie outside, and their mean is the mean of the band, both within 3.5 standard errors.
 fn assert_exact(what: &str, folds: &[(usize, usize, usize)]) {
     let (mut outside, mut excess, mut variance) = (0, 0.0, 0.0);
     for &(rows, covered, calibrating) in folds {
@@ -163,7 +181,10 @@ fn assert_exact(what: &str, folds: &[(usize, usize, usize)]) {
         "{what}: {} folds, {outside} outside their 95 % bands, mean coverage off by {mean:+.4} ± {error:.4}",
         folds.len()
     );
-    assert!(outside as f64 <= 0.05 * count + 3.5 * (0.05 * 0.95 * count).sqrt(), "{outside} outside");
+    assert!(
+        outside as f64 <= 0.05 * count + 3.5 * (0.05 * 0.95 * count).sqrt(),
+        "{outside} outside"
+    );
     assert!(mean.abs() <= 3.5 * error, "off by {mean}, standard error {error}");
 }
 

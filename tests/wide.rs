@@ -1,4 +1,5 @@
-//! The bounded search finds what the full one finds, and every model is that of a cold fit, in wide tables and tall ones.
+//! The bounded search finds what the full one finds, and every model is that of a cold fit, in wide
+//! tables and tall ones.
 
 use crfe::data::Unit;
 use crfe::data::seed::{Purpose, Rng};
@@ -54,7 +55,11 @@ fn check_search(table: &Wide, settings: Settings, units: &[Unit], constant: &[bo
         assert_eq!(step.nearest, full[..first], "{:?} step {}", settings.method, step.t);
         assert_eq!(step.removed, full[..step.removed.len()]);
         let mean = path.betas().iter().sum::<f64>() / step.size as f64;
-        assert!((step.beta_mean - mean).abs() <= 1e-9 * mean.abs().max(1e-3), "{} {mean}", step.beta_mean);
+        assert!(
+            (step.beta_mean - mean).abs() <= 1e-9 * mean.abs().max(1e-3),
+            "{} {mean}",
+            step.beta_mean
+        );
         steps += 1;
     }
     steps
@@ -85,7 +90,8 @@ fn so_it_does_with_units_of_several_columns_kept_ones_constants_ties_and_batches
         let values = table.x.row(of).to_owned();
         table.x.row_mut(twin).assign(&values);
     }
-    let constant: Vec<bool> = table.x.outer_iter().map(|row| row.iter().all(|v| *v == 0.0)).collect();
+    let constant: Vec<bool> =
+        table.x.outer_iter().map(|row| row.iter().all(|v| *v == 0.0)).collect();
     for columns_each in [1, 4] {
         let mut units = table.units(columns_each);
         units[3].kept = true;
@@ -99,8 +105,14 @@ fn so_it_does_with_units_of_several_columns_kept_ones_constants_ties_and_batches
     }
 }
 
-/// Every few steps: is this the model of a cold fit, and are the watched decision values those of its weights?
-fn check_models(table: &Wide, method: Method, every: usize, of_model: impl Fn(&Elimination<'_>, usize)) {
+/// Every few steps: is this the model of a cold fit, and are the watched decision values those of
+/// its weights?
+fn check_models(
+    table: &Wide,
+    method: Method,
+    every: usize,
+    of_model: impl Fn(&Elimination<'_>, usize),
+) {
     let (units, p) = (table.units(1), table.x.nrows());
     let data = (table.x.view(), table.y.as_slice());
     let settings = Settings::new(method, table.classes);
@@ -114,7 +126,9 @@ fn check_models(table: &Wide, method: Method, every: usize, of_model: impl Fn(&E
         for class in 0..table.classes {
             of_model(&path, class);
             let (w, b) = (class_weights(path.model(), class), path.model().biases()[class]);
-            for (row, decisions) in table.x.axis_iter(Axis(1)).zip(path.decisions(0).unwrap().rows()) {
+            for (row, decisions) in
+                table.x.axis_iter(Axis(1)).zip(path.decisions(0).unwrap().rows())
+            {
                 let direct = row.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + b;
                 assert!((direct - decisions[class]).abs() <= 1e-6, "{direct} {}", decisions[class]);
             }
@@ -141,7 +155,12 @@ fn check_optimal(table: &Wide, path: &Elimination<'_>, class: usize) {
             start[j] += 2.0 * theta * row[j];
         }
     }
-    assert!(norm(&rest).hypot(rest_bias) <= 1e-7 * norm(&start), "{} {}", norm(&rest), norm(&start));
+    assert!(
+        norm(&rest).hypot(rest_bias) <= 1e-7 * norm(&start),
+        "{} {}",
+        norm(&rest),
+        norm(&start)
+    );
 }
 
 /// Fits the columns present from scratch and compares weights and bias.
@@ -171,7 +190,8 @@ fn every_model_is_optimal_and_that_of_a_cold_fit() {
 
 #[test]
 fn so_is_every_model_of_a_tall_table() {
-    // So many rows to a column that fits start from some of the rows, and most rows are far from the margin.
+    // So many rows to a column that fits start from some of the rows, and most rows are far from
+    // the margin.
     for (classes, method) in [(2, Method::Crfe), (3, Method::Rfe)] {
         let table = Wide::new(500, 40, classes, 11);
         check_models(&table, method, 3, |path, class| {

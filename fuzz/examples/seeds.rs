@@ -1,4 +1,5 @@
-//! Fills fuzz/corpus with what the fuzzer begins with: the fixtures of tests, and a journal whole and in parts.
+//! Fills fuzz/corpus with what the fuzzer begins with: the fixtures of tests, and a journal whole
+//! and in parts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

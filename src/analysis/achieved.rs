@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::{Metric, Paths, RuleSize, Tested, class_mean, coverage_band};
 use crate::evaluate::{ClassMetrics, ClassPerformance, Spread, Tally, normalised_inefficiency};
 
-/// Means over the splits' own subsets. Where the size was chosen on test rows, that of each split comes from the other splits.
+/// Means over the splits' own subsets. Where the size was chosen on test rows, that of each split
+/// comes from the other splits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Achieved {
     /// Whether each split was measured at the size that the other splits choose.
@@ -29,7 +30,8 @@ pub struct Achieved {
 impl Achieved {
     pub(super) fn new(paths: &Paths<'_>, chosen: &RuleSize) -> Option<Self> {
         let (info, parts) = (paths.info, paths.traces().next()?.parts());
-        let tallies: Vec<&Tally> = paths.achieved(chosen).into_iter().map(|(_, tally)| tally).collect();
+        let tallies: Vec<&Tally> =
+            paths.achieved(chosen).into_iter().map(|(_, tally)| tally).collect();
         let spread = |metric: Metric| {
             Spread::of(&tallies.iter().map(|tally| metric.value(tally)).collect::<Vec<f64>>())
         };
@@ -48,7 +50,8 @@ impl Achieved {
 }
 
 impl<'a> Paths<'a> {
-    /// Whether what a size achieved is measured leave-one-split-out: where the size was chosen on test rows.
+    /// Whether what a size achieved is measured leave-one-split-out: where the size was chosen on
+    /// test rows.
     fn leaves_one_split_out(&self, chosen: &RuleSize) -> bool {
         self.procedure(chosen.stop, &self.info.spec.beta_rule).leaves_one_split_out(self.len())
     }
@@ -113,15 +116,21 @@ impl ClassAnswer {
         if chosen.size.is_none() && tested.is_none() {
             classes.clear();
         }
-        classes.sort_by(|a, b| a.order().0.total_cmp(&b.order().0).then(a.order().1.total_cmp(&b.order().1)));
+        classes.sort_by(|a, b| {
+            a.order().0.total_cmp(&b.order().0).then(a.order().1.total_cmp(&b.order().1))
+        });
         classes
     }
 
     /// Recall and coverage; a class of which nothing is known comes last.
     fn order(&self) -> (f64, f64) {
-        let tested =
-            self.tested.as_ref().and_then(|tested| Some((tested.recall?.value, tested.coverage?.value)));
-        tested.or(self.splits.map(|means| (means.recall, means.coverage))).unwrap_or((f64::INFINITY, 0.0))
+        let tested = self
+            .tested
+            .as_ref()
+            .and_then(|tested| Some((tested.recall?.value, tested.coverage?.value)));
+        tested
+            .or(self.splits.map(|means| (means.recall, means.coverage)))
+            .unwrap_or((f64::INFINITY, 0.0))
     }
 }
 

@@ -1,4 +1,5 @@
-//! How much splits agree, and two methods, by size. Kept units are left out of the indices: they are in every subset.
+//! How much splits agree, and two methods, by size. Kept units are left out of the indices: they
+//! are in every subset.
 
 use super::{Pair, Paths, RankTable};
 use crate::evaluate::{Agreement, Similarity, agreement_by_size, similarity_by_size};
@@ -20,7 +21,8 @@ impl Paths<'_> {
 impl Pair<'_> {
     /// The similarity of the two methods at each of these sizes; empty without splits.
     pub fn similarity(&self, sizes: &[usize]) -> Vec<(usize, Similarity)> {
-        let (a, b): (Vec<_>, Vec<_>) = self.both.iter().map(|(a, b)| (a.ranks(), b.ranks())).unzip();
+        let (a, b): (Vec<_>, Vec<_>) =
+            self.both.iter().map(|(a, b)| (a.ranks(), b.ranks())).unzip();
         let similarity = similarity_by_size(&a, &b, &removable(sizes, self.info.kept()));
         sizes.iter().copied().zip(similarity).collect()
     }

@@ -1,11 +1,12 @@
-//! One list a person can use: for each method the size, the features, what subsets of this size achieved, and every caution.
+//! One list a person can use: for each method the size, the features, what subsets of this size
+//! achieved, and every caution.
 
 use serde::Serialize;
 
 use super::{
-    Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, Drift, EstimatorChoice, History, Paths,
-    RuleSize, Stability, StabilityBand, SubgroupCoverage, Tested, TestedElsewhere, Transfer, Verdict,
-    cautions, permutation_words,
+    Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, Drift, EstimatorChoice, History,
+    Paths, RuleSize, Stability, StabilityBand, SubgroupCoverage, Tested, TestedElsewhere, Transfer,
+    Verdict, cautions, permutation_words,
 };
 use crate::select::{BetaRule, Method, StopRule};
 use crate::svm::{Estimator, Gamma};
@@ -101,7 +102,8 @@ pub struct MethodAnswer {
     pub cautions: Vec<String>,
 }
 
-/// What was measured of the procedure, which has its own size: nothing at a size that a person takes.
+/// What was measured of the procedure, which has its own size: nothing at a size that a person
+/// takes.
 #[derive(Default)]
 struct ProcedureTests {
     tested: Option<Tested>,
@@ -113,7 +115,9 @@ impl Answer {
     pub fn new(history: &History) -> Option<Self> {
         let info = history.info()?;
         let spec = &info.spec;
-        let answer = |method| MethodAnswer::new(history, &Paths::new(history, info, method), &spec.beta_rule);
+        let answer = |method| {
+            MethodAnswer::new(history, &Paths::new(history, info, method), &spec.beta_rule)
+        };
         let methods: Vec<MethodAnswer> = history.methods().into_iter().map(answer).collect();
         Some(Self {
             input: info.input.clone(),
@@ -148,13 +152,16 @@ impl MethodAnswer {
     pub fn new(history: &History, paths: &Paths<'_>, beta_rule: &BetaRule) -> Self {
         let (rule, visited) = (paths.info.spec.stop, paths.visited_sizes());
         let others = StopRule::of_paths().map(|entry| entry.rule).filter(|&other| other != rule);
-        let size_of = |rule| paths.rule_size(rule, &paths.sizes_by_split(rule, beta_rule), &visited);
+        let size_of =
+            |rule| paths.rule_size(rule, &paths.sizes_by_split(rule, beta_rule), &visited);
         let tested = Tested::new(history, paths.info, paths.method);
         let beside = others.map(size_of).collect();
         let chosen = paths.chosen_size(beta_rule);
         let is_by_hand = history.size_is_by_hand();
-        let estimators = (!is_by_hand).then(|| EstimatorChoice::new(history, paths, &chosen)).flatten();
-        let mut answer = Self::with(history, paths, chosen, beside, ProcedureTests { tested, estimators });
+        let estimators =
+            (!is_by_hand).then(|| EstimatorChoice::new(history, paths, &chosen)).flatten();
+        let mut answer =
+            Self::with(history, paths, chosen, beside, ProcedureTests { tested, estimators });
         let drift = Drift::new(history, paths.info, paths.method);
         if is_by_hand {
             return answer.by_hand(drift);
@@ -162,7 +169,9 @@ impl MethodAnswer {
         answer.elsewhere = TestedElsewhere::new(history, paths.info, paths.method);
         if let Some(elsewhere) = &answer.elsewhere {
             let cautions = elsewhere.measured.cautions.iter();
-            answer.cautions.extend(cautions.map(|caution| format!("on {}: {caution}", elsewhere.file)));
+            answer
+                .cautions
+                .extend(cautions.map(|caution| format!("on {}: {caution}", elsewhere.file)));
         }
         answer.transfer = Transfer::new(history, paths.info, paths.method);
         answer.cautions.extend(answer.transfer.iter().flat_map(Transfer::cautions));
@@ -175,13 +184,15 @@ impl MethodAnswer {
 
     /// Whether twins of its features have been found since it was made.
     pub fn lacks_twins(&self, history: &History) -> bool {
-        let is_new =
-            |feature: &ChosenFeature| feature.twins.is_none() && history.twins().of(feature.unit).is_some();
+        let is_new = |feature: &ChosenFeature| {
+            feature.twins.is_none() && history.twins().of(feature.unit).is_some()
+        };
         self.features.iter().any(is_new)
     }
 
-    /// The answer at a size that a person takes instead: the list, its counts, stability and metrics follow. The validation tested the
-    /// procedure at its own size, so there is no tested performance.
+    /// The answer at a size that a person takes instead: the list, its counts, stability and
+    /// metrics follow. The validation tested the procedure at its own size, so there is no tested
+    /// performance.
     pub fn at_size(&self, history: &History, paths: &Paths<'_>, size: usize) -> Self {
         let rule = StopRule::Size(size);
         let chosen = RuleSize::new(rule, &vec![Some(size); paths.len()], &paths.visited_sizes());
@@ -208,12 +219,14 @@ impl MethodAnswer {
         tests: ProcedureTests,
     ) -> Self {
         let ProcedureTests { tested, estimators } = tests;
-        let agreement = chosen.size.and_then(|size| paths.agreement(&[size]).first().map(|(_, at)| *at));
+        let agreement =
+            chosen.size.and_then(|size| paths.agreement(&[size]).first().map(|(_, at)| *at));
         let stability = agreement.as_ref().and_then(Stability::new);
         let by_chance = chosen.size.and_then(|size| ByChance::new(history, paths, size));
         let chance = by_chance.as_ref();
-        let features =
-            chosen.size.map_or_else(Vec::new, |size| ChosenFeature::list(history, paths, size, chance));
+        let features = chosen
+            .size
+            .map_or_else(Vec::new, |size| ChosenFeature::list(history, paths, size, chance));
         let concern = cautions::Concern {
             paths,
             chosen: &chosen,

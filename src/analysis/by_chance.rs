@@ -1,4 +1,5 @@
-//! What the permutations of the labels say about a method's answer, as far as they have come (docs/method.md section 14).
+//! What the permutations of the labels say about a method's answer, as far as they have come
+//! (docs/method.md section 14).
 
 use serde::Serialize;
 
@@ -12,7 +13,8 @@ use crate::select::StopRule;
 /// With fewer permutations no p can reach [`LEVEL`].
 pub const FEWEST_PERMUTATIONS: usize = 19;
 
-/// How many label permutations a run has, and why: the default depends on the nominal cost, never on a clock.
+/// How many label permutations a run has, and why: the default depends on the nominal cost, never
+/// on a clock.
 pub fn permutation_words(info: &RunInfo) -> String {
     let seconds = |count: usize| {
         let seconds = info.permutation_cost.unwrap_or(0.0) * count as f64;
@@ -22,10 +24,12 @@ pub fn permutation_words(info: &RunInfo) -> String {
     let (count, budget) = (info.permutations, PERMUTATION_BUDGET);
     match info.permutation_cost {
         None if info.spec.split.splits_from.is_some() => {
-            "no label permutations: the splits that were given belong to the labels as they are".to_owned()
+            "no label permutations: the splits that were given belong to the labels as they are"
+                .to_owned()
         }
         None if count == 0 => {
-            "no label permutations, as asked: nothing is known about what chance would select".to_owned()
+            "no label permutations, as asked: nothing is known about what chance would select"
+                .to_owned()
         }
         None => format!("{count} label permutations, as asked"),
         Some(_) if count == most => {
@@ -52,9 +56,11 @@ pub struct ByChance {
     pub permutations: usize,
     /// Permutations in all.
     pub of_permutations: usize,
-    /// How many splits keep some feature by chance: the 95 % quantile of the largest count under permuted labels.
+    /// How many splits keep some feature by chance: the 95 % quantile of the largest count under
+    /// permuted labels.
     pub count: usize,
-    /// p of the whole: how often permuted labels give a mean sum of p-values as small as that of the real ones.
+    /// p of the whole: how often permuted labels give a mean sum of p-values as small as that of
+    /// the real ones.
     pub p: Option<f64>,
     /// In how many permutations they do.
     pub at_least_as_good: usize,
@@ -69,8 +75,9 @@ pub struct ByChance {
     chance: Chance,
 }
 
-/// The size at which real and permuted labels are compared as a whole. Where the data choose the size, permuted labels must be given
-/// the same choice: judged at a size that suits the real ones, they look worse than they are.
+/// The size at which real and permuted labels are compared as a whole. Where the data choose the
+/// size, permuted labels must be given the same choice: judged at a size that suits the real ones,
+/// they look worse than they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compared {
@@ -89,14 +96,16 @@ impl Compared {
         if is_fixed { Self::FixedSize } else { Self::BestSize }
     }
 
-    /// Where a run is judged, of its mean sums of p-values by size: at the largest evaluated size that is not above the answer's, or at
-    /// the best.
+    /// Where a run is judged, of its mean sums of p-values by size: at the largest evaluated size
+    /// that is not above the answer's, or at the best.
     fn pick(self, s_scores: &[(usize, f64)], size: usize) -> Option<(usize, f64)> {
         match self {
             Self::FixedSize => {
                 s_scores.iter().copied().filter(|&(own, _)| own <= size).max_by_key(|&(own, _)| own)
             }
-            Self::BestSize => s_scores.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0))),
+            Self::BestSize => {
+                s_scores.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))
+            }
         }
     }
 }
@@ -108,7 +117,9 @@ impl ByChance {
         let runs: Vec<&PermutedRun> = history
             .followups()
             .filter_map(|(followup, outcome)| match (followup, outcome) {
-                (Followup::Permutation(of, _), Outcome::Permutation(run)) if of == paths.method => Some(run),
+                (Followup::Permutation(of, _), Outcome::Permutation(run)) if of == paths.method => {
+                    Some(run)
+                }
                 _ => None,
             })
             .collect();
@@ -140,7 +151,9 @@ impl ByChance {
     /// What p of the whole is about.
     pub fn subject(&self) -> String {
         match self.compared_at.filter(|_| self.size_is_by_hand) {
-            Some(size) => format!("predicting the labels at the best size, {size}: no test of this list"),
+            Some(size) => {
+                format!("predicting the labels at the best size, {size}: no test of this list")
+            }
             None => "the list as a whole".to_owned(),
         }
     }
@@ -177,7 +190,8 @@ impl ByChance {
     }
 }
 
-/// The mean sum of p-values of the real labels, at the sizes at which permuted labels are evaluated.
+/// The mean sum of p-values of the real labels, at the sizes at which permuted labels are
+/// evaluated.
 fn real_s_scores(paths: &Paths<'_>) -> Vec<(usize, f64)> {
     let visited = paths.common_sizes();
     let at = evaluated(paths.info.units.len()).into_iter().filter(|size| visited.contains(size));
@@ -211,7 +225,10 @@ mod tests {
             chance: Chance::new(vec![1; 19]),
         };
         assert_eq!(of(false).subject(), "the list as a whole");
-        assert_eq!(of(true).subject(), "predicting the labels at the best size, 2: no test of this list");
+        assert_eq!(
+            of(true).subject(),
+            "predicting the labels at the best size, 2: no test of this list"
+        );
     }
 
     #[test]

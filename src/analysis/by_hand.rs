@@ -1,4 +1,5 @@
-//! What a person set on the screen in place of the run's own: a size, k and ψ. Results under it are not those of the run.
+//! What a person set on the screen in place of the run's own: a size, k and ψ. Results under it are
+//! not those of the run.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ pub struct ByHand {
 }
 
 impl ByHand {
-    /// What differs from the run. A path that the rule itself ended (`--early`) has only the rule's own k and ψ.
+    /// What differs from the run. A path that the rule itself ended (`--early`) has only the rule's
+    /// own k and ψ.
     pub fn new(spec: &RunSpec, rule: BetaRule, size: Option<usize>) -> Self {
         Self { size, rule: Some(rule).filter(|&rule| spec.beta_rule != rule && !spec.early) }
     }
@@ -33,7 +35,8 @@ impl ByHand {
         Ok(Arc::new(RunInfo { spec: options.check()?, folds, ..(**info).clone() }))
     }
 
-    /// A name for results under these settings: `size_6`, `k_3_window_0.4`; none if they are the run's own.
+    /// A name for results under these settings: `size_6`, `k_3_window_0.4`; none if they are the
+    /// run's own.
     pub fn name(&self) -> Option<String> {
         let size = self.size.map(|size| format!("size_{size}"));
         let rule = self.rule.map(|rule| format!("k_{}_window_{}", rule.sigma, rule.window));

@@ -1,8 +1,11 @@
-//! Facts for a screen that is drawn often: each is computed when it is asked for and stale, for the method in focus.
+//! Facts for a screen that is drawn often: each is computed when it is asked for and stale, for the
+//! method in focus.
 
 use std::ops::Deref;
 
-use super::{History, MeanRanks, MethodAnswer, Pair, Paths, RankTable, RuleSize, SizeDifferences, cautions};
+use super::{
+    History, MeanRanks, MethodAnswer, Pair, Paths, RankTable, RuleSize, SizeDifferences, cautions,
+};
 use crate::evaluate::{Agreement, Kept, Similarity};
 use crate::run::RunInfo;
 use crate::select::{BetaRule, Chooses, Method, RULES, Rule, StopRule};
@@ -96,10 +99,14 @@ impl Stops {
         let by_rule: Vec<Vec<Option<usize>>> =
             rules.iter().map(|entry| paths.sizes_by_split(entry.rule, beta_rule)).collect();
         let visited = paths.visited_sizes();
-        let sizes =
-            rules.iter().zip(&by_rule).map(|(entry, sizes)| paths.rule_size(entry.rule, sizes, &visited));
-        let split =
-            |(i, (split, _))| SplitSizes { split, sizes: by_rule.iter().map(|sizes| sizes[i]).collect() };
+        let sizes = rules
+            .iter()
+            .zip(&by_rule)
+            .map(|(entry, sizes)| paths.rule_size(entry.rule, sizes, &visited));
+        let split = |(i, (split, _))| SplitSizes {
+            split,
+            sizes: by_rule.iter().map(|sizes| sizes[i]).collect(),
+        };
         let sizes = sizes.collect();
         let splits: Vec<SplitSizes> = paths.splits().enumerate().map(split).collect();
         Self { rules, splits, sizes }
@@ -135,7 +142,8 @@ impl MethodCache {
         });
     }
 
-    /// The answer; k and ψ change it only under the β rule. `taken` is a size that was taken by hand.
+    /// The answer; k and ψ change it only under the β rule. `taken` is a size that was taken by
+    /// hand.
     pub fn refresh_answer(
         &mut self,
         history: &History,
@@ -174,7 +182,13 @@ impl MethodCache {
     }
 
     /// The first two methods at a size, on the splits that both have finished.
-    pub fn refresh_comparison(&mut self, history: &History, info: &RunInfo, finished: u64, size: usize) {
+    pub fn refresh_comparison(
+        &mut self,
+        history: &History,
+        info: &RunInfo,
+        finished: u64,
+        size: usize,
+    ) {
         self.comparison.refresh((finished, size), || {
             Pair::all(history, info).first().and_then(|pair| pair.comparison(size))
         });

@@ -1,10 +1,11 @@
-//! What limits the answer: each caution is a sentence with the number behind it, and one function in one of two
-//! lists. The lists are computed once; summary, JSON, page and dashboard show them as they are.
+//! What limits the answer: each caution is a sentence with the number behind it, and one function
+//! in one of two lists. The lists are computed once; summary, JSON, page and dashboard show them as
+//! they are.
 
 use super::by_chance::FEWEST_PERMUTATIONS;
 use super::{
-    BetterFamily, ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, Stability, StabilityBand, Tested,
-    rounded_p, two_decimals,
+    BetterFamily, ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, Stability,
+    StabilityBand, Tested, rounded_p, two_decimals,
 };
 use crate::data::Level;
 use crate::error::printable;
@@ -13,7 +14,8 @@ use crate::run::RunInfo;
 use crate::select::StopRule;
 
 /// Cautions about the whole run; each may have several sentences.
-const OF_RUN: [fn(&History, &RunInfo) -> Vec<String>; 4] = [void_guarantee, few_splits, warnings, failures];
+const OF_RUN: [fn(&History, &RunInfo) -> Vec<String>; 4] =
+    [void_guarantee, few_splits, warnings, failures];
 
 /// Cautions about one method, the gravest first.
 const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 16] = [
@@ -108,9 +110,11 @@ fn failures(history: &History, _: &RunInfo) -> Vec<String> {
         format!("{what}{others} failed: {message}")
     };
     let (tasks, followups) = (history.failed(), history.failed_followups());
-    let task = tasks.first_key_value().map(|(task, why)| told(task.to_string(), tasks.len() - 1, why));
+    let task =
+        tasks.first_key_value().map(|(task, why)| told(task.to_string(), tasks.len() - 1, why));
     let followup = followups.first_key_value();
-    let followup = followup.map(|(followup, why)| told(followup.to_string(), followups.len() - 1, why));
+    let followup =
+        followup.map(|(followup, why)| told(followup.to_string(), followups.len() - 1, why));
     task.into_iter().chain(followup).collect()
 }
 
@@ -139,7 +143,8 @@ fn better_family(concern: &Concern<'_>) -> Option<String> {
 fn few_permutations(concern: &Concern<'_>) -> Option<String> {
     let chance = concern.by_chance?;
     let (asked, p) = (chance.of_permutations, chance.p?);
-    let is_undecided = !chance.is_beyond() && !chance.is_not_beyond() && chance.permutations == asked;
+    let is_undecided =
+        !chance.is_beyond() && !chance.is_not_beyond() && chance.permutations == asked;
     is_undecided.then(|| {
         format!(
             "too few permutations to tell signal from chance: none of {asked} is predicted as well as the real labels, but p cannot be below {}; \
@@ -159,7 +164,8 @@ fn unstable(concern: &Concern<'_>) -> Option<String> {
     ))
 }
 
-/// Splits that exchange a feature for its twin choose the same information: how many features of the list this concerns.
+/// Splits that exchange a feature for its twin choose the same information: how many features of
+/// the list this concerns.
 fn exchanged_twins(concern: &Concern<'_>) -> String {
     let splits = concern.paths.len();
     let is_exchanged = |feature: &&ChosenFeature| {
@@ -172,7 +178,8 @@ fn exchanged_twins(concern: &Concern<'_>) -> String {
     }
 }
 
-/// The folds test the procedure, which chooses a size in each of them: the test says little about a list of another size.
+/// The folds test the procedure, which chooses a size in each of them: the test says little about a
+/// list of another size.
 fn tested_at_other_sizes(concern: &Concern<'_>) -> Option<String> {
     let (size, tested) = (concern.chosen.size?, concern.tested?);
     let (&smallest, &largest) = (tested.sizes.iter().min()?, tested.sizes.iter().max()?);
@@ -182,7 +189,8 @@ fn tested_at_other_sizes(concern: &Concern<'_>) -> Option<String> {
         _ if size < smallest => "larger",
         _ => return None,
     };
-    let sizes = if smallest == largest { largest.to_string() } else { format!("{smallest} to {largest}") };
+    let sizes =
+        if smallest == largest { largest.to_string() } else { format!("{smallest} to {largest}") };
     Some(format!(
         "the folds of the validation chose {sizes} features, the answer has {size}: the procedure was tested at {other} sizes; \
          quote the tested numbers as those of the procedure, not of this list"
@@ -203,23 +211,26 @@ fn no_better_than_the_largest_class(concern: &Concern<'_>) -> Option<String> {
 fn uncovered_classes(concern: &Concern<'_>) -> Option<String> {
     let info = concern.paths.info;
     let target = 1.0 - info.spec.epsilon;
-    let classes = concern.performance()?.classes.iter().filter_map(|class| Some((class, class.coverage?)));
+    let classes =
+        concern.performance()?.classes.iter().filter_map(|class| Some((class, class.coverage?)));
     let mut below: Vec<_> = classes.filter(|(_, coverage)| coverage.hi < target).collect();
     below.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    let told = |(class, coverage): &(&crate::evaluate::ClassPerformance, crate::evaluate::Interval)| {
-        format!(
-            "class '{}' is covered in {:.0} % of its {} rows ({:.0} to {:.0} %)",
-            printable(&info.classes[class.class]),
-            100.0 * coverage.value,
-            class.rows,
-            100.0 * coverage.lo,
-            100.0 * coverage.hi
-        )
-    };
+    let told =
+        |(class, coverage): &(&crate::evaluate::ClassPerformance, crate::evaluate::Interval)| {
+            format!(
+                "class '{}' is covered in {:.0} % of its {} rows ({:.0} to {:.0} %)",
+                printable(&info.classes[class.class]),
+                100.0 * coverage.value,
+                class.rows,
+                100.0 * coverage.lo,
+                100.0 * coverage.hi
+            )
+        };
     let told: Vec<String> = below.iter().map(told).collect();
     let remedy = if info.spec.mondrian { "" } else { "; --mondrian targets it in every class" };
-    (!told.is_empty())
-        .then(|| format!("{}, below the target of {:.0} %{remedy}", told.join(", "), 100.0 * target))
+    (!told.is_empty()).then(|| {
+        format!("{}, below the target of {:.0} %{remedy}", told.join(", "), 100.0 * target)
+    })
 }
 
 fn empty_sets(concern: &Concern<'_>) -> Option<String> {
@@ -239,7 +250,8 @@ fn empty_sets(concern: &Concern<'_>) -> Option<String> {
 
 fn few_calibration_rows(concern: &Concern<'_>) -> Option<String> {
     let (spec, tested) = (&concern.paths.info.spec, concern.tested?);
-    // Where rows come in groups, groups count, and the warnings of the table tell how many there are.
+    // Where rows come in groups, groups count, and the warnings of the table tell how many there
+    // are.
     if spec.schema.group_col.is_some() || tested.fewest_conformal.is_empty() {
         return None;
     }
@@ -262,7 +274,8 @@ fn few_calibration_rows(concern: &Concern<'_>) -> Option<String> {
 
 fn single_features_by_chance(concern: &Concern<'_>) -> Option<String> {
     let chance = concern.by_chance?;
-    let smallest = concern.features.iter().filter_map(|feature| feature.adjusted_p).min_by(f64::total_cmp)?;
+    let smallest =
+        concern.features.iter().filter_map(|feature| feature.adjusted_p).min_by(f64::total_cmp)?;
     (smallest > LEVEL && chance.is_beyond()).then(|| {
         // A list of a size that no validation chose may not predict.
         let whole = if concern.tested.is_some() { "The list predicts as a whole; its" } else { "Its" };
@@ -280,13 +293,18 @@ fn at_the_edge(concern: &Concern<'_>) -> Option<String> {
     let (size, info) = (concern.chosen.size?, concern.paths.info);
     let units = info.units.len();
     let stop = concern.chosen.stop;
-    if matches!(stop, StopRule::None | StopRule::Size(_)) || concern.chosen.is_of_all() || units <= 2 {
+    if matches!(stop, StopRule::None | StopRule::Size(_))
+        || concern.chosen.is_of_all()
+        || units <= 2
+    {
         return None;
     }
     if size == units {
         let why = match (stop, stop.entry()) {
             (StopRule::OneSe, _) => {
-                format!("no list shorter than all {units} features is within one standard error of the best")
+                format!(
+                    "no list shorter than all {units} features is within one standard error of the best"
+                )
             }
             (_, entry) => {
                 let rule = entry.map_or_else(|| stop.name(), |entry| entry.symbol.to_owned());
@@ -306,10 +324,12 @@ fn at_the_edge(concern: &Concern<'_>) -> Option<String> {
 fn silent(concern: &Concern<'_>) -> Option<String> {
     let (chosen, splits) = (concern.chosen, concern.paths.len());
     let silent = splits - chosen.fired;
-    if matches!(chosen.stop, StopRule::None | StopRule::OneSe) || silent == 0 || chosen.is_of_all() {
+    if matches!(chosen.stop, StopRule::None | StopRule::OneSe) || silent == 0 || chosen.is_of_all()
+    {
         return None;
     }
-    let rule = chosen.stop.entry().map_or_else(|| chosen.rule.clone(), |entry| entry.symbol.to_owned());
+    let rule =
+        chosen.stop.entry().map_or_else(|| chosen.rule.clone(), |entry| entry.symbol.to_owned());
     Some(format!(
         "the {rule} rule did not fire on {silent} of {splits} splits, which do not count for the size"
     ))
@@ -319,7 +339,9 @@ fn ended_early(concern: &Concern<'_>) -> Option<String> {
     let (size, splits) = (concern.chosen.size?, concern.paths.len());
     let short = splits - concern.paths.at_size(size).count();
     (short > 0).then(|| {
-        format!("--early ended {short} of {splits} paths before this size; the others were measured")
+        format!(
+            "--early ended {short} of {splits} paths before this size; the others were measured"
+        )
     })
 }
 
@@ -328,7 +350,9 @@ fn untested_folds(concern: &Concern<'_>) -> Option<String> {
     let (stop, splits) = (concern.chosen.stop, concern.paths.info.splits);
     let why = match (stop, stop.entry()) {
         (StopRule::OneSe, _) => "no size stands out on their rows".to_owned(),
-        (_, Some(entry)) => format!("the {} rule fired on none of their {splits} splits", entry.symbol),
+        (_, Some(entry)) => {
+            format!("the {} rule fired on none of their {splits} splits", entry.symbol)
+        }
         (_, None) => "no rule was asked to choose".to_owned(),
     };
     Some(format!(

@@ -1,4 +1,5 @@
-//! Two lists side by side on the same splits: those of two methods or of two families of models, or a person's own list beside the answer.
+//! Two lists side by side on the same splits: those of two methods or of two families of models, or
+//! a person's own list beside the answer.
 
 use serde::Serialize;
 
@@ -24,7 +25,8 @@ pub struct ComparedMetric {
     pub a: f64,
     /// The mean of the second.
     pub b: f64,
-    /// a − b, paired by split, with the bootstrap interval and the p that is corrected for overlapping splits.
+    /// a − b, paired by split, with the bootstrap interval and the p that is corrected for
+    /// overlapping splits.
     pub difference: PairedDifference,
 }
 
@@ -58,16 +60,21 @@ impl Comparison {
         let side = |answer: &MethodAnswer| {
             let paths = Paths::new(history, info, answer.method);
             let size = answer.chosen.size?;
-            Some(Side { name: answer.method.to_string(), size, tallies: paths.achieved(&answer.chosen) })
+            Some(Side {
+                name: answer.method.to_string(),
+                size,
+                tallies: paths.achieved(&answer.chosen),
+            })
         };
         let sides: Vec<Side<'_>> = answers.iter().filter_map(side).collect();
-        let pairs = sides.iter().enumerate().flat_map(|(i, a)| sides[i + 1..].iter().map(move |b| (a, b)));
+        let pairs =
+            sides.iter().enumerate().flat_map(|(i, a)| sides[i + 1..].iter().map(move |b| (a, b)));
         pairs.filter_map(|(a, b)| Self::new(info, a, b)).collect()
     }
 
-    /// A person's own list, fitted on every split by [`crate::run::test_list`], beside the answer of a method. The list is the same on
-    /// all splits and was made by somebody who may have seen all rows, so that its numbers flatter it; the splits' own subsets never
-    /// saw their test rows.
+    /// A person's own list, fitted on every split by [`crate::run::test_list`], beside the answer
+    /// of a method. The list is the same on all splits and was made by somebody who may have seen
+    /// all rows, so that its numbers flatter it; the splits' own subsets never saw their test rows.
     pub fn of_list(
         history: &History,
         info: &RunInfo,
@@ -97,7 +104,8 @@ impl Comparison {
 
     /// Both on the splits that they share.
     pub(super) fn new(info: &RunInfo, a: &Side<'_>, b: &Side<'_>) -> Option<Self> {
-        let other = |split: usize| b.tallies.iter().find(|(of, _)| *of == split).map(|&(_, tally)| tally);
+        let other =
+            |split: usize| b.tallies.iter().find(|(of, _)| *of == split).map(|&(_, tally)| tally);
         let both: Vec<(&Tally, &Tally)> =
             a.tallies.iter().filter_map(|&(split, tally)| Some((tally, other(split)?))).collect();
         let test = f64::from(both.first()?.0.rows());
@@ -106,8 +114,9 @@ impl Comparison {
         let mut compare = |&metric: &Metric| {
             let values: Vec<(f64, f64)> =
                 both.iter().map(|(a, b)| (metric.value(a), metric.value(b))).collect();
-            let mean =
-                |side: fn(&(f64, f64)) -> f64| values.iter().map(side).sum::<f64>() / values.len() as f64;
+            let mean = |side: fn(&(f64, f64)) -> f64| {
+                values.iter().map(side).sum::<f64>() / values.len() as f64
+            };
             let differences: Vec<f64> = values.iter().map(|(a, b)| a - b).collect();
             Some(ComparedMetric {
                 metric: metric.key(),
@@ -140,7 +149,8 @@ fn better(clear: &[&ComparedMetric], a: &Side<'_>, b: &Side<'_>) -> String {
             format!("{} is better in {} and {}", winner(one), one.label, other.label)
         }
         _ => {
-            let words = |own: &&ComparedMetric| format!("{} is better in {}", winner(own), own.label);
+            let words =
+                |own: &&ComparedMetric| format!("{} is better in {}", winner(own), own.label);
             clear.iter().map(words).collect::<Vec<_>>().join(", ")
         }
     }
@@ -168,8 +178,9 @@ fn sentence(a: &Side<'_>, b: &Side<'_>, metrics: &[ComparedMetric]) -> String {
         format!("{label} {a:.3} against {b:.3} ({interval}{p})")
     };
     let parts: Vec<String> = metrics.iter().map(part).collect();
-    let by_test =
-        |compared: &ComparedMetric| compared.difference.p_corrected.is_some_and(|p| p <= super::LEVEL);
+    let by_test = |compared: &ComparedMetric| {
+        compared.difference.p_corrected.is_some_and(|p| p <= super::LEVEL)
+    };
     let by_bootstrap = |compared: &ComparedMetric| {
         let PairedDifference { lo, hi, .. } = compared.difference;
         lo.is_some_and(|lo| lo > 0.0) || hi.is_some_and(|hi| hi < 0.0)

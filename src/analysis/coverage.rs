@@ -3,14 +3,15 @@
 use crate::evaluate::{self, Band, Calibrations, CoverageLaw};
 use crate::run::{FoldTest, Parts, RunSpec};
 
-/// Whether there is a band: it is the distribution of the coverage of valid p-values that are not smoothed. Where the guarantee
-/// is void, coverage has another distribution, and the band would suggest that it is kept; rows of a group are alike, which makes it wider.
+/// Whether there is a band: it is the distribution of the coverage of valid p-values that are not
+/// smoothed. Where the guarantee is void, coverage has another distribution, and the band would
+/// suggest that it is kept; rows of a group are alike, which makes it wider.
 fn has_band(spec: &RunSpec) -> bool {
     spec.guaranteed() && !spec.smoothed && spec.schema.group_col.is_none()
 }
 
-/// The law of the number of covered rows of some folds, or of one level of one column of subgroups in them, if these rows are like
-/// those that calibrated; none where there is no exact law.
+/// The law of the number of covered rows of some folds, or of one level of one column of subgroups
+/// in them, if these rows are like those that calibrated; none where there is no exact law.
 pub fn covered_law<'a>(
     spec: &RunSpec,
     folds: impl Iterator<Item = (&'a FoldTest, Option<(usize, usize)>)>,
@@ -23,7 +24,8 @@ pub fn covered_law<'a>(
         let mut test = vec![0; fold.conformal.len()];
         for (i, row) in fold.rows.iter().enumerate() {
             let is_of = |(column, level): (usize, usize)| {
-                fold.subgroups.get(column).and_then(|levels| levels.get(i)).copied().flatten() == Some(level)
+                fold.subgroups.get(column).and_then(|levels| levels.get(i)).copied().flatten()
+                    == Some(level)
             };
             test[row.y] += usize::from(of.is_none_or(is_of));
         }
@@ -31,7 +33,10 @@ pub fn covered_law<'a>(
             let of_class = |(&test, &conformal): (&usize, &usize)| Calibrations { test, conformal };
             parts.extend(test.iter().zip(&fold.conformal).map(of_class));
         } else {
-            parts.push(Calibrations { test: test.iter().sum(), conformal: fold.conformal.iter().sum() });
+            parts.push(Calibrations {
+                test: test.iter().sum(),
+                conformal: fold.conformal.iter().sum(),
+            });
         }
     }
     CoverageLaw::new(&parts, spec.epsilon)
@@ -47,8 +52,9 @@ pub fn coverage_band(spec: &RunSpec, parts: &Parts) -> Option<Band> {
 /// The band of each class; none unless p-values are by class.
 pub fn class_bands(spec: &RunSpec, parts: &Parts) -> Vec<Option<Band>> {
     let shown = has_band(spec) && spec.mondrian;
-    let band =
-        |(&test, &conformal)| shown.then(|| evaluate::coverage_band(test, conformal, spec.epsilon)).flatten();
+    let band = |(&test, &conformal)| {
+        shown.then(|| evaluate::coverage_band(test, conformal, spec.epsilon)).flatten()
+    };
     parts.test.iter().zip(&parts.conformal).map(band).collect()
 }
 
@@ -66,7 +72,10 @@ mod tests {
             let mut options = RunOptions::default();
             change(&mut options);
             let spec = options.check().unwrap();
-            (coverage_band(&spec, &parts).is_some(), class_bands(&spec, &parts).iter().all(Option::is_some))
+            (
+                coverage_band(&spec, &parts).is_some(),
+                class_bands(&spec, &parts).iter().all(Option::is_some),
+            )
         };
         assert_eq!(bands(|_| {}), (true, false));
         assert_eq!(bands(|options| options.mondrian = true), (false, true));

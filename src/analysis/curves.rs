@@ -1,4 +1,5 @@
-//! Metrics by size: mean ± sd over the finished splits, computed exactly; and a running version over all steps so far, for the dashboard.
+//! Metrics by size: mean ± sd over the finished splits, computed exactly; and a running version
+//! over all steps so far, for the dashboard.
 
 use super::{Metric, Paths};
 use crate::evaluate::{ClassMetrics, Spread};
@@ -17,7 +18,8 @@ impl Paths<'_> {
     }
 }
 
-/// The mean of a class's own metric over splits; a split without test rows of the class says nothing of it.
+/// The mean of a class's own metric over splits; a split without test rows of the class says
+/// nothing of it.
 pub fn class_mean(
     splits: &[Vec<ClassMetrics>],
     class: usize,
@@ -27,7 +29,8 @@ pub fn class_mean(
     Spread::of(&own.map(value).collect::<Vec<f64>>()).map(|spread| spread.mean)
 }
 
-/// The metrics of one method by size over the steps so far. Sums follow the order of arrival, so the last digits may, too.
+/// The metrics of one method by size over the steps so far. Sums follow the order of arrival, so
+/// the last digits may, too.
 #[derive(Debug, Clone, Default)]
 pub struct Curve {
     sizes: Vec<Sums>,
@@ -78,7 +81,8 @@ impl Curve {
         let classes = step.tally.classes();
         sums.classes.resize(classes, ClassCounts::default());
         for (class, sums) in sums.classes.iter_mut().enumerate() {
-            sums.rows += step.tally.confusion[class * classes..(class + 1) * classes].iter().sum::<u32>();
+            sums.rows +=
+                step.tally.confusion[class * classes..(class + 1) * classes].iter().sum::<u32>();
             sums.covered += step.tally.covered[class];
             sums.set_sizes += step.tally.set_sizes[class];
             sums.right += step.tally.confusion[class * classes + class];
@@ -101,7 +105,8 @@ impl Curve {
         let n = f64::from(sums.splits);
         let sum = sums.metrics[metric as usize];
         let mean = sum.values / n;
-        let sd = (sums.splits > 1).then(|| ((sum.squares - n * mean * mean).max(0.0) / (n - 1.0)).sqrt());
+        let sd = (sums.splits > 1)
+            .then(|| ((sum.squares - n * mean * mean).max(0.0) / (n - 1.0)).sqrt());
         Some(Spread { mean, sd })
     }
 

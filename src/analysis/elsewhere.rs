@@ -23,7 +23,9 @@ impl TestedElsewhere {
     /// Reads it off a history; `None` before the test has ended, and without a list.
     pub fn new(history: &History, info: &RunInfo, method: Method) -> Option<Self> {
         let external = info.external.as_ref()?;
-        let Outcome::External(test) = history.followup(Followup::External(method))? else { return None };
+        let Outcome::External(test) = history.followup(Followup::External(method))? else {
+            return None;
+        };
         let rows: Vec<Predicted<'_>> =
             test.rows.iter().map(|row| Predicted { y: row.y, f: &row.f, p: &row.p }).collect();
         let spec = &info.spec;
@@ -31,14 +33,20 @@ impl TestedElsewhere {
             classes: &info.classes,
             epsilon: spec.epsilon,
             mondrian: spec.mondrian,
-            exact: spec.score == Score::Weighted && !spec.smoothed && spec.schema.group_col.is_none(),
+            exact: spec.score == Score::Weighted
+                && !spec.smoothed
+                && spec.schema.group_col.is_none(),
             calibration: &test.conformal,
             seed: spec.split.seed,
         };
         let mut measured = Measured::new(&rows, &terms, test.alike_p)?;
         measured.without_class = external.without_class;
         measured.leave_out(&external.unknown_classes);
-        Some(Self { file: external.file.to_string_lossy().into_owned(), size: test.units.len(), measured })
+        Some(Self {
+            file: external.file.to_string_lossy().into_owned(),
+            size: test.units.len(),
+            measured,
+        })
     }
 
     /// What was tested, on how many rows.

@@ -1,4 +1,5 @@
-//! Whether a more flexible family of models is worth it: each against the simplest one, on the same splits.
+//! Whether a more flexible family of models is worth it: each against the simplest one, on the same
+//! splits.
 
 use serde::Serialize;
 
@@ -66,7 +67,8 @@ impl EstimatorChoice {
         if asked.is_empty() {
             return None;
         }
-        let is_finished = |&&other: &&_| history.followup(Followup::Estimator(paths.method, other)).is_some();
+        let is_finished =
+            |&&other: &&_| history.followup(Followup::Estimator(paths.method, other)).is_some();
         let finished = asked.iter().filter(is_finished).count();
         let sides = Families::new(history, paths, chosen);
         let comparisons = sides.against_the_simplest();
@@ -102,7 +104,11 @@ impl<'a> Families<'a> {
         let mut families = Self { paths, history, sides: Vec::new() };
         let spec = &paths.info.spec;
         let own = chosen.size.map(|size| {
-            let side = Side { name: families.name_of(spec.estimator), size, tallies: paths.achieved(chosen) };
+            let side = Side {
+                name: families.name_of(spec.estimator),
+                size,
+                tallies: paths.achieved(chosen),
+            };
             (spec.estimator, side)
         });
         let other = |&estimator: &Estimator| {
@@ -126,21 +132,24 @@ impl<'a> Families<'a> {
         others.iter().filter_map(compare).collect()
     }
 
-    /// The family with the highest accuracy among those that are clearly better than the run's own and in nothing clearly worse.
+    /// The family with the highest accuracy among those that are clearly better than the run's own
+    /// and in nothing clearly worse.
     fn better(&self) -> Option<BetterFamily> {
         let info = self.paths.info;
         let own_family = info.spec.estimator;
         let (_, own) = self.sides.iter().find(|(estimator, _)| *estimator == own_family)?;
         let others = self.sides.iter().filter(|(estimator, _)| *estimator != own_family);
-        let compared: Vec<(Estimator, Comparison)> =
-            others.filter_map(|(other, side)| Some((*other, Comparison::new(info, side, own)?))).collect();
+        let compared: Vec<(Estimator, Comparison)> = others
+            .filter_map(|(other, side)| Some((*other, Comparison::new(info, side, own)?)))
+            .collect();
         let level = LEVEL / compared.len().max(1) as f64;
         let is_better = |(_, comparison): &&(Estimator, Comparison)| {
             let gains = || METRICS.iter().filter_map(|&metric| Gain::of(comparison, metric));
             let clear = || gains().filter(|gain| gain.is_clear(level));
             clear().next().is_some() && clear().all(|gain| gain.gain > 0.0)
         };
-        let accuracy = |comparison: &Comparison| comparison.of(Metric::Accuracy).map_or(0.0, |own| own.a);
+        let accuracy =
+            |comparison: &Comparison| comparison.of(Metric::Accuracy).map_or(0.0, |own| own.a);
         let by_accuracy = |a: &&(Estimator, Comparison), b: &&(Estimator, Comparison)| {
             accuracy(&a.1).total_cmp(&accuracy(&b.1))
         };
@@ -225,7 +234,8 @@ impl<'a> Gain<'a> {
     }
 }
 
-/// A family is worth it if accuracy or set size is better at the 5 % level, which all comparisons share. `own` is the family of the run.
+/// A family is worth it if accuracy or set size is better at the 5 % level, which all comparisons
+/// share. `own` is the family of the run.
 fn conclusion(comparisons: &[Comparison], own: &str) -> String {
     if comparisons.is_empty() {
         return "no two estimators have a list to compare".to_owned();
@@ -246,7 +256,9 @@ fn conclusion(comparisons: &[Comparison], own: &str) -> String {
         (false, true) if own_is_better => {
             format!("this run's {own} is worth it, compared with {simplest} ({})", words(&better))
         }
-        (false, true) => format!("a more flexible model than {simplest} is worth it ({})", words(&better)),
+        (false, true) => {
+            format!("a more flexible model than {simplest} is worth it ({})", words(&better))
+        }
         (false, false) => format!(
             "a more flexible model than {simplest} is better in one respect and worse in another ({}; {})",
             words(&better),
@@ -257,7 +269,8 @@ fn conclusion(comparisons: &[Comparison], own: &str) -> String {
         (true, true) => {
             let accuracies = comparisons.iter().filter_map(|of| Gain::of(of, Metric::Accuracy));
             let best = accuracies.max_by(|a, b| a.gain.total_cmp(&b.gain));
-            let best = best.map_or_else(String::new, |gain| format!("; best: {}", gain.difference()));
+            let best =
+                best.map_or_else(String::new, |gain| format!("; best: {}", gain.difference()));
             format!("no more flexible model is clearly better than {simplest}{best}")
         }
     }
@@ -269,17 +282,23 @@ mod tests {
 
     #[test]
     fn no_difference_is_neither_better_nor_worse() {
-        let words =
-            |gain: f64| Gain::words(&[&Gain { name: "CRFE (rbf)", label: "accuracy", gain, p: Some(0.5) }]);
-        assert_eq!(words(0.0004), "CRFE (rbf): no difference in accuracy (0.000, corrected p = 0.50)");
+        let words = |gain: f64| {
+            Gain::words(&[&Gain { name: "CRFE (rbf)", label: "accuracy", gain, p: Some(0.5) }])
+        };
+        assert_eq!(
+            words(0.0004),
+            "CRFE (rbf): no difference in accuracy (0.000, corrected p = 0.50)"
+        );
         assert_eq!(words(-0.0004), words(0.0));
         assert_eq!(words(-0.001), "CRFE (rbf): accuracy worse by 0.001, corrected p = 0.50");
         let unclear = Gain { name: "CRFE (rbf)", label: "accuracy", gain: -0.001, p: Some(0.93) };
-        assert_eq!(unclear.difference(), "CRFE (rbf), accuracy difference −0.001, corrected p = 0.93");
+        assert_eq!(
+            unclear.difference(),
+            "CRFE (rbf), accuracy difference −0.001, corrected p = 0.93"
+        );
         let gain = |name, label| Gain { name, label, gain: 0.5, p: None };
         let several = [gain("rcs:4", "accuracy"), gain("rbf", "accuracy"), gain("rbf", "set size")];
-        let named_once =
-            "rcs:4: accuracy better by 0.500; rbf: accuracy better by 0.500, and set size better by 0.500";
+        let named_once = "rcs:4: accuracy better by 0.500; rbf: accuracy better by 0.500, and set size better by 0.500";
         assert_eq!(Gain::words(&several.iter().collect::<Vec<_>>()), named_once);
     }
 }

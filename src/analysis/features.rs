@@ -6,7 +6,8 @@ use super::{ByChance, History, Paths, RankTable};
 use crate::evaluate::FEWEST_SUBSETS;
 use crate::run::{RunInfo, Twins};
 
-/// Features of a list whose twins are looked for: the first ones. The cost is this number times all cells of the table.
+/// Features of a list whose twins are looked for: the first ones. The cost is this number times all
+/// cells of the table.
 const MOST_WITH_TWINS: usize = 500;
 
 /// Twins outside the list that are named beside a feature.
@@ -31,15 +32,19 @@ pub struct ChosenFeature {
     /// What its count says.
     #[serde(skip)]
     pub standing: Standing,
-    /// p adjusted for all features: how often permuted labels keep some feature in at least as many splits.
+    /// p adjusted for all features: how often permuted labels keep some feature in at least as many
+    /// splits.
     pub adjusted_p: Option<f64>,
-    /// Features with |r| > 0.9 to this one over all rows, the closest first; none if they were not looked for.
+    /// Features with |r| > 0.9 to this one over all rows, the closest first; none if they were not
+    /// looked for.
     pub twins: Option<Vec<Twin>>,
     /// How many twins it has; the closest of many are named.
     pub twin_count: usize,
-    /// In how many splits it or one of its closest twins is in the subset of this size; none without twins.
+    /// In how many splits it or one of its closest twins is in the subset of this size; none
+    /// without twins.
     pub count_with_twins: Option<usize>,
-    /// Where in the list (from 1) the closest of its twins before it stands: it brings little that is new.
+    /// Where in the list (from 1) the closest of its twins before it stands: it brings little that
+    /// is new.
     pub twin_of: Option<usize>,
 }
 
@@ -84,8 +89,8 @@ pub struct Twin {
 }
 
 impl ChosenFeature {
-    /// The twins to name beside it: the closest before it in the list if there is one, else all that follow in the list and the
-    /// closest others.
+    /// The twins to name beside it: the closest before it in the list if there is one, else all
+    /// that follow in the list and the closest others.
     pub fn named_twins(&self) -> impl Iterator<Item = &Twin> {
         let mut others = 0;
         self.twins.iter().flatten().filter(move |twin| match (self.twin_of, twin.place) {
@@ -139,7 +144,8 @@ impl ChosenFeature {
     }
 }
 
-/// The twins of the feature at one place of a list, how many it has, and the place of the closest before it.
+/// The twins of the feature at one place of a list, how many it has, and the place of the closest
+/// before it.
 fn twins_of(
     info: &RunInfo,
     known: &Twins,
@@ -153,7 +159,8 @@ fn twins_of(
         r,
         place: place(unit).map(|place| place + 1),
     };
-    let before = found.closest.iter().filter_map(|&(unit, _)| place(unit)).find(|&place| place < at);
+    let before =
+        found.closest.iter().filter_map(|&(unit, _)| place(unit)).find(|&place| place < at);
     (Some(found.closest.iter().map(twin).collect()), found.count, before.map(|place| place + 1))
 }
 
@@ -189,6 +196,9 @@ mod tests {
         let standing = |count, splits| Standing::new(count, splits, None);
         assert_eq!((standing(4, 4), standing(5, 5)), (Standing::Between, Standing::Core));
         assert_eq!((standing(18, 20), standing(17, 20)), (Standing::Core, Standing::Between));
-        assert_eq!((standing(10, 20), standing(9, 20)), (Standing::Between, Standing::Interchangeable));
+        assert_eq!(
+            (standing(10, 20), standing(9, 20)),
+            (Standing::Between, Standing::Interchangeable)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What is asked of a run, by a table, a figure, a page or a panel, is computed here, once. Events in, facts out; knows no files and
-//! no screen.
+//! What is asked of a run, by a table, a figure, a page or a panel, is computed here, once. Events
+//! in, facts out; knows no files and no screen.
 
 mod achieved;
 mod agreement;
@@ -47,7 +47,9 @@ pub use rules::{RuleSize, known_rules};
 pub use subgroups::{DRIFT_LEVEL, Drift, SubgroupCoverage};
 pub use tested::Tested;
 pub use transfer::{ProbeAnswer, SiteMeasured, SiteTested, Transfer};
-pub use verdict::{LEVEL, Stability, StabilityBand, Verdict, band_word, count_features, two_decimals};
+pub use verdict::{
+    LEVEL, Stability, StabilityBand, Verdict, band_word, count_features, two_decimals,
+};
 pub use what_if::{BranchComparison, BranchMetric, BranchVerdict};
 
 use std::collections::BTreeMap;
@@ -135,8 +137,8 @@ impl History {
         }
     }
 
-    /// The same run as another β rule would have told it, and with a size that was chosen by hand, at which nothing was tested. A path
-    /// that the rule itself ended (`--early`) has only its own.
+    /// The same run as another β rule would have told it, and with a size that was chosen by hand,
+    /// at which nothing was tested. A path that the rule itself ended (`--early`) has only its own.
     pub fn under(&self, rule: BetaRule, taken: Option<usize>) -> Result<Self> {
         let mut other = self.clone();
         let Some(info) = &self.info else { return Ok(other) };
@@ -151,7 +153,8 @@ impl History {
     /// A task was begun again or given up: its steps no longer count.
     fn redraw_curve(&mut self, method: Method) {
         let mut curve = Curve::default();
-        let traces = self.tasks.iter().filter(|(task, _)| task.method == method).map(|(_, trace)| trace);
+        let traces =
+            self.tasks.iter().filter(|(task, _)| task.method == method).map(|(_, trace)| trace);
         traces.flat_map(|trace| trace.steps()).for_each(|step| curve.add(step));
         self.curves.insert(method, curve);
     }

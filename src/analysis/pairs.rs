@@ -33,7 +33,10 @@ pub struct SizeDifferences {
 impl SizeDifferences {
     /// The difference of one metric.
     pub fn of(&self, metric: Metric) -> Option<&PairedDifference> {
-        self.differences.iter().find(|(other, _)| *other == metric).map(|(_, difference)| difference)
+        self.differences
+            .iter()
+            .find(|(other, _)| *other == metric)
+            .map(|(_, difference)| difference)
     }
 }
 
@@ -44,7 +47,8 @@ impl<'a> Pair<'a> {
         let mut pairs = Vec::new();
         for (i, &a) in methods.iter().enumerate() {
             for &b in &methods[i + 1..] {
-                let second: std::collections::BTreeMap<usize, &Trace> = history.of_method(b).collect();
+                let second: std::collections::BTreeMap<usize, &Trace> =
+                    history.of_method(b).collect();
                 let both: Vec<_> = history
                     .of_method(a)
                     .filter_map(|(split, trace)| second.get(&split).map(|&other| (trace, other)))
@@ -78,7 +82,9 @@ impl<'a> Pair<'a> {
     pub fn comparison(&self, size: usize) -> Option<SizeDifferences> {
         let share = self.test_share()?;
         let mut bootstrap = Bootstrap::new(self.info.spec.split.seed);
-        let judged = |(metric, values): (Metric, Vec<f64>)| Some((metric, bootstrap.paired(&values, share)?));
+        let judged = |(metric, values): (Metric, Vec<f64>)| {
+            Some((metric, bootstrap.paired(&values, share)?))
+        };
         let differences: Vec<_> = self.differences(size).into_iter().filter_map(judged).collect();
         let has_any = !differences.is_empty();
         has_any.then_some(SizeDifferences { a: self.a, b: self.b, size, differences })

@@ -1,10 +1,12 @@
-//! Ranks over splits: mean rank and the order by it, and in how many splits a feature survives to a size.
+//! Ranks over splits: mean rank and the order by it, and in how many splits a feature survives to a
+//! size.
 
 use super::Paths;
 use crate::data::Unit;
 use crate::evaluate::Ranks;
 
-/// The ranks of the finished splits of one method. Making it copies nothing; what looks at every unit says so.
+/// The ranks of the finished splits of one method. Making it copies nothing; what looks at every
+/// unit says so.
 #[derive(Debug, Clone)]
 pub struct RankTable<'a> {
     units: &'a [Unit],
@@ -61,11 +63,14 @@ impl<'a> RankTable<'a> {
     pub fn means(&self) -> MeanRanks {
         let mut sums = vec![0_u64; self.units.len()];
         for ranks in &self.splits {
-            sums.iter_mut().zip(*ranks).for_each(|(sum, rank)| *sum += u64::from(rank.unwrap_or(0)));
+            sums.iter_mut()
+                .zip(*ranks)
+                .for_each(|(sum, rank)| *sum += u64::from(rank.unwrap_or(0)));
         }
         let splits = self.splits.len();
-        let mean =
-            |unit: usize| (splits > 0 && !self.units[unit].kept).then(|| sums[unit] as f64 / splits as f64);
+        let mean = |unit: usize| {
+            (splits > 0 && !self.units[unit].kept).then(|| sums[unit] as f64 / splits as f64)
+        };
         let (kept, mut order): (Vec<usize>, Vec<usize>) =
             (0..self.units.len()).partition(|&unit| self.units[unit].kept);
         order.sort_by_key(|&unit| (sums[unit], unit));

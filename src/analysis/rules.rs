@@ -1,4 +1,5 @@
-//! Where the stopping rules stop: every rule of the list on every path, with any k and ψ of the β rule.
+//! Where the stopping rules stop: every rule of the list on every path, with any k and ψ of the β
+//! rule.
 
 use serde::Serialize;
 
@@ -48,7 +49,8 @@ impl RuleSize {
         }
     }
 
-    /// The spread of a rule that gives one size for all splits: over the sizes without one split each.
+    /// The spread of a rule that gives one size for all splits: over the sizes without one split
+    /// each.
     fn spread_over(&mut self, sizes: &[Option<usize>]) {
         let sizes: Vec<usize> = sizes.iter().flatten().copied().collect();
         let values: Vec<f64> = sizes.iter().map(|&size| size as f64).collect();
@@ -61,7 +63,8 @@ impl RuleSize {
         Self { size: Some(units), smallest: Some(units), largest: Some(units), sd: None, ..self }
     }
 
-    /// In words: the rule, its size and how many of the splits it fired on; `none` if no rule was asked to choose.
+    /// In words: the rule, its size and how many of the splits it fired on; `none` if no rule was
+    /// asked to choose.
     pub fn words(&self, none: &str, splits: usize) -> String {
         let name = match (self.stop, self.stop.entry()) {
             (_, Some(entry)) => entry.label,
@@ -74,14 +77,21 @@ impl RuleSize {
         match (self.size, self.smallest, self.largest) {
             (Some(size), Some(lo), Some(hi)) => {
                 let is_partial = self.fired < splits;
-                let fired =
-                    if is_partial { format!(", fired on {} of {splits}", self.fired) } else { String::new() };
+                let fired = if is_partial {
+                    format!(", fired on {} of {splits}", self.fired)
+                } else {
+                    String::new()
+                };
                 match self.stop {
                     StopRule::OneSe if (lo, hi) == (size, size) => {
                         format!("{name}: {size}, whichever split is left out")
                     }
-                    StopRule::OneSe if lo == hi => format!("{name}: {size}, or {lo} if a split is left out"),
-                    StopRule::OneSe => format!("{name}: {size}, or {lo} to {hi} if a split is left out"),
+                    StopRule::OneSe if lo == hi => {
+                        format!("{name}: {size}, or {lo} if a split is left out")
+                    }
+                    StopRule::OneSe => {
+                        format!("{name}: {size}, or {lo} to {hi} if a split is left out")
+                    }
                     _ if lo == hi => format!("{name}: {size}{fired}"),
                     _ => format!("{name}: median {size}, range {lo} to {hi}{fired}"),
                 }
@@ -97,7 +107,8 @@ impl RuleSize {
     }
 }
 
-/// The rules of which a run knows the sizes: all that need no models of their own, and the chosen one.
+/// The rules of which a run knows the sizes: all that need no models of their own, and the chosen
+/// one.
 pub fn known_rules(info: &RunInfo) -> Vec<StopRule> {
     let computed = RULES.iter().filter(|entry| !matches!(entry.chooses, Chooses::ByRun(_)));
     let mut rules: Vec<StopRule> = computed.map(|entry| entry.rule).collect();
@@ -112,7 +123,9 @@ impl Paths<'_> {
     pub fn sizes_by_split(&self, rule: StopRule, beta_rule: &BetaRule) -> Vec<Option<usize>> {
         let units = self.info.units.len();
         match rule.entry().map(|entry| &entry.chooses) {
-            Some(Chooses::BySplits) => vec![self.procedure(rule, beta_rule).size(&self.all()); self.len()],
+            Some(Chooses::BySplits) => {
+                vec![self.procedure(rule, beta_rule).size(&self.all()); self.len()]
+            }
             _ => self.traces().map(|trace| trace.stop(rule, beta_rule, units)).collect(),
         }
     }
@@ -122,9 +135,14 @@ impl Paths<'_> {
         self.sizes_by_split(rule, &self.info.spec.beta_rule)
     }
 
-    /// The sizes that a rule gives, summed up over the splits. Where there is nothing to eliminate, every rule gives all features:
-    /// rules compare models, and there is only one.
-    pub fn rule_size(&self, rule: StopRule, sizes: &[Option<usize>], visited: &[usize]) -> RuleSize {
+    /// The sizes that a rule gives, summed up over the splits. Where there is nothing to eliminate,
+    /// every rule gives all features: rules compare models, and there is only one.
+    pub fn rule_size(
+        &self,
+        rule: StopRule,
+        sizes: &[Option<usize>],
+        visited: &[usize],
+    ) -> RuleSize {
         let mut size = RuleSize::new(rule, sizes, visited);
         if rule == StopRule::OneSe {
             size.spread_over(&self.left_out_sizes());
@@ -143,7 +161,11 @@ impl Paths<'_> {
     }
 
     /// The procedure of the run with another rule.
-    pub(super) fn procedure<'b>(&'b self, rule: StopRule, beta_rule: &'b BetaRule) -> Procedure<'b> {
+    pub(super) fn procedure<'b>(
+        &'b self,
+        rule: StopRule,
+        beta_rule: &'b BetaRule,
+    ) -> Procedure<'b> {
         Procedure { rule, beta_rule, ..self.info.procedure() }
     }
 
@@ -178,7 +200,8 @@ mod tests {
             (chosen.size, chosen.smallest, chosen.largest, chosen.fired),
             (Some(4), Some(3), Some(9), 4)
         );
-        let between = RuleSize::new(StopRule::Beta, &[Some(3), Some(4)], &(1..=4).collect::<Vec<_>>());
+        let between =
+            RuleSize::new(StopRule::Beta, &[Some(3), Some(4)], &(1..=4).collect::<Vec<_>>());
         assert_eq!(between.size, Some(3));
         assert_eq!(RuleSize::new(StopRule::Beta, &[None], &[1, 2]).size, None);
     }

@@ -1,4 +1,5 @@
-//! Coverage by subgroup, and drift of p-values over time, on the rows of the nested validation (docs/method.md section 16).
+//! Coverage by subgroup, and drift of p-values over time, on the rows of the nested validation
+//! (docs/method.md section 16).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use crate::evaluate::{Interval, Timed, Trend};
 use crate::run::{FoldTest, Followup, Outcome, RunInfo, TestedRow};
 use crate::select::Method;
 
-/// Drift is a caution below this p: the check runs on every table, so it must be rarer than one in twenty.
+/// Drift is a caution below this p: the check runs on every table, so it must be rarer than one in
+/// twenty.
 pub const DRIFT_LEVEL: f64 = 0.01;
 
 /// The coverage of one level of a column.
@@ -25,13 +27,15 @@ pub struct SubgroupCoverage {
     pub rows: usize,
     /// Share of them whose set holds their class, with Wilson's interval.
     pub coverage: Interval,
-    /// Where it falls in 95 % of cases if the subgroup is like all rows; none where there is no exact law.
+    /// Where it falls in 95 % of cases if the subgroup is like all rows; none where there is no
+    /// exact law.
     pub coverage_band: Option<(f64, f64)>,
     /// How likely a coverage this low is if the subgroup is like all rows.
     pub p_coverage: Option<f64>,
     /// Mean set size.
     pub set_size: f64,
-    /// Whether the coverage is lower than that of a subgroup like all rows, at 5 % over all subgroups.
+    /// Whether the coverage is lower than that of a subgroup like all rows, at 5 % over all
+    /// subgroups.
     pub below: bool,
 }
 
@@ -76,7 +80,8 @@ impl SubgroupCoverage {
     ) -> Option<Self> {
         let epsilon = info.spec.epsilon;
         let of_level = |fold: &FoldTest, i: usize| {
-            fold.subgroups.get(place).and_then(|levels| levels.get(i)).copied().flatten() == Some(level)
+            fold.subgroups.get(place).and_then(|levels| levels.get(i)).copied().flatten()
+                == Some(level)
         };
         let rows: Vec<&TestedRow> = folds
             .iter()
@@ -88,7 +93,8 @@ impl SubgroupCoverage {
         let coverage = Interval::share(covered, rows.len())?;
         let law = covered_law(&info.spec, folds.iter().map(|fold| (*fold, Some((place, level)))));
         let p_coverage = law.as_ref().map(|law| law.at_most(covered));
-        let in_sets: usize = rows.iter().map(|row| row.p.iter().filter(|&&p| p > epsilon).count()).sum();
+        let in_sets: usize =
+            rows.iter().map(|row| row.p.iter().filter(|&&p| p > epsilon).count()).sum();
         let column = &info.subgroups[place];
         Some(Self {
             column: column.column.clone(),
@@ -98,7 +104,8 @@ impl SubgroupCoverage {
             coverage_band: law.map(|law| law.band()),
             p_coverage,
             set_size: in_sets as f64 / rows.len() as f64,
-            below: p_coverage.map_or(coverage.hi < 1.0 - epsilon, |p| p <= LEVEL / count.max(1) as f64),
+            below: p_coverage
+                .map_or(coverage.hi < 1.0 - epsilon, |p| p <= LEVEL / count.max(1) as f64),
         })
     }
 
@@ -127,7 +134,8 @@ impl Drift {
     /// Reads it off the folds of a method; `None` where nothing can be tested.
     pub fn new(history: &History, info: &RunInfo, method: Method) -> Option<Self> {
         let column = info.spec.schema.time_col.clone();
-        // Rows of a group are alike: a group counts once, with the mean of its p-values and the mean of its times.
+        // Rows of a group are alike: a group counts once, with the mean of its p-values and the
+        // mean of its times.
         let mut units: BTreeMap<(bool, usize), (usize, f64, f64, usize)> = BTreeMap::new();
         for fold in folds(history, method) {
             for (i, row) in fold.rows.iter().enumerate() {
@@ -138,7 +146,8 @@ impl Drift {
                 };
                 let Some(time) = time else { continue };
                 let unit = fold.groups.get(i).map_or((false, row.row), |&group| (true, group));
-                let (stratum, value, sum, count) = units.entry(unit).or_insert((row.y, 0.0, 0.0, 0));
+                let (stratum, value, sum, count) =
+                    units.entry(unit).or_insert((row.y, 0.0, 0.0, 0));
                 *stratum = row.y.min(*stratum);
                 (*value, *sum, *count) = (*value + row.p[row.y], *sum + time, *count + 1);
             }
@@ -155,10 +164,10 @@ impl Drift {
 
     /// The caution about p-values that drift.
     pub fn caution(&self) -> Option<String> {
-        let over = self
-            .column
-            .as_ref()
-            .map_or_else(|| "the order of the file".to_owned(), |column| format!("'{}'", printable(column)));
+        let over = self.column.as_ref().map_or_else(
+            || "the order of the file".to_owned(),
+            |column| format!("'{}'", printable(column)),
+        );
         self.drifts.then(|| {
             format!(
                 "validated p-values drift over {over} (rank correlation {} within classes, {}): rows are not exchangeable, \
@@ -178,6 +187,9 @@ mod tests {
     fn a_caution_about_drift_shows_a_small_p_as_small() {
         let trend = Trend { n: 5000, rho: -0.2, p: 0.0001, permutations: 9999 };
         let caution = Drift { column: None, trend, drifts: true }.caution().unwrap();
-        assert!(caution.contains("(rank correlation −0.20 within classes, p < 0.001)"), "{caution}");
+        assert!(
+            caution.contains("(rank correlation −0.20 within classes, p < 0.001)"),
+            "{caution}"
+        );
     }
 }

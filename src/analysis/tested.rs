@@ -50,8 +50,10 @@ impl Tested {
             .flat_map(|fold| &fold.rows)
             .map(|row| Predicted { y: row.y, f: &row.f, p: &row.p })
             .collect();
-        let (classes, epsilon, seed) = (info.classes.len(), info.spec.epsilon, info.spec.split.seed);
-        let groups: Vec<usize> = folds.iter().flat_map(|fold| fold.groups.iter().copied()).collect();
+        let (classes, epsilon, seed) =
+            (info.classes.len(), info.spec.epsilon, info.spec.split.seed);
+        let groups: Vec<usize> =
+            folds.iter().flat_map(|fold| fold.groups.iter().copied()).collect();
         // Folds of earlier versions do not know the groups of their rows.
         let performance = if !groups.is_empty() && groups.len() == rows.len() {
             Performance::of_groups(&rows, &groups, classes, epsilon, seed)
@@ -59,7 +61,8 @@ impl Tested {
             Performance::new(&rows, classes, epsilon, seed)
         };
         let fewest = |class: usize| folds.iter().map(|fold| fold.conformal[class]).min();
-        let with_list: Vec<&&FoldTest> = folds.iter().filter(|fold| !fold.units.is_empty()).collect();
+        let with_list: Vec<&&FoldTest> =
+            folds.iter().filter(|fold| !fold.units.is_empty()).collect();
         let removable = |fold: &FoldTest| -> Vec<usize> {
             fold.units.iter().copied().filter(|&unit| !info.units[unit].kept).collect()
         };
@@ -72,7 +75,11 @@ impl Tested {
             of_folds: info.folds,
             without_list: folds.len() - with_list.len(),
             fewest_conformal: (0..classes).filter_map(fewest).collect(),
-            fewest_conformal_rows: folds.iter().map(|fold| fold.conformal.iter().sum()).min().unwrap_or(0),
+            fewest_conformal_rows: folds
+                .iter()
+                .map(|fold| fold.conformal.iter().sum())
+                .min()
+                .unwrap_or(0),
             performance,
             sizes: with_list.iter().map(|fold| fold.units.len()).collect(),
             stability: Stability::new(&agreement(&subsets, info.units.len())),

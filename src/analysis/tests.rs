@@ -14,7 +14,8 @@ const CRFE: Method = Method::Crfe;
 
 /// Four features, of which the second is kept.
 fn info() -> Arc<RunInfo> {
-    let x = Array2::from_shape_fn((80, 4), |(i, j)| ((i * (j + 3)) % 11) as f64 + (i % 2 * j) as f64);
+    let x =
+        Array2::from_shape_fn((80, 4), |(i, j)| ((i * (j + 3)) % 11) as f64 + (i % 2 * j) as f64);
     let labels: Vec<&str> = (0..80).map(|i| ["ill", "well"][i % 2]).collect();
     let mut data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
     data.units[1].kept = true;
@@ -28,7 +29,8 @@ fn parts() -> Parts {
 
 /// A tally of 20 rows, `covered` of which are covered; every set has one label.
 fn tally(covered: u32) -> Tally {
-    let confusion = vec![covered / 2, 10 - covered / 2, 10 - covered.div_ceil(2), covered.div_ceil(2)];
+    let confusion =
+        vec![covered / 2, 10 - covered / 2, 10 - covered.div_ceil(2), covered.div_ceil(2)];
     let halves = vec![covered / 2, covered.div_ceil(2)];
     Tally { confusion, set_sizes: vec![10, 10], certain: covered, covered: halves, ..Tally::new(2) }
 }
@@ -93,7 +95,11 @@ impl Told {
 fn two_paths() -> Told {
     let mut told = Told::new();
     let path = |first: usize, second: usize| {
-        vec![step(0, 4, &[first], -1.0, 20), step(1, 3, &[second], -1.5, 18), step(2, 2, &[], -1.8, 16)]
+        vec![
+            step(0, 4, &[first], -1.0, 20),
+            step(1, 3, &[second], -1.5, 18),
+            step(2, 2, &[], -1.8, 16),
+        ]
     };
     told.finish(0, path(2, 0), EndReason::Complete, &[3]);
     told.finish(1, path(0, 2), EndReason::Complete, &[3]);
@@ -114,7 +120,10 @@ fn a_subset_is_what_is_left_at_a_size_with_the_kept_ones() {
             assert_eq!(ranks.count(unit, size), held, "{unit} at {size}");
             assert_eq!(ranks.frequency(unit, size), held as f64 / 2.0);
             let from = ranks.thresholds(unit);
-            assert_eq!(from.iter().filter(|&&own| own <= size).count(), if unit == 1 { 0 } else { held });
+            assert_eq!(
+                from.iter().filter(|&&own| own <= size).count(),
+                if unit == 1 { 0 } else { held }
+            );
         }
     }
 }
@@ -152,7 +161,8 @@ fn sizes_are_those_that_all_or_some_paths_visited() {
 fn a_path_that_ended_early_has_the_size_where_the_rule_fired_and_no_knee() {
     let mut told = Told::new();
     let early = |fired: bool| {
-        let stop = Some(Stopping { statistic: -2.0, threshold: if fired { -1.0 } else { -3.0 }, fired });
+        let stop =
+            Some(Stopping { statistic: -2.0, threshold: if fired { -1.0 } else { -3.0 }, fired });
         vec![step(0, 4, &[2], -1.0, 20), Step { stop, ..step(1, 3, &[], -1.5, 18) }]
     };
     told.finish(0, early(true), EndReason::Early, &[0, 3]);
@@ -168,7 +178,8 @@ fn a_path_that_ended_early_has_the_size_where_the_rule_fired_and_no_knee() {
 
 #[test]
 fn the_curve_forgets_the_steps_of_a_task_that_failed_or_began_again() {
-    let coverage = |told: &Told, size| told.history.curve(CRFE).unwrap().spread(size, Metric::Coverage);
+    let coverage =
+        |told: &Told, size| told.history.curve(CRFE).unwrap().spread(size, Metric::Coverage);
     let mut told = two_paths();
     assert_eq!(coverage(&told, 3).unwrap().mean, 0.9);
     let task = told.start(2, vec![step(0, 4, &[0], -1.0, 2), step(1, 3, &[2], -1.0, 0)]);
@@ -193,7 +204,11 @@ fn running_and_exact_curves_agree() {
             let running = told.history.curve(CRFE).unwrap().spread(size, metric).unwrap();
             let exact = told.paths().spread(size, metric).unwrap();
             assert!((running.mean - exact.mean).abs() < 1e-12, "{} at {size}", metric.label());
-            assert!((running.sd.unwrap() - exact.sd.unwrap()).abs() < 1e-9, "{} at {size}", metric.label());
+            assert!(
+                (running.sd.unwrap() - exact.sd.unwrap()).abs() < 1e-9,
+                "{} at {size}",
+                metric.label()
+            );
         }
     }
 }
@@ -213,7 +228,8 @@ fn the_answer_says_what_fired_and_what_was_achieved() {
     let [method] = &answer.methods[..] else { panic!("one method has finished") };
     assert_eq!((method.splits, method.chosen.size, method.chosen.fired), (2, Some(3), 2));
     // The best by mean rank, then the kept one; feature 0 is in the subset of one split of two.
-    let listed: Vec<(&str, usize)> = method.features.iter().map(|f| (f.name.as_str(), f.count)).collect();
+    let listed: Vec<(&str, usize)> =
+        method.features.iter().map(|f| (f.name.as_str(), f.count)).collect();
     assert_eq!(listed, [("c4", 2), ("c1", 1), ("c2", 2)]);
     assert_eq!(method.achieved.as_ref().unwrap().coverage, 0.9);
     assert_eq!(method.beside.len(), 1);
@@ -224,11 +240,15 @@ fn two_methods_are_compared_on_the_splits_that_both_have() {
     let mut told = two_paths();
     let task = TaskId { method: Method::Rfe, split: 1 };
     told.tell(Some(task), EventKind::TaskStarted(parts()));
-    for step in [step(0, 4, &[0], -1.0, 20), step(1, 3, &[2], -1.0, 16), step(2, 2, &[], -1.0, 16)] {
+    for step in [step(0, 4, &[0], -1.0, 20), step(1, 3, &[2], -1.0, 16), step(2, 2, &[], -1.0, 16)]
+    {
         told.tell(Some(task), EventKind::Step(step.into()));
     }
-    let kind =
-        EventKind::TaskFinished { reason: EndReason::Complete, rest: vec![3], sizes: RunSizes::default() };
+    let kind = EventKind::TaskFinished {
+        reason: EndReason::Complete,
+        rest: vec![3],
+        sizes: RunSizes::default(),
+    };
     told.tell(Some(task), kind);
     let pairs = Pair::all(&told.history, told.history.info().unwrap());
     let [pair] = &pairs[..] else { panic!("one pair") };
@@ -245,11 +265,15 @@ fn the_answer_at_another_size_has_the_list_of_that_size_and_no_tested_performanc
     let told = two_paths();
     let paths = told.paths();
     let rule = told.history.info().unwrap().spec.beta_rule;
-    let at_three = MethodAnswer::new(&told.history, &paths, &rule).at_size(&told.history, &paths, 3);
+    let at_three =
+        MethodAnswer::new(&told.history, &paths, &rule).at_size(&told.history, &paths, 3);
     let names: Vec<&str> = at_three.features.iter().map(|feature| feature.name.as_str()).collect();
     // Features 0 and 2 tie in everything but their column; the kept feature comes last.
     assert_eq!((at_three.chosen.size, names), (Some(3), vec!["c4", "c1", "c2"]));
-    assert_eq!(at_three.features.iter().map(|feature| feature.count).collect::<Vec<_>>(), [2, 1, 2]);
+    assert_eq!(
+        at_three.features.iter().map(|feature| feature.count).collect::<Vec<_>>(),
+        [2, 1, 2]
+    );
     assert!(at_three.tested.is_none());
     assert!(at_three.cautions[0].contains("--stop 3 tests it"), "{:?}", at_three.cautions);
     let achieved = at_three.achieved.unwrap();
@@ -265,8 +289,11 @@ fn the_answer_at_another_size_has_the_list_of_that_size_and_no_tested_performanc
 fn a_list_of_ones_own_is_compared_split_by_split() {
     let told = two_paths();
     let (info, paths) = (told.history.info().unwrap(), told.paths());
-    let answer =
-        MethodAnswer::new(&told.history, &paths, &info.spec.beta_rule).at_size(&told.history, &paths, 2);
+    let answer = MethodAnswer::new(&told.history, &paths, &info.spec.beta_rule).at_size(
+        &told.history,
+        &paths,
+        2,
+    );
     // The answer's subsets of two cover 16 of 20 rows on both splits.
     let compare = |first: u32, second: u32| {
         let tallies = [(0, tally(first)), (1, tally(second))];
@@ -279,7 +306,9 @@ fn a_list_of_ones_own_is_compared_split_by_split() {
     assert!((accuracy.difference.mean - 0.15).abs() < 1e-12);
     assert!(accuracy.difference.p_corrected.is_some());
     assert!(
-        better.sentence.starts_with("your list with 1 feature against CRFE with 2 features: accuracy 0.950")
+        better
+            .sentence
+            .starts_with("your list with 1 feature against CRFE with 2 features: accuracy 0.950")
     );
     let same = compare(16, 16);
     assert!(same.sentence.ends_with(": no clear difference"), "{}", same.sentence);
@@ -290,15 +319,19 @@ fn a_list_of_ones_own_is_compared_split_by_split() {
 fn classes_are_listed_worst_first() {
     let mut told = Told::new();
     // 13 covered rows: 6 of the first class, 7 of the second are predicted right.
-    let steps = vec![step(0, 4, &[2], -1.0, 13), step(1, 3, &[0], -1.5, 13), step(2, 2, &[], -1.8, 13)];
+    let steps =
+        vec![step(0, 4, &[2], -1.0, 13), step(1, 3, &[0], -1.5, 13), step(2, 2, &[], -1.8, 13)];
     told.finish(0, steps, EndReason::Complete, &[3]);
     let answer = MethodAnswer::new(&told.history, &told.paths(), &BetaRule::default()).at_size(
         &told.history,
         &told.paths(),
         3,
     );
-    let classes: Vec<(&str, f64)> =
-        answer.classes.iter().map(|class| (class.class.as_str(), class.splits.unwrap().recall)).collect();
+    let classes: Vec<(&str, f64)> = answer
+        .classes
+        .iter()
+        .map(|class| (class.class.as_str(), class.splits.unwrap().recall))
+        .collect();
     assert_eq!(classes, [("ill", 0.6), ("well", 0.7)]);
 }
 
@@ -306,7 +339,10 @@ fn classes_are_listed_worst_first() {
 fn twins_are_named_and_one_that_follows_another_says_so() {
     let mut told = two_paths();
     let x =
-        Array2::from_shape_fn((80, 4), |(i, j)| if j == 2 { i as f64 } else { (i * (j + 3) % 11) as f64 });
+        Array2::from_shape_fn(
+            (80, 4),
+            |(i, j)| if j == 2 { i as f64 } else { (i * (j + 3) % 11) as f64 },
+        );
     let mut x = x;
     for i in 0..80 {
         x[[i, 3]] = -x[[i, 0]];
@@ -345,8 +381,9 @@ fn the_first_of_several_twins_names_all_and_a_later_one_the_closest_before_it() 
     let paths = told.paths();
     let answer = MethodAnswer::new(&told.history, &paths, &BetaRule::default());
     let features = answer.at_size(&told.history, &paths, 3).features;
-    let named =
-        |at: usize| -> Vec<Option<usize>> { features[at].named_twins().map(|twin| twin.place).collect() };
+    let named = |at: usize| -> Vec<Option<usize>> {
+        features[at].named_twins().map(|twin| twin.place).collect()
+    };
     let mut of_first = named(0);
     of_first.sort_unstable();
     assert_eq!(of_first, [None, Some(2), Some(3)], "{features:?}");
@@ -387,12 +424,15 @@ fn a_size_that_no_fold_chose_is_cautioned_about() {
             .into_iter()
             .find(|caution| caution.contains("the folds of the validation chose 3 features"))
     };
-    assert!(caution(4).unwrap().contains("the answer has 4: the procedure was tested at smaller sizes"));
+    assert!(
+        caution(4).unwrap().contains("the answer has 4: the procedure was tested at smaller sizes")
+    );
     assert!(caution(2).unwrap().contains("larger sizes"));
     assert_eq!(caution(3), None);
 }
 
-/// A fold without a list tests none of its rows: they must not be counted among the tested rows of a class.
+/// A fold without a list tests none of its rows: they must not be counted among the tested rows of
+/// a class.
 #[test]
 fn classes_count_the_rows_that_were_tested() {
     let mut told = two_paths();
@@ -400,7 +440,15 @@ fn classes_count_the_rows_that_were_tested() {
     let fold = |units: Vec<usize>, rows: Vec<TestedRow>| {
         let size = (!units.is_empty()).then_some(units.len());
         let (groups, subgroups, times) = (Vec::new(), Vec::new(), Vec::new());
-        Outcome::Fold(FoldTest { size, units, conformal: vec![5, 5], rows, groups, subgroups, times })
+        Outcome::Fold(FoldTest {
+            size,
+            units,
+            conformal: vec![5, 5],
+            rows,
+            groups,
+            subgroups,
+            times,
+        })
     };
     let outcomes = [fold(vec![3, 1], (0..7).map(row).collect()), fold(Vec::new(), Vec::new())];
     for (index, outcome) in outcomes.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Whether a list transfers: what it achieves on sites that it never saw, and whether its features tell the sites apart
-//! (docs/method.md section 16).
+//! Whether a list transfers: what it achieves on sites that it never saw, and whether its features
+//! tell the sites apart (docs/method.md section 16).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -55,7 +55,8 @@ pub struct SiteMeasured {
     pub p_difference: Option<f64>,
     /// Share of sets that hold the true class.
     pub coverage: Interval,
-    /// Where the coverage falls in 95 % of cases if the site is like the others; none where there is no exact law.
+    /// Where the coverage falls in 95 % of cases if the site is like the others; none where there
+    /// is no exact law.
     pub coverage_band: Option<(f64, f64)>,
     /// How likely a coverage this low is if the site is like the others.
     pub p_coverage: Option<f64>,
@@ -74,7 +75,8 @@ pub struct ProbeAnswer {
     pub accuracy: Interval,
     /// Share of the largest site.
     pub no_information_rate: f64,
-    /// What the class alone tells: the share of the rows that belong to the largest site of their class.
+    /// What the class alone tells: the share of the rows that belong to the largest site of their
+    /// class.
     pub class_rate: f64,
     /// Area under the ROC curve, one site against the rest, mean over sites.
     pub auc: Option<f64>,
@@ -88,13 +90,17 @@ impl Transfer {
         let column = info.spec.schema.leave_out.clone().filter(|_| !info.sites.is_empty())?;
         let of_sites = info.sites.iter().filter(|site| site.tested).count();
         let within = right_within(history, method);
-        let tests = history.followups().filter_map(|(followup, outcome)| match (followup, outcome) {
-            (Followup::Site(of, site), Outcome::Site(test)) if of == method => Some((site, test)),
-            _ => None,
-        });
+        let tests =
+            history.followups().filter_map(|(followup, outcome)| match (followup, outcome) {
+                (Followup::Site(of, site), Outcome::Site(test)) if of == method => {
+                    Some((site, test))
+                }
+                _ => None,
+            });
         let tests: Vec<(usize, &FoldTest)> = tests.collect();
-        let names =
-            |units: &[usize]| units.iter().map(|&unit| info.units[unit].name.clone()).collect::<Vec<_>>();
+        let names = |units: &[usize]| {
+            units.iter().map(|&unit| info.units[unit].name.clone()).collect::<Vec<_>>()
+        };
         let mut sites: Vec<SiteTested> = tests
             .iter()
             .map(|&(site, test)| SiteTested {
@@ -104,8 +110,9 @@ impl Transfer {
                 measured: SiteMeasured::new(info, test, &within, of_sites),
             })
             .collect();
-        let coverage =
-            |site: &SiteTested| site.measured.as_ref().map_or(f64::INFINITY, |own| own.coverage.value);
+        let coverage = |site: &SiteTested| {
+            site.measured.as_ref().map_or(f64::INFINITY, |own| own.coverage.value)
+        };
         sites.sort_by(|a, b| coverage(a).total_cmp(&coverage(b)));
         let removable = |&unit: &usize| !info.units[unit].kept;
         let lists: Vec<Vec<usize>> = tests
@@ -114,9 +121,11 @@ impl Transfer {
             .map(|(_, test)| test.units.iter().copied().filter(removable).collect())
             .collect();
         let found = agreement(&lists, info.units.len());
-        let in_every = |unit: &usize| lists.len() > 1 && lists.iter().all(|list| list.contains(unit));
-        let common: Vec<usize> =
-            lists.first().map_or_else(Vec::new, |first| first.iter().copied().filter(in_every).collect());
+        let in_every =
+            |unit: &usize| lists.len() > 1 && lists.iter().all(|list| list.contains(unit));
+        let common: Vec<usize> = lists
+            .first()
+            .map_or_else(Vec::new, |first| first.iter().copied().filter(in_every).collect());
         let probe = match history.followup(Followup::Probe(method)) {
             Some(Outcome::Probe(probe)) => ProbeAnswer::new(probe),
             _ => None,
@@ -173,8 +182,14 @@ impl Transfer {
 }
 
 impl SiteMeasured {
-    fn new(info: &RunInfo, test: &FoldTest, within: &HashMap<usize, bool>, sites: usize) -> Option<Self> {
-        let (classes, epsilon, seed) = (info.classes.len(), info.spec.epsilon, info.spec.split.seed);
+    fn new(
+        info: &RunInfo,
+        test: &FoldTest,
+        within: &HashMap<usize, bool>,
+        sites: usize,
+    ) -> Option<Self> {
+        let (classes, epsilon, seed) =
+            (info.classes.len(), info.spec.epsilon, info.spec.split.seed);
         let rows: Vec<Predicted<'_>> =
             test.rows.iter().map(|row| Predicted { y: row.y, f: &row.f, p: &row.p }).collect();
         let performance = if test.groups.len() == rows.len() && !rows.is_empty() {
@@ -216,7 +231,8 @@ fn right_within(history: &History, method: Method) -> HashMap<usize, bool> {
     folds.flat_map(|fold| &fold.rows).map(|row| (row.row, is_right(&row.f, row.y))).collect()
 }
 
-/// The accuracy of the validation on the rows of a site, and the p of its difference: by rows, or by groups where there are any.
+/// The accuracy of the validation on the rows of a site, and the p of its difference: by rows, or
+/// by groups where there are any.
 fn compared(test: &FoldTest, within: &HashMap<usize, bool>) -> (Option<f64>, Option<f64>) {
     let mut differences: BTreeMap<usize, i64> = BTreeMap::new();
     let (mut rows, mut right) = (0, 0);

@@ -9,7 +9,8 @@ use crate::select::StopRule;
 /// p-values above this are no evidence.
 pub const LEVEL: f64 = 0.05;
 
-/// What a stability is called, after Nogueira, Sechidis and Brown (2018): poor below 0.4, good from 0.75 on.
+/// What a stability is called, after Nogueira, Sechidis and Brown (2018): poor below 0.4, good from
+/// 0.75 on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StabilityBand {
@@ -23,7 +24,10 @@ pub enum StabilityBand {
 
 impl StabilityBand {
     fn of(stability: f64) -> Self {
-        [Self::Good, Self::Fair].into_iter().find(|band| stability >= band.lowest()).unwrap_or(Self::Poor)
+        [Self::Good, Self::Fair]
+            .into_iter()
+            .find(|band| stability >= band.lowest())
+            .unwrap_or(Self::Poor)
     }
 
     /// Where the band begins.
@@ -69,7 +73,8 @@ impl Stability {
         Some(Self { value, interval, band: interval.map(|_| StabilityBand::of(value)) })
     }
 
-    /// `0.35 (0.20 to 0.49), poor`, or that there are too few splits, folds or sites to say so much.
+    /// `0.35 (0.20 to 0.49), poor`, or that there are too few splits, folds or sites to say so
+    /// much.
     pub fn words(&self, of: &str) -> String {
         let value = two_decimals(self.value);
         match (self.interval, self.band) {
@@ -131,18 +136,24 @@ impl Verdict {
             if chosen.size == Some(1) { ("feature", "is") } else { (features.as_str(), "are") };
         match (self, by_chance, stability) {
             (Self::Chance, Some(chance), _) => {
-                format!("nothing beyond chance: {}; the list of {features} is not evidence", chance.words())
+                format!(
+                    "nothing beyond chance: {}; the list of {features} is not evidence",
+                    chance.words()
+                )
             }
             (Self::Unstable, _, Some(stability)) => format!(
                 "these data do not support a short list: the splits choose different features (stability {}, poor); the {noun} below {verb} the most frequent",
                 two_decimals(stability.value)
             ),
             (Self::TooFewSplits, ..) => {
-                let splits = if splits == 1 { "one split".to_owned() } else { format!("{splits} splits") };
+                let splits =
+                    if splits == 1 { "one split".to_owned() } else { format!("{splits} splits") };
                 format!("{features}, from {splits}: too few to say whether others choose the same")
             }
             (Self::NoSize, ..) => "no size chosen".to_owned(),
-            (Self::AllFeatures, ..) if chosen.is_of_all() => format!("{features}: nothing to eliminate"),
+            (Self::AllFeatures, ..) if chosen.is_of_all() => {
+                format!("{features}: nothing to eliminate")
+            }
             (Self::AllFeatures, ..) if matches!(chosen.stop, StopRule::Size(_)) => {
                 format!("all {features}, as asked for")
             }
@@ -187,10 +198,15 @@ mod tests {
         let (verdict, headline) = told(&chosen, of_splits(0.3), 20);
         assert_eq!(verdict, Verdict::Unstable);
         assert!(headline.starts_with("these data do not support a short list"));
-        assert_eq!(told(&chosen, of_splits(0.5), 20), (Verdict::Supported, "4 features".to_owned()));
+        assert_eq!(
+            told(&chosen, of_splits(0.5), 20),
+            (Verdict::Supported, "4 features".to_owned())
+        );
         let one = RuleSize::new(StopRule::Knee, &[Some(1)], &[1, 4]);
         let (_, headline) = told(&one, of_splits(-0.02), 20);
-        assert!(headline.ends_with("(stability −0.02, poor); the feature below is the most frequent"));
+        assert!(
+            headline.ends_with("(stability −0.02, poor); the feature below is the most frequent")
+        );
         let none = RuleSize::new(StopRule::Knee, &[None], &[1, 4]);
         assert_eq!(told(&none, None, 20).0, Verdict::NoSize);
     }
@@ -218,7 +234,10 @@ mod tests {
         let verdict = Verdict::new(&chosen, None, stability, 3);
         assert_eq!(verdict, Verdict::TooFewSplits);
         let headline = verdict.headline(&chosen, None, stability, 3);
-        assert_eq!(headline, "2 features, from 3 splits: too few to say whether others choose the same");
+        assert_eq!(
+            headline,
+            "2 features, from 3 splits: too few to say whether others choose the same"
+        );
         let enough = [vec![0, 1], vec![0, 1], vec![0, 3], vec![0, 1], vec![1, 0]];
         let enough = Stability::new(&crate::evaluate::agreement(&enough, 5)).unwrap();
         assert!(enough.interval.is_some() && enough.band.is_some());

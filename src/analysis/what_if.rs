@@ -56,7 +56,8 @@ impl BranchComparison {
             let below = branch.steps.iter().filter(|step| step.size < branch.from);
             below.filter_map(|step| Some((step, trace.at_size(step.size)?)))
         };
-        let (other, main) = both().find(|(step, _)| Some(step.size) == answer).or_else(|| both().next())?;
+        let (other, main) =
+            both().find(|(step, _)| Some(step.size) == answer).or_else(|| both().next())?;
         let metrics = [Metric::Inefficiency, Metric::Accuracy].map(|metric| BranchMetric {
             metric,
             main: metric.value(&main.tally),
@@ -116,7 +117,10 @@ mod tests {
     #[test]
     fn only_what_exceeds_the_spread_between_splits_counts() {
         let of = |sets: f64, accuracy: f64| {
-            judge(&[metric(Metric::Inefficiency, 1.2, sets), metric(Metric::Accuracy, 0.8, accuracy)])
+            judge(&[
+                metric(Metric::Inefficiency, 1.2, sets),
+                metric(Metric::Accuracy, 0.8, accuracy),
+            ])
         };
         assert_eq!(of(1.24, 0.76), BranchVerdict::NoDifference);
         assert_eq!(of(1.26, 0.8), BranchVerdict::Worse);

@@ -34,16 +34,19 @@ pub enum Command {
     /// Open the dashboard and run (the default command): crfe-tui DATA.CSV
     #[command(after_help = EXPLORE_EXAMPLES)]
     Explore(Box<ExploreArgs>),
-    /// Open a recorded run in the dashboard, or follow one that is still running, or view a model's predictions for new patients; without a name, choose a recent run
+    /// Open a recorded run in the dashboard, or follow one that is still running, or view a model's
+    /// predictions for new patients; without a name, choose a recent run
     #[command(after_help = OPEN_EXAMPLES)]
     Open(Box<OpenArgs>),
-    /// Run without the dashboard: progress on standard error, the answer on standard output, files in --out
+    /// Run without the dashboard: progress on standard error, the answer on standard output, files
+    /// in --out
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
     /// Make a model for new rows: set rows aside, select features, fit, calibrate
     #[command(after_help = FIT_EXAMPLES)]
     Fit(Box<FitArgs>),
-    /// Predict new rows with a model: prediction sets, p-values, confidence, and performance if the class is known
+    /// Predict new rows with a model: prediction sets, p-values, confidence, and performance if the
+    /// class is known
     #[command(after_help = PREDICT_EXAMPLES)]
     Predict(Box<PredictArgs>),
     /// Test a model on rows whose class is known
@@ -52,7 +55,8 @@ pub enum Command {
     /// Make tables, figures and report.html from the journals of a run, including all its shards
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
-    /// Write scripts for a cluster: a job array of shards, and a job that makes the report when they are done
+    /// Write scripts for a cluster: a job array of shards, and a job that makes the report when
+    /// they are done
     #[command(visible_alias = "slurm", after_help = CLUSTER_EXAMPLES)]
     Cluster(Box<ClusterArgs>),
     /// Write a recorded run as an asciicast, a recording of the dashboard; needs no terminal
@@ -132,8 +136,9 @@ pub struct CastArgs {
 }
 
 fn screen_size(text: &str) -> std::result::Result<(u16, u16), String> {
-    let parsed =
-        text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+    let parsed = text
+        .split_once('x')
+        .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
     match parsed {
         Some((width @ 40..=500, height @ 12..=200)) => Ok((width, height)),
         _ => Err("write columns and rows such as 120x36, from 40x12 to 500x200".into()),
@@ -239,7 +244,8 @@ Examples:
 /// `crfe-tui open RUN`.
 #[derive(Debug, Args)]
 pub struct OpenArgs {
-    /// The directory of the run, or a model [default: choose among recent runs and the tables of this directory]
+    /// The directory of the run, or a model [default: choose among recent runs and the tables of
+    /// this directory]
     #[arg(value_name = "RUN|M.json")]
     pub run: Option<PathBuf>,
     /// For a run: the data file, if it has moved; for a model: the new patients
@@ -263,10 +269,12 @@ pub struct OpenArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Screen")]
 pub struct ScreenArgs {
-    /// Directory for the run and for what is exported [default: the user's state directory, and crfe-export]
+    /// Directory for the run and for what is exported [default: the user's state directory, and
+    /// crfe-export]
     #[arg(long, value_name = "RUN", env = "CRFE_OUT")]
     pub out: Option<PathBuf>,
-    /// View to start in: answer, explore, size, stability or data [default: explore for a new run, else answer]
+    /// View to start in: answer, explore, size, stability or data [default: explore for a new run,
+    /// else answer]
     #[arg(long, value_name = "VIEW", env = "CRFE_VIEW")]
     pub view: Option<View>,
     /// Steps played per second
@@ -287,7 +295,8 @@ pub struct ScreenArgs {
     /// Only ASCII characters
     #[arg(long, env = "CRFE_ASCII", value_parser = yes_or_no())]
     pub ascii: bool,
-    /// Sentences and tables instead of a screen, for a screen reader; the keys are the same, so it needs a terminal (for a log, use crfe-tui run)
+    /// Sentences and tables instead of a screen, for a screen reader; the keys are the same, so it
+    /// needs a terminal (for a log, use crfe-tui run)
     #[arg(long, env = "CRFE_PLAIN", value_parser = yes_or_no())]
     pub plain: bool,
     /// Numbers in place of the names of rows, for screenshots
@@ -331,7 +340,9 @@ pub struct RunArgs {
     /// How figures are drawn.
     #[command(flatten)]
     pub figures: FigureArgs,
-    /// Run one share of the tasks: shard i of N, i from 1, with its own journal in the same directory; makes no tables. auto/N takes i from the job array (Slurm, SGE, PBS, Torque, LSF, AWS Batch)
+    /// Run one share of the tasks: shard i of N, i from 1, with its own journal in the same
+    /// directory; makes no tables. auto/N takes i from the job array (Slurm, SGE, PBS, Torque, LSF,
+    /// AWS Batch)
     #[arg(long, value_name = "i/N", value_parser = shard, requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
     pub shard: Option<Shard>,
 }
@@ -352,7 +363,8 @@ pub struct FitArgs {
     /// Text file with your own list, one feature per line: nothing is selected
     #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "out"], help_heading = "Model")]
     pub features: Option<PathBuf>,
-    /// Write crfe_model.py and crfe_model.R beside the model: short readers that give the same p-values
+    /// Write crfe_model.py and crfe_model.R beside the model: short readers that give the same
+    /// p-values
     #[arg(long, help_heading = "Model")]
     pub readers: bool,
     /// Replace a file that is not a model
@@ -398,7 +410,8 @@ pub struct ValidateArgs {
     /// The model
     #[arg(value_name = "M.json")]
     pub model: PathBuf,
-    /// Rows with their class: a table with the columns of the model, in any order; - for standard input
+    /// Rows with their class: a table with the columns of the model, in any order; - for standard
+    /// input
     #[arg(value_name = "FILE")]
     pub data: PathBuf,
     /// Print as JSON
@@ -422,7 +435,8 @@ pub struct ReportArgs {
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
     /// Directory for tables, figures and report.html [default: RUN, if there is one]
-    // Not called "out" for clap: the setting `out` of the configuration file and of the environment belongs to runs.
+    // Not called "out" for clap: the setting `out` of the configuration file and of the environment
+    // belongs to runs.
     #[arg(id = "report_out", long = "out", value_name = "DIRECTORY")]
     pub out: Option<PathBuf>,
     /// The table of the run, if it has moved; predictions.csv needs it
@@ -466,7 +480,8 @@ impl FigureArgs {
         let mut formats = self.figure_format.clone();
         formats.sort_unstable();
         formats.dedup();
-        let options = FigureOptions { width: self.figure_width, font_size: self.font_size, formats };
+        let options =
+            FigureOptions { width: self.figure_width, font_size: self.font_size, formats };
         options.layout()?;
         Ok(options)
     }
@@ -524,7 +539,8 @@ pub struct ClusterArgs {
         help_heading = "Cluster"
     )]
     pub cpus: u16,
-    /// Option of the scheduler's submit command, such as --submit=--time=2:00:00; may be given more than once
+    /// Option of the scheduler's submit command, such as --submit=--time=2:00:00; may be given more
+    /// than once
     #[arg(
         long,
         visible_alias = "sbatch",

@@ -1,4 +1,5 @@
-//! `crfe-tui check`: what was understood of a file, what is wrong with it, and what a run would take.
+//! `crfe-tui check`: what was understood of a file, what is wrong with it, and what a run would
+//! take.
 
 use std::fmt::Write as _;
 
@@ -16,8 +17,11 @@ pub fn check(args: &CheckArgs) -> Result<u8> {
     match look(args) {
         Ok(plan) => {
             let cost = Estimate::new(&plan, default_threads());
-            let text =
-                if args.json { pretty(&as_json(&plan.info, &cost))? } else { as_text(&plan.info, &cost) };
+            let text = if args.json {
+                pretty(&as_json(&plan.info, &cost))?
+            } else {
+                as_text(&plan.info, &cost)
+            };
             print(text.as_bytes())?;
             Ok(0)
         }
@@ -56,7 +60,8 @@ fn as_text(info: &RunInfo, cost: &Estimate) -> String {
     let (units, columns) = (info.units.len(), info.columns.len());
     let encoded = if units == columns { String::new() } else { format!(" in {columns} columns") };
     let methods: Vec<String> = info.spec.methods.iter().map(ToString::to_string).collect();
-    let left_out = info.followups().iter().filter(|task| matches!(task, Followup::Site(..))).count();
+    let left_out =
+        info.followups().iter().filter(|task| matches!(task, Followup::Site(..))).count();
     let sites = match left_out / methods.len().max(1) {
         0 => String::new(),
         n => format!(", and the same without each of {n} {}", plural(n, "site")),

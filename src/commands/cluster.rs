@@ -1,4 +1,5 @@
-//! `crfe-tui cluster`: two scripts for a scheduler, an array of shards and the report that waits for it. Submits nothing.
+//! `crfe-tui cluster`: two scripts for a scheduler, an array of shards and the report that waits
+//! for it. Submits nothing.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +14,8 @@ use crate::report::outputs;
 use crate::run::Plan;
 use crate::say::{print, say};
 
-/// Checks the run, writes the scripts, and prints how to submit and watch them; returns the exit code.
+/// Checks the run, writes the scripts, and prints how to submit and watch them; returns the exit
+/// code.
 pub fn cluster(args: &ClusterArgs) -> Result<u8> {
     let spec = args.spec.spec()?;
     if args.spec.data.as_os_str() == STANDARD {
@@ -56,13 +58,17 @@ pub fn cluster(args: &ClusterArgs) -> Result<u8> {
 fn submission(scheduler: Scheduler, shards: &str, report: &str) -> String {
     match scheduler {
         Scheduler::Slurm => {
-            format!("sbatch --dependency=afterany:$(sbatch --parsable {shards} | cut -d';' -f1) {report}")
+            format!(
+                "sbatch --dependency=afterany:$(sbatch --parsable {shards} | cut -d';' -f1) {report}"
+            )
         }
         Scheduler::Sge => format!("qsub -hold_jid $(qsub -terse {shards} | cut -d. -f1) {report}"),
         Scheduler::Pbs => format!("qsub -W depend=afterany:$(qsub {shards}) {report}"),
         Scheduler::Torque => format!("qsub -W depend=afteranyarray:$(qsub {shards}) {report}"),
         Scheduler::Lsf => {
-            format!("bsub -w \"ended($(bsub < {shards} | sed 's/^[^<]*<\\([0-9]*\\)>.*/\\1/'))\" < {report}")
+            format!(
+                "bsub -w \"ended($(bsub < {shards} | sed 's/^[^<]*<\\([0-9]*\\)>.*/\\1/'))\" < {report}"
+            )
         }
     }
 }
@@ -88,7 +94,8 @@ fn job(scheduler: Scheduler) -> &'static [&'static str] {
     }
 }
 
-/// The option for the log; `stem` begins its name where the scheduler takes a pattern, else it takes the directory.
+/// The option for the log; `stem` begins its name where the scheduler takes a pattern, else it
+/// takes the directory.
 fn log(scheduler: Scheduler, directory: &str, stem: &str, of_array: bool) -> String {
     match (scheduler, of_array) {
         (Scheduler::Slurm, true) => format!("--output={directory}/slurm-%A_%a.log"),
@@ -111,7 +118,11 @@ fn array(scheduler: Scheduler, tasks: u16, cpus: u16) -> Vec<String> {
         Scheduler::Pbs => vec![format!("-J 1-{tasks}"), format!("-l select=1:ncpus={cpus}")],
         Scheduler::Torque => vec![format!("-t 1-{tasks}"), format!("-l nodes=1:ppn={cpus}")],
         Scheduler::Lsf => {
-            vec![format!("-J \"crfe[1-{tasks}]\""), format!("-n {cpus}"), "-R \"span[hosts=1]\"".to_owned()]
+            vec![
+                format!("-J \"crfe[1-{tasks}]\""),
+                format!("-n {cpus}"),
+                "-R \"span[hosts=1]\"".to_owned(),
+            ]
         }
     }
 }
@@ -156,8 +167,10 @@ impl JobPaths {
     }
 
     fn head(&self, args: &ClusterArgs, stem: &str, of_array: bool) -> Vec<u8> {
-        let mut options: Vec<String> = job(args.scheduler).iter().map(|&option| option.to_owned()).collect();
-        // Schedulers treat quotes and % specially: a log is written beside the journals only if its path has neither.
+        let mut options: Vec<String> =
+            job(args.scheduler).iter().map(|&option| option.to_owned()).collect();
+        // Schedulers treat quotes and % specially: a log is written beside the journals only if its
+        // path has neither.
         let harmless = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
         if let Some(directory) = self.out.to_str().filter(|path| path.chars().all(harmless)) {
             options.push(log(args.scheduler, directory, stem, of_array));
@@ -225,7 +238,8 @@ impl JobPaths {
     }
 }
 
-/// One shell word that is safe to show on a terminal: control characters are written as bash's `$'\x1b'`.
+/// One shell word that is safe to show on a terminal: control characters are written as bash's
+/// `$'\x1b'`.
 fn shown(word: &OsStr) -> String {
     match String::from_utf8(quoted(word)) {
         Ok(plain) if printable(&plain) == plain => plain,
@@ -265,12 +279,22 @@ mod tests {
 
     #[test]
     fn a_shell_reads_every_word_back() {
-        for word in
-            ["", "plain.csv", "it's", "a b\tc", "$(rm -rf x)`y`\\", "new\nline", "λ=\"½\"", "-n", "*", "~"]
-        {
+        for word in [
+            "",
+            "plain.csv",
+            "it's",
+            "a b\tc",
+            "$(rm -rf x)`y`\\",
+            "new\nline",
+            "λ=\"½\"",
+            "-n",
+            "*",
+            "~",
+        ] {
             let mut script = b"printf %s ".to_vec();
             script.extend(quoted(OsStr::new(word)));
-            let output = Command::new("bash").arg("-c").arg(OsStr::from_bytes(&script)).output().unwrap();
+            let output =
+                Command::new("bash").arg("-c").arg(OsStr::from_bytes(&script)).output().unwrap();
             assert_eq!(String::from_utf8_lossy(&output.stdout), word);
         }
     }
@@ -280,7 +304,8 @@ mod tests {
         for word in ["a\u{1b}]52;c;aGk=\u{7}b", "right\u{202e}left", "it's \\ \n", "\u{9b}31mλ"] {
             let shown = shown(OsStr::new(word));
             assert_eq!(printable(&shown), shown);
-            let output = Command::new("bash").arg("-c").arg(format!("printf %s {shown}")).output().unwrap();
+            let output =
+                Command::new("bash").arg("-c").arg(format!("printf %s {shown}")).output().unwrap();
             assert_eq!(String::from_utf8_lossy(&output.stdout), word);
         }
         assert_eq!(shown(OsStr::new("λ/a b")), "'λ/a b'");

@@ -17,8 +17,9 @@ pub fn completions(args: &CompletionsArgs) -> Result<u8> {
     print(&script).map(|()| 0)
 }
 
-/// clap_complete 4.6 writes the dash of the program's name as `__` where it sets `cmd`, and as `__subcmd__` in the labels
-/// that are to match it, so that no option of a command would ever be completed.
+/// clap_complete 4.6 writes the dash of the program's name as `__` where it sets `cmd`, and as
+/// `__subcmd__` in the labels that are to match it, so that no option of a command would ever be
+/// completed.
 fn with_labels_that_match(script: Vec<u8>) -> Vec<u8> {
     let script = String::from_utf8_lossy(&script);
     script.replace("crfe__subcmd__tui__subcmd__", "crfe__tui__subcmd__").into_bytes()

@@ -18,8 +18,8 @@ pub fn config() -> Result<u8> {
     print(configuration_file().as_bytes()).map(|()| 0)
 }
 
-/// The configuration file with every option and every key at its default, commented out: explanations begin with `# `,
-/// settings with `#`.
+/// The configuration file with every option and every key at its default, commented out:
+/// explanations begin with `# `, settings with `#`.
 pub(crate) fn configuration_file() -> String {
     let mut text = "\
 # crfe-tui: settings for every run. Put this file at ~/.config/crfe-tui/config.toml, or name it in CRFE_CONFIG.
@@ -31,7 +31,9 @@ pub(crate) fn configuration_file() -> String {
     let commands = ["run", "explore"].into_iter().filter_map(|name| command.find_subcommand(name));
     let (mut known, mut chapters) = (Vec::new(), Vec::<(&str, Vec<&Arg>)>::new());
     for option in commands.flat_map(clap::Command::get_arguments) {
-        let Some(name) = option.get_long().filter(|name| !OF_ONE_RUN.contains(name)) else { continue };
+        let Some(name) = option.get_long().filter(|name| !OF_ONE_RUN.contains(name)) else {
+            continue;
+        };
         if known.contains(&name) {
             continue;
         }

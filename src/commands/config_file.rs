@@ -16,7 +16,8 @@ pub struct Defaults {
     pub look: Look,
 }
 
-/// The tables `[keys]` and `[theme]`: actions of the dashboard and their keys, roles and their colours.
+/// The tables `[keys]` and `[theme]`: actions of the dashboard and their keys, roles and their
+/// colours.
 #[derive(Debug, Default)]
 pub struct Look {
     /// The file they come from.
@@ -44,18 +45,21 @@ fn path() -> Option<(PathBuf, bool)> {
 pub fn load() -> Result<Defaults> {
     let Some((file, asked_for)) = path() else { return Ok(Defaults::default()) };
     // Reading a pipe might block; the Slurm scripts name /dev/null.
-    if std::fs::metadata(&file).is_ok_and(|data| !data.is_file()) && file != Path::new("/dev/null") {
+    if std::fs::metadata(&file).is_ok_and(|data| !data.is_file()) && file != Path::new("/dev/null")
+    {
         return Err(Error::usage("the configuration is not a regular file").file(file));
     }
     match std::fs::read_to_string(&file) {
         Ok(text) => parse(file, &text),
         Err(error) if !asked_for && nothing_there(error.kind()) => Ok(Defaults::default()),
-        Err(error) => Err(Error::usage(format!("the configuration cannot be read: {error}")).file(file)),
+        Err(error) => {
+            Err(Error::usage(format!("the configuration cannot be read: {error}")).file(file))
+        }
     }
 }
 
-/// A home that is not a directory, as some service accounts have, or somebody else's, as under `sudo -u`, holds no configuration
-/// either.
+/// A home that is not a directory, as some service accounts have, or somebody else's, as under
+/// `sudo -u`, holds no configuration either.
 fn nothing_there(kind: std::io::ErrorKind) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     matches!(kind, NotFound | NotADirectory | PermissionDenied)
@@ -63,7 +67,8 @@ fn nothing_there(kind: std::io::ErrorKind) -> bool {
 
 pub(crate) fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count() as u64);
+        let line =
+            error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count() as u64);
         Error::usage(format!("this is not TOML: {}", error.message())).file(&file).line(line)
     })?;
     let mut values = Vec::new();
@@ -95,7 +100,9 @@ pub(crate) fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
 fn bindings(file: &Path, table: &toml::Table) -> Result<Vec<(String, Vec<String>)>> {
     let keys = |value: &toml::Value| match value {
         toml::Value::String(key) => Some(vec![key.clone()]),
-        toml::Value::Array(keys) => keys.iter().map(|key| key.as_str().map(str::to_owned)).collect(),
+        toml::Value::Array(keys) => {
+            keys.iter().map(|key| key.as_str().map(str::to_owned)).collect()
+        }
         _ => None,
     };
     let line = |(name, value): (&String, &toml::Value)| {
@@ -120,7 +127,9 @@ fn colours(file: &Path, table: &toml::Table) -> Result<Vec<(String, String)>> {
         let wrong = || {
             Error::usage(format!("the theme's '{name}' is neither a word nor a number"))
                 .file(file)
-                .remedy("write #rrggbb, a name such as yellow or lightblue, or a number from 0 to 255")
+                .remedy(
+                    "write #rrggbb, a name such as yellow or lightblue, or a number from 0 to 255",
+                )
         };
         Ok((name.clone(), colour.ok_or_else(wrong)?))
     };
@@ -134,9 +143,11 @@ fn as_typed(value: &toml::Value) -> Option<String> {
         toml::Value::Integer(number) => Some(number.to_string()),
         toml::Value::Float(number) => Some(number.to_string()),
         toml::Value::Boolean(flag) => Some(flag.to_string()),
-        toml::Value::Array(items) => {
-            items.iter().map(as_typed).collect::<Option<Vec<_>>>().map(|words| word_list::join(&words))
-        }
+        toml::Value::Array(items) => items
+            .iter()
+            .map(as_typed)
+            .collect::<Option<Vec<_>>>()
+            .map(|words| word_list::join(&words)),
         toml::Value::Datetime(_) | toml::Value::Table(_) => None,
     }
 }
@@ -158,7 +169,10 @@ mod tests {
         assert!(values.contains(&("drop", "\"a, b\"")));
         let error = parse("c.toml".into(), "a = 1\nb = = 2\n").unwrap_err();
         assert!(error.to_string().starts_with("c.toml, line 2: this is not TOML"), "{error}");
-        let keys = parse("c.toml".into(), "[keys]\nquit = 'Q'\nstep = ['n', '.']\n").unwrap().look.bindings;
+        let keys = parse("c.toml".into(), "[keys]\nquit = 'Q'\nstep = ['n', '.']\n")
+            .unwrap()
+            .look
+            .bindings;
         assert_eq!(
             keys,
             [
@@ -167,11 +181,15 @@ mod tests {
             ]
         );
         assert!(parse("c.toml".into(), "[keys]\nquit = 7\n").is_err());
-        let theme = parse("c.toml".into(), "[theme]\nbad = 196\nwarn = 'yellow'\n").unwrap().look.colours;
+        let theme =
+            parse("c.toml".into(), "[theme]\nbad = 196\nwarn = 'yellow'\n").unwrap().look.colours;
         assert!(theme.contains(&("bad".to_owned(), "196".to_owned())), "{theme:?}");
         assert!(theme.contains(&("warn".to_owned(), "yellow".to_owned())), "{theme:?}");
         let error = parse("c.toml".into(), "[theme]\nbad = 1.5\n").unwrap_err();
-        assert!(error.to_string().contains("the theme's 'bad' is neither a word nor a number"), "{error}");
+        assert!(
+            error.to_string().contains("the theme's 'bad' is neither a word nor a number"),
+            "{error}"
+        );
         assert!(parse("c.toml".into(), "[colours]\nred = 'x'\n").is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! `crfe-tui fit`: set rows aside, select, fit, calibrate, and write a model for new rows; or make it from a recorded run.
+//! `crfe-tui fit`: set rows aside, select, fit, calibrate, and write a model for new rows; or make
+//! it from a recorded run.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -97,7 +98,12 @@ fn of_given_list(args: &FitArgs, features: &Path) -> Result<u8> {
     let caution = "the list was given: if it was chosen by looking at these rows, what was measured on them is too good";
     let made = Made {
         list,
-        selection: ListOrigin { method: None, rule: "given".to_owned(), counts: Vec::new(), splits: 0 },
+        selection: ListOrigin {
+            method: None,
+            rule: "given".to_owned(),
+            counts: Vec::new(),
+            splits: 0,
+        },
         tested: Tested::new(&history, &plan.info, method),
         cautions: vec![caution.to_owned()],
         answer: None,
@@ -134,9 +140,12 @@ fn of_run(args: &FitArgs) -> Result<u8> {
     tell_notes(&records.notes());
     let finished = history.finished_tasks().count();
     if finished < records.tasks() {
-        return Err(Error::data(format!("{finished} of {} paths of the run are finished", records.tasks()))
-            .file(run)
-            .remedy("let it finish: the same command goes on from there"));
+        return Err(Error::data(format!(
+            "{finished} of {} paths of the run are finished",
+            records.tasks()
+        ))
+        .file(run)
+        .remedy("let it finish: the same command goes on from there"));
     }
     let mut plan = Plan::find(records.info(), args.table.as_deref())?;
     // The table may be found elsewhere; the model says how it was called then.
@@ -159,9 +168,12 @@ impl Made {
     /// The list of the first method.
     fn of_history(plan: &Plan, history: &History) -> Result<Self> {
         let info = &plan.info;
-        let answer = Answer::new(history).ok_or_else(|| Error::internal("the run has not started"))?;
-        let method =
-            answer.methods.first().ok_or_else(|| Error::internal("no method has a finished path"))?;
+        let answer =
+            Answer::new(history).ok_or_else(|| Error::internal("the run has not started"))?;
+        let method = answer
+            .methods
+            .first()
+            .ok_or_else(|| Error::internal("no method has a finished path"))?;
         let Some(size) = method.chosen.size else {
             return Err(Error::data(format!(
                 "the rule '{}' chose no size, so there is no list",
@@ -200,7 +212,8 @@ fn finish(args: &FitArgs, plan: &Plan, history: &History, made: &Made) -> Result
     let mut cautions = made.cautions.clone();
     cautions.extend(few_calibration_rows(plan, reserve, &fitted));
     if !fitted.converged {
-        cautions.push("the solver did not reach its tolerance on the machines of the model".to_owned());
+        cautions
+            .push("the solver did not reach its tolerance on the machines of the model".to_owned());
     }
     let spec = &info.spec;
     let model = Model::new(
@@ -267,9 +280,9 @@ fn few_calibration_rows(plan: &Plan, reserve: &[usize], fitted: &FittedList) -> 
 /// The features of a file, one name on each line, as units.
 fn read_list(path: &Path, info: &RunInfo) -> Result<Vec<usize>> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Error::data(format!("the list cannot be read: {error}"))
-            .file(path)
-            .remedy("give a text file with the name of one feature on each line, such as selected.txt")
+        Error::data(format!("the list cannot be read: {error}")).file(path).remedy(
+            "give a text file with the name of one feature on each line, such as selected.txt",
+        )
     })?;
     let mut list = Vec::new();
     for (line, name) in word_list::from_lines(&text) {
@@ -308,7 +321,8 @@ fn no_readers() -> Error {
 
 /// The readers beside the model.
 fn write_readers(path: &Path) -> Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     write_whole(directory, "crfe_model.py", PYTHON_READER.as_bytes())?;
     write_whole(directory, "crfe_model.R", R_READER.as_bytes())
 }
@@ -329,8 +343,8 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
                 "cautions": model.cautions,
             },
         });
-        let text =
-            serde_json::to_string_pretty(&value).map_err(|error| Error::internal(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&value)
+            .map_err(|error| Error::internal(error.to_string()))?;
         return print((printable_json(text) + "\n").as_bytes());
     }
     let mut text = made.answer.as_ref().map(|answer| summary(answer) + "\n").unwrap_or_default();
@@ -342,7 +356,9 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
         .collect();
     let features = model.features.len();
     let (chosen, source) = match made.selection.method {
-        Some(method) => (format!("{method}, rule {}", made.selection.rule), ", from which the list comes"),
+        Some(method) => {
+            (format!("{method}, rule {}", made.selection.rule), ", from which the list comes")
+        }
         None => ("given".to_owned(), ""),
     };
     let _ = writeln!(

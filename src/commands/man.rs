@@ -19,8 +19,8 @@ pub fn man(args: &ManArgs) -> Result<u8> {
         })?,
     };
     let mut page = Vec::new();
-    clap_mangen::Man::new(command)
-        .render(&mut page)
-        .map_err(|error| Error::internal(format!("the man page could not be put together: {error}")))?;
+    clap_mangen::Man::new(command).render(&mut page).map_err(|error| {
+        Error::internal(format!("the man page could not be put together: {error}"))
+    })?;
     print(&page).map(|()| 0)
 }

@@ -1,4 +1,5 @@
-//! `crfe-tui open`: the dashboard on a recorded run, or on new patients and a model; without a name, on what is chosen from a list.
+//! `crfe-tui open`: the dashboard on a recorded run, or on new patients and a model; without a
+//! name, on what is chosen from a list.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,14 +22,18 @@ pub fn open(args: &OpenArgs, look: &Look) -> Result<u8> {
         return open_model(args, run, look);
     }
     if args.epsilon.is_some() || args.impute_missing || args.read.is_typed() {
-        return Err(Error::usage("--epsilon, --impute-missing and how a file is read belong to a model")
-            .remedy("leave them out for a run, or open a model: crfe-tui open M.json --data NEW.CSV"));
+        return Err(Error::usage(
+            "--epsilon, --impute-missing and how a file is read belong to a model",
+        )
+        .remedy("leave them out for a run, or open a model: crfe-tui open M.json --data NEW.CSV"));
     }
     if args.data.as_deref().is_some_and(|data| data.as_os_str() == STANDARD) {
         return Err(keys_come_from_there("crfe-tui report RUN --data -"));
     }
     if !run.exists() {
-        return Err(Error::data("there is no such run or model").file(run).remedy("check the path"));
+        return Err(Error::data("there is no such run or model")
+            .file(run)
+            .remedy("check the path"));
     }
     need_a_terminal(&format!("crfe-tui report {}", run.display()))?;
     show(SessionRequest::Open(run.clone(), args.data.clone()), settings(&args.screen, look)?)
@@ -58,7 +63,8 @@ fn choose(args: &OpenArgs, look: &Look) -> Result<u8> {
         Choice::Run(run) => Ok(SessionRequest::Open(run, None)),
         Choice::Table(table, settings_first) => {
             // As if it had been typed: environment and configuration file count.
-            let words = ["crfe-tui", "explore", "--"].map(OsString::from).into_iter().chain([table.into()]);
+            let words =
+                ["crfe-tui", "explore", "--"].map(OsString::from).into_iter().chain([table.into()]);
             match precedence::parse(words)? {
                 Parsed::Command(Command::Explore(args), _) => Ok(match order(&args)? {
                     SessionRequest::Compute(compute) if settings_first => {
@@ -70,7 +76,9 @@ fn choose(args: &OpenArgs, look: &Look) -> Result<u8> {
                     }
                     order => order,
                 }),
-                Parsed::Command(..) => Err(Error::internal("a table was not understood as a table")),
+                Parsed::Command(..) => {
+                    Err(Error::internal("a table was not understood as a table"))
+                }
                 Parsed::Said(said) => Err(Error::usage(said.to_string())),
             }
         }

@@ -59,12 +59,16 @@ impl Args for ReadArgs {
 
 impl FromArgMatches for ReadArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        let is_typed = |name: &str| matches.value_source(&id_of(name)) == Some(ValueSource::CommandLine);
+        let is_typed =
+            |name: &str| matches.value_source(&id_of(name)) == Some(ValueSource::CommandLine);
         let is_typed = Self::NAMES.into_iter().any(is_typed);
         Ok(Self { options: taken(Self::table(), matches)?, is_typed })
     }
 
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+    fn update_from_arg_matches(
+        &mut self,
+        matches: &ArgMatches,
+    ) -> std::result::Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
@@ -125,12 +129,16 @@ impl FromArgMatches for SpecArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
         let data = matches.get_one::<PathBuf>("data").cloned().unwrap_or_default();
         let options = taken(OPTIONS.iter(), matches)?;
-        let is_typed = |name: &&str| matches.value_source(&id_of(name)) == Some(ValueSource::CommandLine);
+        let is_typed =
+            |name: &&str| matches.value_source(&id_of(name)) == Some(ValueSource::CommandLine);
         let typed = OPTIONS.iter().map(|option| option.name).chain(["paper"]).find(is_typed);
         Ok(Self { data, options, typed })
     }
 
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+    fn update_from_arg_matches(
+        &mut self,
+        matches: &ArgMatches,
+    ) -> std::result::Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
@@ -157,7 +165,9 @@ fn taken(
                 }
             },
         };
-        taken.map_err(|refusal| clap::Error::raw(clap::error::ErrorKind::ValueValidation, refusal))?;
+        taken.map_err(|refusal| {
+            clap::Error::raw(clap::error::ErrorKind::ValueValidation, refusal)
+        })?;
     }
     Ok(options)
 }

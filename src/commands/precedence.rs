@@ -25,7 +25,8 @@ pub enum Parsed {
 
 /// Prints clap's own words, help on standard output and mistakes on standard error; the exit code.
 pub fn tell(said: &clap::Error) -> u8 {
-    // The message may quote the environment, whose control characters must not reach a terminal; a closed pipe is not an error.
+    // The message may quote the environment, whose control characters must not reach a terminal; a
+    // closed pipe is not an error.
     let hostile = |(name, value): &(OsString, OsString)| {
         name.to_string_lossy().starts_with("CRFE_") && harmless(value) != *value
     };
@@ -88,7 +89,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
             if let (Some(spec), Some((_, sub))) = (cli.command.spec(), matches.subcommand()) {
                 blame_the_file(spec, sub, &defaults)?;
             }
-            if let (Command::Cluster(cluster), Some((_, sub))) = (&mut cli.command, matches.subcommand()) {
+            if let (Command::Cluster(cluster), Some((_, sub))) =
+                (&mut cli.command, matches.subcommand())
+            {
                 cluster.run_options = as_flags(sub, &defaults);
             }
             Parsed::Command(cli.command, defaults.look)
@@ -97,7 +100,8 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
     })
 }
 
-/// `crfe-tui DATA.CSV` is `crfe-tui explore DATA.CSV`, and `crfe-tui` on a terminal is `crfe-tui open`.
+/// `crfe-tui DATA.CSV` is `crfe-tui explore DATA.CSV`, and `crfe-tui` on a terminal is `crfe-tui
+/// open`.
 fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
     if args.len() == 1 && std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
         args.push("open".into());
@@ -111,12 +115,13 @@ fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
 
 fn is_command(word: &str) -> bool {
     matches!(word, "-h" | "--help" | "-V" | "--version" | "help")
-        || Cli::command()
-            .get_subcommands()
-            .any(|command| command.get_name() == word || command.get_all_aliases().any(|alias| alias == word))
+        || Cli::command().get_subcommands().any(|command| {
+            command.get_name() == word || command.get_all_aliases().any(|alias| alias == word)
+        })
 }
 
-/// Refuses a first word that is no command, no option and no file, and does not look like the name of one.
+/// Refuses a first word that is no command, no option and no file, and does not look like the name
+/// of one.
 fn refuse_misspelt_command(args: &[OsString]) -> Result<()> {
     let Some(word) = args.get(1).and_then(|first| first.to_str()) else { return Ok(()) };
     let may_be_file = word.is_empty() || word.contains(['.', '/']) || Path::new(word).exists();
@@ -133,7 +138,8 @@ fn refuse_misspelt_command(args: &[OsString]) -> Result<()> {
     Err(Error::usage(format!("there is neither a command nor a file '{word}'")).remedy(remedy))
 }
 
-/// The options that say what to compute, as flags: those of the command line, the environment and the configuration file.
+/// The options that say what to compute, as flags: those of the command line, the environment and
+/// the configuration file.
 fn as_flags(matches: &ArgMatches, defaults: &Defaults) -> Vec<OsString> {
     let command = SpecArgs::augment_args(clap::Command::new("spec"));
     let mut flags = Vec::new();
@@ -166,7 +172,8 @@ fn wants_paper(matches: &ArgMatches) -> bool {
     matches!(matches.try_get_one::<bool>("paper"), Ok(Some(true)))
 }
 
-/// Refuses invalid values of the configuration file by their names there; unset options are omitted.
+/// Refuses invalid values of the configuration file by their names there; unset options are
+/// omitted.
 fn checked(mut defaults: Defaults) -> Result<Defaults> {
     let command = Cli::command();
     for (name, value) in &defaults.values {
@@ -195,7 +202,8 @@ fn fault_of_value(sub: &clap::Command, id: &str, value: &str) -> Option<String> 
         return (!["true", "false"].contains(&value)).then(|| "write true or false".to_owned());
     }
     // Values are checked before missing arguments.
-    let said = sub.clone().try_get_matches_from([sub.get_name(), &format!("--{long}={value}")]).err()?;
+    let said =
+        sub.clone().try_get_matches_from([sub.get_name(), &format!("--{long}={value}")]).err()?;
     let flag = format!("--{long} ");
     match said.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(option)) if option.starts_with(&flag) => {}
@@ -227,7 +235,8 @@ fn blame_the_file(spec: &SpecArgs, matches: &ArgMatches, defaults: &Defaults) ->
     }
 }
 
-/// Replaces the built-in defaults by the values of the configuration file, in every command that has the option.
+/// Replaces the built-in defaults by the values of the configuration file, in every command that
+/// has the option.
 fn with_defaults(mut command: clap::Command, defaults: &Defaults) -> clap::Command {
     let own: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
     for (name, value) in &defaults.values {
@@ -237,7 +246,8 @@ fn with_defaults(mut command: clap::Command, defaults: &Defaults) -> clap::Comma
             command = command.mut_arg(id, |arg| arg.default_value(value));
         }
     }
-    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    let names: Vec<String> =
+        command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     for name in names {
         command = command.mut_subcommand(name, |sub| with_defaults(sub, defaults));
     }
@@ -295,19 +305,22 @@ mod tests {
             OPTIONS
                 .iter()
                 .filter(|option| {
-                    !["early", "memory-limit", "gamma", "prefilter", "pheno-sheet"].contains(&option.name)
+                    !["early", "memory-limit", "gamma", "prefilter", "pheno-sheet"]
+                        .contains(&option.name)
                 })
                 .map(|option| format!("run data.csv {}", words(option))),
         );
         let all = OPTIONS.iter().filter(|option| {
-            !["score", "memory-limit", "reserve", "test", "gamma", "prefilter"].contains(&option.name)
+            !["score", "memory-limit", "reserve", "test", "gamma", "prefilter"]
+                .contains(&option.name)
         });
         lines.push("run data.csv --estimator rbf --gamma 0.5 --prefilter 4".to_owned());
         lines.push(format!("run data.csv {}", all.map(words).collect::<Vec<_>>().join(" ")));
         lines.extend([
             "run data.csv --na=-9,none --max-missing 0.1 --impute none --delimiter tab --decimal ."
                 .to_owned(),
-            "run data.csv --target=-x --delimiter=; --stop 4 --early --step 3 --merge-rare=".to_owned(),
+            "run data.csv --target=-x --delimiter=; --stop 4 --early --step 3 --merge-rare="
+                .to_owned(),
             "run data.csv --stop 1se --step 0.25 --drop \"a,b\" --drop c,d".to_owned(),
         ]);
         for line in lines {
@@ -334,7 +347,11 @@ mod tests {
         for sub in ["run", "explore"].map(|name| command.find_subcommand(name).unwrap()) {
             for option in sub.get_arguments().filter_map(clap::Arg::get_long) {
                 let of_one_run = ["shard", "force"].contains(&option);
-                assert_eq!(all.values.iter().any(|(name, _)| name == option), !of_one_run, "{option}");
+                assert_eq!(
+                    all.values.iter().any(|(name, _)| name == option),
+                    !of_one_run,
+                    "{option}"
+                );
             }
         }
         let defaults = checked(all).unwrap();
@@ -358,14 +375,20 @@ mod tests {
     fn a_bad_value_in_the_file_is_named_as_the_file_names_it() {
         for (text, sentence) in [
             ("fps = 'x'", "c.toml: fps cannot be 'x'; write a number from 0.1 to 240"),
-            ("colors = 'red'", "c.toml: colors cannot be 'red'; write one of auto, true, 256, 16, none"),
+            (
+                "colors = 'red'",
+                "c.toml: colors cannot be 'red'; write one of auto, true, 256, 16, none",
+            ),
             ("threads = 0", "c.toml: threads cannot be '0'; must be a number from 1 to 65,535"),
             ("mondrian = 'perhaps'", "c.toml: mondrian cannot be 'perhaps'; write true or false"),
             (
                 "method = ['crfe', 'ridge']",
                 "c.toml: method cannot be 'crfe,ridge'; write crfe, rfe, smfs or acm",
             ),
-            ("frames = 3", "c.toml: there is no option 'frames'; see crfe-tui run --help for the options"),
+            (
+                "frames = 3",
+                "c.toml: there is no option 'frames'; see crfe-tui run --help for the options",
+            ),
         ] {
             let error = checked(config_file::parse("c.toml".into(), text).unwrap()).unwrap_err();
             assert_eq!(error.to_string(), sentence);
@@ -380,9 +403,11 @@ mod tests {
 
     #[test]
     fn a_shard_on_a_node_is_asked_for_the_same_run() {
-        let options = "d.csv --keep a,b --na=-9 --mondrian --paper --lambda 0.3 --delimiter ; --stop 7";
+        let options =
+            "d.csv --keep a,b --na=-9 --mondrian --paper --lambda 0.3 --delimiter ; --stop 7";
         for command in ["cluster", "cluster --scheduler lsf", "slurm"] {
-            let args = format!("crfe-tui {command} {options} --tasks 4 --out RUN --submit=--time=1");
+            let args =
+                format!("crfe-tui {command} {options} --tasks 4 --out RUN --submit=--time=1");
             let Ok(Parsed::Command(Command::Cluster(cluster), _)) =
                 parse(args.split(' ').map(OsString::from))
             else {

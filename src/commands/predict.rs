@@ -1,4 +1,5 @@
-//! `crfe-tui predict`: new rows through a model, one line for each, in bounded memory; and how well it did, if their class is known.
+//! `crfe-tui predict`: new rows through a model, one line for each, in bounded memory; and how well
+//! it did, if their class is known.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -48,7 +49,10 @@ pub fn predict(args: &PredictArgs) -> Result<u8> {
         tell_notes(&facts.notes);
         say(counted_words(&counts, &scorer).trim_end());
         if let Some(measured) = &measured {
-            say(format_args!("\n{}", measured_text(measured, &model.classes, scorer.epsilon()).trim_end()));
+            say(format_args!(
+                "\n{}",
+                measured_text(measured, &model.classes, scorer.epsilon()).trim_end()
+            ));
         }
     }
     Ok(0)
@@ -57,12 +61,14 @@ pub fn predict(args: &PredictArgs) -> Result<u8> {
 impl PredictArgs {
     /// Predictions never replace the model or the new rows.
     fn refuse_own_files(&self) -> Result<()> {
-        let Some(out) = self.out.as_deref().and_then(|out| out.canonicalize().ok()) else { return Ok(()) };
+        let Some(out) = self.out.as_deref().and_then(|out| out.canonicalize().ok()) else {
+            return Ok(());
+        };
         for (file, what) in [(&self.model, "the model"), (&self.data, "the file of the new rows")] {
             if file.canonicalize().is_ok_and(|file| file == out) {
-                return Err(Error::usage(format!("--out is {what}"))
-                    .file(file)
-                    .remedy("give the predictions a name of their own, such as --out predictions.csv"));
+                return Err(Error::usage(format!("--out is {what}")).file(file).remedy(
+                    "give the predictions a name of their own, such as --out predictions.csv",
+                ));
             }
         }
         Ok(())
@@ -108,7 +114,8 @@ pub(super) fn tell_notes(notes: &[String]) {
 }
 
 fn directory_of(path: &Path) -> Result<Directory> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Directory::open(parent).map_err(|error| unwritable(path, &error))
 }
 
@@ -153,7 +160,8 @@ impl<'a> PredictionWriter<'a> {
             Out::File(file) => file.write_all(bytes),
             Out::Standard(out) => out.write_all(bytes),
         };
-        self.is_closed |= written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+        self.is_closed |=
+            written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
         written
     }
 
@@ -258,8 +266,11 @@ fn counted_words(counts: &RowCounts, scorer: &Scorer<'_>) -> String {
         let mut of: Vec<(&usize, &usize)> = of.iter().collect();
         of.sort_by_key(|(_, rows)| std::cmp::Reverse(**rows));
         let name = |variable: usize| printable(&model.variables[variable].name);
-        let mut words: Vec<String> =
-            of.iter().take(SHOWN).map(|(variable, rows)| format!("{} in {rows}", name(**variable))).collect();
+        let mut words: Vec<String> = of
+            .iter()
+            .take(SHOWN)
+            .map(|(variable, rows)| format!("{} in {rows}", name(**variable)))
+            .collect();
         words.extend((of.len() > SHOWN).then(|| format!("{} more", of.len() - SHOWN)));
         words.join(", ")
     };
@@ -271,7 +282,11 @@ fn counted_words(counts: &RowCounts, scorer: &Scorer<'_>) -> String {
         );
     }
     if !counts.outside.is_empty() {
-        let _ = writeln!(text, "flagged: values outside the training range: {}", listed(&counts.outside));
+        let _ = writeln!(
+            text,
+            "flagged: values outside the training range: {}",
+            listed(&counts.outside)
+        );
     }
     if counts.filled > 0 {
         let share = 100.0 * model.reading.max_missing;
@@ -301,7 +316,9 @@ fn counted_json(
 ) -> Value {
     let model = scorer.model();
     let named = |of: &BTreeMap<usize, usize>| -> serde_json::Map<String, Value> {
-        of.iter().map(|(&variable, &rows)| (model.variables[variable].name.clone(), json!(rows))).collect()
+        of.iter()
+            .map(|(&variable, &rows)| (model.variables[variable].name.clone(), json!(rows)))
+            .collect()
     };
     json!({
         "model": args.model,

@@ -1,4 +1,5 @@
-//! `crfe-tui report RUN`: tables, figures and the page, from journals alone, also from those of several directories.
+//! `crfe-tui report RUN`: tables, figures and the page, from journals alone, also from those of
+//! several directories.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,8 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     records.replay(|event| history.apply(&event))?;
     tell_notes(&records.notes());
     let all = records.tasks() + records.info().followups().len();
-    let missing = all.saturating_sub(history.finished_tasks().count() + history.followups().count());
+    let missing =
+        all.saturating_sub(history.finished_tasks().count() + history.followups().count());
     if missing > 0 {
         let failed = history.failed().len() + history.failed_followups().len();
         say(format_args!(
@@ -40,7 +42,10 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     tell_notes(&write_report(out, &history, plan.as_ref(), &figures, default_threads())?);
     tell_answer(&history, args.json)?;
     if !args.quiet && !args.json {
-        say(format_args!("\nTables, figures and report.html are in {}", printable(&out.to_string_lossy())));
+        say(format_args!(
+            "\nTables, figures and report.html are in {}",
+            printable(&out.to_string_lossy())
+        ));
     }
     Ok(if missing > 0 { 4 } else { 0 })
 }
@@ -61,7 +66,10 @@ fn open_all(args: &ReportArgs) -> Result<Journals> {
             return Err(none(directory));
         }
         if args.runs.len() > 1 && journals(directory)?.is_empty() {
-            say(format_args!("warning: there is no journal in {}", printable(&directory.to_string_lossy())));
+            say(format_args!(
+                "warning: there is no journal in {}",
+                printable(&directory.to_string_lossy())
+            ));
         }
     }
     Journals::open_all(&args.runs)?.ok_or_else(|| none(&args.runs[0]))

@@ -1,4 +1,5 @@
-//! `crfe-tui run`: no screen; progress on standard error, the answer on standard output, files in the run's directory.
+//! `crfe-tui run`: no screen; progress on standard error, the answer on standard output, files in
+//! the run's directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +60,8 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
             directory.start_anew(&plan, &outputs())?;
         }
         if let Some(mut records) = directory.resume(&plan, &outputs())? {
-            // A shard writes no tables: it must know which tasks are finished, and need not keep their steps.
+            // A shard writes no tables: it must know which tasks are finished, and need not keep
+            // their steps.
             tasks = take_up(&mut records, &plan, &share, &mut history)?;
             followups = records.resume_followups(&followups, &plan.info, |kind| {
                 history.apply(&RunEvent { task: None, kind });
@@ -69,7 +71,8 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
                 history.apply(&RunEvent { task: None, kind });
             }
             tell_notes(&records.notes());
-            if let Some((has, described)) = narrowed(records.info(), &plan.info).filter(|_| shard.is_whole())
+            if let Some((has, described)) =
+                narrowed(records.info(), &plan.info).filter(|_| shard.is_whole())
             {
                 let out = printable(&directory.path().to_string_lossy());
                 say(format_args!(
@@ -83,9 +86,11 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
     if left < all && !quiet {
         say(format_args!("{} of {all} tasks were finished before", all - left));
     }
-    if let Some(signal) = compute(&plan, (tasks, followups), args, &mut history, directory.clone())? {
+    if let Some(signal) = compute(&plan, (tasks, followups), args, &mut history, directory.clone())?
+    {
         if !quiet {
-            let remedy = if directory.is_some() { "; the same command resumes from here" } else { "" };
+            let remedy =
+                if directory.is_some() { "; the same command resumes from here" } else { "" };
             say(format_args!("crfe-tui: ended by signal {signal}{remedy}"));
         }
         return Ok(RunOutcome::Code(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))));
@@ -99,7 +104,8 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
     match &directory {
         Some(directory) if !shard.is_whole() => {
             if !quiet {
-                let (done, out) = (share.len() - history.failed().len(), directory.path().to_string_lossy());
+                let (done, out) =
+                    (share.len() - history.failed().len(), directory.path().to_string_lossy());
                 say(format_args!("shard {shard}: {done} of {} tasks are finished", share.len()));
                 say(format_args!(
                     "when all shards are finished, crfe-tui report {} makes tables, figures and report.html",
@@ -119,11 +125,15 @@ fn narrowed(recorded: &RunInfo, asked: &RunInfo) -> Option<(String, String)> {
         names.join(", ")
     };
     let fewer_splits = asked.splits < recorded.splits;
-    let fewer_methods = recorded.spec.methods.iter().any(|method| !asked.spec.methods.contains(method));
+    let fewer_methods =
+        recorded.spec.methods.iter().any(|method| !asked.spec.methods.contains(method));
     let (has, described): (Vec<String>, Vec<String>) = [
-        fewer_splits.then(|| (format!("{} splits", recorded.splits), format!("the first {}", asked.splits))),
-        fewer_methods
-            .then(|| (format!("the methods {}", listed(recorded)), format!("only {}", listed(asked)))),
+        fewer_splits.then(|| {
+            (format!("{} splits", recorded.splits), format!("the first {}", asked.splits))
+        }),
+        fewer_methods.then(|| {
+            (format!("the methods {}", listed(recorded)), format!("only {}", listed(asked)))
+        }),
     ]
     .into_iter()
     .flatten()
@@ -131,8 +141,13 @@ fn narrowed(recorded: &RunInfo, asked: &RunInfo) -> Option<(String, String)> {
     (!has.is_empty()).then(|| (has.join(" and "), described.join(" and ")))
 }
 
-/// Looks for the twins of the chosen features and records them, so that a report does not need the data for them.
-fn look_for_twins(plan: &Plan, history: &mut History, directory: Option<&RunDirectory>) -> Result<()> {
+/// Looks for the twins of the chosen features and records them, so that a report does not need the
+/// data for them.
+fn look_for_twins(
+    plan: &Plan,
+    history: &mut History,
+    directory: Option<&RunDirectory>,
+) -> Result<()> {
     let Some(event) = find_twins(plan, history) else { return Ok(()) };
     history.apply(&event);
     directory.map_or(Ok(()), |directory| directory.record(&plan.info, &event))
@@ -183,7 +198,8 @@ fn compute(
     directory: Option<Arc<RunDirectory>>,
 ) -> Result<Option<i32>> {
     let threads = threads(args);
-    let mut progress = Progress::new(&plan.info, tasks.len(), &followups, threads, args.output.quiet);
+    let mut progress =
+        Progress::new(&plan.info, tasks.len(), &followups, threads, args.output.quiet);
     quiet_worker_panics();
     let signals = Signals::listen()?;
     let gate = Arc::new(Gate::default());
@@ -259,7 +275,13 @@ pub(super) fn report_files(plan: &Plan, history: &History, args: &RunArgs) -> Re
         if !args.output.quiet && steps > MANY_STEPS {
             say("writing tables, figures and report.html …");
         }
-        tell_notes(&write_report(out, history, Some(plan), &args.figures.options()?, threads(args))?);
+        tell_notes(&write_report(
+            out,
+            history,
+            Some(plan),
+            &args.figures.options()?,
+            threads(args),
+        )?);
     }
     Ok(())
 }

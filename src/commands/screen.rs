@@ -18,8 +18,10 @@ pub(super) fn need_a_terminal(instead: &str) -> Result<()> {
 
 /// The error for a table on standard input, which the dashboard reads keys from.
 pub(super) fn keys_come_from_there(instead: &str) -> Error {
-    Error::usage("the dashboard reads keys from standard input, so the table cannot come from there")
-        .remedy(format!("write it to a file, or run without a screen: {instead}"))
+    Error::usage(
+        "the dashboard reads keys from standard input, so the table cannot come from there",
+    )
+    .remedy(format!("write it to a file, or run without a screen: {instead}"))
 }
 
 /// How the dashboard is shown.

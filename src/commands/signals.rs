@@ -1,4 +1,5 @@
-//! SIGTERM, SIGINT and SIGHUP as messages: the first asks for an orderly end, a second one ends at once.
+//! SIGTERM, SIGINT and SIGHUP as messages: the first asks for an orderly end, a second one ends at
+//! once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +42,8 @@ impl Signals {
     }
 }
 
-/// Whether the program was started with SIGHUP ignored, as nohup does; it then stays ignored. False where the system does not tell.
+/// Whether the program was started with SIGHUP ignored, as nohup does; it then stays ignored. False
+/// where the system does not tell.
 fn survives_the_terminal() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -35,7 +35,9 @@ pub fn validate(args: &ValidateArgs) -> Result<u8> {
     };
     let text = if args.json {
         let value = serde_json::to_string_pretty(&measured);
-        value.map(|text| printable_json(text) + "\n").map_err(|error| Error::internal(error.to_string()))?
+        value
+            .map(|text| printable_json(text) + "\n")
+            .map_err(|error| Error::internal(error.to_string()))?
     } else {
         tell_notes(&facts.notes);
         format!(

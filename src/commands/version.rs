@@ -10,7 +10,8 @@ use crate::say::print;
 
 /// Whether the command line is `--version --json`, in either order.
 pub fn is_asked(words: &[OsString]) -> bool {
-    let is = |word: &OsString, names: &[&str]| word.to_str().is_some_and(|word| names.contains(&word));
+    let is =
+        |word: &OsString, names: &[&str]| word.to_str().is_some_and(|word| names.contains(&word));
     match words {
         [_, a, b] => [(a, b), (b, a)]
             .into_iter()
@@ -34,7 +35,8 @@ fn about() -> Value {
         ("report", cfg!(feature = "report")),
         ("tui", cfg!(feature = "tui")),
     ];
-    let features: Vec<&str> = features.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
+    let features: Vec<&str> =
+        features.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
     let commit = env!("CRATE_COMMIT");
     json!({
         "program": "crfe-tui",

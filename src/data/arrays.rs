@@ -11,8 +11,8 @@ use super::{Audit, Dataset, Encoding, Unit};
 use crate::error::{Error, Result};
 
 impl Dataset {
-    /// A dataset from rows × features (NaN is missing) and a label for each row. Every column is a unit of its own;
-    /// without names they are called `c1`, `c2`, ….
+    /// A dataset from rows × features (NaN is missing) and a label for each row. Every column is a
+    /// unit of its own; without names they are called `c1`, `c2`, ….
     ///
     /// ```
     /// let x = ndarray::array![[0.1, 7.0], [0.9, 5.0], [0.2, f64::NAN]];
@@ -33,7 +33,11 @@ impl Dataset {
         let labels: Vec<_> = labels.iter().map(|label| label.as_ref().trim()).collect();
         let Classes { labels: classes, rows, y } = classes(&labels)?;
 
-        let unit = |(i, name): (usize, &String)| Unit { name: name.clone(), columns: vec![i], kept: false };
+        let unit = |(i, name): (usize, &String)| Unit {
+            name: name.clone(),
+            columns: vec![i],
+            kept: false,
+        };
         let mut data = Self {
             name: "array".to_owned(),
             sha256: fingerprint(rows_by_columns, &labels),
@@ -76,7 +80,8 @@ fn check_shape(n: usize, p: usize, labels: usize, columns: &[String]) -> Result<
     let mut seen = HashSet::new();
     match columns.iter().find(|name| !seen.insert(name.as_str())) {
         Some(name) => {
-            Err(Error::data(format!("two columns are called '{name}'")).remedy("rename one of them"))
+            Err(Error::data(format!("two columns are called '{name}'"))
+                .remedy("rename one of them"))
         }
         None => Ok(()),
     }
@@ -90,7 +95,9 @@ fn check_values(x: ArrayView2<f64>, columns: &[String]) -> Result<()> {
                 .remedy("correct it, or use NaN"));
         }
         if column.iter().all(|value| value.is_nan()) {
-            return Err(Error::data("every value is missing").column(name).remedy("leave the column out"));
+            return Err(Error::data("every value is missing")
+                .column(name)
+                .remedy("leave the column out"));
         }
     }
     Ok(())
@@ -137,8 +144,9 @@ mod tests {
 
     #[test]
     fn the_fingerprint_depends_on_values_and_labels() {
-        let sha =
-            |x: Array2<f64>, labels: [&str; 2]| Dataset::from_arrays(x.view(), &labels, None).unwrap().sha256;
+        let sha = |x: Array2<f64>, labels: [&str; 2]| {
+            Dataset::from_arrays(x.view(), &labels, None).unwrap().sha256
+        };
         let base = sha(array![[1.0], [2.0]], ["a", "b"]);
         assert_eq!(base, sha(array![[1.0], [2.0]], ["a", "b"]));
         assert_ne!(base, sha(array![[1.0], [3.0]], ["a", "b"]));
@@ -162,7 +170,8 @@ mod tests {
             "column 'c2': row 0 is infinite; correct it, or use NaN"
         );
         assert!(
-            say(array![[f64::NAN], [f64::NAN]], &["a", "b"], None).starts_with("column 'c1': every value")
+            say(array![[f64::NAN], [f64::NAN]], &["a", "b"], None)
+                .starts_with("column 'c1': every value")
         );
     }
 }

@@ -1,4 +1,5 @@
-//! Remarks on a table, in sentences: what was assumed, corrected or dropped, and what looks suspicious.
+//! Remarks on a table, in sentences: what was assumed, corrected or dropped, and what looks
+//! suspicious.
 
 use std::collections::HashMap;
 use std::mem::discriminant;
@@ -61,17 +62,23 @@ impl Audit {
         let name = short(name);
         match found {
             Found::Specified => self.notice(format!("the class column is '{name}' (as specified)")),
-            Found::ByName => self.notice(format!("the class column is '{name}' (found by its name)")),
-            Found::Last => {
-                self.warn(format!("the class column is '{name}', the last: if it is not, use --target"))
+            Found::ByName => {
+                self.notice(format!("the class column is '{name}' (found by its name)"))
             }
+            Found::Last => self.warn(format!(
+                "the class column is '{name}', the last: if it is not, use --target"
+            )),
         }
     }
 
     /// States which columns are no features because an option has another use for them.
     pub(super) fn set_aside(&mut self, names: &[&str], option: &str) {
         if !names.is_empty() {
-            let are = if names.len() == 1 { "is not used as a feature" } else { "are not used as features" };
+            let are = if names.len() == 1 {
+                "is not used as a feature"
+            } else {
+                "are not used as features"
+            };
             let quoted = names.iter().map(|name| format!("'{}'", short(name)));
             self.notice(format!("{} {are}: {option}", listed_whole(quoted)));
         }
@@ -152,10 +159,15 @@ impl Audit {
                 Level::Warning,
                 "dropped as names of patients with several rows (keep these together with --group-col)",
             ),
-            (DropReason::Date, Level::Warning, "dropped as dates (convert them to numbers, such as an age)"),
+            (
+                DropReason::Date,
+                Level::Warning,
+                "dropped as dates (convert them to numbers, such as an age)",
+            ),
         ];
         for (kind, level, end) in kinds {
-            let of_kind = dropped.iter().filter(|(_, reason)| discriminant(reason) == discriminant(&kind));
+            let of_kind =
+                dropped.iter().filter(|(_, reason)| discriminant(reason) == discriminant(&kind));
             let names: Vec<_> = of_kind.map(|(name, _)| name.as_str()).collect();
             if !names.is_empty() {
                 let n = names.len();
@@ -190,7 +202,8 @@ impl Audit {
 
     /// Points out names that a spreadsheet has altered.
     pub(super) fn mangled(&mut self, names: &[String]) {
-        let names: Vec<_> = names.iter().map(String::as_str).filter(|name| is_mangled_gene(name)).collect();
+        let names: Vec<_> =
+            names.iter().map(String::as_str).filter(|name| is_mangled_gene(name)).collect();
         if !names.is_empty() {
             self.warn(format!(
                 "{} {} like genes that a spreadsheet turned into dates or numbers (MARCH1, SEPT2): {}",
@@ -220,7 +233,8 @@ impl Dataset {
             .map(|(class, n)| format!("{} {n}", elided(class)))
             .collect();
         let (units, columns) = (self.units.len(), self.columns.len());
-        let encoded = if units == columns { String::new() } else { format!(" in {columns} columns") };
+        let encoded =
+            if units == columns { String::new() } else { format!(" in {columns} columns") };
         self.audit.notice(format!(
             "{}, {units} {}{encoded}, {} classes: {}",
             rows(self.y.len()),
@@ -290,7 +304,8 @@ mod tests {
 
     #[test]
     fn groups_dropped_columns_by_reason_and_caps_the_list() {
-        let mut dropped: Vec<_> = (0..12).map(|i| (format!("x{i}"), DropReason::Constant)).collect();
+        let mut dropped: Vec<_> =
+            (0..12).map(|i| (format!("x{i}"), DropReason::Constant)).collect();
         dropped.push(("id".to_owned(), DropReason::Identifier));
         let mut audit = Audit::default();
         audit.dropped(&dropped);
@@ -307,9 +322,11 @@ mod tests {
     #[test]
     fn long_labels_keep_their_ends_and_their_counts() {
         let x = ndarray::array![[1.0], [2.0], [3.5]];
-        let long = |end: &str| format!("{} {end}", "a very long description of a diagnosis".repeat(3));
+        let long =
+            |end: &str| format!("{} {end}", "a very long description of a diagnosis".repeat(3));
         let data =
-            Dataset::from_arrays(x.view(), &[long("acute"), long("chronic"), long("acute")], None).unwrap();
+            Dataset::from_arrays(x.view(), &[long("acute"), long("chronic"), long("acute")], None)
+                .unwrap();
         assert_eq!(
             data.audit.notes[0].text,
             "3 rows, 1 feature, 2 classes: a very long des…diagnosis acute 2, a very long des…agnosis chronic 1"

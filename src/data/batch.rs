@@ -1,4 +1,5 @@
-//! Batches of records on their way to the columns: split into cells by one thread, parsed by others.
+//! Batches of records on their way to the columns: split into cells by one thread, parsed by
+//! others.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ pub(super) const MOST_BATCHES: u64 = AHEAD as u64 + 2;
 /// More threads than this would be idle, waiting for the reader.
 const MOST_THREADS: usize = 3;
 
-/// Some records. Appending cell by cell would miss the cache at the end of every column of a wide table; several cells per
-/// column cost little more than one.
+/// Some records. Appending cell by cell would miss the cache at the end of every column of a wide
+/// table; several cells per column cost little more than one.
 #[derive(Default)]
 pub(super) struct Batch {
     records: Vec<CsvRecord>,
@@ -55,8 +56,8 @@ impl Batch {
         (self.bytes + self.waiting * (RECORD + 4 * cells)) as u64
     }
 
-    /// Appends the cells of some columns, the first of which is at `start`, and returns by how many bytes they grew; an error
-    /// comes with the column it is about.
+    /// Appends the cells of some columns, the first of which is at `start`, and returns by how many
+    /// bytes they grew; an error comes with the column it is about.
     fn append(
         &self,
         start: usize,
@@ -87,9 +88,9 @@ impl Batch {
 /// An error and the column it is about, if it is about one.
 pub(super) type AtColumn = (Option<usize>, Error);
 
-/// Runs `read`, which exchanges full batches for empty ones, or gets `None` when it should stop. Meanwhile several threads
-/// append the batches, each to its share of the columns; if no thread can be started, this one does.
-/// `bytes` is what all columns take so far.
+/// Runs `read`, which exchanges full batches for empty ones, or gets `None` when it should stop.
+/// Meanwhile several threads append the batches, each to its share of the columns; if no thread can
+/// be started, this one does. `bytes` is what all columns take so far.
 pub(super) fn append_while(
     columns: &mut [ColumnBuilder],
     cells: &CellFormat,
@@ -105,10 +106,13 @@ pub(super) fn append_while(
         for (part, columns) in columns.chunks_mut(share).enumerate() {
             let (give, full) = sync_channel(AHEAD);
             let (start, back) = (part * share, back.clone());
-            // Columns are sent through a channel, so that they are not lost if a thread cannot be started.
+            // Columns are sent through a channel, so that they are not lost if a thread cannot be
+            // started.
             let (hand, take) = channel();
             let work = move || {
-                take.recv().map_or(Ok(()), |columns| append_all(&full, &back, start, columns, cells, bytes))
+                take.recv().map_or(Ok(()), |columns| {
+                    append_all(&full, &back, start, columns, cells, bytes)
+                })
             };
             match Builder::new().spawn_scoped(scope, work) {
                 Ok(thread) => {

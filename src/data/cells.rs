@@ -50,7 +50,8 @@ pub(super) struct CellFormat {
 impl CellFormat {
     pub(super) fn new(decimal: char, missing: &[String], censored: Option<Censored>) -> Self {
         let missing: Vec<String> = missing.iter().map(|word| word.trim().to_owned()).collect();
-        let mut cells = Self { decimal, missing: Vec::new(), missing_numbers: Vec::new(), censored };
+        let mut cells =
+            Self { decimal, missing: Vec::new(), missing_numbers: Vec::new(), censored };
         cells.missing_numbers = missing.iter().filter_map(|word| cells.number(word)).collect();
         cells.missing = missing;
         cells

@@ -90,7 +90,12 @@ impl ColumnBuilder {
     }
 
     /// Adds a cell of a record. Most cells of most files are numbers, which take a short path.
-    pub(super) fn push_cell(&mut self, record: &CsvRecord, place: usize, cells: &CellFormat) -> Result<()> {
+    pub(super) fn push_cell(
+        &mut self,
+        record: &CsvRecord,
+        place: usize,
+        cells: &CellFormat,
+    ) -> Result<()> {
         if let Values::Numbers(values) = &mut self.values
             && cells.is_plain()
             && let Some(number) = plain_number(record.bytes_of(place))
@@ -107,7 +112,11 @@ impl ColumnBuilder {
         let missing = cells.is_missing(cell);
         match &mut self.values {
             Values::Text { codes, known } => {
-                codes.push(if missing { None } else { Some(intern(known, &mut self.text_bytes, cell)?) });
+                codes.push(if missing {
+                    None
+                } else {
+                    Some(intern(known, &mut self.text_bytes, cell)?)
+                });
             }
             Values::Numbers(values) if missing => values.push(f64::NAN),
             Values::Numbers(values) => match cells.number(cell) {
@@ -143,7 +152,8 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// The whole column; a mixture of numbers and text is refused, because either may be a typing error.
+    /// The whole column; a mixture of numbers and text is refused, because either may be a typing
+    /// error.
     pub(super) fn finish(self, name: &str, lines: &RowLines, cells: &CellFormat) -> Result<Column> {
         let (codes, known) = match self.values {
             Values::Numbers(_) if self.unparsed_count > 0 => {
@@ -172,8 +182,8 @@ fn intern(known: &mut HashMap<String, u32>, bytes: &mut u64, cell: &str) -> Resu
     if let Some(&code) = known.get(cell) {
         return Ok(code);
     }
-    let code =
-        u32::try_from(known.len()).map_err(|_| Error::data("the column has too many different values"))?;
+    let code = u32::try_from(known.len())
+        .map_err(|_| Error::data("the column has too many different values"))?;
     known.insert(cell.to_owned(), code);
     *bytes += of_text(cell.len());
     Ok(code)

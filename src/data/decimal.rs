@@ -1,6 +1,8 @@
-//! A cell as a number, to the bit what the standard library makes of it, but in less time where there are many digits.
+//! A cell as a number, to the bit what the standard library makes of it, but in less time where
+//! there are many digits.
 
-/// The finite number that some bytes spell with a point; `None` if that is to be decided by a closer look.
+/// The finite number that some bytes spell with a point; `None` if that is to be decided by a
+/// closer look.
 pub(super) fn plain_number(cell: &[u8]) -> Option<f64> {
     fast_float2::parse(cell).ok().filter(|number: &f64| number.is_finite())
 }

@@ -1,4 +1,5 @@
-//! Columns that describe rows without being features: where, when, and in which subgroup a row was measured.
+//! Columns that describe rows without being features: where, when, and in which subgroup a row was
+//! measured.
 
 use std::collections::HashMap;
 
@@ -63,7 +64,12 @@ impl Factor {
                 .remedy(remedy))
         };
         match levels.len() {
-            0 | 1 => return fault(format!("{} values", levels.len()), "name a column that divides the rows"),
+            0 | 1 => {
+                return fault(
+                    format!("{} values", levels.len()),
+                    "name a column that divides the rows",
+                );
+            }
             2..=MOST_FACTOR_LEVELS => {}
             many => {
                 return fault(
@@ -74,8 +80,10 @@ impl Factor {
         }
         let places: HashMap<&str, usize> =
             levels.iter().enumerate().map(|(i, level)| (level.as_str(), i)).collect();
-        let of_row =
-            texts.iter().map(|text| text.as_deref().and_then(|text| places.get(text).copied())).collect();
+        let of_row = texts
+            .iter()
+            .map(|text| text.as_deref().and_then(|text| places.get(text).copied()))
+            .collect();
         Ok(Self { column: column.to_owned(), levels, of_row })
     }
 
@@ -102,7 +110,9 @@ impl Times {
                         .column(short(column))
                         .remedy("write dates of --time-col as 2026-11-18 or 2026-11-18T09:30")
                 })?;
-                rows.iter().map(|&row| codes[row].map_or(f64::NAN, |code| days[code as usize])).collect()
+                rows.iter()
+                    .map(|&row| codes[row].map_or(f64::NAN, |code| days[code as usize]))
+                    .collect()
             }
         };
         Ok(Self { column: column.to_owned(), of_row: parsed })
@@ -135,7 +145,8 @@ fn time(text: &str) -> Option<f64> {
             (hour + (minute + second / 60.0) / 60.0) / 24.0
         }
     };
-    // Days since 1970 in the proleptic Gregorian calendar, counted from March so that the leap day is the last of a year.
+    // Days since 1970 in the proleptic Gregorian calendar, counted from March so that the leap day
+    // is the last of a year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let of_year = (153 * month + 2) / 5 + day - 1;
@@ -184,7 +195,10 @@ mod tests {
         assert_eq!(factor.levels, ["2019", "2021"]);
         assert_eq!(factor.of_row, [Some(0), None, Some(1), Some(0)]);
         assert_eq!(factor.counts(), [2, 1]);
-        let text = Column::Text { levels: vec!["b".into(), "a".into()], codes: vec![Some(0), Some(1), None] };
+        let text = Column::Text {
+            levels: vec!["b".into(), "a".into()],
+            codes: vec![Some(0), Some(1), None],
+        };
         let factor = Factor::new("site", &text, &[0, 1, 2], "--leave-out").unwrap();
         assert_eq!(
             (factor.levels, factor.of_row),

@@ -1,4 +1,5 @@
-//! How a column of a file becomes columns of numbers, so that other rows can be encoded in the same way.
+//! How a column of a file becomes columns of numbers, so that other rows can be encoded in the same
+//! way.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,8 @@ pub struct Encoding {
     /// The levels of a category, sorted; empty for a column of numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<String>,
-    /// Whether upper and lower case of the levels are the same; then they are written in lower case.
+    /// Whether upper and lower case of the levels are the same; then they are written in lower
+    /// case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_case: bool,
 }
@@ -27,7 +29,8 @@ impl Encoding {
         !self.levels.is_empty()
     }
 
-    /// How many columns of numbers it becomes: one for numbers and for two levels, else one for each level.
+    /// How many columns of numbers it becomes: one for numbers and for two levels, else one for
+    /// each level.
     pub fn width(&self) -> usize {
         if self.levels.len() <= 2 { 1 } else { self.levels.len() }
     }
@@ -72,7 +75,11 @@ mod tests {
     use super::*;
 
     fn category(levels: &[&str], any_case: bool) -> Encoding {
-        Encoding { name: "v".into(), levels: levels.iter().map(ToString::to_string).collect(), any_case }
+        Encoding {
+            name: "v".into(),
+            levels: levels.iter().map(ToString::to_string).collect(),
+            any_case,
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Columns of the file to columns of numbers: what is dropped and why, and one column for each level of a category.
+//! Columns of the file to columns of numbers: what is dropped and why, and one column for each
+//! level of a category.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -92,7 +93,12 @@ pub(super) struct Features {
 
 impl Features {
     /// Encodes the given rows of a column, or drops it.
-    pub(super) fn add(&mut self, offered: &Offered<'_>, rows: &[usize], max_missing: f64) -> Result<()> {
+    pub(super) fn add(
+        &mut self,
+        offered: &Offered<'_>,
+        rows: &[usize],
+        max_missing: f64,
+    ) -> Result<()> {
         let (start, name) = (self.columns.len(), offered.name);
         let reason = match offered.column {
             Column::Numbers(values) => self.add_numbers(offered, values, rows, max_missing)?,
@@ -106,9 +112,9 @@ impl Features {
         };
         match reason {
             Some(reason) => self.dropped.push((name.to_owned(), reason)),
-            None => {
-                self.variables.push(Variable { name: name.to_owned(), columns: start..self.columns.len() })
-            }
+            None => self
+                .variables
+                .push(Variable { name: name.to_owned(), columns: start..self.columns.len() }),
         }
         Ok(())
     }
@@ -121,7 +127,8 @@ impl Features {
 
     /// For each column the position of its variable.
     pub(super) fn variable_of_columns(&self) -> Vec<usize> {
-        let columns = |(position, variable): (usize, &Variable)| vec![position; variable.columns.len()];
+        let columns =
+            |(position, variable): (usize, &Variable)| vec![position; variable.columns.len()];
         self.variables.iter().enumerate().flat_map(columns).collect()
     }
 
@@ -185,14 +192,19 @@ impl Features {
                 "the text has {count} different values, too many for a category"
             ))
             .column(name)
-            .remedy(format!("leave it out with {}, or merge rare values", option_with("--drop", name))));
+            .remedy(format!(
+                "leave it out with {}, or merge rare values",
+                option_with("--drop", name)
+            )));
         }
         let (sorted, place) = sort_levels(&category.levels);
         let first = if count == 2 { 1 } else { 0 };
         for (level, label) in sorted.iter().enumerate().skip(first) {
             self.columns.push(format!("{name}={label}"));
             reserve(&mut self.values, category.codes.len())?;
-            let value = |code: &Option<usize>| code.map_or(f64::NAN, |code| f64::from(place[code] == level));
+            let value = |code: &Option<usize>| {
+                code.map_or(f64::NAN, |code| f64::from(place[code] == level))
+            };
             self.values.extend(category.codes.iter().map(value));
         }
         let any_case = category.any_case;
@@ -201,7 +213,8 @@ impl Features {
     }
 }
 
-/// The text of some rows, as levels in order of appearance, without levels that only other rows have.
+/// The text of some rows, as levels in order of appearance, without levels that only other rows
+/// have.
 struct LevelCodes {
     levels: Vec<String>,
     codes: Vec<Option<usize>>,
@@ -235,7 +248,9 @@ impl LevelCodes {
         let (count, present) = (self.levels.len(), self.present);
         let many = present > guess::FEWEST_IDS;
         match () {
-            () if too_empty(present, rows, max_missing).is_some() => too_empty(present, rows, max_missing),
+            () if too_empty(present, rows, max_missing).is_some() => {
+                too_empty(present, rows, max_missing)
+            }
             () if count == 1 => Some(DropReason::Constant),
             () if self.levels.iter().all(|level| guess::is_date(level)) => Some(DropReason::Date),
             () if offered.may_be_index && count == present => Some(DropReason::Index),
@@ -259,7 +274,8 @@ pub(super) fn are_answers(levels: &[String]) -> bool {
     let of = |pair: &[&str; 2]| {
         levels.iter().all(|level| pair.iter().any(|answer| level.eq_ignore_ascii_case(answer)))
     };
-    let twice = |answer: &str| levels.iter().filter(|level| level.eq_ignore_ascii_case(answer)).count() > 1;
+    let twice =
+        |answer: &str| levels.iter().filter(|level| level.eq_ignore_ascii_case(answer)).count() > 1;
     PAIRS.iter().any(|pair| of(pair) && pair.iter().any(|answer| twice(answer)))
 }
 
@@ -340,17 +356,27 @@ mod tests {
     fn drops_empty_missing_and_constant_columns() {
         let nan = f64::NAN;
         assert_eq!(reason(&Column::Numbers(vec![nan; 4]), 4), Some(DropReason::Empty));
-        assert_eq!(reason(&Column::Numbers(vec![1.0, nan, 2.0, nan]), 4), Some(DropReason::Missing(0.5)));
+        assert_eq!(
+            reason(&Column::Numbers(vec![1.0, nan, 2.0, nan]), 4),
+            Some(DropReason::Missing(0.5))
+        );
         assert_eq!(reason(&Column::Numbers(vec![1.0, nan, 2.0, 3.0]), 4), None);
-        assert_eq!(reason(&Column::Numbers(vec![7.0, nan, 7.0, 7.0]), 4), Some(DropReason::Constant));
-        assert_eq!(reason(&Column::Numbers(vec![0.3, 0.1 + 0.2, 0.3, 0.3]), 4), Some(DropReason::Constant));
+        assert_eq!(
+            reason(&Column::Numbers(vec![7.0, nan, 7.0, 7.0]), 4),
+            Some(DropReason::Constant)
+        );
+        assert_eq!(
+            reason(&Column::Numbers(vec![0.3, 0.1 + 0.2, 0.3, 0.3]), 4),
+            Some(DropReason::Constant)
+        );
         assert_eq!(reason(&text(&["a", "a", "", "a"]), 4), Some(DropReason::Constant));
         assert_eq!(DropReason::Missing(0.5).to_string(), "50 % of its values are missing");
     }
 
     #[test]
     fn drops_what_counts_or_names_the_rows() {
-        let count = |from: i32, rows: i32| Column::Numbers((from..from + rows).map(f64::from).collect());
+        let count =
+            |from: i32, rows: i32| Column::Numbers((from..from + rows).map(f64::from).collect());
         assert_eq!(reason(&count(1, 30), 30), Some(DropReason::Counter));
         assert_eq!(reason(&count(0, 30), 30), Some(DropReason::Counter));
         assert_eq!(reason(&count(5, 30), 30), Some(DropReason::Counter));
@@ -369,7 +395,10 @@ mod tests {
 
     #[test]
     fn drops_dates_indices_and_people() {
-        assert_eq!(reason(&text(&["2019-01-02", "", "2019-03-04", "2019-01-02"]), 4), Some(DropReason::Date));
+        assert_eq!(
+            reason(&text(&["2019-01-02", "", "2019-03-04", "2019-01-02"]), 4),
+            Some(DropReason::Date)
+        );
         let drop = |name: &str, column: &Column, may_be_index| {
             let mut features = Features::default();
             let rows: Vec<_> = (0..match column {

@@ -1,4 +1,5 @@
-//! What a column looks like: an index, an id, dates, codes, a code for "missing". Guesses from names and values alone.
+//! What a column looks like: an index, an id, dates, codes, a code for "missing". Guesses from
+//! names and values alone.
 
 /// In a shorter table a column may number the rows, or differ in every row, by chance.
 pub(super) const FEWEST_IDS: usize = 20;
@@ -103,8 +104,8 @@ fn is_largest(value: f64) -> bool {
     value.abs() == f64::MAX || value.abs() as f32 == f32::MAX
 }
 
-/// A value that may mean "missing", and in how many rows: −9, 99 and the like, far from all others, or the largest
-/// representable number.
+/// A value that may mean "missing", and in how many rows: −9, 99 and the like, far from all others,
+/// or the largest representable number.
 pub(super) fn missing_code(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, usize)> {
     const CODES: [f64; 8] = [-9.0, -99.0, -999.0, -9999.0, 9.0, 99.0, 999.0, 9999.0];
     let present = || values.clone().filter(|value| !value.is_nan());
@@ -113,11 +114,14 @@ pub(super) fn missing_code(values: impl Iterator<Item = f64> + Clone) -> Option<
         return (2 * rows < present().count()).then_some((largest, rows));
     }
     let (lowest, highest) = present()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
     let code = CODES.into_iter().find(|&code| code == if code < 0.0 { lowest } else { highest })?;
     let others = || present().filter(|&value| value != code);
-    let (low, high) = others()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+    let (low, high) = others().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
     let far = if code < 0.0 { low >= 0.0 } else { code - high > (high - low).max(1.0) };
     let rows = present().filter(|&value| value == code).count();
     let rare = 2 * rows < present().count();
@@ -127,7 +131,9 @@ pub(super) fn missing_code(values: impl Iterator<Item = f64> + Clone) -> Option<
 /// Whether text is a date, with or without a time.
 pub(super) fn is_date(text: &str) -> bool {
     let day = match text.find(['T', ' ']) {
-        Some(at) if at >= 6 && text[at + 1..].starts_with(|c: char| c.is_ascii_digit()) => &text[..at],
+        Some(at) if at >= 6 && text[at + 1..].starts_with(|c: char| c.is_ascii_digit()) => {
+            &text[..at]
+        }
         _ => text,
     };
     let Some(sign) = day.chars().find(|c| matches!(c, '-' | '/' | '.' | ' ')) else { return false };
@@ -141,7 +147,8 @@ pub(super) fn is_date(text: &str) -> bool {
     let year = |part: &str| part.len() == 4 && number(part, 1800..=2200);
     let short_year = |part: &str| part.len() == 2 && sign != '.' && number(part, 0..=99);
     let (month, day) = (|part: &str| number(part, 1..=12), |part: &str| number(part, 1..=31));
-    let named = |part: &str| part.get(..3).is_some_and(|m| MONTHS.contains(&m.to_lowercase().as_str()));
+    let named =
+        |part: &str| part.get(..3).is_some_and(|m| MONTHS.contains(&m.to_lowercase().as_str()));
     let either = (month(a) && day(b)) || (day(a) && (month(b) || named(b)));
     (year(a) && (month(b) || named(b)) && day(c)) || (either && (year(c) || short_year(c)))
 }
@@ -160,14 +167,19 @@ pub(super) fn are_dates(values: impl Iterator<Item = f64>) -> bool {
     present.peek().is_some() && present.all(date)
 }
 
-/// Whether a name is a gene that a spreadsheet took for a date or a number: `1-Mar`, `Sep-02`, `2.31E+13`.
+/// Whether a name is a gene that a spreadsheet took for a date or a number: `1-Mar`, `Sep-02`,
+/// `2.31E+13`.
 pub(super) fn is_mangled_gene(name: &str) -> bool {
-    let number = |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let number = |part: &str| {
+        (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
     let month = |part: &str| {
         let part = part.to_lowercase();
         MONTHS.contains(&part.as_str()) || part == "sept"
     };
-    let dated = name.split_once('-').is_some_and(|(a, b)| (number(a) && month(b)) || (month(a) && number(b)));
+    let dated = name
+        .split_once('-')
+        .is_some_and(|(a, b)| (number(a) && month(b)) || (month(a) && number(b)));
     let exponent = name.split_once("E+").is_some_and(|(mantissa, power)| {
         mantissa.contains('.') && mantissa.parse::<f64>().is_ok() && number(power)
     });
@@ -186,14 +198,17 @@ mod tests {
         for other in ["acid", "width", "paid", "idle", "lipid"] {
             assert!(!is_id_name(other), "{other}");
         }
-        assert!(["patient", "patient_id", "SubjectNo", "donor"].iter().all(|name| is_person_name(name)));
+        assert!(
+            ["patient", "patient_id", "SubjectNo", "donor"].iter().all(|name| is_person_name(name))
+        );
         assert!(!["patient_age", "sample_id", "age"].iter().any(|name| is_person_name(name)));
         assert!(is_index_name("Unnamed: 0") && !is_index_name("index finger"));
     }
 
     #[test]
     fn growing_whole_numbers_number_rows() {
-        let from = |start: i32, by: i32| (0..30).map(|i| f64::from(start + by * i)).collect::<Vec<_>>();
+        let from =
+            |start: i32, by: i32| (0..30).map(|i| f64::from(start + by * i)).collect::<Vec<_>>();
         assert!(numbers_rows(&from(1001, 3)) && counts(&from(1, 1)) && counts(&from(0, 1)));
         assert!(!numbers_rows(&from(0, 1000)), "as far apart as a quantity");
         assert!(!numbers_rows(&from(0, 1)[..10]) && !counts(&from(5, 1)));
@@ -212,10 +227,14 @@ mod tests {
         ] {
             assert!(is_date(date), "{date}");
         }
-        for other in ["1.2.3", "2019", "3-4", "40/50/2019", "a-b-c", "12-34-5678-9", "low/mid/high", ""] {
+        for other in
+            ["1.2.3", "2019", "3-4", "40/50/2019", "a-b-c", "12-34-5678-9", "low/mid/high", ""]
+        {
             assert!(!is_date(other), "{other}");
         }
-        assert!(are_dates([20190304.0, 19991231.0].into_iter()) && !are_dates([20191304.0].into_iter()));
+        assert!(
+            are_dates([20190304.0, 19991231.0].into_iter()) && !are_dates([20191304.0].into_iter())
+        );
     }
 
     #[test]
@@ -234,7 +253,13 @@ mod tests {
 
     #[test]
     fn knows_mangled_genes() {
-        assert!(["1-Mar", "2-Sep", "Dec-01", "2.31E+13", "1-sept"].iter().all(|name| is_mangled_gene(name)));
-        assert!(!["MARCH1", "SEPT2", "1-2", "Mar", "x-ray"].iter().any(|name| is_mangled_gene(name)));
+        assert!(
+            ["1-Mar", "2-Sep", "Dec-01", "2.31E+13", "1-sept"]
+                .iter()
+                .all(|name| is_mangled_gene(name))
+        );
+        assert!(
+            !["MARCH1", "SEPT2", "1-2", "Mar", "x-ray"].iter().any(|name| is_mangled_gene(name))
+        );
     }
 }

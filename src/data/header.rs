@@ -1,4 +1,5 @@
-//! The names of the columns: what to call those without a name, and errors for names that occur twice or are data.
+//! The names of the columns: what to call those without a name, and errors for names that occur
+//! twice or are data.
 
 use std::collections::{HashMap, HashSet};
 
@@ -46,7 +47,8 @@ pub(super) fn read(
     options: &ReadOptions,
     rows: RowKind,
 ) -> Result<(Header, Vec<String>)> {
-    let unnamed: Vec<bool> = record.iter().map(|cell| !options.no_header && cell.trim().is_empty()).collect();
+    let unnamed: Vec<bool> =
+        record.iter().map(|cell| !options.no_header && cell.trim().is_empty()).collect();
     let name = |(i, cell): (usize, &str)| match cell.trim() {
         cell if options.no_header || cell.is_empty() => format!("c{}", i + 1),
         cell => cell.to_owned(),
@@ -92,7 +94,8 @@ fn refuse_twins(names: &[String], rows: RowKind) -> Result<()> {
     for (i, name) in names.iter().enumerate() {
         if let Some(first) = seen.insert(name, i + 1) {
             let again = i + 1;
-            let what = format!("{}s {first} and {again} are both called '{}'", rows.across(), short(name));
+            let what =
+                format!("{}s {first} and {again} are both called '{}'", rows.across(), short(name));
             let numbers = names.iter().filter(|name| name.parse::<f64>().is_ok()).count();
             let remedy = if 2 * numbers >= names.len() {
                 "if the first line is data, add --no-header; otherwise rename one, or number them with --dedup-names"
@@ -105,7 +108,8 @@ fn refuse_twins(names: &[String], rows: RowKind) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a header that looks like one more row: numbers above numbers, and values of its column above words.
+/// Refuses a header that looks like one more row: numbers above numbers, and values of its column
+/// above words.
 pub(super) fn refuse_data(header: &Header, columns: &[Column], cells: &CellFormat) -> Result<()> {
     let mut alike = 0;
     for ((name, unnamed), column) in header.names.iter().zip(&header.unnamed).zip(columns) {
@@ -117,7 +121,9 @@ pub(super) fn refuse_data(header: &Header, columns: &[Column], cells: &CellForma
             (Column::Numbers(_), false) => return Ok(()),
             // Text that differs in every row is no evidence.
             (Column::Text { levels, codes }, false) if levels.len() == codes.len() => {}
-            (Column::Text { levels, .. }, _) if levels.iter().any(|level| level == name) => alike += 1,
+            (Column::Text { levels, .. }, _) if levels.iter().any(|level| level == name) => {
+                alike += 1
+            }
             (Column::Text { .. }, _) => return Ok(()),
         }
     }
@@ -126,9 +132,12 @@ pub(super) fn refuse_data(header: &Header, columns: &[Column], cells: &CellForma
     }
     let first: Vec<String> = header.names.iter().take(3).map(|name| short(name)).collect();
     let dots = if header.len() > 3 { ", …" } else { "" };
-    Err(Error::data(format!("the first line looks like data, not like names: {}{dots}", first.join(", ")))
-        .line(1)
-        .remedy("add --no-header, or put a line with the names of the columns above it"))
+    Err(Error::data(format!(
+        "the first line looks like data, not like names: {}{dots}",
+        first.join(", ")
+    ))
+    .line(1)
+    .remedy("add --no-header, or put a line with the names of the columns above it"))
 }
 
 /// Numbers that grow from left to right are names: 0, 1, 2, … or the axis of a spectrum.
@@ -136,7 +145,8 @@ fn is_axis(names: &[String]) -> bool {
     const LONG: usize = 10;
     let numbers: Vec<f64> = names.iter().filter_map(|name| name.parse().ok()).collect();
     let grows = |by: &dyn Fn(f64) -> bool| numbers.windows(2).all(|pair| by(pair[1] - pair[0]));
-    numbers.len() > 1 && (grows(&|by| by == 1.0) || (numbers.len() >= LONG && grows(&|by| by > 0.0)))
+    numbers.len() > 1
+        && (grows(&|by| by == 1.0) || (numbers.len() >= LONG && grows(&|by| by > 0.0)))
 }
 
 #[cfg(test)]
@@ -153,7 +163,10 @@ mod tests {
         let (header, notes) = names(&["a", "a", "a.1", "a", "", ""], &options).unwrap();
         assert_eq!(header.names, ["a", "a.2", "a.1", "a.3", "c5", "c6"]);
         assert_eq!(header.named(), 4);
-        assert_eq!(notes, ["another column 'a' is called 'a.2'", "another column 'a' is called 'a.3'"]);
+        assert_eq!(
+            notes,
+            ["another column 'a' is called 'a.2'", "another column 'a' is called 'a.3'"]
+        );
         assert!(names(&["a", "a"], &ReadOptions::default()).is_err());
     }
 

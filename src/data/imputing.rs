@@ -57,7 +57,8 @@ impl fmt::Display for Impute {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Filler {
-    /// For each column with gaps the value to use without neighbours: the training mean or median, 0 if no value is present.
+    /// For each column with gaps the value to use without neighbours: the training mean or median,
+    /// 0 if no value is present.
     fallback: Vec<f64>,
     nearest: Option<Neighbours>,
 }
@@ -110,7 +111,8 @@ impl TryFrom<WrittenNeighbours> for Neighbours {
             return Err("the donors are not a table".to_owned());
         }
         let shape = (written.donors.len(), rows);
-        let values = written.donors.into_iter().flatten().map(|value| value.unwrap_or(f64::NAN)).collect();
+        let values =
+            written.donors.into_iter().flatten().map(|value| value.unwrap_or(f64::NAN)).collect();
         let donors = Array2::from_shape_vec(shape, values).map_err(|error| error.to_string())?;
         Ok(Self::new(written.k, donors))
     }
@@ -147,7 +149,10 @@ impl Filler {
     pub(super) fn fill(&self, x: &mut Array2<f64>) {
         let mut receives = vec![false; x.ncols()];
         for values in x.outer_iter() {
-            receives.iter_mut().zip(values).for_each(|(receives, value)| *receives |= value.is_nan());
+            receives
+                .iter_mut()
+                .zip(values)
+                .for_each(|(receives, value)| *receives |= value.is_nan());
         }
         let rows = x.axis_iter_mut(Axis(1)).zip(receives).filter(|(_, receives)| *receives);
         for (mut row, _) in rows {
@@ -175,17 +180,20 @@ fn donors(train: &Array2<f64>, rng: &mut Rng) -> Array2<f64> {
 
 impl Neighbours {
     fn new(k: usize, donors: Array2<f64>) -> Self {
-        let complete = donors.outer_iter().map(|values| values.iter().all(|value| !value.is_nan())).collect();
+        let complete =
+            donors.outer_iter().map(|values| values.iter().all(|value| !value.is_nan())).collect();
         Self { k, donors, complete }
     }
 
-    /// The donors that share a column with the row, nearest first, the lower one on ties. The distance is
-    /// √(columns/shared · Σ (difference)²); its order is that of Σ/shared.
+    /// The donors that share a column with the row, nearest first, the lower one on ties. The
+    /// distance is √(columns/shared · Σ (difference)²); its order is that of Σ/shared.
     fn order(&self, row: ArrayView1<'_, f64>) -> Vec<usize> {
         let mut sums = vec![0.0; self.donors.ncols()];
         let mut shared = vec![0.0; self.donors.ncols()];
         let mut shared_by_all = 0.0;
-        for ((&value, donors), &complete) in row.iter().zip(self.donors.outer_iter()).zip(&self.complete) {
+        for ((&value, donors), &complete) in
+            row.iter().zip(self.donors.outer_iter()).zip(&self.complete)
+        {
             if value.is_nan() {
                 continue;
             }
@@ -205,7 +213,8 @@ impl Neighbours {
         for (sum, shared) in sums.iter_mut().zip(&shared) {
             *sum /= shared + shared_by_all;
         }
-        let mut order: Vec<usize> = (0..sums.len()).filter(|&donor| !sums[donor].is_nan()).collect();
+        let mut order: Vec<usize> =
+            (0..sums.len()).filter(|&donor| !sums[donor].is_nan()).collect();
         // Distances that differ by rounding only are ties.
         sums.iter_mut().for_each(|sum| *sum = (*sum * GRID).round_ties_even());
         order.sort_by(|&a, &b| sums[a].total_cmp(&sums[b]));
@@ -215,7 +224,8 @@ impl Neighbours {
     /// The mean of the first k donors that have the column.
     fn value(&self, column: usize, order: &[usize]) -> Option<f64> {
         let values = self.donors.row(column);
-        let found = order.iter().map(|&donor| values[donor]).filter(|value| !value.is_nan()).take(self.k);
+        let found =
+            order.iter().map(|&donor| values[donor]).filter(|value| !value.is_nan()).take(self.k);
         let (sum, count) = found.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
         (count > 0.0).then(|| sum / count)
     }
@@ -248,7 +258,9 @@ mod tests {
 
     fn feature_major(value: &Value) -> Array2<f64> {
         let rows: Vec<Vec<Option<f64>>> = serde_json::from_value(value.clone()).unwrap();
-        Array2::from_shape_fn((rows[0].len(), rows.len()), |(column, row)| rows[row][column].unwrap_or(NAN))
+        Array2::from_shape_fn((rows[0].len(), rows.len()), |(column, row)| {
+            rows[row][column].unwrap_or(NAN)
+        })
     }
 
     #[test]
@@ -260,7 +272,8 @@ mod tests {
             for case in fixture[cases].as_array().unwrap() {
                 let mut x = feature_major(&fixture[matrix]);
                 let k = usize::try_from(case["k"].as_u64().unwrap()).unwrap();
-                let gaps: Vec<bool> = x.outer_iter().map(|v| v.iter().any(|value| value.is_nan())).collect();
+                let gaps: Vec<bool> =
+                    x.outer_iter().map(|v| v.iter().any(|value| value.is_nan())).collect();
                 let rng = Rng::new(0, 0, Purpose::Donors);
                 Filler::fit(Impute::Knn(k), &x, &gaps, rng).fill(&mut x);
                 let error = (x - feature_major(&case["imputed"])).mapv(f64::abs);
@@ -287,7 +300,10 @@ mod tests {
             assert_eq!(text.parse::<Impute>().unwrap().to_string(), text);
         }
         for text in ["knn:0", "knn", "knn:-1", "mean"] {
-            assert_eq!(text.parse::<Impute>().unwrap_err(), "write knn:K (K at least 1), median or none");
+            assert_eq!(
+                text.parse::<Impute>().unwrap_err(),
+                "write knn:K (K at least 1), median or none"
+            );
         }
     }
 }

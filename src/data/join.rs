@@ -34,28 +34,34 @@ pub(super) enum Orientation {
 }
 
 impl Phenotypes {
-    /// Reads the file of phenotypes. Only columns to be kept may be numbers: the others are ids, classes and groups.
+    /// Reads the file of phenotypes. Only columns to be kept may be numbers: the others are ids,
+    /// classes and groups.
     pub(super) fn read(path: &Path, options: &SchemaOptions) -> Result<Self> {
         let mut read = ReadOptions { transpose: false, no_header: false, ..options.read.clone() };
         // --sheet may refer to the matrix only.
-        read.sheet = options.pheno_sheet.clone().or_else(|| read.sheet.filter(|_| is_workbook(path)));
+        read.sheet =
+            options.pheno_sheet.clone().or_else(|| read.sheet.filter(|_| is_workbook(path)));
         let table = Table::read_samples(path, &read, |header| Ok(as_text(header, options)))?;
         Self::new(table, options)
     }
 
     /// Takes the sample annotations in the file of the matrix.
     pub(super) fn of_samples(samples: Samples, options: &SchemaOptions) -> Result<Self> {
-        let table = Table::of_samples(samples, &options.read, |header| Ok(as_text(header, options)))?;
+        let table =
+            Table::of_samples(samples, &options.read, |header| Ok(as_text(header, options)))?;
         Self::new(table, options)
     }
 
     fn new(table: Table, options: &SchemaOptions) -> Result<Self> {
         let file = Path::new(&table.name).to_path_buf();
         let id = match &options.id_col {
-            Some(name) => find(&table.header.names, name, "--id-col").map_err(|error| error.file(&file))?,
+            Some(name) => {
+                find(&table.header.names, name, "--id-col").map_err(|error| error.file(&file))?
+            }
             None => 0,
         };
-        let rows = positions(&table.columns[id], &table.lines).map_err(|error| error.file(&file))?;
+        let rows =
+            positions(&table.columns[id], &table.lines).map_err(|error| error.file(&file))?;
         Ok(Self { table, id, rows })
     }
 
@@ -65,10 +71,13 @@ impl Phenotypes {
         if !options.read.transpose && hits > 1 && 2 * hits > self.rows.len().min(header.len() - 1) {
             return Orientation::Columns;
         }
-        // The ids of the matrix are in the column that has the same name as that of the phenotypes, or in the first.
+        // The ids of the matrix are in the column that has the same name as that of the phenotypes,
+        // or in the first.
         let name = &self.table.header.names[self.id];
-        let named =
-            options.id_col.as_ref().and_then(|_| header.names.iter().position(|column| column == name));
+        let named = options
+            .id_col
+            .as_ref()
+            .and_then(|_| header.names.iter().position(|column| column == name));
         Orientation::Rows(named.unwrap_or(0))
     }
 
@@ -118,7 +127,9 @@ impl Phenotypes {
                 "no id of the matrix is in {} (in the matrix: {ours}, …; there: {theirs}, …)",
                 table.name
             ))
-            .remedy("name the column of ids with --id-col, and write the ids alike in both files"));
+            .remedy(
+                "name the column of ids with --id-col, and write the ids alike in both files",
+            ));
         }
         let mut notes = matrix.notes;
         let only_here: Vec<&str> =
@@ -148,7 +159,8 @@ impl Phenotypes {
         let mut columns: Vec<Column> =
             table.columns.into_iter().map(|column| column.select(&there)).collect();
         let all = here.len() == matrix.lines.len();
-        let features = matrix.columns.into_iter().enumerate().filter(|(position, _)| *position != id);
+        let features =
+            matrix.columns.into_iter().enumerate().filter(|(position, _)| *position != id);
         columns.extend(features.map(|(_, column)| if all { column } else { column.select(&here) }));
         let sha256 = hexadecimal(&Sha256::digest(format!("{}{}", matrix.sha256, table.sha256)));
         let Table { name, encoding, delimiter, decimal, .. } = matrix;
@@ -162,7 +174,8 @@ fn as_text(header: &Header, options: &SchemaOptions) -> Vec<usize> {
     (0..header.len()).filter(|column| !kept.contains(column)).collect()
 }
 
-/// The columns of phenotypes that are to be in every model. Other names of `--keep` are features of the matrix.
+/// The columns of phenotypes that are to be in every model. Other names of `--keep` are features of
+/// the matrix.
 pub(super) fn kept_among(phenotypes: &[String], options: &SchemaOptions) -> Vec<usize> {
     options.keep.iter().filter_map(|kept| find(phenotypes, kept, "--keep").ok()).collect()
 }
@@ -184,7 +197,9 @@ fn positions(column: &Column, lines: &RowLines) -> Result<HashMap<String, usize>
             ))
             .line(lines.of(row))
             .rows_are(lines.kind())
-            .remedy(format!("remove one of the two {word}s, or name the column of ids with --id-col")));
+            .remedy(format!(
+                "remove one of the two {word}s, or name the column of ids with --id-col"
+            )));
         }
     }
     Ok(rows)

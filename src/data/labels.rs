@@ -8,7 +8,8 @@ use super::Dataset;
 use super::seed::{Purpose, Rng};
 
 impl Dataset {
-    /// Some rows with labels of their own and without features: enough to draw splits. Row i of it is `rows[i]`.
+    /// Some rows with labels of their own and without features: enough to draw splits. Row i of it
+    /// is `rows[i]`.
     pub fn labels_of(&self, rows: &[usize], y: &[usize]) -> Self {
         Self {
             name: self.name.clone(),
@@ -25,7 +26,10 @@ impl Dataset {
             file_rows: self.file_rows,
             ids: None,
             id_column: None,
-            groups: self.groups.as_ref().map(|groups| rows.iter().map(|&row| groups[row]).collect()),
+            groups: self
+                .groups
+                .as_ref()
+                .map(|groups| rows.iter().map(|&row| groups[row]).collect()),
             design: super::Design::default(),
             dropped: Vec::new(),
             audit: super::Audit::default(),
@@ -33,8 +37,9 @@ impl Dataset {
         }
     }
 
-    /// The labels of one permutation. Rows of a group share their fate (docs/method.md section 14): groups of one class each
-    /// exchange their class; otherwise groups of equal size exchange their labels as blocks.
+    /// The labels of one permutation. Rows of a group share their fate (docs/method.md section 14):
+    /// groups of one class each exchange their class; otherwise groups of equal size exchange their
+    /// labels as blocks.
     pub fn permuted_labels(&self, seed: u64, permutation: usize) -> Vec<usize> {
         let mut rng = Rng::new(seed, permutation as u64, Purpose::Permutation);
         let Some(groups) = &self.groups else {
@@ -43,7 +48,10 @@ impl Dataset {
             return y;
         };
         let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        groups.iter().enumerate().for_each(|(row, &group)| members.entry(group).or_default().push(row));
+        groups
+            .iter()
+            .enumerate()
+            .for_each(|(row, &group)| members.entry(group).or_default().push(row));
         let members: Vec<Vec<usize>> = members.into_values().collect();
         let is_pure = |rows: &Vec<usize>| rows.iter().all(|&row| self.y[row] == self.y[rows[0]]);
         let mut y = self.y.clone();

@@ -1,4 +1,5 @@
-//! Where in the file the numbers of a dataset come from, so that another program can read it the same way.
+//! Where in the file the numbers of a dataset come from, so that another program can read it the
+//! same way.
 
 use super::features::are_answers;
 use super::table::{Column, Table};
@@ -6,7 +7,8 @@ use super::table::{Column, Table};
 /// How a file was read, and which of its columns became which of the dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLayout {
-    /// The encoding of the text, by its usual name: `UTF-8`, `UTF-16LE`, `UTF-16BE` or `windows-1252`.
+    /// The encoding of the text, by its usual name: `UTF-8`, `UTF-16LE`, `UTF-16BE` or
+    /// `windows-1252`.
     pub encoding: &'static str,
     /// The field separator.
     pub delimiter: char,

@@ -2,8 +2,8 @@
 
 use crate::error::RowKind;
 
-/// The line of the file (from 1) on which each row starts, ascending. Nearly all rows start on the line after the previous row,
-/// so only the exceptions are stored.
+/// The line of the file (from 1) on which each row starts, ascending. Nearly all rows start on the
+/// line after the previous row, so only the exceptions are stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowLines {
     /// The first row, and its line, of every run of rows on consecutive lines.
@@ -33,7 +33,8 @@ impl RowLines {
 
     /// Adds the line of the next row.
     pub fn push(&mut self, line: u64) {
-        let follows = self.runs.last().is_some_and(|&(row, first)| first + (self.len - row) as u64 == line);
+        let follows =
+            self.runs.last().is_some_and(|&(row, first)| first + (self.len - row) as u64 == line);
         if !follows {
             self.runs.push((self.len, line));
         }

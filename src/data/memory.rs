@@ -1,5 +1,5 @@
-//! How much memory a table may take: what the user allows, or what the machine, the control groups of the process and its own
-//! limit leave.
+//! How much memory a table may take: what the user allows, or what the machine, the control groups
+//! of the process and its own limit leave.
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ pub(super) fn limit(specified: Option<u64>) -> u64 {
     specified.map_or_else(free, |megabytes| megabytes.saturating_mul(1 << 20))
 }
 
-/// Reserves memory for this many more values. A large vector grows by a sixteenth instead of doubling, so that little is
-/// reserved and not used.
+/// Reserves memory for this many more values. A large vector grows by a sixteenth instead of
+/// doubling, so that little is reserved and not used.
 pub(super) fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     /// Above this many bytes, growing remaps pages instead of copying.
     const LARGE: usize = 1 << 20;
@@ -84,7 +84,8 @@ fn groups(root: &Path) -> Option<u64> {
             _ => return None,
         };
         let (mount, above) = mounts.lines().find_map(|line| version.mount(line))?;
-        // In a namespace of its own, a process may be given a path that it cannot see; its group then appears as the root.
+        // In a namespace of its own, a process may be given a path that it cannot see; its group
+        // then appears as the root.
         let below = path.strip_prefix(above.as_str()).unwrap_or_default().trim_start_matches('/');
         let mount = root.join(mount.trim_start_matches('/'));
         let ancestors = Path::new(below).ancestors().map(|group| mount.join(group));
@@ -121,7 +122,8 @@ impl Version {
             Self::One => ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"],
             Self::Two => ["memory.max", "memory.current", "inactive_file"],
         };
-        let number = |name: &str| std::fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
+        let number =
+            |name: &str| std::fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
         let stat = std::fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
         let cached = stat.lines().find_map(|line| line.strip_prefix(cached)?.trim().parse().ok());
         let used = number(used)?.saturating_sub(cached.unwrap_or(0));
@@ -169,7 +171,10 @@ mod tests {
             ("sys/fs/cgroup/slurm/job_7/step_0/memory.current", "500\n"),
             ("sys/fs/cgroup/slurm/job_7/memory.max", "9000\n"),
             ("sys/fs/cgroup/slurm/job_7/memory.current", "3000\n"),
-            ("sys/fs/cgroup/slurm/job_7/memory.stat", "anon 1000\ninactive_file 1500\nactive_file 500\n"),
+            (
+                "sys/fs/cgroup/slurm/job_7/memory.stat",
+                "anon 1000\ninactive_file 1500\nactive_file 500\n",
+            ),
             ("sys/fs/cgroup/slurm/memory.max", "100000\n"),
             ("sys/fs/cgroup/slurm/memory.current", "4000\n"),
         ]);
@@ -189,7 +194,10 @@ mod tests {
             ("proc/self/cgroup", "4:memory:/uid_5/job\n3:cpuset:/other\n0::/\n"),
             ("sys/fs/cgroup/memory/uid_5/job/memory.limit_in_bytes", "8000\n"),
             ("sys/fs/cgroup/memory/uid_5/job/memory.usage_in_bytes", "3000\n"),
-            ("sys/fs/cgroup/memory/uid_5/job/memory.stat", "inactive_file 1\ntotal_inactive_file 1000\n"),
+            (
+                "sys/fs/cgroup/memory/uid_5/job/memory.stat",
+                "inactive_file 1\ntotal_inactive_file 1000\n",
+            ),
             ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
             ("sys/fs/cgroup/memory/memory.usage_in_bytes", "7000\n"),
         ]);
@@ -199,7 +207,10 @@ mod tests {
     #[test]
     fn a_container_sees_its_group_as_the_root() {
         let root = root(&[
-            ("proc/self/mountinfo", "25 24 0:22 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n"),
+            (
+                "proc/self/mountinfo",
+                "25 24 0:22 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
+            ),
             ("proc/self/cgroup", "0::/docker/abc\n"),
             ("sys/fs/cgroup/memory.max", "4096\n"),
             ("sys/fs/cgroup/memory.current", "96\n"),

@@ -1,7 +1,7 @@
 //! A file becomes matrices: read, understand, split, scale and impute. Knows nothing of models.
 //!
-//! Matrices are **feature-major**: shape (columns, rows), so that one feature is one contiguous slice. That is what
-//! elimination walks over; `matrix.t()` is the usual rows × columns view.
+//! Matrices are **feature-major**: shape (columns, rows), so that one feature is one contiguous
+//! slice. That is what elimination walks over; `matrix.t()` is the usual rows × columns view.
 
 mod arrays;
 mod audit;
@@ -57,8 +57,8 @@ pub use source::{STANDARD, STANDARD_INPUT};
 pub use spline::Knots;
 pub(crate) use spline::quantile;
 pub use split::{
-    Calibration, MOST_SPLITS, OuterFold, RESERVE, Split, SplitOptions, Splits, outer_folds, site_fold,
-    stratified_folds,
+    Calibration, MOST_SPLITS, OuterFold, RESERVE, Split, SplitOptions, Splits, outer_folds,
+    site_fold, stratified_folds,
 };
 pub use table::{Column, ReadOptions, Table};
 pub use target::{LONGEST_LABEL, Rare};

@@ -3,11 +3,12 @@
 use super::word_list;
 use crate::error::{Error, Result};
 
-/// The position of the column called `name`, which the user gave with `option`; or, if no column has that name, of the column
-/// at that 1-based position.
+/// The position of the column called `name`, which the user gave with `option`; or, if no column
+/// has that name, of the column at that 1-based position.
 pub(super) fn find(header: &[String], name: &str, option: &str) -> Result<usize> {
     let name = name.trim();
-    let by_position = || name.parse().ok().filter(|n| (1..=header.len()).contains(n)).map(|n| n - 1);
+    let by_position =
+        || name.parse().ok().filter(|n| (1..=header.len()).contains(n)).map(|n| n - 1);
     let by_name = header.iter().position(|column| column == name);
     by_name.or_else(by_position).ok_or_else(|| unknown("column", name, option, header))
 }
@@ -21,16 +22,21 @@ pub(super) fn unknown<S: AsRef<str>>(what: &str, name: &str, option: &str, known
     let mut near = nearest(name, known);
     if is_list && near.is_empty() {
         // The part of a name up to a comma, or behind one, that was not put in quotes.
-        let holds = |known: &&str| known.contains(',') && known.split(',').any(|part| part.trim() == name);
+        let holds =
+            |known: &&str| known.contains(',') && known.split(',').any(|part| part.trim() == name);
         near = known.iter().map(AsRef::as_ref).filter(holds).take(3).collect();
     }
     let remedy = if !near.is_empty() {
         let typed = if is_list { listed_word } else { quoted };
-        format!("did you mean {}?", near.iter().map(|name| typed(name)).collect::<Vec<_>>().join(" or "))
+        format!(
+            "did you mean {}?",
+            near.iter().map(|name| typed(name)).collect::<Vec<_>>().join(" or ")
+        )
     } else {
         format!("there are {}", listed(known.iter().map(AsRef::as_ref)))
     };
-    Error::usage(format!("{option} names the {what} '{}', which does not exist", short(name))).remedy(remedy)
+    Error::usage(format!("{option} names the {what} '{}', which does not exist", short(name)))
+        .remedy(remedy)
 }
 
 /// Up to ten names, each cut where it is long, and how many more.
@@ -94,7 +100,8 @@ pub(super) fn listed_word(name: &str) -> String {
     quoted(&word_list::listed(name))
 }
 
-/// An option with a name as one of its list. A name that begins like an option is joined to it by an equals sign.
+/// An option with a name as one of its list. A name that begins like an option is joined to it by
+/// an equals sign.
 pub(super) fn option_with(option: &str, name: &str) -> String {
     let sign = if name.starts_with('-') { '=' } else { ' ' };
     format!("{option}{sign}{}", listed_word(name))
@@ -103,7 +110,11 @@ pub(super) fn option_with(option: &str, name: &str) -> String {
 /// A name as one word of a command line.
 pub(super) fn quoted(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '=');
-    if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+    if name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
 }
 
 /// At most 40 characters of a value, for a sentence.
@@ -129,12 +140,19 @@ mod tests {
     fn names_what_is_near_or_what_there_is() {
         let header = ["Age", "gender", "chest pain", "class"].map(String::from);
         let say = |name| find(&header, name, "--drop").unwrap_err().to_string();
-        assert_eq!(say("age"), "--drop names the column 'age', which does not exist; did you mean Age?");
+        assert_eq!(
+            say("age"),
+            "--drop names the column 'age', which does not exist; did you mean Age?"
+        );
         assert!(say("chst pain").ends_with("did you mean 'chest pain'?"));
         assert!(say("weight").ends_with("there are Age, gender, chest pain, class"));
         assert_eq!(find(&header, " gender ", "--drop").unwrap(), 1);
         assert_eq!(find(&header, "3", "--drop").unwrap(), 2);
-        assert_eq!(find(&["2".to_owned(), "1".to_owned()], "1", "--drop").unwrap(), 1, "a name comes first");
+        assert_eq!(
+            find(&["2".to_owned(), "1".to_owned()], "1", "--drop").unwrap(),
+            1,
+            "a name comes first"
+        );
         assert!(find(&header, "5", "--drop").is_err() && find(&header, "0", "--drop").is_err());
     }
 

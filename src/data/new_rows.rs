@@ -1,4 +1,5 @@
-//! New rows for a model, batch by batch in bounded memory: columns are found by name, cells encoded as in training.
+//! New rows for a model, batch by batch in bounded memory: columns are found by name, cells encoded
+//! as in training.
 
 use std::path::{Path, PathBuf};
 
@@ -40,9 +41,11 @@ pub struct RowBatch {
     pub x: Array2<f64>,
     /// The name of each row: its cell in the id column, or its number from 1.
     pub ids: Vec<String>,
-    /// The class of each row as the file spells it; none where it is missing, or without a class column.
+    /// The class of each row as the file spells it; none where it is missing, or without a class
+    /// column.
     pub classes: Vec<Option<String>>,
-    /// For each row the variables with a category that training did not have: they are missing in `x`.
+    /// For each row the variables with a category that training did not have: they are missing in
+    /// `x`.
     pub unseen: Vec<Vec<usize>>,
     /// The line of the file on which each row starts.
     pub lines: Vec<u64>,
@@ -134,8 +137,10 @@ impl NewRows {
                 || places.target == Some(*position)
                 || places.id == Some(*position)
         };
-        let extra: Vec<&str> =
-            (0..header.len()).filter(|position| !used(position)).map(|i| header.names[i].as_str()).collect();
+        let extra: Vec<&str> = (0..header.len())
+            .filter(|position| !used(position))
+            .map(|i| header.names[i].as_str())
+            .collect();
         if !extra.is_empty() {
             let are = match extra.len() {
                 1 => "column is not in the model and is ignored",
@@ -152,10 +157,19 @@ impl NewRows {
         }
         let width = wanted.variables.iter().map(Encoding::width).sum();
         let encodings = wanted.variables.to_vec();
-        Ok(Self { name: PathBuf::from(name(path)), encodings, places, width, count: 0, from, notes })
+        Ok(Self {
+            name: PathBuf::from(name(path)),
+            encodings,
+            places,
+            width,
+            count: 0,
+            from,
+            notes,
+        })
     }
 
-    /// SHA-256 of the file's bytes, once all rows are read. Refuses a file that has changed meanwhile.
+    /// SHA-256 of the file's bytes, once all rows are read. Refuses a file that has changed
+    /// meanwhile.
     pub fn finish(self) -> Result<String> {
         match self.from {
             From::Table(table) => Ok(table.sha256),
@@ -174,7 +188,9 @@ impl NewRows {
     /// The next rows, at most `most`; none at the end.
     pub fn next(&mut self, most: usize) -> Result<Option<RowBatch>> {
         let rows = match &mut self.from {
-            From::Text(text) => text.next(most, self.width, self.count, &self.encodings, &self.places),
+            From::Text(text) => {
+                text.next(most, self.width, self.count, &self.encodings, &self.places)
+            }
             From::Table(table) => {
                 from_table(table, most, self.width, self.count, &self.encodings, &self.places)
             }
@@ -203,26 +219,36 @@ impl ColumnPositions {
         }
         let target = find(wanted.target).filter(|position| !variables.contains(&Some(*position)));
         let id = match wanted.id {
-            Some(id) if wanted.id_is_named => Some(super::names::find(&header.names, id, "--id-col")?),
+            Some(id) if wanted.id_is_named => {
+                Some(super::names::find(&header.names, id, "--id-col")?)
+            }
             id => id.and_then(find),
         };
         let names_rows = || {
-            let unnamed = header.unnamed.first() == Some(&true) || is_index_name(header.names.first()?);
-            ((unnamed || wanted.first_names_rows) && !variables.contains(&Some(0)) && target != Some(0))
-                .then_some(0)
+            let unnamed =
+                header.unnamed.first() == Some(&true) || is_index_name(header.names.first()?);
+            ((unnamed || wanted.first_names_rows)
+                && !variables.contains(&Some(0))
+                && target != Some(0))
+            .then_some(0)
         };
         Ok(Self { id: id.or_else(names_rows), variables, target })
     }
 
     /// The columns whose values are words, whatever they look like.
     fn as_text(&self, encodings: &[Encoding]) -> Vec<usize> {
-        let categories = encodings.iter().zip(&self.variables).filter(|(encoding, _)| encoding.is_category());
+        let categories =
+            encodings.iter().zip(&self.variables).filter(|(encoding, _)| encoding.is_category());
         categories.filter_map(|(_, place)| *place).chain(self.target).chain(self.id).collect()
     }
 }
 
 /// Refuses a file that lacks columns of the model, by their names.
-fn refuse_absent(header: &Header, wanted: &RequiredColumns<'_>, variables: &[Option<usize>]) -> Result<()> {
+fn refuse_absent(
+    header: &Header,
+    wanted: &RequiredColumns<'_>,
+    variables: &[Option<usize>],
+) -> Result<()> {
     let absent: Vec<&str> = wanted
         .variables
         .iter()
@@ -247,7 +273,9 @@ fn refuse_absent(header: &Header, wanted: &RequiredColumns<'_>, variables: &[Opt
         listed(absent),
         listed(header.names.iter().map(String::as_str))
     ))
-    .remedy(format!("add {it}, or fill {it} from the training rows with --impute-missing{may_lie}")))
+    .remedy(format!(
+        "add {it}, or fill {it} from the training rows with --impute-missing{may_lie}"
+    )))
 }
 
 impl Text {
@@ -301,7 +329,8 @@ impl Text {
             }
             let at = rows.ids.len();
             let (mut column, mut unseen) = (0, Vec::new());
-            for (variable, (encoding, place)) in encodings.iter().zip(&places.variables).enumerate() {
+            for (variable, (encoding, place)) in encodings.iter().zip(&places.variables).enumerate()
+            {
                 let cell = place.map_or("", |place| record.cell(place));
                 if encoding.is_category() {
                     let cell = cell.trim();
@@ -317,7 +346,8 @@ impl Text {
                         column += 1;
                     }
                 } else {
-                    let value = self.cells.numeric(cell.trim()).ok_or_else(|| not_a_number(cell, encoding));
+                    let value =
+                        self.cells.numeric(cell.trim()).ok_or_else(|| not_a_number(cell, encoding));
                     rows.x[[column, at]] = value.map_err(|error| error.line(line))?;
                     column += 1;
                 }
@@ -349,9 +379,12 @@ impl RowBatch {
 }
 
 fn not_a_number(cell: &str, encoding: &Encoding) -> Error {
-    Error::data(format!("'{}' is not a number, and the model was made of numbers", short(cell.trim())))
-        .column(&encoding.name)
-        .remedy("correct the value, or leave the cell empty")
+    Error::data(format!(
+        "'{}' is not a number, and the model was made of numbers",
+        short(cell.trim())
+    ))
+    .column(&encoding.name)
+    .remedy("correct the value, or leave the cell empty")
 }
 
 /// The rows of a table that was read whole.
@@ -388,7 +421,9 @@ fn from_table(
                     Some(Column::Numbers(values)) => values[row],
                     Some(Column::Text { levels, codes }) => match codes[row] {
                         None => f64::NAN,
-                        Some(code) => return Err(not_a_number(&levels[code as usize], encoding).line(line)),
+                        Some(code) => {
+                            return Err(not_a_number(&levels[code as usize], encoding).line(line));
+                        }
                     },
                 };
                 column += 1;
@@ -416,7 +451,10 @@ mod tests {
         vec![Encoding::number("age"), stage, Encoding::number("crp")]
     }
 
-    fn read(text: &str, change: impl Fn(&mut RequiredColumns<'_>)) -> Result<(Vec<RowBatch>, Vec<String>)> {
+    fn read(
+        text: &str,
+        change: impl Fn(&mut RequiredColumns<'_>),
+    ) -> Result<(Vec<RowBatch>, Vec<String>)> {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("new.csv");
         std::fs::write(&file, text).unwrap();
@@ -448,7 +486,10 @@ mod tests {
         assert_eq!(batches[0].x.column(0).to_vec(), [60.0, 0.0, 1.0, 0.0, 1.5]);
         assert!(batches[0].x.column(1).iter().skip(1).all(|value| value.is_nan()));
         assert_eq!(batches[0].unseen, [vec![], vec![1]]);
-        assert_eq!((batches[1].x.ncols(), &*batches[1].unseen[0], batches[1].lines[0]), (1, &[][..], 4));
+        assert_eq!(
+            (batches[1].x.ncols(), &*batches[1].unseen[0], batches[1].lines[0]),
+            (1, &[][..], 4)
+        );
         assert_eq!(batches[0].classes, [None, None]);
     }
 
@@ -468,7 +509,10 @@ mod tests {
     #[test]
     fn what_is_absent_or_wrong_is_named() {
         let error = read("age,stag\n1,I\n", |_| {}).err().unwrap().to_string();
-        assert!(error.contains("2 columns of the model are not in the file: stage, crp"), "{error}");
+        assert!(
+            error.contains("2 columns of the model are not in the file: stage, crp"),
+            "{error}"
+        );
         let (batches, notes) = read("age\n1\n", |wanted| wanted.may_be_absent = true).unwrap();
         assert_eq!(notes, ["absent, and filled in every row: stage, crp"]);
         assert_eq!(batches[0].x.iter().filter(|value| value.is_nan()).count(), 4);

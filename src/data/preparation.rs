@@ -23,7 +23,8 @@ pub struct FittedPreparation {
 }
 
 impl FittedPreparation {
-    /// Fits on training rows (columns × rows, NaN is missing) and prepares them for fitting a model.
+    /// Fits on training rows (columns × rows, NaN is missing) and prepares them for fitting a
+    /// model.
     pub fn fit(train: &mut Array2<f64>, how: Preparation, rng: Rng) -> Self {
         let scaler = |values: ndarray::ArrayView1<'_, f64>| {
             Scaler::fit(how.scale, values, &ValueRange::of(values.iter().copied()))
@@ -82,10 +83,14 @@ impl FittedPreparation {
         self.filling.as_ref().map_or(0, Filler::donors)
     }
 
-    /// Why a preparation that was read from a file cannot be one of this many columns, if it cannot.
+    /// Why a preparation that was read from a file cannot be one of this many columns, if it
+    /// cannot.
     pub fn fault(&self, columns: usize) -> Option<String> {
         if self.scaling.len() != columns {
-            return Some(format!("{} columns are scaled, and there are {columns}", self.scaling.len()));
+            return Some(format!(
+                "{} columns are scaled, and there are {columns}",
+                self.scaling.len()
+            ));
         }
         if !self.scaling.iter().all(Scaler::is_sound) {
             return Some("a column is scaled by what is not a number above 0".to_owned());

@@ -1,4 +1,5 @@
-//! Scales and imputes one split: fitted on its training rows, applied to the others. Knows nothing of how it was split.
+//! Scales and imputes one split: fitted on its training rows, applied to the others. Knows nothing
+//! of how it was split.
 
 use std::sync::Arc;
 
@@ -27,7 +28,9 @@ impl Part {
     fn of(data: &Dataset, rows: &[usize]) -> Self {
         let y = rows.iter().map(|&row| data.y[row]).collect();
         // `select` along the rows would give a row-major matrix.
-        let x = Array2::from_shape_fn((data.x.nrows(), rows.len()), |(column, i)| data.x[[column, rows[i]]]);
+        let x = Array2::from_shape_fn((data.x.nrows(), rows.len()), |(column, i)| {
+            data.x[[column, rows[i]]]
+        });
         Self { x, y, rows: rows.to_vec() }
     }
 }
@@ -45,7 +48,8 @@ pub struct Prepared {
     pub test: Part,
     /// For each column whether it is constant in the training rows.
     pub constant: Vec<bool>,
-    /// The units of the dataset, with the columns that they have here: several for each of theirs under splines.
+    /// The units of the dataset, with the columns that they have here: several for each of theirs
+    /// under splines.
     pub units: Vec<Unit>,
 }
 
@@ -68,7 +72,8 @@ impl Preparation {
 }
 
 impl Prepared {
-    /// The same rows with other labels; `labels` are of all rows of the dataset. Scaling and imputation do not look at labels.
+    /// The same rows with other labels; `labels` are of all rows of the dataset. Scaling and
+    /// imputation do not look at labels.
     #[must_use]
     pub fn relabelled(mut self, labels: &[usize]) -> Self {
         let relabel = |part: &mut Part| part.y = part.rows.iter().map(|&row| labels[row]).collect();
@@ -85,9 +90,14 @@ impl Prepared {
     }
 }
 
-/// Refuses what `--impute none` and `--scale none` cannot hand to a model, and warns of columns with values that no split can
-/// scale to anything meaningful.
-pub fn check_preprocessing(data: &mut Dataset, splits: &Splits, scale: Scale, impute: Impute) -> Result<()> {
+/// Refuses what `--impute none` and `--scale none` cannot hand to a model, and warns of columns
+/// with values that no split can scale to anything meaningful.
+pub fn check_preprocessing(
+    data: &mut Dataset,
+    splits: &Splits,
+    scale: Scale,
+    impute: Impute,
+) -> Result<()> {
     if impute == Impute::None {
         refuse_missing(data)?;
     }
@@ -132,7 +142,8 @@ fn refuse_huge(data: &Dataset) -> Result<()> {
 
 /// The columns that some split has to clip.
 fn clipped_columns(data: &Dataset, splits: &Splits, scale: Scale) -> Result<Vec<usize>> {
-    /// Only values that span more orders of magnitude than this can be that far apart, whatever the number of rows.
+    /// Only values that span more orders of magnitude than this can be that far apart, whatever the
+    /// number of rows.
     const SPAN: f64 = 1e10;
     let spans = |&column: &usize| {
         let sizes = || data.x.row(column).into_iter().map(|value| value.abs());
@@ -147,15 +158,28 @@ fn clipped_columns(data: &Dataset, splits: &Splits, scale: Scale) -> Result<Vec<
         for (&column, clipped) in suspects.iter().zip(&mut clipped) {
             let values = data.x.row(column);
             let training = values.select(Axis(0), &split.train);
-            let scaler = Scaler::fit(scale, training.view(), &ValueRange::of(training.iter().copied()));
+            let scaler =
+                Scaler::fit(scale, training.view(), &ValueRange::of(training.iter().copied()));
             *clipped |= others().any(|&row| scaler.clips(values[row]));
         }
     }
-    Ok(suspects.into_iter().zip(clipped).filter(|(_, clipped)| *clipped).map(|(column, _)| column).collect())
+    Ok(suspects
+        .into_iter()
+        .zip(clipped)
+        .filter(|(_, clipped)| *clipped)
+        .map(|(column, _)| column)
+        .collect())
 }
 
-/// Prepares one split. `seed` and `index` choose the donors when there are too many to compare with.
-pub fn prepare(data: &Dataset, split: &Split, how: Preparation, seed: u64, index: usize) -> Prepared {
+/// Prepares one split. `seed` and `index` choose the donors when there are too many to compare
+/// with.
+pub fn prepare(
+    data: &Dataset,
+    split: &Split,
+    how: Preparation,
+    seed: u64,
+    index: usize,
+) -> Prepared {
     let Preparation { scale, impute, splines } = how;
     let shared = split.selection == split.conformal;
     let mut train = Part::of(data, &split.train);
@@ -165,10 +189,15 @@ pub fn prepare(data: &Dataset, split: &Split, how: Preparation, seed: u64, index
 
     let ranges: Vec<ValueRange> =
         train.x.outer_iter().map(|values| ValueRange::of(values.iter().copied())).collect();
-    let scalers: Vec<Scaler> =
-        train.x.outer_iter().zip(&ranges).map(|(values, range)| Scaler::fit(scale, values, range)).collect();
+    let scalers: Vec<Scaler> = train
+        .x
+        .outer_iter()
+        .zip(&ranges)
+        .map(|(values, range)| Scaler::fit(scale, values, range))
+        .collect();
     let parts = [Some(&mut train), Some(&mut selection), conformal.as_mut(), Some(&mut test)];
-    let mut matrices: Vec<&mut Array2<f64>> = parts.into_iter().flatten().map(|part| &mut part.x).collect();
+    let mut matrices: Vec<&mut Array2<f64>> =
+        parts.into_iter().flatten().map(|part| &mut part.x).collect();
     for x in &mut matrices {
         for (mut values, scaler) in x.outer_iter_mut().zip(&scalers) {
             values.mapv_inplace(|value| scaler.apply(value));
@@ -244,9 +273,12 @@ mod tests {
 
     #[test]
     fn standardises_by_the_present_training_values() {
-        let data =
-            dataset(array![[1.0, 3.0, NAN, 5.0, 9.0, 3.0, 100.0], [7.0, 7.0, 7.0, NAN, 8.0, NAN, 9.0]]);
-        let made = prepare(&data, &split(), Preparation::new(Scale::Standard, Impute::Median), 0, 0);
+        let data = dataset(array![
+            [1.0, 3.0, NAN, 5.0, 9.0, 3.0, 100.0],
+            [7.0, 7.0, 7.0, NAN, 8.0, NAN, 9.0]
+        ]);
+        let made =
+            prepare(&data, &split(), Preparation::new(Scale::Standard, Impute::Median), 0, 0);
         let sd = (8.0_f64 / 3.0).sqrt();
         let train = array![[-2.0 / sd, 0.0, 0.0, 2.0 / sd], [0.0, 0.0, 0.0, 0.0]];
         assert!((&made.train.x - &train).iter().all(|error| error.abs() < 1e-15));
@@ -262,13 +294,20 @@ mod tests {
     fn standardises_tiny_numbers() {
         let data = dataset(array![[1e-200, 3e-200, 1e-200, 3e-200, 2e-200, 2e-200, 5e-200]]);
         let made = prepare(&data, &split(), Preparation::new(Scale::Standard, Impute::None), 0, 0);
-        assert!((&made.train.x - &array![[-1.0, 1.0, -1.0, 1.0]]).iter().all(|error| error.abs() < 1e-12));
+        assert!(
+            (&made.train.x - &array![[-1.0, 1.0, -1.0, 1.0]])
+                .iter()
+                .all(|error| error.abs() < 1e-12)
+        );
         assert!((made.test.x[[0, 0]] - 3.0).abs() < 1e-12);
     }
 
     #[test]
     fn scales_to_the_training_range_or_not_at_all() {
-        let data = dataset(array![[2.0, 4.0, 6.0, NAN, 8.0, 0.0, 3.0], [5.0, 5.0, 5.0, 5.0, 6.0, 5.0, 5.0]]);
+        let data = dataset(array![
+            [2.0, 4.0, 6.0, NAN, 8.0, 0.0, 3.0],
+            [5.0, 5.0, 5.0, 5.0, 6.0, 5.0, 5.0]
+        ]);
         let made = prepare(&data, &split(), Preparation::new(Scale::Minmax, Impute::Median), 0, 0);
         assert_eq!(made.train.x.row(0).to_vec(), [0.0, 0.5, 1.0, 0.5]);
         assert_eq!((made.selection.x[[0, 0]], made.conformal.x[[0, 0]]), (1.5, -0.5));
@@ -281,7 +320,10 @@ mod tests {
 
     #[test]
     fn fills_a_column_absent_from_training_with_zero() {
-        let data = dataset(array![[NAN, NAN, NAN, NAN, 1.0, NAN, 2.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]);
+        let data = dataset(array![
+            [NAN, NAN, NAN, NAN, 1.0, NAN, 2.0],
+            [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+        ]);
         for impute in [Impute::Knn(2), Impute::Median] {
             for scale in [Scale::Standard, Scale::None] {
                 let made = prepare(&data, &split(), Preparation::new(scale, impute), 0, 0);
@@ -295,12 +337,21 @@ mod tests {
     #[test]
     fn training_values_do_not_depend_on_other_rows() {
         let numbers = |row: usize, column: usize| ((row * 7 + column * 13) % 11) as f64;
-        let base = Array2::from_shape_fn((3, 7), |(c, r)| if (r + c) % 4 == 0 { NAN } else { numbers(r, c) });
+        let base =
+            Array2::from_shape_fn(
+                (3, 7),
+                |(c, r)| if (r + c) % 4 == 0 { NAN } else { numbers(r, c) },
+            );
         let mut other = base.clone();
         other.slice_mut(ndarray::s![.., 4..]).mapv_inplace(|value| value * -50.0 + 3.0);
         let bits = |x: Array2<f64>| -> Vec<u64> {
-            let made =
-                prepare(&dataset(x), &split(), Preparation::new(Scale::Standard, Impute::Knn(2)), 0, 0);
+            let made = prepare(
+                &dataset(x),
+                &split(),
+                Preparation::new(Scale::Standard, Impute::Knn(2)),
+                0,
+                0,
+            );
             assert!(made.test.x.iter().chain(&made.selection.x).all(|value| value.is_finite()));
             made.train.x.iter().map(|value| value.to_bits()).collect()
         };
@@ -309,7 +360,8 @@ mod tests {
 
     #[test]
     fn other_rows_do_not_move_the_knots() {
-        let base = Array2::from_shape_fn((2, 60), |(c, r)| ((r * (17 + c) + 5 * c) % 61) as f64 / 9.0);
+        let base =
+            Array2::from_shape_fn((2, 60), |(c, r)| ((r * (17 + c) + 5 * c) % 61) as f64 / 9.0);
         let split = Split {
             train: (0..40).collect(),
             selection: (40..46).collect(),
@@ -323,13 +375,18 @@ mod tests {
             let bits = |x: &Array2<f64>| x.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
             let first = made(&base);
             assert_eq!(first.train.x.nrows(), 2 * (knots - 1));
-            // All rows outside training change, but for the last test row, which must keep its terms.
+            // All rows outside training change, but for the last test row, which must keep its
+            // terms.
             let mut other = base.clone();
             other.slice_mut(ndarray::s![.., 40..59]).mapv_inplace(|value| value * -50.0 + 3.0);
             let second = made(&other);
             assert_eq!(bits(&first.train.x), bits(&second.train.x));
             assert_eq!(first.test.x.column(7), second.test.x.column(7));
-            assert_ne!(first.test.x.column(0), second.test.x.column(0), "the other rows were really changed");
+            assert_ne!(
+                first.test.x.column(0),
+                second.test.x.column(0),
+                "the other rows were really changed"
+            );
             // And the knots do move with a training row.
             other[[0, 39]] += 50.0;
             assert_ne!(bits(&first.train.x), bits(&made(&other).train.x));
@@ -340,7 +397,8 @@ mod tests {
     fn shares_the_calibration_rows_without_a_copy() {
         let data = dataset(array![[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]);
         let shared = Split { selection: vec![4, 5], conformal: vec![4, 5], ..split() };
-        let made = prepare(&data, &shared, Preparation::new(Scale::Standard, Impute::default()), 0, 0);
+        let made =
+            prepare(&data, &shared, Preparation::new(Scale::Standard, Impute::default()), 0, 0);
         assert!(Arc::ptr_eq(&made.selection, &made.conformal));
     }
 
@@ -348,7 +406,10 @@ mod tests {
     fn refuses_missing_values_by_name() {
         let data = dataset(array![[1.0, 2.0], [NAN, 2.0]]);
         let message = refuse_missing(&data).unwrap_err().to_string();
-        assert_eq!(message, "toy.csv, column 'x1': 1 of 2 values are missing; fill them with --impute knn:5");
+        assert_eq!(
+            message,
+            "toy.csv, column 'x1': 1 of 2 values are missing; fill them with --impute knn:5"
+        );
         assert!(refuse_missing(&dataset(array![[1.0, 2.0]])).is_ok());
     }
 

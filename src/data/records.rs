@@ -1,5 +1,5 @@
-//! The records of a text, one at a time. Lines without quotes, that is most lines, are split eight bytes at a time; the others are
-//! parsed by csv-core, which also decides where a record ends.
+//! The records of a text, one at a time. Lines without quotes, that is most lines, are split eight
+//! bytes at a time; the others are parsed by csv-core, which also decides where a record ends.
 
 use std::io::{self, Read};
 
@@ -116,8 +116,9 @@ fn each_place_of(byte: u8, text: &[u8], mut visit: impl FnMut(usize)) {
 struct Quotes {
     place: QuoteState,
     line_feeds: u64,
-    /// There is text behind a closing quote, after this many line feeds: the parser adds it to the cell, but a quote that was
-    /// meant as a character opened or closed the cell, which may hold whole lines.
+    /// There is text behind a closing quote, after this many line feeds: the parser adds it to the
+    /// cell, but a quote that was meant as a character opened or closed the cell, which may hold
+    /// whole lines.
     text_behind: Option<u64>,
 }
 
@@ -156,7 +157,8 @@ impl Quotes {
     }
 }
 
-/// The csv crate's parser. It would take a byte order mark in front of the first record it sees for one of the file.
+/// The csv crate's parser. It would take a byte order mark in front of the first record it sees for
+/// one of the file.
 fn parser(delimiter: u8) -> csv_core::Reader {
     let mut parser = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
     parser.read_record(b"\n", &mut [], &mut []);
@@ -230,7 +232,8 @@ impl<P: FnMut(u64, u64)> RecordReader<P> {
     pub(super) fn restart(mut self, text: Vec<u8>, first_line: u64) -> Self {
         self.source.replace(text);
         (self.start, self.end, self.ended) = (0, 0, false);
-        (self.first_line, self.line_feeds, self.after_feed, self.line) = (first_line, 0, false, first_line);
+        (self.first_line, self.line_feeds, self.after_feed, self.line) =
+            (first_line, 0, false, first_line);
         self.parser = parser(self.delimiter);
         self
     }
@@ -285,7 +288,8 @@ impl<P: FnMut(u64, u64)> RecordReader<P> {
         }
     }
 
-    /// The length of the next line without and with what ends it; both are zero at the end of the file.
+    /// The length of the next line without and with what ends it; both are zero at the end of the
+    /// file.
     fn whole_line(&mut self) -> Result<(usize, usize)> {
         let mut searched = 0;
         loop {
@@ -324,8 +328,12 @@ impl<P: FnMut(u64, u64)> RecordReader<P> {
             (used, written, count) = (used + read, written + more, count + ended);
             match result {
                 csv_core::ReadRecordResult::InputEmpty => {}
-                csv_core::ReadRecordResult::OutputFull => self.cells.resize(2 * self.cells.len(), 0),
-                csv_core::ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
+                csv_core::ReadRecordResult::OutputFull => {
+                    self.cells.resize(2 * self.cells.len(), 0)
+                }
+                csv_core::ReadRecordResult::OutputEndsFull => {
+                    self.ends.resize(2 * self.ends.len(), 0)
+                }
                 csv_core::ReadRecordResult::Record => break,
                 csv_core::ReadRecordResult::End => return Ok(false),
             }
@@ -337,7 +345,10 @@ impl<P: FnMut(u64, u64)> RecordReader<P> {
         self.line = self.first_line + self.line_feeds - u64::from(self.after_feed);
         let cells = &self.cells[..written];
         let starts = std::iter::once(&0).chain(&self.ends);
-        if !self.record.join(starts.zip(&self.ends[..count]).map(|(&start, &end)| &cells[start..end])) {
+        if !self
+            .record
+            .join(starts.zip(&self.ends[..count]).map(|(&start, &end)| &cells[start..end]))
+        {
             return Err(self.refuse_letters());
         }
         let within = memchr_iter(b'\n', cells).count() as u64;

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-/// Scaled values are clipped here: values of other rows may lie arbitrarily far outside the training range, and a model must be able
-/// to square them, in single precision too.
+/// Scaled values are clipped here: values of other rows may lie arbitrarily far outside the
+/// training range, and a model must be able to square them, in single precision too.
 pub(super) const MOST_SCALED: f64 = 1e30;
 /// Values that `--scale none` hands to a model may not be larger, for the same reason.
 pub(super) const MOST_UNSCALED: f64 = 1e100;
@@ -107,7 +107,10 @@ impl Scaler {
         }
         let power = PowerOfTwo::to_unit(range.largest());
         let range = ValueRange { low: power.times(range.low), high: power.times(range.high) };
-        Self::Shifted(power, Affine::fit(scale, || values.iter().map(|&value| power.times(value)), &range))
+        Self::Shifted(
+            power,
+            Affine::fit(scale, || values.iter().map(|&value| power.times(value)), &range),
+        )
     }
 
     /// The scaled value; NaN stays NaN.
@@ -123,7 +126,9 @@ impl Scaler {
     pub(super) fn is_sound(&self) -> bool {
         match self {
             Self::Affine(affine) => affine.is_accurate() && affine.spread > 0.0,
-            Self::Shifted(power, affine) => affine.is_accurate() && affine.spread > 0.0 && power.is_sound(),
+            Self::Shifted(power, affine) => {
+                affine.is_accurate() && affine.spread > 0.0 && power.is_sound()
+            }
             Self::Zero | Self::Keep => true,
         }
     }
@@ -151,7 +156,11 @@ pub(super) struct Affine {
 }
 
 impl Affine {
-    fn fit<I: Iterator<Item = f64>>(scale: Scale, values: impl Fn() -> I, range: &ValueRange) -> Self {
+    fn fit<I: Iterator<Item = f64>>(
+        scale: Scale,
+        values: impl Fn() -> I,
+        range: &ValueRange,
+    ) -> Self {
         let width = range.width();
         if scale == Scale::Minmax {
             return Self { centre: range.low, spread: width };
@@ -172,7 +181,8 @@ impl Affine {
     }
 }
 
-/// A power of two as the product of two: 2¹⁰⁷⁴, which scales the smallest number to 1, is not representable.
+/// A power of two as the product of two: 2¹⁰⁷⁴, which scales the smallest number to 1, is not
+/// representable.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct PowerOfTwo(f64, f64);
 
@@ -221,8 +231,13 @@ mod tests {
             for (low, high) in [(-1.0, 1.0), (0.0, 1.0), (-1.0, 0.0)] {
                 let values = [low * magnitude, high * magnitude].repeat(40);
                 let near = |scale, expected: [f64; 2]| {
-                    for (value, expected) in scaled(scale, &values).into_iter().zip(expected.repeat(40)) {
-                        assert!((value - expected).abs() < 1e-12, "{magnitude:e} {scale} {low}: {value}");
+                    for (value, expected) in
+                        scaled(scale, &values).into_iter().zip(expected.repeat(40))
+                    {
+                        assert!(
+                            (value - expected).abs() < 1e-12,
+                            "{magnitude:e} {scale} {low}: {value}"
+                        );
                     }
                 };
                 near(Scale::Standard, [-1.0, 1.0]);
@@ -236,10 +251,13 @@ mod tests {
         for magnitude in MAGNITUDES.into_iter().filter(|&magnitude| magnitude < 1e270) {
             for scale in [Scale::Standard, Scale::Minmax] {
                 let column = Array1::from(vec![0.0, magnitude, magnitude, 0.0]);
-                let scaler = Scaler::fit(scale, column.view(), &ValueRange::of(column.iter().copied()));
+                let scaler =
+                    Scaler::fit(scale, column.view(), &ValueRange::of(column.iter().copied()));
                 assert_eq!(scaler.apply(f64::MAX), MOST_SCALED);
                 assert_eq!(scaler.apply(-f64::MAX), -MOST_SCALED);
-                assert!(scaler.clips(f64::MAX) && !scaler.clips(magnitude) && !scaler.clips(f64::NAN));
+                assert!(
+                    scaler.clips(f64::MAX) && !scaler.clips(magnitude) && !scaler.clips(f64::NAN)
+                );
                 assert!(scaler.apply(f64::NAN).is_nan());
             }
         }
@@ -248,9 +266,17 @@ mod tests {
     #[test]
     fn constant_is_constant_up_to_rounding() {
         let constant = |values: &[f64]| ValueRange::of(values.iter().copied()).is_constant();
-        assert!(constant(&[0.1 + 0.2, 0.3]) && constant(&[1e6, 1e6 + 1e-10]) && constant(&[-1e300, -1e300]));
+        assert!(
+            constant(&[0.1 + 0.2, 0.3])
+                && constant(&[1e6, 1e6 + 1e-10])
+                && constant(&[-1e300, -1e300])
+        );
         assert!(constant(&[]) && constant(&[f64::NAN, 5.0]) && constant(&[0.0, -0.0]));
-        assert!(!constant(&[1.0, 1.0 + 1e-11]) && !constant(&[0.0, 1e-320]) && !constant(&[-1e308, 1e308]));
+        assert!(
+            !constant(&[1.0, 1.0 + 1e-11])
+                && !constant(&[0.0, 1e-320])
+                && !constant(&[-1e308, 1e308])
+        );
         assert!(!constant(&[1e-300, 2e-300]));
     }
 
@@ -259,9 +285,11 @@ mod tests {
         let values = [0.1, 7.25, -3.5, 1e6, 12.0];
         let mean = values.iter().sum::<f64>() / 5.0;
         let width = 1e6 - -3.5;
-        let squares: f64 = values.iter().map(|value| ((value - mean) / width).powi(2)).sum::<f64>() / 5.0;
+        let squares: f64 =
+            values.iter().map(|value| ((value - mean) / width).powi(2)).sum::<f64>() / 5.0;
         let by_hand = values.map(|value| ((value - mean) / (width * squares.sqrt())).to_bits());
-        let ours: Vec<u64> = scaled(Scale::Standard, &values).into_iter().map(f64::to_bits).collect();
+        let ours: Vec<u64> =
+            scaled(Scale::Standard, &values).into_iter().map(f64::to_bits).collect();
         assert_eq!(ours, by_hand);
     }
 

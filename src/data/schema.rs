@@ -1,4 +1,5 @@
-//! Which columns are features, of what type, in which units: decided once, on all rows, without looking at the target.
+//! Which columns are features, of what type, in which units: decided once, on all rows, without
+//! looking at the target.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -127,7 +128,8 @@ pub struct Dataset {
     pub x: Array2<f64>,
     /// Names of the encoded columns: `age`, or `chest pain=asymptomatic` for a level.
     pub columns: Vec<String>,
-    /// For each column the variable (a column of the file that is a feature) it encodes, numbered in file order.
+    /// For each column the variable (a column of the file that is a feature) it encodes, numbered
+    /// in file order.
     pub variables: Vec<usize>,
     /// For each variable how it became its columns.
     pub encodings: Vec<Encoding>,
@@ -165,8 +167,8 @@ impl Dataset {
         let columns = &self.units[unit].columns;
         let variable = self.variables[columns[0]];
         let own = &self.encodings[variable];
-        let is_whole =
-            columns.len() == own.width() && columns.iter().all(|&column| self.variables[column] == variable);
+        let is_whole = columns.len() == own.width()
+            && columns.iter().all(|&column| self.variables[column] == variable);
         Some(own).filter(|own| is_whole && own.is_category())
     }
 
@@ -178,7 +180,11 @@ impl Dataset {
     }
 
     /// Reads and interprets a file; `progress` receives the bytes read and the total.
-    pub fn load(path: &Path, options: &SchemaOptions, progress: impl FnMut(u64, u64)) -> Result<Self> {
+    pub fn load(
+        path: &Path,
+        options: &SchemaOptions,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Self> {
         let (mut table, reading) = read(path, options, progress)?;
         let roles = reading.roles.ok_or_else(|| Error::internal("the header was not looked at"))?;
         let is_one_text = reading.phenotypes.is_none() && !table.encoding.is_empty();
@@ -204,7 +210,11 @@ impl Dataset {
     }
 
     /// Everything except the units.
-    fn understand(table: Table, roles: &Roles, options: &SchemaOptions) -> Result<(Self, Features)> {
+    fn understand(
+        table: Table,
+        roles: &Roles,
+        options: &SchemaOptions,
+    ) -> Result<(Self, Features)> {
         let mut layout = FileLayout::new(&table, roles.target);
         let Table { name, sha256, header, mut columns, lines, notes, .. } = table;
         roles.check_memory(&columns, lines.len(), options.read.memory_limit)?;
@@ -297,7 +307,9 @@ impl Dataset {
             rows,
             file_rows: lines.len(),
             ids,
-            id_column: id_position.filter(|&id| !header.unnamed[id]).map(|id| header.names[id].clone()),
+            id_column: id_position
+                .filter(|&id| !header.unnamed[id])
+                .map(|id| header.names[id].clone()),
             groups,
             design,
             dropped,
@@ -316,23 +328,29 @@ impl Dataset {
         counts
     }
 
-    /// How many cells of the features are missing; a missing category is one cell, however many columns it has.
+    /// How many cells of the features are missing; a missing category is one cell, however many
+    /// columns it has.
     pub fn missing_cells(&self) -> usize {
         self.missing_by_variable().sum()
     }
 
     /// For each unit how many of its cells are missing, counted like [`Self::missing_cells`].
     pub fn missing_by_unit(&self) -> Vec<usize> {
-        let is_first = |&column: &usize| column == 0 || self.variables[column] != self.variables[column - 1];
-        let missing = |&column: &usize| self.x.row(column).iter().filter(|value| value.is_nan()).count();
-        let of_unit = |unit: &Unit| unit.columns.iter().filter(|column| is_first(column)).map(missing).sum();
+        let is_first =
+            |&column: &usize| column == 0 || self.variables[column] != self.variables[column - 1];
+        let missing =
+            |&column: &usize| self.x.row(column).iter().filter(|value| value.is_nan()).count();
+        let of_unit =
+            |unit: &Unit| unit.columns.iter().filter(|column| is_first(column)).map(missing).sum();
         self.units.iter().map(of_unit).collect()
     }
 
     /// For each variable how many of its cells are missing.
     pub(super) fn missing_by_variable(&self) -> impl Iterator<Item = usize> {
-        let is_first = |&column: &usize| column == 0 || self.variables[column] != self.variables[column - 1];
-        let missing = |column: usize| self.x.row(column).iter().filter(|value| value.is_nan()).count();
+        let is_first =
+            |&column: &usize| column == 0 || self.variables[column] != self.variables[column - 1];
+        let missing =
+            |column: usize| self.x.row(column).iter().filter(|value| value.is_nan()).count();
         (0..self.variables.len()).filter(is_first).map(missing)
     }
 }
@@ -349,10 +367,12 @@ fn read(
             .file(path)
             .remedy("name another file with --pheno, or another sheet of the workbook with --pheno-sheet"));
     }
-    let phenotypes = options.pheno.as_deref().map(|file| Phenotypes::read(file, options)).transpose()?;
+    let phenotypes =
+        options.pheno.as_deref().map(|file| Phenotypes::read(file, options)).transpose()?;
     // Without --pheno-sheet, --sheet may refer to the phenotypes only.
     let mut options = options.clone();
-    let is_theirs = options.pheno_sheet.is_none() && options.pheno.as_deref().is_some_and(is_workbook);
+    let is_theirs =
+        options.pheno_sheet.is_none() && options.pheno.as_deref().is_some_and(is_workbook);
     if is_theirs && !is_workbook(path) {
         options.read.sheet = None;
     }
@@ -361,10 +381,13 @@ fn read(
     let mut table = Table::read_with_samples(path, &options.read, look, &mut progress);
     if reading.samples_are_columns {
         options.read.transpose = true;
-        let look = |header: &Header, samples: Option<Samples>| reading.look(header, samples, &options);
+        let look =
+            |header: &Header, samples: Option<Samples>| reading.look(header, samples, &options);
         table = Table::read_with_samples(path, &options.read, look, &mut progress);
         if let Ok(table) = &mut table {
-            table.notes.push("the samples are columns of the matrix, so it was transposed".to_owned());
+            table
+                .notes
+                .push("the samples are columns of the matrix, so it was transposed".to_owned());
         }
     }
     Ok((table?, reading))
@@ -430,18 +453,29 @@ impl Roles {
         Self::among(header, header.named(), options)
     }
 
-    /// For a matrix behind this many columns of phenotypes: the class is one of these, and those without a role are not used.
-    fn joined(header: &Header, phenotypes: usize, id: usize, options: &SchemaOptions) -> Result<Self> {
+    /// For a matrix behind this many columns of phenotypes: the class is one of these, and those
+    /// without a role are not used.
+    fn joined(
+        header: &Header,
+        phenotypes: usize,
+        id: usize,
+        options: &SchemaOptions,
+    ) -> Result<Self> {
         let id_col = Some(header.names[id].clone());
-        let mut roles = Self::among(header, phenotypes, &SchemaOptions { id_col, ..options.clone() })?;
+        let mut roles =
+            Self::among(header, phenotypes, &SchemaOptions { id_col, ..options.clone() })?;
         if roles.found == Found::Last {
             let names = listed(header.names[..phenotypes].iter().map(String::as_str));
-            return Err(Error::usage(format!("the class column is not known: the phenotypes are {names}"))
-                .remedy("name one with --target"));
+            return Err(Error::usage(format!(
+                "the class column is not known: the phenotypes are {names}"
+            ))
+            .remedy("name one with --target"));
         }
         let kept = kept_among(&header.names[..phenotypes], options);
         let is_unused = |position: &usize| {
-            roles.is_feature(*position) && !roles.dropped.contains(position) && !kept.contains(position)
+            roles.is_feature(*position)
+                && !roles.dropped.contains(position)
+                && !kept.contains(position)
         };
         roles.unused = (0..phenotypes).filter(is_unused).collect();
         Ok(roles)
@@ -453,8 +487,9 @@ impl Roles {
         let all = |names: &[String], option| {
             names.iter().map(|name| find(header, name, option)).collect::<Result<Vec<_>>>()
         };
-        let one =
-            |name: &Option<String>, option| name.as_ref().map(|name| find(header, name, option)).transpose();
+        let one = |name: &Option<String>, option| {
+            name.as_ref().map(|name| find(header, name, option)).transpose()
+        };
         let dropped = all(&options.drop, "--drop")?;
         let categorical = all(&options.categorical, "--categorical")?;
         let group = one(&options.group_col, "--group-col")?;
@@ -462,7 +497,14 @@ impl Roles {
         let site = one(&options.leave_out, "--leave-out")?;
         let time = one(&options.time_col, "--time-col")?;
         let subgroups = all(&options.subgroups, "--subgroups")?;
-        let taken = dropped.iter().chain(&subgroups).copied().chain(group).chain(id).chain(site).chain(time);
+        let taken = dropped
+            .iter()
+            .chain(&subgroups)
+            .copied()
+            .chain(group)
+            .chain(id)
+            .chain(site)
+            .chain(time);
         let taken: Vec<_> = taken.collect();
         let (target, found) = choose(header, named, options.target.as_deref(), &taken)?;
         let (dropped, unused) = (dropped.into_iter().collect(), HashSet::new());
@@ -489,10 +531,11 @@ impl Roles {
             (time == Some(target), "--time-col"),
         ];
         match clash.iter().find(|(clashes, _)| *clashes) {
-            Some((_, option)) => {
-                Err(Error::usage(format!("--target and {option} both name the column '{}'", header[target]))
-                    .remedy("name two columns"))
-            }
+            Some((_, option)) => Err(Error::usage(format!(
+                "--target and {option} both name the column '{}'",
+                header[target]
+            ))
+            .remedy("name two columns")),
             None => Ok(roles),
         }
     }
@@ -520,7 +563,8 @@ impl Roles {
 
     /// Sites, subgroups and times of some rows.
     fn design(&self, header: &[String], columns: &[Column], rows: &[usize]) -> Result<Design> {
-        let factor = |&column: &usize, option| Factor::new(&header[column], &columns[column], rows, option);
+        let factor =
+            |&column: &usize, option| Factor::new(&header[column], &columns[column], rows, option);
         Ok(Design {
             sites: self.site.as_ref().map(|site| factor(site, "--leave-out")).transpose()?,
             subgroups: self
@@ -528,7 +572,10 @@ impl Roles {
                 .iter()
                 .map(|column| factor(column, "--subgroups"))
                 .collect::<Result<_>>()?,
-            times: self.time.map(|time| Times::new(&header[time], &columns[time], rows)).transpose()?,
+            times: self
+                .time
+                .map(|time| Times::new(&header[time], &columns[time], rows))
+                .transpose()?,
         })
     }
 
@@ -539,7 +586,9 @@ impl Roles {
         /// Per row name, unless it is long.
         const ID: usize = 56;
         let more = |(position, column): (usize, &Column)| match column {
-            Column::Text { levels, .. } if self.is_feature(position) && levels.len() <= MOST_LEVELS => {
+            Column::Text { levels, .. }
+                if self.is_feature(position) && levels.len() <= MOST_LEVELS =>
+            {
                 8 * rows * levels.len()
             }
             _ if self.id == Some(position) => ID * rows,
@@ -547,7 +596,8 @@ impl Roles {
         };
         let more: usize = columns.iter().enumerate().map(more).sum::<usize>() + ROW * rows;
         // Free memory is what remains beside the table; a limit includes the table.
-        let read = megabytes.map_or(0, |_| memory::PROGRAM + columns.iter().map(Column::bytes).sum::<u64>());
+        let read = megabytes
+            .map_or(0, |_| memory::PROGRAM + columns.iter().map(Column::bytes).sum::<u64>());
         let (needed, limit) = (read + more as u64, memory::limit(megabytes));
         if needed <= limit {
             return Ok(());
@@ -570,12 +620,15 @@ impl Roles {
     }
 }
 
-/// Whether each line has a different name in front and numbers behind it, without a class column in sight; or one of
-/// these names is the name of a class column.
+/// Whether each line has a different name in front and numbers behind it, without a class column in
+/// sight; or one of these names is the name of a class column.
 fn looks_transposed(columns: &[Column], target: usize, found: Found) -> bool {
-    let Some((Column::Text { levels, codes }, others)) = columns.split_first() else { return false };
+    let Some((Column::Text { levels, codes }, others)) = columns.split_first() else {
+        return false;
+    };
     let named = target != 0 && levels.len() == codes.len() && codes.len() > 2;
-    let numbers = |(i, column): (usize, &Column)| i + 1 == target || matches!(column, Column::Numbers(_));
+    let numbers =
+        |(i, column): (usize, &Column)| i + 1 == target || matches!(column, Column::Numbers(_));
     let class_inside = levels.iter().any(|level| is_usual(level));
     named
         && found == Found::Last
@@ -593,7 +646,8 @@ fn all_numbers_in(column: &Column) -> bool {
 /// The text of each row, empty if missing.
 fn names_of(column: &Column, rows: &[usize]) -> Result<Vec<String>> {
     let (levels, codes) = column.text()?;
-    let name = |&row: &usize| codes[row].map_or_else(String::new, |code| levels[code as usize].clone());
+    let name =
+        |&row: &usize| codes[row].map_or_else(String::new, |code| levels[code as usize].clone());
     Ok(rows.iter().map(name).collect())
 }
 
@@ -615,8 +669,10 @@ fn groups_of(column: &Column, rows: &[usize]) -> Result<Vec<usize>> {
 fn check_unique(columns: &[String]) -> Result<()> {
     let mut seen = HashSet::new();
     match columns.iter().find(|name| !seen.insert(name.as_str())) {
-        Some(name) => Err(Error::data(format!("a category and another column both make a column '{name}'"))
-            .remedy("rename one of them")),
+        Some(name) => {
+            Err(Error::data(format!("a category and another column both make a column '{name}'"))
+                .remedy("rename one of them"))
+        }
         None => Ok(()),
     }
 }

@@ -1,6 +1,8 @@
-//! Seeded randomness: one independent stream for each (seed, split, purpose), the same on every machine.
+//! Seeded randomness: one independent stream for each (seed, split, purpose), the same on every
+//! machine.
 //!
-//! Shuffling and uniforms are written out here so that no update of a library can change a published split.
+//! Shuffling and uniforms are written out here so that no update of a library can change a
+//! published split.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -43,7 +45,8 @@ impl Rng {
         Self::keyed(seed, split, purpose, 0)
     }
 
-    /// The stream of one row of the table, whatever part of the split holds it and wherever it stands there.
+    /// The stream of one row of the table, whatever part of the split holds it and wherever it
+    /// stands there.
     pub fn for_row(seed: u64, split: u64, purpose: Purpose, row: usize) -> Self {
         Self::keyed(seed, split, purpose, row as u64 + 1)
     }
@@ -98,7 +101,9 @@ mod tests {
         let first = |seed, split, purpose| Rng::new(seed, split, purpose).uniform();
         let base = first(0, 0, Purpose::Split);
         assert_eq!(base, first(0, 0, Purpose::Split));
-        for other in [first(1, 0, Purpose::Split), first(0, 1, Purpose::Split), first(0, 0, Purpose::Folds)] {
+        for other in
+            [first(1, 0, Purpose::Split), first(0, 1, Purpose::Split), first(0, 0, Purpose::Folds)]
+        {
             assert_ne!(base, other);
         }
         let of_row = |row| Rng::for_row(0, 0, Purpose::Split, row).uniform();

@@ -4,8 +4,8 @@ pub(super) mod kinds;
 
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// The candidate that occurs equally often, outside quotes, in each of the first lines; the most frequent of those,
-/// or of all when none is so regular.
+/// The candidate that occurs equally often, outside quotes, in each of the first lines; the most
+/// frequent of those, or of all when none is so regular.
 pub(super) fn separator(head: &[u8], decimal: Option<u8>) -> u8 {
     const LINES: usize = 20;
     let mut lines: Vec<[usize; 4]> = Vec::new();
@@ -13,7 +13,9 @@ pub(super) fn separator(head: &[u8], decimal: Option<u8>) -> u8 {
     for &byte in head {
         match byte {
             b'"' if quoted => quoted = false,
-            b'"' if matches!(before, b'\n' | b'\r' | b'"') || SEPARATORS.contains(&before) => quoted = true,
+            b'"' if matches!(before, b'\n' | b'\r' | b'"') || SEPARATORS.contains(&before) => {
+                quoted = true
+            }
             _ if quoted => {}
             b'\n' | b'\r' => {
                 if !blank {
@@ -43,14 +45,16 @@ pub(super) fn separator(head: &[u8], decimal: Option<u8>) -> u8 {
         .map_or(b',', |i| SEPARATORS[i])
 }
 
-/// `,` if numbers among the first lines have a decimal comma and none has a point; where the comma does not separate.
+/// `,` if numbers among the first lines have a decimal comma and none has a point; where the comma
+/// does not separate.
 pub(super) fn decimal(head: &[u8], separator: u8) -> u8 {
     if separator == b',' {
         return b'.';
     }
     let mut commas = 0;
     for cell in head.split(|&byte| byte == separator || byte == b'\n' || byte == b'\r') {
-        let cell = cell.trim_ascii().trim_ascii_start().strip_prefix(b"\"").unwrap_or(cell.trim_ascii());
+        let cell =
+            cell.trim_ascii().trim_ascii_start().strip_prefix(b"\"").unwrap_or(cell.trim_ascii());
         let cell = cell.strip_suffix(b"\"").unwrap_or(cell);
         let Ok(cell) = std::str::from_utf8(cell) else { continue };
         if !cell.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | ',' | '.')) {
@@ -79,7 +83,8 @@ pub(super) fn has_thousands(cell: &str, decimal: char) -> bool {
         &[',', '\'', '’', ' ', '\u{a0}', '\u{202f}']
     };
     let mut groups = whole.split(signs);
-    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let all_digits =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let first = groups.next().is_some_and(|group| group.len() <= 3 && all_digits(group));
     let mut more = 0;
     let rest = groups.all(|group| {
@@ -115,7 +120,11 @@ mod tests {
         assert_eq!(decimal(b"a;b\n1,5;x\n2;y\n", b';'), b',');
         assert_eq!(decimal(b"a\tb\n-0,25\t\"3,75\"\n", b'\t'), b',');
         assert_eq!(decimal(b"a;b\n1,5;2.5\n", b';'), b'.');
-        assert_eq!(decimal(b"a;b\n1,234;2\n", b';'), b'.', "thousands or thousandths: the user must say");
+        assert_eq!(
+            decimal(b"a;b\n1,234;2\n", b';'),
+            b'.',
+            "thousands or thousandths: the user must say"
+        );
         assert_eq!(decimal(b"a,b\n1,5\n", b','), b'.');
     }
 

@@ -1,4 +1,5 @@
-//! The bytes of a file on their way to the parser: hashed, unpacked, decoded and sniffed. Knows nothing of cells.
+//! The bytes of a file on their way to the parser: hashed, unpacked, decoded and sniffed. Knows
+//! nothing of cells.
 //!
 //! ```text
 //! file or standard input ─► Raw (SHA-256 of the bytes as they are) ─► Unpacked (gzip) ─► Decoded (UTF-8) ─► parser
@@ -29,7 +30,11 @@ pub const STANDARD_INPUT: &str = "standard input";
 
 /// The file as it is named in sentences.
 pub(super) fn name(path: &Path) -> String {
-    if path.as_os_str() == STANDARD { STANDARD_INPUT.to_owned() } else { path.to_string_lossy().into_owned() }
+    if path.as_os_str() == STANDARD {
+        STANDARD_INPUT.to_owned()
+    } else {
+        path.to_string_lossy().into_owned()
+    }
 }
 
 /// A file being read once, front to back.
@@ -56,8 +61,8 @@ enum Letters {
 type Ahead<R> = Chain<Cursor<Vec<u8>>, R>;
 
 impl<P: FnMut(u64, u64)> TextSource<P> {
-    /// Opens a file (or `-`) and refuses what cannot be a table of text. `legacy` skips the guess of the encoding: what is
-    /// not UTF-8 is Windows-1252.
+    /// Opens a file (or `-`) and refuses what cannot be a table of text. `legacy` skips the guess
+    /// of the encoding: what is not UTF-8 is Windows-1252.
     pub(super) fn open(path: &Path, legacy: bool, progress: P) -> Result<Self> {
         let refuse = |error: io::Error| unreadable(&error);
         let (input, stamp) = open(path)?;
@@ -84,7 +89,9 @@ impl<P: FnMut(u64, u64)> TextSource<P> {
         let mut text = Decoded::new(Cursor::new(bytes).chain(unpacked), encoding);
         let mut head = ahead(&mut text, HEAD).map_err(refuse)?;
         if head.trim_ascii().is_empty() {
-            return Err(Error::data("the file is empty").remedy("give a CSV file with a header and rows"));
+            return Err(
+                Error::data("the file is empty").remedy("give a CSV file with a header and rows")
+            );
         }
         if has_only_returns(&head) {
             text.returns = true;
@@ -142,7 +149,8 @@ impl<P: FnMut(u64, u64)> TextSource<P> {
         (self.head, self.served) = (text, 0);
     }
 
-    /// Notes, and the SHA-256 of all bytes of the file as they are, hexadecimal. Refuses a file that has changed.
+    /// Notes, and the SHA-256 of all bytes of the file as they are, hexadecimal. Refuses a file
+    /// that has changed.
     pub(super) fn finish(self) -> Result<(Vec<String>, String)> {
         let (_, unpacked) = self.text.from.into_inner();
         let mut raw = unpacked.into_raw();
@@ -206,8 +214,9 @@ fn open(path: &Path) -> Result<(RawInput, Option<Stamp>)> {
         return Err(Error::data("this is a directory").remedy("name the CSV file inside it"));
     }
     if !about.is_file() {
-        return Err(Error::data("this is a pipe or a device, not a file")
-            .remedy("write the table to a file, or send it to standard input and give - as the file"));
+        return Err(Error::data("this is a pipe or a device, not a file").remedy(
+            "write the table to a file, or send it to standard input and give - as the file",
+        ));
     }
     let file = File::open(path).map_err(refuse)?;
     let stamp = file.metadata().ok().and_then(|about| Stamp::new(&about));
@@ -342,7 +351,8 @@ fn encoding(head: &[u8], legacy: bool) -> Result<Option<&'static Encoding>> {
     if !legacy && letters(Letters::Ascii, head) != Letters::Other {
         return Ok(None);
     }
-    let control = |&byte: &u8| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0c' | b'\x1a');
+    let control =
+        |&byte: &u8| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0c' | b'\x1a');
     if head.iter().any(control) { Err(kinds::no_text()) } else { Ok(Some(WINDOWS_1252)) }
 }
 
@@ -358,7 +368,8 @@ fn wide_letters(head: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// What the first letters beyond ASCII are. Letters cut in two at the end of a piece pass for UTF-8.
+/// What the first letters beyond ASCII are. Letters cut in two at the end of a piece pass for
+/// UTF-8.
 fn letters(before: Letters, bytes: &[u8]) -> Letters {
     if before != Letters::Ascii || bytes.is_ascii() {
         return before;
@@ -398,14 +409,16 @@ pub(super) fn unreadable(error: &io::Error) -> Error {
     }
     match error.kind() {
         io::ErrorKind::NotFound => Error::data("there is no such file").remedy("check the path"),
-        io::ErrorKind::PermissionDenied => {
-            Error::data("the file may not be read").remedy("ask its owner for permission to read it")
-        }
+        io::ErrorKind::PermissionDenied => Error::data("the file may not be read")
+            .remedy("ask its owner for permission to read it"),
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-            Error::data("the compressed file is damaged or cut off").remedy("copy or download it again")
+            Error::data("the compressed file is damaged or cut off")
+                .remedy("copy or download it again")
         }
-        io::ErrorKind::FileTooLarge => Error::data("the line is longer than the memory limit allows")
-            .remedy("close a quote that was left open, or allow more with --memory-limit"),
+        io::ErrorKind::FileTooLarge => {
+            Error::data("the line is longer than the memory limit allows")
+                .remedy("close a quote that was left open, or allow more with --memory-limit")
+        }
         _ => Error::data(format!("the file cannot be read ({error})"))
             .remedy("check the disk, or copy the file"),
     }

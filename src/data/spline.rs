@@ -1,5 +1,6 @@
-//! Restricted cubic splines: a column becomes itself and k − 2 cubic terms, with knots at quantiles of the training rows
-//! (docs/method.md section 15). Knows nothing of models or of how rows were split.
+//! Restricted cubic splines: a column becomes itself and k − 2 cubic terms, with knots at quantiles
+//! of the training rows (docs/method.md section 15). Knows nothing of models or of how rows were
+//! split.
 
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -34,7 +35,11 @@ impl Knots {
 impl TryFrom<usize> for Knots {
     type Error = String;
     fn try_from(count: usize) -> Result<Self, String> {
-        if (3..=5).contains(&count) { Ok(Self(count)) } else { Err("a spline has 3, 4 or 5 knots".into()) }
+        if (3..=5).contains(&count) {
+            Ok(Self(count))
+        } else {
+            Err("a spline has 3, 4 or 5 knots".into())
+        }
     }
 }
 
@@ -51,7 +56,8 @@ const DISTINCT: f64 = 1e-9;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spline {
-    /// Ascending; none if the column has too few different values, and then it has one term, itself.
+    /// Ascending; none if the column has too few different values, and then it has one term,
+    /// itself.
     knots: Vec<f64>,
     /// Each term is standardised on the training rows.
     scalers: Vec<Scaler>,
@@ -62,10 +68,12 @@ impl Spline {
     pub fn fit(values: ArrayView1<'_, f64>, knots: Knots) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
-        let at: Vec<f64> = knots.quantiles().iter().map(|&share| quantile(&sorted, share)).collect();
+        let at: Vec<f64> =
+            knots.quantiles().iter().map(|&share| quantile(&sorted, share)).collect();
         let apart = DISTINCT * (at[at.len() - 1] - at[0]);
         let are_distinct = apart > 0.0 && at.windows(2).all(|pair| pair[1] - pair[0] > apart);
-        let mut spline = Self { knots: if are_distinct { at } else { Vec::new() }, scalers: Vec::new() };
+        let mut spline =
+            Self { knots: if are_distinct { at } else { Vec::new() }, scalers: Vec::new() };
         for term in 0..spline.terms() {
             let column = values.mapv(|value| spline.term(term, value));
             let range = ValueRange::of(column.iter().copied());
@@ -84,7 +92,8 @@ impl Spline {
         self.scalers[term].apply(self.term(term, value))
     }
 
-    /// Term 0 is the value itself, term j Harrell's restricted cubic of knot j: zero up to its knot, a line beyond the last.
+    /// Term 0 is the value itself, term j Harrell's restricted cubic of knot j: zero up to its
+    /// knot, a line beyond the last.
     fn term(&self, term: usize, value: f64) -> f64 {
         let Some(own) = term.checked_sub(1) else { return value };
         let (first, last) = (self.knots[0], self.knots[self.knots.len() - 1]);
@@ -141,8 +150,9 @@ impl Basis {
         let terms: usize = self.splines.iter().map(Spline::terms).sum();
         let mut expanded = Array2::zeros((terms, x.ncols()));
         let sources = self.splines.iter().zip(x.outer_iter());
-        let columns =
-            sources.flat_map(|(spline, values)| (0..spline.terms()).map(move |term| (spline, term, values)));
+        let columns = sources.flat_map(|(spline, values)| {
+            (0..spline.terms()).map(move |term| (spline, term, values))
+        });
         for (mut to, (spline, term, from)) in expanded.outer_iter_mut().zip(columns) {
             to.zip_mut_with(&from, |to, &value| *to = spline.apply(term, value));
         }
@@ -153,8 +163,10 @@ impl Basis {
     pub fn units(&self, units: &[Unit]) -> Vec<Unit> {
         let starts: Vec<usize> = self.starts().collect();
         let terms = |&column: &usize| starts[column]..starts[column] + self.splines[column].terms();
-        let expanded =
-            |unit: &Unit| Unit { columns: unit.columns.iter().flat_map(terms).collect(), ..unit.clone() };
+        let expanded = |unit: &Unit| Unit {
+            columns: unit.columns.iter().flat_map(terms).collect(),
+            ..unit.clone()
+        };
         units.iter().map(expanded).collect()
     }
 
@@ -196,7 +208,8 @@ mod tests {
         let cube = |value: f64| value.max(0.0).powi(3);
         let k = t.len() - 1;
         let (gap, norm) = (t[k] - t[k - 1], (t[k] - t[0]).powi(2));
-        (cube(x - t[j]) - cube(x - t[k - 1]) * (t[k] - t[j]) / gap + cube(x - t[k]) * (t[k - 1] - t[j]) / gap)
+        (cube(x - t[j]) - cube(x - t[k - 1]) * (t[k] - t[j]) / gap
+            + cube(x - t[k]) * (t[k - 1] - t[j]) / gap)
             / norm
     }
 
@@ -216,7 +229,9 @@ mod tests {
                     );
                 }
             }
-            assert!(spline.apply(1, 1e30).is_finite() && spline.apply(count - 2, -1e30).is_finite());
+            assert!(
+                spline.apply(1, 1e30).is_finite() && spline.apply(count - 2, -1e30).is_finite()
+            );
         }
     }
 
@@ -229,19 +244,22 @@ mod tests {
         assert_eq!((spline.terms(), spline.apply(0, 9.0)), (1, 0.0));
         let grades = Array1::from_shape_fn(40, |i| (i % 4) as f64);
         assert_eq!(Spline::fit(grades.view(), knots(4)).terms(), 3);
-        assert_eq!(Spline::fit(grades.view(), knots(5)).terms(), 4, "interpolated quantiles are distinct");
+        assert_eq!(
+            Spline::fit(grades.view(), knots(5)).terms(),
+            4,
+            "interpolated quantiles are distinct"
+        );
     }
 
     #[test]
     fn terms_of_a_unit_stay_together() {
-        let x =
-            Array2::from_shape_fn(
-                (3, 30),
-                |(j, i)| if j == 1 { (i % 2) as f64 } else { (i * (j + 3) % 31) as f64 },
-            );
+        let x = Array2::from_shape_fn((3, 30), |(j, i)| {
+            if j == 1 { (i % 2) as f64 } else { (i * (j + 3) % 31) as f64 }
+        });
         let basis = Basis::fit(x.view(), knots(4));
         let kept = Unit { kept: true, ..Unit::single("c", 2) };
-        let units = basis.units(&[Unit { name: "ab".into(), columns: vec![0, 1], kept: false }, kept]);
+        let units =
+            basis.units(&[Unit { name: "ab".into(), columns: vec![0, 1], kept: false }, kept]);
         assert_eq!(units[0].columns, [0, 1, 2, 3]);
         assert_eq!((units[1].columns.as_slice(), units[1].kept), ([4, 5, 6].as_slice(), true));
         assert_eq!(basis.repeat(&[1, 2, 3]), [1, 1, 1, 2, 3, 3, 3]);

@@ -1,4 +1,5 @@
-//! Seeded stratified splits: which rows train, select, calibrate and test. Knows classes and groups, never features.
+//! Seeded stratified splits: which rows train, select, calibrate and test. Knows classes and
+//! groups, never features.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -23,7 +24,8 @@ pub use nested::{OuterFold, RESERVE, outer_folds, site_fold, stratified_folds};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Calibration {
-    /// Calibration rows are halved: selection rows for β, conformal rows for p-values. Coverage is guaranteed.
+    /// Calibration rows are halved: selection rows for β, conformal rows for p-values. Coverage is
+    /// guaranteed.
     #[default]
     Strict,
     /// All calibration rows for both, as in the paper. The guarantee is void.
@@ -221,14 +223,18 @@ impl Splits {
         let Some(Pool { rest, labels, .. }) = &self.pool else { return self.draw(data, index) };
         let Split { train, selection, conformal, test } = self.draw(labels, index)?;
         let of_dataset = |part: Vec<usize>| part.into_iter().map(|i| rest[i]).collect();
-        let [train, selection, conformal, test] = [train, selection, conformal, test].map(of_dataset);
+        let [train, selection, conformal, test] =
+            [train, selection, conformal, test].map(of_dataset);
         Ok(Split { train, selection, conformal, test })
     }
 
     fn draw(&self, data: &Dataset, index: usize) -> Result<Split> {
         match (&self.given, &data.groups) {
             (Some(given), _) => given.get(index).cloned().ok_or_else(|| {
-                Error::internal(format!("split {index} was asked for, and there are {}", given.len()))
+                Error::internal(format!(
+                    "split {index} was asked for, and there are {}",
+                    given.len()
+                ))
             }),
             (None, Some(groups)) => grouped::split(data, groups, &self.options, index),
             (None, None) => Ok(stratified(data, &self.options, index)),
@@ -255,8 +261,11 @@ fn check_class_sizes(data: &Dataset, calibration: Calibration) -> Result<()> {
         data.classes.iter().zip(counts).filter(|&(_, count)| count < parts.len()).collect();
     let Some(smallest) = small.iter().map(|&(_, count)| count).min() else { return Ok(()) };
 
-    let mut named: Vec<String> =
-        small.iter().take(5).map(|(class, count)| format!("'{class}' has {}", rows(*count))).collect();
+    let mut named: Vec<String> = small
+        .iter()
+        .take(5)
+        .map(|(class, count)| format!("'{class}' has {}", rows(*count)))
+        .collect();
     if small.len() > named.len() {
         named.push(match small.len() - named.len() {
             1 => "1 more class is as small".to_owned(),
@@ -276,7 +285,9 @@ fn check_class_sizes(data: &Dataset, calibration: Calibration) -> Result<()> {
         listed(parts)
     );
     Err(Error::data(what).file(&data.name).column(&data.target).remedy(if helps {
-        format!("{remedy}, or use --calibration shared, which needs {shared} and voids the guarantee")
+        format!(
+            "{remedy}, or use --calibration shared, which needs {shared} and voids the guarantee"
+        )
     } else {
         remedy
     }))
@@ -295,7 +306,8 @@ fn listed(words: &[&str]) -> String {
     }
 }
 
-/// Test rows are drawn first, calibration rows from the rest, as two calls of scikit-learn's `train_test_split`.
+/// Test rows are drawn first, calibration rows from the rest, as two calls of scikit-learn's
+/// `train_test_split`.
 fn stratified(data: &Dataset, options: &SplitOptions, index: usize) -> Split {
     let mut rng = options.rng(index);
     let n = data.y.len();
@@ -317,7 +329,8 @@ fn share(n: usize, size: f64) -> usize {
     (n as f64 * size - 1e-9).ceil() as usize
 }
 
-/// Selection and conformal rows: halves of each class, the odd row and a single row of a class to the second.
+/// Selection and conformal rows: halves of each class, the odd row and a single row of a class to
+/// the second.
 fn halve(data: &Dataset, calibration: Vec<usize>, rng: &mut Rng) -> (Vec<usize>, Vec<usize>) {
     let half = calibration.len() / 2;
     let mut strata = Strata::new(data, calibration, rng);
@@ -338,8 +351,8 @@ impl Strata {
         Self(strata)
     }
 
-    /// Takes about `total` rows, apportioned to the classes by largest remainder, equal remainders in random order; of
-    /// each class at least `at_least` and never the last `leave`.
+    /// Takes about `total` rows, apportioned to the classes by largest remainder, equal remainders
+    /// in random order; of each class at least `at_least` and never the last `leave`.
     fn take(&mut self, total: usize, at_least: usize, leave: usize, rng: &mut Rng) -> Vec<usize> {
         let n: usize = self.0.iter().map(Vec::len).sum();
         let n = n.max(1);
@@ -459,8 +472,9 @@ mod tests {
             parts(split, calibration).iter().map(|part| part.len()).collect()
         };
         for index in 0..20 {
-            let made =
-                |calibration| Splits::new(&data, &options(calibration)).unwrap().split(&data, index).unwrap();
+            let made = |calibration| {
+                Splits::new(&data, &options(calibration)).unwrap().split(&data, index).unwrap()
+            };
             let shared = made(Calibration::Shared);
             assert_eq!(shape(&shared, Calibration::Shared), [134, 134, 90]);
             let strict = made(Calibration::Strict);
@@ -471,7 +485,10 @@ mod tests {
             {
                 for (class, &total) in sizes.iter().enumerate() {
                     let count = part.iter().filter(|&&row| data.y[row] == class).count() as f64;
-                    assert!((count - total as f64 * size).abs() <= 2.0, "class {class}: {count} of {total}");
+                    assert!(
+                        (count - total as f64 * size).abs() <= 2.0,
+                        "class {class}: {count} of {total}"
+                    );
                 }
             }
         }
@@ -533,8 +550,11 @@ mod tests {
             assert!(error.exit_code() == 2 && error.to_string().starts_with(flag), "{error}");
         }
         // A file has splits of its own, however many are asked for.
-        let given =
-            SplitOptions { splits: 0, splits_from: Some("splits.json".into()), ..SplitOptions::default() };
+        let given = SplitOptions {
+            splits: 0,
+            splits_from: Some("splits.json".into()),
+            ..SplitOptions::default()
+        };
         given.check().unwrap();
     }
 

@@ -1,4 +1,5 @@
-//! A file as typed columns, with the lines of its rows for errors. Knows nothing of features or classes.
+//! A file as typed columns, with the lines of its rows for errors. Knows nothing of features or
+//! classes.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,8 @@ use crate::error::{Error, Result, RowKind};
 pub struct ReadOptions {
     /// The field separator; sniffed among `,` `;` tab `|` when absent.
     pub delimiter: Option<char>,
-    /// The decimal sign; when absent `.`, or `,` if the numbers suggest it and it is not the separator.
+    /// The decimal sign; when absent `.`, or `,` if the numbers suggest it and it is not the
+    /// separator.
     pub decimal: Option<char>,
     /// More words that mean "missing", besides the usual ones.
     pub missing: Vec<String>,
@@ -52,7 +54,8 @@ pub struct ReadOptions {
 pub enum Column {
     /// Numbers; NaN is missing.
     Numbers(Vec<f64>),
-    /// Text, interned: an index into the levels (in order of appearance) for each row, `None` is missing.
+    /// Text, interned: an index into the levels (in order of appearance) for each row, `None` is
+    /// missing.
     Text {
         /// The distinct values, in order of appearance.
         levels: Vec<String>,
@@ -67,7 +70,8 @@ impl Column {
         match self {
             Self::Numbers(values) => 8 * values.capacity() as u64,
             Self::Text { levels, codes } => {
-                let level = |level: &String| size_of::<String>() as u64 + memory::of_text(level.len());
+                let level =
+                    |level: &String| size_of::<String>() as u64 + memory::of_text(level.len());
                 8 * codes.capacity() as u64 + levels.iter().map(level).sum::<u64>()
             }
         }
@@ -77,7 +81,9 @@ impl Column {
     pub(super) fn text(&self) -> Result<(&[String], &[Option<u32>])> {
         match self {
             Self::Text { levels, codes } => Ok((levels, codes)),
-            Self::Numbers(_) => Err(Error::internal("a column that was to be read as text is numbers")),
+            Self::Numbers(_) => {
+                Err(Error::internal("a column that was to be read as text is numbers"))
+            }
         }
     }
 
@@ -133,8 +139,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads a file, or standard input if it is called `-`. `as_text` looks at the header and names (by position) the
-    /// columns that are text whatever they look like; `progress` receives the bytes read and the total.
+    /// Reads a file, or standard input if it is called `-`. `as_text` looks at the header and names
+    /// (by position) the columns that are text whatever they look like; `progress` receives the
+    /// bytes read and the total.
     pub fn read(
         path: &Path,
         options: &ReadOptions,
@@ -144,7 +151,8 @@ impl Table {
         Self::read_with_samples(path, options, |header, _| as_text(header), progress)
     }
 
-    /// The same; `as_text` also receives the annotations of the samples, if it is a series matrix or AnnData.
+    /// The same; `as_text` also receives the annotations of the samples, if it is a series matrix
+    /// or AnnData.
     pub(super) fn read_with_samples(
         path: &Path,
         options: &ReadOptions,
@@ -154,7 +162,8 @@ impl Table {
         Self::read_part(path, options, FilePart::Matrix, as_text, progress)
     }
 
-    /// Reads a table about samples: a file of its own, or what a series matrix or AnnData says about its samples.
+    /// Reads a table about samples: a file of its own, or what a series matrix or AnnData says
+    /// about its samples.
     pub(super) fn read_samples(
         path: &Path,
         options: &ReadOptions,
@@ -179,7 +188,9 @@ impl Table {
             limit: u64::MAX,
             rows: RowKind::Row,
         };
-        let table = reading.read(&mut records, &mut as_text).map_err(|error| error.rows_are(RowKind::Row))?;
+        let table = reading
+            .read(&mut records, &mut as_text)
+            .map_err(|error| error.rows_are(RowKind::Row))?;
         Ok(Self { name: samples.name.to_owned(), ..table })
     }
 
@@ -198,10 +209,11 @@ impl Table {
                 if options.sheet.is_some() && converted.sheet.is_none() {
                     return Err(named(no_sheets()));
                 }
-                let attempt =
-                    Attempt::of_converted(converted, options, part, limit, &mut progress).map_err(named)?;
-                let table =
-                    attempt.read(options, part, &mut as_text).map_err(|failure| named(failure.error))?;
+                let attempt = Attempt::of_converted(converted, options, part, limit, &mut progress)
+                    .map_err(named)?;
+                let table = attempt
+                    .read(options, part, &mut as_text)
+                    .map_err(|failure| named(failure.error))?;
                 return Ok(Self { name: name(path), ..table });
             }
         }
@@ -279,21 +291,26 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         if let Some(option) = sign_option(options) {
             notes.push(format!("{option} is not used: this is {format}"));
         }
-        if let (FilePart::Samples, Some(of_samples)) = (part, samples.take_if(|_| part == FilePart::Samples))
+        if let (FilePart::Samples, Some(of_samples)) =
+            (part, samples.take_if(|_| part == FilePart::Samples))
         {
             (text, first_line) = (Box::new(Cursor::new(of_samples.text)), 0);
         }
         let cells = CellFormat::new('.', &options.missing, options.censored);
         let source = TextSource::of_text(text, progress);
-        let converted = Some(FromBinary { sha256, samples, sheet, other_sheets, notes, first_line });
+        let converted =
+            Some(FromBinary { sha256, samples, sheet, other_sheets, notes, first_line });
         Ok(Self { source, dialect: None, delimiter: b',', cells, limit, converted })
     }
 
     fn new(path: &Path, options: &ReadOptions, legacy: bool, progress: P) -> Result<Self> {
         let decimal_sign = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
-        let source = TextSource::open(path, legacy, progress).map_err(|error| error.file(name(path)))?;
+        let source =
+            TextSource::open(path, legacy, progress).map_err(|error| error.file(name(path)))?;
         let dialect = source.dialect();
-        if let Some(dialect) = dialect.filter(|&dialect| options.no_header && dialect != Dialect::Libsvm) {
+        if let Some(dialect) =
+            dialect.filter(|&dialect| options.no_header && dialect != Dialect::Libsvm)
+        {
             return Err(has_names(dialect.name()).file(name(path)));
         }
         let (delimiter, decimal) = match dialect {
@@ -336,12 +353,14 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         };
         let mut records = match dialect {
             Some(dialect @ (Dialect::Arff | Dialect::Libsvm)) => {
-                let converted = formats::read_all(&mut source, limit).and_then(|text| match dialect {
-                    Dialect::Arff => Ok((arff::to_csv(&text)?, 1)),
-                    _ => Ok((libsvm::to_csv(&text, limit)?, 0)),
-                });
+                let converted =
+                    formats::read_all(&mut source, limit).and_then(|text| match dialect {
+                        Dialect::Arff => Ok((arff::to_csv(&text)?, 1)),
+                        _ => Ok((libsvm::to_csv(&text, limit)?, 0)),
+                    });
                 let may_be_legacy = source.may_be_legacy();
-                let (text, first_line) = converted.map_err(|error| ReadFailure { error, may_be_legacy })?;
+                let (text, first_line) =
+                    converted.map_err(|error| ReadFailure { error, may_be_legacy })?;
                 source.replace(text);
                 RecordReader::new(source, delimiter, limit).numbered_from(first_line)
             }
@@ -374,7 +393,8 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         }
         let mut as_text = |header: &Header| as_text(header, samples.take());
         // A LIBSVM file has no header, and gets one.
-        let options = &ReadOptions { no_header: options.no_header && dialect.is_none(), ..options.clone() };
+        let options =
+            &ReadOptions { no_header: options.no_header && dialect.is_none(), ..options.clone() };
         let reading = ColumnParser { options, cells: &cells, limit, rows };
         let mut table = match reading.read(&mut records, &mut as_text) {
             Ok(table) => table,
@@ -436,7 +456,8 @@ pub(super) fn sign_of(option: &str, sign: char) -> Result<u8> {
         .ok()
         .filter(|byte| byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r'))
         .ok_or_else(|| {
-            Error::usage(format!("--{option} cannot be '{sign}'")).remedy("give one sign such as ',' or ';'")
+            Error::usage(format!("--{option} cannot be '{sign}'"))
+                .remedy("give one sign such as ',' or ';'")
         })
 }
 
@@ -473,7 +494,8 @@ impl ColumnParser<'_> {
         let mut declared_text = vec![false; width];
         as_text(&header)?.into_iter().for_each(|position| declared_text[position] = true);
         declared_text[0] |= row_names;
-        let mut columns: Vec<_> = declared_text.iter().map(|&text| ColumnBuilder::new(text)).collect();
+        let mut columns: Vec<_> =
+            declared_text.iter().map(|&text| ColumnBuilder::new(text)).collect();
         let (mut lines, mut longer) = (RowLines::new(rows), 0_usize);
         let (bytes, mut waiting) = (AtomicU64::new(0), 0);
         let read = |append: &mut dyn FnMut(Batch) -> Option<Batch>| {
@@ -481,7 +503,9 @@ impl ColumnParser<'_> {
             while more {
                 let (record, line) = (&records.record, records.line);
                 if record.len() != width {
-                    if record.len() < width || record.iter().skip(width).any(|cell| !cell.trim().is_empty()) {
+                    if record.len() < width
+                        || record.iter().skip(width).any(|cell| !cell.trim().is_empty())
+                    {
                         let first = if options.no_header { "the first line" } else { "the header" };
                         return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
                     }
@@ -504,7 +528,8 @@ impl ColumnParser<'_> {
             if let Some(column) = column { error.column(&header.names[column]) } else { error }
         })?;
         if lines.is_empty() {
-            return Err(Error::data("the file has a header but no rows").remedy("add rows below the header"));
+            return Err(Error::data("the file has a header but no rows")
+                .remedy("add rows below the header"));
         }
         refuse_transposed(&columns, &lines, cells)?;
         let censored: usize = columns.iter().map(ColumnBuilder::censored).sum();
@@ -526,18 +551,26 @@ impl ColumnParser<'_> {
         columns.truncate(width - empty);
         header.truncate(width - empty);
         notes.extend((empty > 0).then(|| {
-            counted(empty, "empty column at the end was", "empty columns at the end were", "left out")
+            counted(
+                empty,
+                "empty column at the end was",
+                "empty columns at the end were",
+                "left out",
+            )
         }));
-        notes.extend(
-            (longer > 0).then(|| {
-                counted(longer, "line ends", "lines end", "with empty fields beyond the last column")
-            }),
-        );
+        notes.extend((longer > 0).then(|| {
+            counted(longer, "line ends", "lines end", "with empty fields beyond the last column")
+        }));
         notes.extend((censored > 0).then(|| match cells.censored {
-            Some(Censored::Na) => counted(censored, "censored value is", "censored values are", "missing"),
-            _ => {
-                counted(censored, "censored value stands for its", "censored values stand for their", "bound")
+            Some(Censored::Na) => {
+                counted(censored, "censored value is", "censored values are", "missing")
             }
+            _ => counted(
+                censored,
+                "censored value stands for its",
+                "censored values stand for their",
+                "bound",
+            ),
         }));
         let (name, sha256, encoding) = (String::new(), String::new(), "");
         let (delimiter, decimal) = (',', '.');
@@ -594,7 +627,11 @@ fn counted(n: usize, one: &str, many: &str, end: &str) -> String {
 }
 
 /// Refuses a table in which one line has words where all others have numbers: a line of classes.
-fn refuse_transposed(columns: &[ColumnBuilder], lines: &RowLines, cells: &CellFormat) -> Result<()> {
+fn refuse_transposed(
+    columns: &[ColumnBuilder],
+    lines: &RowLines,
+    cells: &CellFormat,
+) -> Result<()> {
     let mut rows = columns.iter().filter_map(|column| column.lone_word(cells));
     let Some(row) = rows.next() else { return Ok(()) };
     let others = rows.filter(|&other| other == row).count();
@@ -642,7 +679,9 @@ pub(super) fn ragged(found: usize, expected: usize, first: &str, at_once: bool) 
     if at_once && found == expected + 1 {
         return error.remedy("name every column, the first too if it names the rows");
     }
-    error.remedy("correct the line (a stray quote or delimiter?), or set the separator with --delimiter")
+    error.remedy(
+        "correct the line (a stray quote or delimiter?), or set the separator with --delimiter",
+    )
 }
 
 #[cfg(test)]

@@ -25,8 +25,9 @@ pub(super) fn is_usual(name: &str) -> bool {
     USUAL_NAMES.iter().any(|usual| name.eq_ignore_ascii_case(usual))
 }
 
-/// The position of the class column: as specified by name or 1-based position, else by a usual name, else the last that is
-/// not taken for something else; `named` leaves out columns at the end that have no name.
+/// The position of the class column: as specified by name or 1-based position, else by a usual
+/// name, else the last that is not taken for something else; `named` leaves out columns at the end
+/// that have no name.
 pub(super) fn choose(
     header: &[String],
     named: usize,
@@ -34,17 +35,20 @@ pub(super) fn choose(
     taken: &[usize],
 ) -> Result<(usize, Found)> {
     if let Some(specified) = specified {
-        return names::find(header, specified, "--target").map(|position| (position, Found::Specified));
+        return names::find(header, specified, "--target")
+            .map(|position| (position, Found::Specified));
     }
     let free: Vec<_> = (0..named).filter(|position| !taken.contains(position)).collect();
-    let called =
-        |name: &str| free.iter().copied().find(|&position| header[position].eq_ignore_ascii_case(name));
+    let called = |name: &str| {
+        free.iter().copied().find(|&position| header[position].eq_ignore_ascii_case(name))
+    };
     if let Some(position) = USUAL_NAMES.iter().find_map(|name| called(name)) {
         return Ok((position, Found::ByName));
     }
     let last = free.last().map(|&position| (position, Found::Last));
     last.ok_or_else(|| {
-        Error::usage("no column is left for the classes").remedy("name the class column with --target")
+        Error::usage("no column is left for the classes")
+            .remedy("name the class column with --target")
     })
 }
 
@@ -71,7 +75,8 @@ pub struct Rare<'a> {
     pub merged: Option<&'a str>,
 }
 
-/// Without `--min-class-size`, `--merge-rare` takes classes that cannot be in every part of a split.
+/// Without `--min-class-size`, `--merge-rare` takes classes that cannot be in every part of a
+/// split.
 const FEWEST_ROWS: usize = 4;
 
 impl<'a> Rare<'a> {
@@ -121,7 +126,11 @@ impl<'a> Rare<'a> {
                 self.fewest
             ),
         };
-        Some((labels, codes.iter().map(|code| code.and_then(|code| place[code as usize])).collect(), done))
+        Some((
+            labels,
+            codes.iter().map(|code| code.and_then(|code| place[code as usize])).collect(),
+            done,
+        ))
     }
 }
 
@@ -129,8 +138,10 @@ impl Classes {
     /// Interprets a text column as classes.
     pub(super) fn new(levels: &[String], codes: &[Option<u32>]) -> Result<Self> {
         let another = "name the class column with --target";
-        let present =
-            codes.iter().enumerate().filter_map(|(row, code)| code.map(|code| (row, code as usize)));
+        let present = codes
+            .iter()
+            .enumerate()
+            .filter_map(|(row, code)| code.map(|code| (row, code as usize)));
         let (rows, codes): (Vec<_>, Vec<_>) = present.unzip();
         match levels {
             [] => return Err(Error::data("no row has a class").remedy(another)),
@@ -156,10 +167,13 @@ impl Classes {
             let what = format!(
                 "the class column has {count} different numbers: it looks like a continuous quantity"
             );
-            return Err(Error::data(what).remedy("name the class column with --target, or bin this one"));
+            return Err(
+                Error::data(what).remedy("name the class column with --target, or bin this one")
+            );
         }
         if count > MOST_CLASSES {
-            let what = format!("the class column has {count} different values: it looks like an id");
+            let what =
+                format!("the class column has {count} different values: it looks like an id");
             return Err(Error::data(what).remedy(another));
         }
         let (labels, place) = sort_levels(levels);
@@ -170,7 +184,8 @@ impl Classes {
 /// The levels sorted (as numbers if all are numbers), and for each its place there.
 pub(super) fn sort_levels(levels: &[String]) -> (Vec<String>, Vec<usize>) {
     let numbers = all_numbers(levels);
-    let by_number = |a: usize, b: usize| numbers.as_ref().map_or(Ordering::Equal, |n| n[a].total_cmp(&n[b]));
+    let by_number =
+        |a: usize, b: usize| numbers.as_ref().map_or(Ordering::Equal, |n| n[a].total_cmp(&n[b]));
     let mut order: Vec<_> = (0..levels.len()).collect();
     order.sort_by(|&a, &b| by_number(a, b).then_with(|| levels[a].cmp(&levels[b])));
     let mut place = vec![0; levels.len()];
@@ -181,7 +196,10 @@ pub(super) fn sort_levels(levels: &[String]) -> (Vec<String>, Vec<usize>) {
 }
 
 fn all_numbers(levels: &[String]) -> Option<Vec<f64>> {
-    levels.iter().map(|level| level.parse().ok().filter(|number: &f64| number.is_finite())).collect()
+    levels
+        .iter()
+        .map(|level| level.parse().ok().filter(|number: &f64| number.is_finite()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -222,7 +240,10 @@ mod tests {
         let sorted = Classes::new(&strings(["10", "2", "-1"]), &codes).unwrap();
         assert_eq!(sorted.labels, ["-1", "2", "10"]);
         assert_eq!((sorted.rows, sorted.y), (vec![0, 2, 3], vec![2, 1, 0]));
-        assert_eq!(Classes::new(&strings(["10", "2", "x"]), &codes).unwrap().labels, ["10", "2", "x"]);
+        assert_eq!(
+            Classes::new(&strings(["10", "2", "x"]), &codes).unwrap().labels,
+            ["10", "2", "x"]
+        );
     }
 
     #[test]
@@ -236,8 +257,7 @@ mod tests {
             say(&strings((0..200).map(|i| format!("p{i}"))), 400),
             "the class column has 200 different values: it looks like an id; name the class column with --target"
         );
-        let continuous =
-            "it looks like a continuous quantity; name the class column with --target, or bin this one";
+        let continuous = "it looks like a continuous quantity; name the class column with --target, or bin this one";
         assert!(say(&strings((0..30).map(|i| f64::from(i) + 0.5)), 900).ends_with(continuous));
         assert!(say(&strings(0..30), 100).ends_with(continuous));
         assert_eq!(Classes::new(&[], &[None]).unwrap_err().exit_code(), 3);
@@ -253,7 +273,10 @@ mod tests {
         assert_eq!((labels, codes_left[6..].to_vec()), (strings(["a", "b"]), vec![None; 3]));
         assert_eq!(said, "3 rows of classes with fewer than 3 rows left out: c, d");
         let (labels, merged, said) = settle(Some(3), Some("other")).unwrap();
-        assert_eq!((labels, merged[6..].to_vec()), (strings(["a", "b", "other"]), vec![Some(2); 3]));
+        assert_eq!(
+            (labels, merged[6..].to_vec()),
+            (strings(["a", "b", "other"]), vec![Some(2); 3])
+        );
         assert_eq!(said, "3 rows of classes with fewer than 3 rows are now 'other': c, d");
         assert_eq!(settle(None, Some("a")).unwrap().0, ["a"]);
     }

@@ -20,7 +20,9 @@ pub(super) fn transpose<P: FnMut(u64, u64)>(
             ends.insert(0, 0);
             width += 1;
         } else if records.record.len() != width {
-            return Err(ragged(records.record.len(), width, "the first line", false).line(records.line));
+            return Err(
+                ragged(records.record.len(), width, "the first line", false).line(records.line)
+            );
         }
         memory::reserve(&mut cells, records.record.bytes())?;
         memory::reserve(&mut ends, width)?;
@@ -39,9 +41,11 @@ pub(super) fn transpose<P: FnMut(u64, u64)>(
     let lines = (ends.len() - 1) / width.max(1);
     let written = Vec::with_capacity(cells.len() + ends.len());
     let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(written);
-    let fault = |error: csv::Error| Error::internal(format!("the table cannot be transposed ({error})"));
+    let fault =
+        |error: csv::Error| Error::internal(format!("the table cannot be transposed ({error})"));
     for column in 0..width {
-        let cell = |line: usize| &cells[ends[line * width + column]..ends[line * width + column + 1]];
+        let cell =
+            |line: usize| &cells[ends[line * width + column]..ends[line * width + column + 1]];
         writer.write_record((0..lines).map(cell)).map_err(fault)?;
     }
     writer.into_inner().map_err(|error| fault(error.into_error().into()))

@@ -1,4 +1,5 @@
-//! What is removed at once: variables, or the groups of a user's file; and which of them are never removed.
+//! What is removed at once: variables, or the groups of a user's file; and which of them are never
+//! removed.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -19,29 +20,38 @@ pub(super) struct Member {
 
 /// Reads a file of two columns, `feature,group`.
 pub(super) fn read_groups(path: &Path) -> Result<Vec<Member>> {
-    let table =
-        Table::read(path, &ReadOptions::default(), |header| Ok((0..header.named()).collect()), |_, _| ())?;
+    let table = Table::read(
+        path,
+        &ReadOptions::default(),
+        |header| Ok((0..header.named()).collect()),
+        |_, _| (),
+    )?;
     let [Column::Text { levels, codes }, Column::Text { levels: groups, codes: group_codes }] =
         &table.columns[..]
     else {
-        let what =
-            format!("a groups file has two columns, feature and group, but this has {}", table.columns.len());
+        let what = format!(
+            "a groups file has two columns, feature and group, but this has {}",
+            table.columns.len()
+        );
         return Err(Error::data(what).file(path).remedy("give it the header feature,group"));
     };
-    let members = table.lines.iter().zip(codes.iter().zip(group_codes)).map(|(line, codes)| match codes {
-        (Some(feature), Some(group)) => {
-            let (feature, group) = (levels[*feature as usize].clone(), groups[*group as usize].clone());
-            Ok(Member { line, feature, group })
-        }
-        _ => {
-            Err(Error::data("a feature or its group is missing").file(path).line(line).remedy("fill in both"))
-        }
-    });
+    let members =
+        table.lines.iter().zip(codes.iter().zip(group_codes)).map(|(line, codes)| match codes {
+            (Some(feature), Some(group)) => {
+                let (feature, group) =
+                    (levels[*feature as usize].clone(), groups[*group as usize].clone());
+                Ok(Member { line, feature, group })
+            }
+            _ => Err(Error::data("a feature or its group is missing")
+                .file(path)
+                .line(line)
+                .remedy("fill in both")),
+        });
     members.collect()
 }
 
-/// The units, in the order of their first columns: each variable one, unless members merge them. Also the features
-/// that members name but that were dropped.
+/// The units, in the order of their first columns: each variable one, unless members merge them.
+/// Also the features that members name but that were dropped.
 pub(super) fn merge(features: &Features, members: &[Member]) -> Result<(Vec<Unit>, Vec<String>)> {
     let mut group_of: Vec<Option<&str>> = vec![None; features.columns.len()];
     let place = ColumnLookup::new(features);
@@ -81,13 +91,17 @@ pub(super) fn merge(features: &Features, members: &[Member]) -> Result<(Vec<Unit
     }
     let mut seen = HashSet::new();
     if let Some(unit) = units.iter().find(|unit| !seen.insert(&unit.name)) {
-        return Err(Error::usage(format!("the group '{}' has the name of a feature outside it", unit.name))
-            .remedy("rename the group"));
+        return Err(Error::usage(format!(
+            "the group '{}' has the name of a feature outside it",
+            unit.name
+        ))
+        .remedy("rename the group"));
     }
     Ok((units, dropped))
 }
 
-/// Marks the units that are never removed. With `header`, a column that is not a feature is distinguished from a typing error.
+/// Marks the units that are never removed. With `header`, a column that is not a feature is
+/// distinguished from a typing error.
 pub(super) fn keep(
     units: &mut [Unit],
     features: &Features,
@@ -96,24 +110,31 @@ pub(super) fn keep(
 ) -> Result<()> {
     let place = ColumnLookup::new(features);
     for name in kept.iter().map(|name| name.trim()) {
-        let is_known =
-            |name: &str| place.columns(name).is_some() || header.iter().any(|column| column == name);
+        let is_known = |name: &str| {
+            place.columns(name).is_some() || header.iter().any(|column| column == name)
+        };
         let is_unit = units.iter().any(|unit| unit.name == name);
-        let by_position = names::find(header, name, "--keep").ok().filter(|_| !is_unit && !is_known(name));
+        let by_position =
+            names::find(header, name, "--keep").ok().filter(|_| !is_unit && !is_known(name));
         let name = by_position.map_or(name, |position| &header[position]);
         if let Some(unit) = units.iter_mut().find(|unit| unit.name == name) {
             unit.kept = true;
         } else if let Some(columns) = place.columns(name) {
-            let holds = |unit: &&mut Unit| unit.columns.iter().any(|column| columns.contains(column));
+            let holds =
+                |unit: &&mut Unit| unit.columns.iter().any(|column| columns.contains(column));
             units.iter_mut().filter(holds).for_each(|unit| unit.kept = true);
-        } else if let Some((_, reason)) = features.dropped.iter().find(|(dropped, _)| dropped == name) {
+        } else if let Some((_, reason)) =
+            features.dropped.iter().find(|(dropped, _)| dropped == name)
+        {
             return Err(Error::usage(format!(
                 "--keep names the column '{name}', but it was dropped: {reason}"
             ))
             .remedy("take it out of --keep, or mend the column"));
         } else if header.iter().any(|column| column == name) {
-            return Err(Error::usage(format!("--keep names the column '{name}', which is not a feature"))
-                .remedy("take it out of --keep"));
+            return Err(Error::usage(format!(
+                "--keep names the column '{name}', which is not a feature"
+            ))
+            .remedy("take it out of --keep"));
         } else {
             return Err(names::unknown("feature", name, "--keep", &place.known()));
         }
@@ -129,7 +150,8 @@ struct ColumnLookup<'a> {
 
 impl<'a> ColumnLookup<'a> {
     fn new(features: &'a Features) -> Self {
-        let encoded = features.columns.iter().enumerate().map(|(i, name)| (name.as_str(), i..i + 1));
+        let encoded =
+            features.columns.iter().enumerate().map(|(i, name)| (name.as_str(), i..i + 1));
         let variables = features.variables.iter().map(|v| (v.name.as_str(), v.columns.clone()));
         Self { features, columns: encoded.chain(variables).collect() }
     }
@@ -194,7 +216,8 @@ mod tests {
 
     #[test]
     fn refuses_groups_that_make_no_sense() {
-        let say = |pairs: &[(&str, &str)]| merge(&features(), &members(pairs)).unwrap_err().to_string();
+        let say =
+            |pairs: &[(&str, &str)]| merge(&features(), &members(pairs)).unwrap_err().to_string();
         assert_eq!(
             say(&[("a", "g"), ("q", "g")]),
             "line 3: --groups names the feature 'q', which does not exist; there are a, b, k, k=x, k=y, k=z"
@@ -215,7 +238,12 @@ mod tests {
         let header = ["a", "b", "k", "gone", "class"].map(String::from);
         let kept = |names: &[&str]| -> Result<Vec<String>> {
             let (mut units, _) = merge(&features, &members(&[("b", "g"), ("k=y", "g")]))?;
-            keep(&mut units, &features, &header, &names.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+            keep(
+                &mut units,
+                &features,
+                &header,
+                &names.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            )?;
             Ok(units.into_iter().filter(|unit| unit.kept).map(|unit| unit.name).collect())
         };
         assert_eq!(kept(&["g"]).unwrap(), ["g"]);

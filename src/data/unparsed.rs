@@ -1,4 +1,5 @@
-//! Words in a column of numbers: what each of them may have been meant to be, and what to do about it.
+//! Words in a column of numbers: what each of them may have been meant to be, and what to do about
+//! it.
 
 use super::cells::{CellFormat, NumberFault};
 use super::lines::RowLines;
@@ -20,17 +21,22 @@ pub(super) fn check_text(
     let numeric = |level: &String| {
         matches!(
             cells.fault(level),
-            NumberFault::Thousands | NumberFault::DecimalComma | NumberFault::Percent | NumberFault::Infinite
+            NumberFault::Thousands
+                | NumberFault::DecimalComma
+                | NumberFault::Percent
+                | NumberFault::Infinite
         )
     };
     let meant_as_numbers = !levels.is_empty() && levels.iter().all(numeric);
     if !is_number.contains(&true) && !meant_as_numbers {
         return Ok(());
     }
-    let rows = || codes.iter().enumerate().filter_map(|(row, code)| code.map(|code| (row, code as usize)));
+    let rows =
+        || codes.iter().enumerate().filter_map(|(row, code)| code.map(|code| (row, code as usize)));
     let numbers = rows().filter(|&(_, code)| is_number[code]).count();
     let words = rows().filter(|&(_, code)| !is_number[code]);
-    let listed = words.clone().take(LISTED).map(|(row, code)| (row, levels[code].clone())).collect();
+    let listed =
+        words.clone().take(LISTED).map(|(row, code)| (row, levels[code].clone())).collect();
     Err(UnparsedValues { numbers, words: words.count(), listed }.refuse(name, lines, cells))
 }
 
@@ -48,20 +54,22 @@ impl UnparsedValues {
             Some((row, word)) => (*row, short(word)),
             None => (0, String::new()),
         };
-        let faults: Vec<NumberFault> = self.listed.iter().map(|(_, word)| cells.fault(word)).collect();
+        let faults: Vec<NumberFault> =
+            self.listed.iter().map(|(_, word)| cells.fault(word)).collect();
         let fault = match faults.first() {
             Some(&NumberFault::Infinite) => NumberFault::Infinite,
             _ if faults.contains(&NumberFault::DecimalComma)
-                && faults
-                    .iter()
-                    .all(|fault| matches!(fault, NumberFault::DecimalComma | NumberFault::Thousands)) =>
+                && faults.iter().all(|fault| {
+                    matches!(fault, NumberFault::DecimalComma | NumberFault::Thousands)
+                }) =>
             {
                 NumberFault::DecimalComma
             }
             Some(&first) if faults.iter().all(|&fault| fault == first) => first,
             _ => NumberFault::Word,
         };
-        let text = format!("or read the column as text with {}", option_with("--categorical", name));
+        let text =
+            format!("or read the column as text with {}", option_with("--categorical", name));
         let (what, remedy) = match fault {
             NumberFault::Infinite => (
                 format!("'{word}' is not a finite number"),
@@ -96,13 +104,16 @@ impl UnparsedValues {
         let Self { numbers, words, listed } = self;
         let mut places: Vec<_> = listed
             .iter()
-            .map(|(row, word)| format!("{} {} has '{}'", lines.kind().word(), lines.of(*row), short(word)))
+            .map(|(row, word)| {
+                format!("{} {} has '{}'", lines.kind().word(), lines.of(*row), short(word))
+            })
             .collect();
         if *words > places.len() {
             places.push(format!("{} more are not", words - places.len()));
         }
         let last = places.pop().unwrap_or_default();
-        let places = if places.is_empty() { last } else { format!("{} and {last}", places.join(", ")) };
+        let places =
+            if places.is_empty() { last } else { format!("{} and {last}", places.join(", ")) };
         let text = option_with("--categorical", name);
         Error::data(format!("{numbers} of {} values are numbers, but {places}", numbers + words))
             .column(name)

@@ -1,6 +1,8 @@
-//! Lists of names: as they are typed, separated by commas, and as files have them, one on each line; with quotes as in CSV.
+//! Lists of names: as they are typed, separated by commas, and as files have them, one on each
+//! line; with quotes as in CSV.
 
-/// The words of a list: separated by commas, and a word in double quotes may hold commas, as in CSV.
+/// The words of a list: separated by commas, and a word in double quotes may hold commas, as in
+/// CSV.
 pub fn split(list: &str) -> Vec<String> {
     let (mut words, mut rest) = (Vec::new(), list);
     if list.is_empty() {
@@ -19,7 +21,8 @@ pub fn split(list: &str) -> Vec<String> {
     }
 }
 
-/// A word in double quotes at the start of a list, and what follows its comma; `None` if the quotes do not end where a word may end.
+/// A word in double quotes at the start of a list, and what follows its comma; `None` if the quotes
+/// do not end where a word may end.
 fn quoted_word(list: &str) -> Option<(String, Option<&str>)> {
     let inner = list.strip_prefix('"')?;
     let (mut word, mut rest) = (String::new(), inner);
@@ -47,7 +50,8 @@ pub fn listed(word: &str) -> String {
     in_list(word, &[','])
 }
 
-/// A word as one of a list: in double quotes, as in CSV, if it is empty, holds a separator or begins with a quote.
+/// A word as one of a list: in double quotes, as in CSV, if it is empty, holds a separator or
+/// begins with a quote.
 pub fn in_list(word: &str, separators: &[char]) -> String {
     if word.contains(separators) || word.starts_with('"') || word.is_empty() {
         format!("\"{}\"", word.replace('"', "\"\""))
@@ -61,7 +65,8 @@ pub fn as_lines<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     words.into_iter().map(|word| in_list(word, &['\n', '\r']) + "\n").collect()
 }
 
-/// The words of such a file with the numbers of their lines; empty lines and blanks around words do not count.
+/// The words of such a file with the numbers of their lines; empty lines and blanks around words do
+/// not count.
 pub fn from_lines(text: &str) -> Vec<(u64, String)> {
     let (mut words, mut line) = (Vec::new(), 1);
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -79,7 +84,8 @@ pub fn from_lines(text: &str) -> Vec<(u64, String)> {
     words
 }
 
-/// A word in double quotes at the start of a line, and what follows the line; `None` if the quotes do not end at the end of a line.
+/// A word in double quotes at the start of a line, and what follows the line; `None` if the quotes
+/// do not end at the end of a line.
 fn quoted_line(text: &str) -> Option<(String, &str)> {
     let (mut word, mut rest) = (String::new(), text.strip_prefix('"')?);
     loop {
@@ -108,7 +114,8 @@ mod tests {
         assert_eq!(split("\"a\"b,c"), ["\"a\"b", "c"]);
         assert_eq!(split(""), Vec::<String>::new());
         assert_eq!(split("a,"), ["a", ""]);
-        for list in [vec!["a", "b"], vec!["notes, free", "\"x\"", ""], vec!["é,\n", "\"", "a\"b"]] {
+        for list in [vec!["a", "b"], vec!["notes, free", "\"x\"", ""], vec!["é,\n", "\"", "a\"b"]]
+        {
             let list: Vec<String> = list.into_iter().map(str::to_owned).collect();
             assert_eq!(split(&join(&list)), list);
         }

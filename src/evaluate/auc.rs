@@ -1,11 +1,12 @@
-//! The area under the ROC curve of decision values, as counts of ordered pairs (docs/method.md section 7).
+//! The area under the ROC curve of decision values, as counts of ordered pairs (docs/method.md
+//! section 7).
 
 use ndarray::ArrayView2;
 
 use super::conformal::on_grid;
 
-/// For each class, twice the number of pairs (row of the class, row of another) whose decision values f_k are in the right
-/// order; a tie counts one. `decisions` is rows × classes.
+/// For each class, twice the number of pairs (row of the class, row of another) whose decision
+/// values f_k are in the right order; a tie counts one. `decisions` is rows × classes.
 pub fn concordant_pairs(decisions: ArrayView2<'_, f64>, y: &[usize]) -> Vec<u64> {
     let classes = decisions.ncols();
     let mut rows: Vec<(f64, bool)> = Vec::with_capacity(y.len());
@@ -31,8 +32,8 @@ pub fn concordant_pairs(decisions: ArrayView2<'_, f64>, y: &[usize]) -> Vec<u64>
     }
 }
 
-/// The mean over classes of the share of pairs in the right order; classes without rows, or with all rows, are left out.
-/// `None` if no class is left.
+/// The mean over classes of the share of pairs in the right order; classes without rows, or with
+/// all rows, are left out. `None` if no class is left.
 pub fn auc(concordant: &[u64], rows_of_class: &[u32]) -> Option<f64> {
     let total: u64 = rows_of_class.iter().map(|&n| u64::from(n)).sum();
     let areas: Vec<f64> = concordant

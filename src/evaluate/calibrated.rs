@@ -1,4 +1,5 @@
-//! Conformal scores of some rows, kept: p-values of any row that comes later (docs/method.md sections 6 and 13).
+//! Conformal scores of some rows, kept: p-values of any row that comes later (docs/method.md
+//! sections 6 and 13).
 
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,8 @@ use super::conformal::{ConformalSettings, STEPS_PER_UNIT, on_grid, p_of_counts};
 use super::grouped::{GroupVotes, WeightedScores};
 use crate::select::{Nonconformity, Score};
 
-/// The scores that new rows are compared with: of all calibration rows, or class by class under Mondrian.
+/// The scores that new rows are compared with: of all calibration rows, or class by class under
+/// Mondrian.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibrated {
     measure: Nonconformity,
@@ -37,7 +39,8 @@ pub struct CategoryScores {
 }
 
 impl Calibrated {
-    /// Takes decision values (rows × classes), biases, classes and, if there are any, groups of the calibration rows.
+    /// Takes decision values (rows × classes), biases, classes and, if there are any, groups of the
+    /// calibration rows.
     pub fn new(
         settings: &ConformalSettings,
         decisions: ArrayView2<'_, f64>,
@@ -93,7 +96,9 @@ impl Calibrated {
 
     /// Whether every score is a number: a machine that overflows gives others.
     pub fn is_finite(&self) -> bool {
-        self.categories.iter().all(|category| category.scores().iter().all(|score| score.is_finite()))
+        self.categories
+            .iter()
+            .all(|category| category.scores().iter().all(|score| score.is_finite()))
     }
 
     /// The scores in grid steps that a label is compared with.
@@ -137,7 +142,11 @@ impl Calibrated {
         for (y, (alpha, p)) in alphas.iter_mut().zip(p).enumerate() {
             *alpha = on_grid(*alpha);
             let tau = tau.map(|tau| tau[y]);
-            *p = self.categories[if self.mondrian { y } else { 0 }].p_value(*alpha, tau, self.measure.score);
+            *p = self.categories[if self.mondrian { y } else { 0 }].p_value(
+                *alpha,
+                tau,
+                self.measure.score,
+            );
         }
     }
 }
@@ -181,7 +190,10 @@ impl SortedScores {
                     && groups <= scores.len()
                     && shares.iter().all(|&share| share > 0.0 && share <= 1.0) =>
             {
-                Ok(Self::of_groups(scores.into_iter().zip(shares.iter().copied()).collect(), groups))
+                Ok(Self::of_groups(
+                    scores.into_iter().zip(shares.iter().copied()).collect(),
+                    groups,
+                ))
             }
             _ => Err("the votes of the calibration groups do not fit their scores".to_owned()),
         }
@@ -222,8 +234,9 @@ mod tests {
         ] {
             let measure = Nonconformity { lambda: 0.3, classes: 3, score };
             let settings = ConformalSettings { epsilon: 0.1, mondrian, smoothed, measure };
-            let mut draw =
-                |rows: usize| Array2::from_shape_fn((rows, 3), |_| (8.0 * rng.uniform()).round() / 4.0);
+            let mut draw = |rows: usize| {
+                Array2::from_shape_fn((rows, 3), |_| (8.0 * rng.uniform()).round() / 4.0)
+            };
             let (conformal, test) = (draw(60), draw(25));
             let y: Vec<usize> = (0..60).map(|i| i * i % 3).collect();
             let groups: Vec<usize> = (0..60).map(|i| i / 4).collect();
@@ -234,7 +247,13 @@ mod tests {
                 evaluator = evaluator.with_groups(&groups);
             }
             let expected = evaluator.p_values(conformal.view(), test.view(), &bias);
-            let kept = Calibrated::new(&settings, conformal.view(), &bias, &y, grouped.then_some(&*groups));
+            let kept = Calibrated::new(
+                &settings,
+                conformal.view(),
+                &bias,
+                &y,
+                grouped.then_some(&*groups),
+            );
             let read = Calibrated::from_scores(measure, mondrian, &kept.scores()).unwrap();
             assert_eq!(kept, read);
             let (mut alphas, mut p) = ([0.0; 3], [0.0; 3]);

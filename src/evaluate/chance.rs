@@ -1,4 +1,5 @@
-//! What chance would have given: selection counts under permuted labels (docs/method.md section 14).
+//! What chance would have given: selection counts under permuted labels (docs/method.md section
+//! 14).
 
 /// Relative: what rounding may add to a sum of p-values.
 const ROUNDING: f64 = 1e-12;
@@ -29,15 +30,16 @@ impl Chance {
         position.checked_sub(1).map(|at| self.largest[at])
     }
 
-    /// Westfall and Young's adjusted p of a feature that this many splits keep: family-wise over all features.
+    /// Westfall and Young's adjusted p of a feature that this many splits keep: family-wise over
+    /// all features.
     pub fn adjusted_p(&self, count: usize) -> f64 {
         let below = self.largest.partition_point(|&largest| largest < count);
         permutation_p(self.largest.len() - below, self.largest.len())
     }
 }
 
-/// How many permutations are at least as good, in a statistic where small is good. Values that differ by rounding alone are tied, and
-/// a tie counts.
+/// How many permutations are at least as good, in a statistic where small is good. Values that
+/// differ by rounding alone are tied, and a tie counts.
 pub fn as_small(real: f64, permuted: &[f64]) -> usize {
     let limit = real + ROUNDING * real.abs();
     permuted.iter().filter(|&&value| value <= limit).count()
@@ -67,7 +69,8 @@ mod tests {
         for case in answer()["permutation"].as_array().unwrap() {
             let chance = Chance::new(whole(&case["max_counts"]));
             assert_eq!(chance.count(), Some(case["by_chance"].as_u64().unwrap() as usize));
-            let p: Vec<f64> = whole(&case["counts"]).iter().map(|&count| chance.adjusted_p(count)).collect();
+            let p: Vec<f64> =
+                whole(&case["counts"]).iter().map(|&count| chance.adjusted_p(count)).collect();
             for (ours, theirs) in p.iter().zip(floats(&case["adjusted_p"])) {
                 assert!((ours - theirs).abs() < 1e-12, "{ours} {theirs}");
             }

@@ -1,5 +1,5 @@
-//! From the paths of several splits to one size and one list (docs/method.md section 11). The same procedure makes the answer of a
-//! run and the lists of the validation's folds.
+//! From the paths of several splits to one size and one list (docs/method.md section 11). The same
+//! procedure makes the answer of a run and the lists of the validation's folds.
 
 use std::str::FromStr;
 
@@ -42,8 +42,14 @@ pub enum SizeCurve {
 
 impl SizeCurve {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Inefficiency, Self::Accuracy, Self::SScore, Self::RecallMacro, Self::F1Macro, Self::Auc];
+    pub const ALL: [Self; 6] = [
+        Self::Inefficiency,
+        Self::Accuracy,
+        Self::SScore,
+        Self::RecallMacro,
+        Self::F1Macro,
+        Self::Auc,
+    ];
 
     /// The metric whose curve it is.
     pub fn metric(self) -> Metric {
@@ -119,23 +125,30 @@ impl Procedure<'_> {
         if self.rule == StopRule::OneSe {
             return self.with_curves(paths, one_se_size);
         }
-        let sizes =
-            paths.iter().filter_map(|path| path.stop(self.rule, self.beta_rule, self.units)).collect();
+        let sizes = paths
+            .iter()
+            .filter_map(|path| path.stop(self.rule, self.beta_rule, self.units))
+            .collect();
         let visited: Vec<usize> = paths.iter().flat_map(|path| path.sizes()).collect();
         median_size(sizes, &visited)
     }
 
-    /// Whether what a size achieves is measured leave-one-split-out: where the size was chosen on test rows.
+    /// Whether what a size achieves is measured leave-one-split-out: where the size was chosen on
+    /// test rows.
     pub fn leaves_one_split_out(&self, splits: usize) -> bool {
         self.rule == StopRule::OneSe && splits > 1
     }
 
-    /// The size at which each split is measured: the chosen one, or that which the other splits choose.
+    /// The size at which each split is measured: the chosen one, or that which the other splits
+    /// choose.
     pub fn measured_sizes<P: FinishedPath>(&self, paths: &[&P], chosen: usize) -> Vec<usize> {
         if !self.leaves_one_split_out(paths.len()) {
             return vec![chosen; paths.len()];
         }
-        self.one_se_sizes_without_each(paths).into_iter().map(|size| size.unwrap_or(chosen)).collect()
+        self.one_se_sizes_without_each(paths)
+            .into_iter()
+            .map(|size| size.unwrap_or(chosen))
+            .collect()
     }
 
     /// The size of the rule `1se` for each path, from the other paths alone.
@@ -151,7 +164,11 @@ impl Procedure<'_> {
     }
 
     /// Hands over the curves of `by` at the sizes that every path visits.
-    fn with_curves<P: FinishedPath, R>(&self, paths: &[&P], use_them: fn(&[CurveBySplit<'_>]) -> R) -> R {
+    fn with_curves<P: FinishedPath, R>(
+        &self,
+        paths: &[&P],
+        use_them: fn(&[CurveBySplit<'_>]) -> R,
+    ) -> R {
         let sizes = common_sizes(paths);
         let values: Vec<Vec<Vec<f64>>> = self
             .by

@@ -1,4 +1,5 @@
-//! Precision, recall and F1 of single predictions, from a confusion matrix (docs/method.md section 7).
+//! Precision, recall and F1 of single predictions, from a confusion matrix (docs/method.md section
+//! 7).
 
 use super::stats::ratio;
 
@@ -26,7 +27,8 @@ pub struct MacroScores {
     pub f1: f64,
 }
 
-/// The scores of each class, from a `classes` × `classes` matrix, row by row; a row is a true class.
+/// The scores of each class, from a `classes` × `classes` matrix, row by row; a row is a true
+/// class.
 pub fn class_scores(confusion: &[u32], classes: usize) -> impl Iterator<Item = ClassScores> + '_ {
     (0..classes).map(move |k| {
         let right = confusion[k * classes + k];
@@ -52,7 +54,12 @@ pub fn macro_scores(confusion: &[u32], classes: usize) -> MacroScores {
     };
     let total = class_scores(confusion, classes).fold(MacroScores::default(), sum);
     let mean = |total: f64| ratio(total, classes as f64);
-    MacroScores { accuracy, precision: mean(total.precision), recall: mean(total.recall), f1: mean(total.f1) }
+    MacroScores {
+        accuracy,
+        precision: mean(total.precision),
+        recall: mean(total.recall),
+        f1: mean(total.f1),
+    }
 }
 
 #[cfg(test)]
@@ -65,8 +72,14 @@ mod tests {
     #[test]
     fn scores_each_class_as_by_hand() {
         let scores: Vec<_> = class_scores(&CONFUSION, 3).collect();
-        assert_eq!(scores[0], ClassScores { precision: 4.0 / 6.0, recall: 4.0 / 5.0, f1: 8.0 / 11.0 });
-        assert_eq!(scores[1], ClassScores { precision: 2.0 / 4.0, recall: 2.0 / 4.0, f1: 4.0 / 8.0 });
+        assert_eq!(
+            scores[0],
+            ClassScores { precision: 4.0 / 6.0, recall: 4.0 / 5.0, f1: 8.0 / 11.0 }
+        );
+        assert_eq!(
+            scores[1],
+            ClassScores { precision: 2.0 / 4.0, recall: 2.0 / 4.0, f1: 4.0 / 8.0 }
+        );
         assert_eq!(scores[2], ClassScores::default());
     }
 

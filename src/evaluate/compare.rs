@@ -1,11 +1,12 @@
-//! Is the difference of two methods more than luck? Paired over splits, with a test that knows splits overlap
-//! (docs/method.md section 8).
+//! Is the difference of two methods more than luck? Paired over splits, with a test that knows
+//! splits overlap (docs/method.md section 8).
 
 use serde::{Deserialize, Serialize};
 
 use super::stats::{Bootstrap, Spread, two_sided_p};
 
-/// Metrics are of order 1, so differences carry rounding of about 1e-16: a smaller range than this is none.
+/// Metrics are of order 1, so differences carry rounding of about 1e-16: a smaller range than this
+/// is none.
 const NO_SPREAD: f64 = 1e-12;
 
 /// The difference of one metric between two methods, over the splits both have.
@@ -26,29 +27,47 @@ pub struct PairedDifference {
 }
 
 impl Bootstrap {
-    /// Judges the differences of J splits; `test_share` is n_test/(n − n_test). None without splits, or if a split lacks the metric.
+    /// Judges the differences of J splits; `test_share` is n_test/(n − n_test). None without
+    /// splits, or if a split lacks the metric.
     pub fn paired(&mut self, differences: &[f64], test_share: f64) -> Option<PairedDifference> {
         if differences.iter().any(|difference| difference.is_nan()) {
             return None;
         }
         let Spread { mean, sd } = Spread::of(differences)?;
-        let none = PairedDifference { mean, sd, lo: None, hi: None, t_corrected: None, p_corrected: None };
+        let none =
+            PairedDifference { mean, sd, lo: None, hi: None, t_corrected: None, p_corrected: None };
         let Some(sd) = sd else { return Some(none) };
-        let range =
-            differences.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), d| (d.min(lo), d.max(hi)));
+        let range = differences
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), d| (d.min(lo), d.max(hi)));
         if range.1 - range.0 < NO_SPREAD {
-            return Some(PairedDifference { sd: Some(0.0), lo: Some(mean), hi: Some(mean), ..none });
+            return Some(PairedDifference {
+                sd: Some(0.0),
+                lo: Some(mean),
+                hi: Some(mean),
+                ..none
+            });
         }
         let (lo, hi) = self.interval(differences, mean);
         let splits = differences.len() as f64;
         let t = mean / ((1.0 / splits + test_share).sqrt() * sd);
         let p = two_sided_p(t, splits - 1.0);
-        Some(PairedDifference { lo: Some(lo), hi: Some(hi), t_corrected: Some(t), p_corrected: p, ..none })
+        Some(PairedDifference {
+            lo: Some(lo),
+            hi: Some(hi),
+            t_corrected: Some(t),
+            p_corrected: p,
+            ..none
+        })
     }
 }
 
 /// As [`Bootstrap::paired`], for one comparison.
-pub fn paired_difference(differences: &[f64], test_share: f64, seed: u64) -> Option<PairedDifference> {
+pub fn paired_difference(
+    differences: &[f64],
+    test_share: f64,
+    seed: u64,
+) -> Option<PairedDifference> {
     Bootstrap::new(seed).paired(differences, test_share)
 }
 
@@ -95,8 +114,14 @@ mod tests {
         let mut bootstrap = Bootstrap::new(9);
         let one = bootstrap.paired(&DIFFERENCES, 0.25).unwrap();
         let other = bootstrap.paired(&DIFFERENCES.map(|d| -d), 0.25).unwrap();
-        assert_eq!((one.mean, one.lo, one.hi), (-other.mean, other.hi.map(|v| -v), other.lo.map(|v| -v)));
-        assert_eq!((one.t_corrected, one.p_corrected), (other.t_corrected.map(|t| -t), other.p_corrected));
+        assert_eq!(
+            (one.mean, one.lo, one.hi),
+            (-other.mean, other.hi.map(|v| -v), other.lo.map(|v| -v))
+        );
+        assert_eq!(
+            (one.t_corrected, one.p_corrected),
+            (other.t_corrected.map(|t| -t), other.p_corrected)
+        );
     }
 
     #[test]
@@ -116,7 +141,10 @@ mod tests {
         assert_eq!((one.mean, one.sd, one.lo, one.t_corrected), (0.2, None, None, None));
         // 0.3 − 0.2 and 0.2 − 0.1 differ in the last bit: that is no spread.
         let constant = paired_difference(&[0.3 - 0.2, 0.2 - 0.1, 0.1], 0.3, 0).unwrap();
-        assert_eq!((constant.sd, constant.t_corrected, constant.p_corrected), (Some(0.0), None, None));
+        assert_eq!(
+            (constant.sd, constant.t_corrected, constant.p_corrected),
+            (Some(0.0), None, None)
+        );
         assert_eq!((constant.lo, constant.hi), (Some(constant.mean), Some(constant.mean)));
     }
 }

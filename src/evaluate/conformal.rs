@@ -1,4 +1,5 @@
-//! Conformal p-values and prediction sets of one split's test rows (docs/method.md section 6). Knows scores, not models.
+//! Conformal p-values and prediction sets of one split's test rows (docs/method.md section 6).
+//! Knows scores, not models.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -8,7 +9,8 @@ use super::{Tally, concordant_pairs};
 use crate::data::seed::{Purpose, Rng};
 use crate::select::{Nonconformity, Score};
 
-/// Scores are compared in whole steps of 2⁻³²: ties of exact arithmetic stay ties in any arithmetic.
+/// Scores are compared in whole steps of 2⁻³²: ties of exact arithmetic stay ties in any
+/// arithmetic.
 pub(super) const STEPS_PER_UNIT: f64 = 4_294_967_296.0;
 
 /// How p-values and sets are made.
@@ -25,7 +27,8 @@ pub struct ConformalSettings {
 }
 
 impl ConformalSettings {
-    /// The category of conformal rows that a label is compared with: its own class under Mondrian, else all.
+    /// The category of conformal rows that a label is compared with: its own class under Mondrian,
+    /// else all.
     pub(super) fn category(&self, y: usize) -> usize {
         if self.mondrian { y } else { 0 }
     }
@@ -43,7 +46,8 @@ pub struct Evaluator {
     settings: ConformalSettings,
     conformal_y: Vec<usize>,
     test_y: Vec<usize>,
-    /// Conformal scores lie category by category: all rows are one category, or each class is one under Mondrian.
+    /// Conformal scores lie category by category: all rows are one category, or each class is one
+    /// under Mondrian.
     slots: Vec<usize>,
     /// Where each category begins; one entry more than there are categories.
     bounds: Vec<usize>,
@@ -54,8 +58,8 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// Takes the labels of the conformal and test rows; `test_rows` are row numbers of the table, and τ depends on
-    /// them, not on positions in the split.
+    /// Takes the labels of the conformal and test rows; `test_rows` are row numbers of the table,
+    /// and τ depends on them, not on positions in the split.
     pub fn new(
         settings: ConformalSettings,
         conformal_y: &[usize],
@@ -100,8 +104,14 @@ impl Evaluator {
         self
     }
 
-    /// Counts what one model does on the test rows, from its decision values f_r(x), rows × m, and its biases.
-    pub fn tally(&self, conformal: ArrayView2<'_, f64>, test: ArrayView2<'_, f64>, bias: &[f64]) -> Tally {
+    /// Counts what one model does on the test rows, from its decision values f_r(x), rows × m, and
+    /// its biases.
+    pub fn tally(
+        &self,
+        conformal: ArrayView2<'_, f64>,
+        test: ArrayView2<'_, f64>,
+        bias: &[f64],
+    ) -> Tally {
         let mut tally = Tally::new(self.settings.measure.classes);
         self.judge(conformal, test, bias, |row, decision, p| {
             tally.add(self.test_y[row], predicted(decision), p, self.settings.epsilon);
@@ -110,8 +120,14 @@ impl Evaluator {
         tally
     }
 
-    /// The mean over test rows of the sum of all p-values, to the bit as `Metric::SScore` reads it off a tally; nothing else is counted.
-    pub fn s_score(&self, conformal: ArrayView2<'_, f64>, test: ArrayView2<'_, f64>, bias: &[f64]) -> f64 {
+    /// The mean over test rows of the sum of all p-values, to the bit as `Metric::SScore` reads it
+    /// off a tally; nothing else is counted.
+    pub fn s_score(
+        &self,
+        conformal: ArrayView2<'_, f64>,
+        test: ArrayView2<'_, f64>,
+        bias: &[f64],
+    ) -> f64 {
         let mut sum = 0.0;
         self.judge(conformal, test, bias, |_, _, p| sum += p.iter().sum::<f64>());
         ratio(sum, self.test_y.len() as f64)
@@ -143,7 +159,9 @@ impl Evaluator {
         let mut decision = vec![0.0; measure.classes];
         let mut alphas = vec![0.0; measure.classes];
         let mut references = vec![0.0; self.slots.len()];
-        for ((row, &y), &slot) in conformal.rows().into_iter().zip(&self.conformal_y).zip(&self.slots) {
+        for ((row, &y), &slot) in
+            conformal.rows().into_iter().zip(&self.conformal_y).zip(&self.slots)
+        {
             decision.iter_mut().zip(row).for_each(|(own, f)| *own = *f);
             measure.alphas(&decision, bias, &mut alphas);
             references[slot] = on_grid(alphas[y]);
@@ -171,7 +189,9 @@ impl Evaluator {
             for (y, value) in alphas.iter_mut().enumerate() {
                 let tau = self.tau.as_ref().map(|tau| tau[[i, y]]);
                 *value = match &categories[self.settings.category(y)] {
-                    References::Rows(scores) => p_value(scores, on_grid(*value), tau, measure.score),
+                    References::Rows(scores) => {
+                        p_value(scores, on_grid(*value), tau, measure.score)
+                    }
                     References::Groups(scores) => scores.p_value(on_grid(*value), tau),
                 };
             }
@@ -185,9 +205,11 @@ pub(super) fn on_grid(alpha: f64) -> f64 {
     if alpha.is_nan() { f64::INFINITY } else { round(alpha * STEPS_PER_UNIT) }
 }
 
-/// To the nearest whole number, halves away from zero, as [`f64::round`], which is a call on older processors.
+/// To the nearest whole number, halves away from zero, as [`f64::round`], which is a call on older
+/// processors.
 fn round(value: f64) -> f64 {
-    // Adding 1.5·2⁵² leaves no room for a fraction: the sum is rounded to the nearest whole number, halves to even.
+    // Adding 1.5·2⁵² leaves no room for a fraction: the sum is rounded to the nearest whole number,
+    // halves to even.
     const MAGIC: f64 = 6_755_399_441_055_744.0;
     if value.abs() >= 2_251_799_813_685_248.0 {
         return value.round();
@@ -265,10 +287,16 @@ fn p_value(reference: &BucketIndex<'_>, alpha: f64, tau: Option<f64>, score: Sco
 }
 
 /// p of a score, given how many of n conformal scores reach it and, with τ, how many exceed it.
-pub(super) fn p_of_counts(n: usize, at_least: usize, smoothed: Option<(f64, usize)>, score: Score) -> f64 {
+pub(super) fn p_of_counts(
+    n: usize,
+    at_least: usize,
+    smoothed: Option<(f64, usize)>,
+    score: Score,
+) -> f64 {
     let rows = match score {
         Score::Weighted => n + 1,
-        // The authors' code divides by n (docs/method.md section 9); a p above 1 means no more than 1.
+        // The authors' code divides by n (docs/method.md section 9); a p above 1 means no more than
+        // 1.
         Score::Published => n.max(1),
     };
     let count = match smoothed {
@@ -317,8 +345,14 @@ mod tests {
                 let index = BucketIndex::new(&scores);
                 let beyond = [f64::NEG_INFINITY, f64::INFINITY, -1e30, 1e30, 0.5];
                 for &score in scores.iter().chain(&beyond) {
-                    assert_eq!(index.below(score, false), scores.partition_point(|&own| own < score));
-                    assert_eq!(index.below(score, true), scores.partition_point(|&own| own <= score));
+                    assert_eq!(
+                        index.below(score, false),
+                        scores.partition_point(|&own| own < score)
+                    );
+                    assert_eq!(
+                        index.below(score, true),
+                        scores.partition_point(|&own| own <= score)
+                    );
                 }
             }
         }
@@ -327,8 +361,14 @@ mod tests {
     #[test]
     fn rounds_as_the_standard_library() {
         let mut rng = Rng::new(6, 0, Purpose::Split);
-        let large =
-            [2.0_f64.powi(51), 2.0_f64.powi(52) + 1.0, 1e300, f64::INFINITY, 0.0, 0.499_999_999_999_999_94];
+        let large = [
+            2.0_f64.powi(51),
+            2.0_f64.powi(52) + 1.0,
+            1e300,
+            f64::INFINITY,
+            0.0,
+            0.499_999_999_999_999_94,
+        ];
         let halves = (0..50).map(|i| f64::from(i) + 0.5);
         let random = (0..1000).map(|_| 1e6 * rng.uniform());
         for value in large.into_iter().chain(halves).chain(random) {
@@ -348,12 +388,15 @@ mod tests {
 
     #[test]
     fn p_values_match_the_fixture() {
-        let fixture: Value = serde_json::from_str(include_str!("../../tests/fixtures/pvalues.json")).unwrap();
-        let numbers = |key: &str| fixture[key].as_array().unwrap().iter().map(|v| v.as_f64().unwrap());
+        let fixture: Value =
+            serde_json::from_str(include_str!("../../tests/fixtures/pvalues.json")).unwrap();
+        let numbers =
+            |key: &str| fixture[key].as_array().unwrap().iter().map(|v| v.as_f64().unwrap());
         let scores: Vec<f64> = numbers("calibration").collect();
         let labels: Vec<usize> = numbers("calibration_labels").map(|y| y as usize).collect();
         let tests = fixture["tests"].as_array().unwrap();
-        let column = |key: &str| -> Vec<f64> { tests.iter().map(|t| t[key].as_f64().unwrap()).collect() };
+        let column =
+            |key: &str| -> Vec<f64> { tests.iter().map(|t| t[key].as_f64().unwrap()).collect() };
         let zeros = vec![0; tests.len()];
         let rows: Vec<usize> = (0..tests.len()).collect();
         let conformal = decisions(&scores, &labels);
@@ -383,15 +426,23 @@ mod tests {
         let mondrian = evaluator(ConformalSettings { mondrian: true, ..settings(Score::Weighted) });
         check(&mondrian, 0, "p_mondrian_class0");
         check(&mondrian, 1, "p_mondrian_class1");
-        let mut smoothed = evaluator(ConformalSettings { smoothed: true, ..settings(Score::Weighted) });
-        for (mut of_row, tau) in smoothed.tau.as_mut().unwrap().rows_mut().into_iter().zip(column("tau")) {
+        let mut smoothed =
+            evaluator(ConformalSettings { smoothed: true, ..settings(Score::Weighted) });
+        for (mut of_row, tau) in
+            smoothed.tau.as_mut().unwrap().rows_mut().into_iter().zip(column("tau"))
+        {
             of_row.fill(tau);
         }
         check(&smoothed, 0, "p_smoothed");
     }
 
-    /// How often p of the true label is ≤ each ε, by class: one test row a draw, exchangeable with 30 conformal rows.
-    fn rejections(settings: &ConformalSettings, draws: u64, epsilons: &[f64]) -> [(u32, Vec<u32>); 2] {
+    /// How often p of the true label is ≤ each ε, by class: one test row a draw, exchangeable with
+    /// 30 conformal rows.
+    fn rejections(
+        settings: &ConformalSettings,
+        draws: u64,
+        epsilons: &[f64],
+    ) -> [(u32, Vec<u32>); 2] {
         let mut rng = Rng::new(11, 0, Purpose::Split);
         let mut counts = [(0, vec![0; epsilons.len()]), (0, vec![0; epsilons.len()])];
         for draw in 0..draws {
@@ -404,7 +455,10 @@ mod tests {
             let p = evaluator.p_values(conformal, test, &[0.0; 2])[[0, y[30]]];
             let (n, rejected) = &mut counts[y[30]];
             *n += 1;
-            rejected.iter_mut().zip(epsilons).for_each(|(count, epsilon)| *count += u32::from(p <= *epsilon));
+            rejected
+                .iter_mut()
+                .zip(epsilons)
+                .for_each(|(count, epsilon)| *count += u32::from(p <= *epsilon));
         }
         counts
     }
@@ -450,7 +504,9 @@ mod tests {
     #[test]
     fn tau_belongs_to_the_row_not_to_its_position() {
         let smoothed = ConformalSettings { smoothed: true, ..settings(Score::Weighted) };
-        let tau = |rows: &[usize]| Evaluator::new(smoothed.clone(), &[], &[0, 1], rows, 1, 2).tau.unwrap();
+        let tau = |rows: &[usize]| {
+            Evaluator::new(smoothed.clone(), &[], &[0, 1], rows, 1, 2).tau.unwrap()
+        };
         let (one, other) = (tau(&[4, 9]), tau(&[9, 4]));
         assert_eq!(one.row(0), other.row(1));
         assert_eq!(one.row(1), other.row(0));
@@ -460,10 +516,21 @@ mod tests {
     #[test]
     fn rounding_noise_breaks_no_tie_and_strange_numbers_do_no_harm() {
         let reference = [on_grid(0.1 + 0.2), on_grid(f64::INFINITY), on_grid(f64::NAN)];
-        assert_eq!(p_value(&BucketIndex::new(&reference), on_grid(0.3), None, Score::Weighted), 1.0);
-        assert_eq!(p_value(&BucketIndex::new(&reference), on_grid(f64::NAN), None, Score::Weighted), 0.75);
         assert_eq!(
-            p_value(&BucketIndex::new(&reference), on_grid(f64::NEG_INFINITY), None, Score::Weighted),
+            p_value(&BucketIndex::new(&reference), on_grid(0.3), None, Score::Weighted),
+            1.0
+        );
+        assert_eq!(
+            p_value(&BucketIndex::new(&reference), on_grid(f64::NAN), None, Score::Weighted),
+            0.75
+        );
+        assert_eq!(
+            p_value(
+                &BucketIndex::new(&reference),
+                on_grid(f64::NEG_INFINITY),
+                None,
+                Score::Weighted
+            ),
             1.0
         );
         assert_eq!(p_value(&BucketIndex::new(&[]), 0.0, None, Score::Published), 1.0);
@@ -491,7 +558,8 @@ mod tests {
                 let mut scores: Vec<f64> = (0..n_conf).map(|_| rng.uniform()).collect();
                 scores.sort_unstable_by(f64::total_cmp);
                 let covered = |_: &usize| {
-                    p_value(&BucketIndex::new(&scores), rng.uniform(), None, Score::Weighted) > epsilon
+                    p_value(&BucketIndex::new(&scores), rng.uniform(), None, Score::Weighted)
+                        > epsilon
                 };
                 (0..n_test).filter(covered).count() as f64 / n_test as f64
             })
@@ -500,11 +568,18 @@ mod tests {
         let mean = coverages.iter().sum::<f64>() / f64::from(draws);
         // sd of one coverage ≈ 0.08, so 4 standard errors.
         assert!((mean - band.mean).abs() < 4.0 * 0.08 / f64::from(draws).sqrt(), "{mean} {band:?}");
-        let below = |bar: f64| coverages.iter().filter(|&&c| c < bar).count() as f64 / f64::from(draws);
-        let up_to = |bar: f64| coverages.iter().filter(|&&c| c <= bar).count() as f64 / f64::from(draws);
+        let below =
+            |bar: f64| coverages.iter().filter(|&&c| c < bar).count() as f64 / f64::from(draws);
+        let up_to =
+            |bar: f64| coverages.iter().filter(|&&c| c <= bar).count() as f64 / f64::from(draws);
         for (q, bar) in [(0.025, band.lo), (0.975, band.hi)] {
             let noise = 4.0 * (q * (1.0 - q) / f64::from(draws)).sqrt();
-            assert!(below(bar) < q + noise && up_to(bar) > q - noise, "{q}: {} {}", below(bar), up_to(bar));
+            assert!(
+                below(bar) < q + noise && up_to(bar) > q - noise,
+                "{q}: {} {}",
+                below(bar),
+                up_to(bar)
+            );
         }
     }
 

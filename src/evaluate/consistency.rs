@@ -1,8 +1,9 @@
-//! Do splits choose the same features? Indices of agreement over splits, and of two methods (docs/method.md section 8).
+//! Do splits choose the same features? Indices of agreement over splits, and of two methods
+//! (docs/method.md section 8).
 //!
-//! All of them are read off whole numbers that adding one feature to one subset updates in O(splits), so nested
-//! subsets cost no more at all sizes together than at the largest. Where splits outnumber features, what grows with their square is
-//! added up at each size instead.
+//! All of them are read off whole numbers that adding one feature to one subset updates in
+//! O(splits), so nested subsets cost no more at all sizes together than at the largest. Where
+//! splits outnumber features, what grows with their square is added up at each size instead.
 
 use std::borrow::Cow;
 
@@ -10,10 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::stats::{Spread, student_quantile};
 
-/// For each feature its rank in one split, 1 the last survivor; None for a kept feature, which no index counts.
+/// For each feature its rank in one split, 1 the last survivor; None for a kept feature, which no
+/// index counts.
 pub type Ranks = [Option<u32>];
 
-/// From fewer subsets, no interval of the stability is given: its error would be estimated from too few.
+/// From fewer subsets, no interval of the stability is given: its error would be estimated from too
+/// few.
 pub const FEWEST_SUBSETS: usize = 5;
 
 /// How much the subsets of several splits agree.
@@ -27,11 +30,13 @@ pub struct Agreement {
     pub kuncheva: Option<f64>,
     /// Nogueira's stability; None for no or all features, or one split.
     pub nogueira: Option<f64>,
-    /// The lower end of its 95 % interval, by Student's t with n − 1 degrees of freedom; None from fewer than [`FEWEST_SUBSETS`].
+    /// The lower end of its 95 % interval, by Student's t with n − 1 degrees of freedom; None from
+    /// fewer than [`FEWEST_SUBSETS`].
     pub nogueira_lo: Option<f64>,
     /// The upper end, at most 1.
     pub nogueira_hi: Option<f64>,
-    /// Its standard error, √V. Nogueira's asymptotic interval is Φ ± 1.96 √V; with 20 splits it holds in 86 to 94 % of cases.
+    /// Its standard error, √V. Nogueira's asymptotic interval is Φ ± 1.96 √V; with 20 splits it
+    /// holds in 86 to 94 % of cases.
     pub nogueira_error: Option<f64>,
 }
 
@@ -103,7 +108,8 @@ impl SelectionCounts {
     }
 
     fn agreement(&self) -> Agreement {
-        let table = CountTable { features: self.features, sizes: &self.sizes, by_count: &self.by_count };
+        let table =
+            CountTable { features: self.features, sizes: &self.sizes, by_count: &self.by_count };
         let nogueira = table.nogueira();
         let error = nogueira.map(|phi| table.nogueira_error(phi, &self.shared()));
         let interval = nogueira.zip(error).filter(|_| self.sizes.len() >= FEWEST_SUBSETS);
@@ -182,7 +188,8 @@ impl CountTable<'_> {
         weighted as f64 / (weights as f64 * union as f64)
     }
 
-    /// The mean over pairs needs only the mean intersection, Σ_f C(c_f, 2) over the number of pairs.
+    /// The mean over pairs needs only the mean intersection, Σ_f C(c_f, 2) over the number of
+    /// pairs.
     fn kuncheva(&self) -> Option<f64> {
         let n = self.splits();
         let &size = self.sizes.first()?;
@@ -190,11 +197,13 @@ impl CountTable<'_> {
             return None;
         }
         let pairs = |c: usize| c * c.saturating_sub(1) / 2;
-        let intersections: usize = self.by_count.iter().enumerate().map(|(c, &held)| held * pairs(c)).sum();
+        let intersections: usize =
+            self.by_count.iter().enumerate().map(|(c, &held)| held * pairs(c)).sum();
         kuncheva(intersections as f64 / pairs(n) as f64, size, self.features)
     }
 
-    /// k̄/p, if Nogueira's measure is defined: several splits, and neither none nor all of the features.
+    /// k̄/p, if Nogueira's measure is defined: several splits, and neither none nor all of the
+    /// features.
     fn mean_share(&self) -> Option<f64> {
         let total: usize = self.sizes.iter().sum();
         let most = self.splits() * self.features;
@@ -205,7 +214,8 @@ impl CountTable<'_> {
     fn nogueira(&self) -> Option<f64> {
         let share = self.mean_share()?;
         let n = self.splits();
-        let spread: usize = self.by_count.iter().enumerate().map(|(c, &held)| held * c * (n - c)).sum();
+        let spread: usize =
+            self.by_count.iter().enumerate().map(|(c, &held)| held * c * (n - c)).sum();
         let mean_variance = spread as f64 / (n * n * self.features) as f64;
         let n = n as f64;
         Some(1.0 - n / (n - 1.0) * mean_variance / (share * (1.0 - share)))
@@ -238,9 +248,15 @@ pub fn agreement(subsets: &[Vec<usize>], features: usize) -> Agreement {
     SelectionCounts::of(subsets, features).agreement()
 }
 
-/// The agreement of `splits` subsets of one size, from the number of subsets that hold each feature; features in none
-/// may be left out. It has no interval: counts do not tell one split from another.
-pub fn agreement_from_counts(counts: &[u32], splits: usize, features: usize, size: usize) -> Agreement {
+/// The agreement of `splits` subsets of one size, from the number of subsets that hold each
+/// feature; features in none may be left out. It has no interval: counts do not tell one split from
+/// another.
+pub fn agreement_from_counts(
+    counts: &[u32],
+    splits: usize,
+    features: usize,
+    size: usize,
+) -> Agreement {
     let mut by_count = vec![0; splits + 1];
     counts.iter().for_each(|&count| by_count[count as usize] += 1);
     by_count[0] = features - by_count[1..].iter().sum::<usize>();
@@ -270,13 +286,16 @@ pub fn similarity(a: &[Vec<usize>], b: &[Vec<usize>], features: usize) -> Option
     };
     let overlaps: Vec<_> = a.iter().zip(b).map(overlap).collect();
     let mut votes = SelectionCounts::new(2 * overlaps.len(), features, features);
-    for (split, subset) in a.iter().take(overlaps.len()).chain(b.iter().take(overlaps.len())).enumerate() {
+    for (split, subset) in
+        a.iter().take(overlaps.len()).chain(b.iter().take(overlaps.len())).enumerate()
+    {
         subset.iter().for_each(|&feature| votes.add(split, feature));
     }
     Similarity::of(&overlaps, &votes)
 }
 
-/// The similarity of two methods at each of `sizes`, numbers of ranked features, in their order; empty without splits.
+/// The similarity of two methods at each of `sizes`, numbers of ranked features, in their order;
+/// empty without splits.
 pub fn similarity_by_size(a: &[&Ranks], b: &[&Ranks], sizes: &[usize]) -> Vec<Similarity> {
     let splits = a.len().min(b.len());
     let (a, b) = (&a[..splits], &b[..splits]);
@@ -329,7 +348,8 @@ impl Overlap {
 impl Similarity {
     fn of(overlaps: &[Overlap], pooled: &SelectionCounts) -> Option<Self> {
         let jaccard: Vec<_> = overlaps.iter().map(Overlap::jaccard).collect();
-        let kuncheva: Option<Vec<_>> = overlaps.iter().map(|o| o.kuncheva(pooled.features)).collect();
+        let kuncheva: Option<Vec<_>> =
+            overlaps.iter().map(|o| o.kuncheva(pooled.features)).collect();
         Some(Self {
             jaccard: Spread::of(&jaccard)?,
             kuncheva: kuncheva.and_then(|values| Spread::of(&values)),
@@ -348,7 +368,8 @@ impl RankCursor {
     /// The features not given before whose rank is at most `size`.
     fn up_to(&mut self, size: usize) -> &[(u32, usize)] {
         let start = self.taken;
-        self.taken += self.order[start..].iter().take_while(|(rank, _)| *rank as usize <= size).count();
+        self.taken +=
+            self.order[start..].iter().take_while(|(rank, _)| *rank as usize <= size).count();
         &self.order[start..self.taken]
     }
 }
@@ -371,10 +392,13 @@ fn columns(ranks: &[&Ranks]) -> usize {
 fn ranked(methods: &[&[&Ranks]]) -> usize {
     let columns = methods.iter().map(|ranks| columns(ranks)).max().unwrap_or(0);
     let splits = || methods.iter().flat_map(|ranks| ranks.iter());
-    (0..columns).filter(|&feature| splits().any(|split| matches!(split.get(feature), Some(Some(_))))).count()
+    (0..columns)
+        .filter(|&feature| splits().any(|split| matches!(split.get(feature), Some(Some(_)))))
+        .count()
 }
 
-/// Visits sizes upward, each with the one before it (0 at first), and gives the results in the order of `sizes`.
+/// Visits sizes upward, each with the one before it (0 at first), and gives the results in the
+/// order of `sizes`.
 fn by_size<T>(sizes: &[usize], mut visit: impl FnMut(usize, usize) -> T) -> Vec<T> {
     let mut upward: Vec<usize> = (0..sizes.len()).collect();
     upward.sort_unstable_by_key(|&i| sizes[i]);
@@ -401,7 +425,8 @@ mod tests {
 
     #[test]
     fn indices_match_the_fixture() {
-        let fixture: Value = serde_json::from_str(include_str!("../../tests/fixtures/indices.json")).unwrap();
+        let fixture: Value =
+            serde_json::from_str(include_str!("../../tests/fixtures/indices.json")).unwrap();
         let cases = fixture["cases"].as_array().unwrap();
         assert!(cases.iter().any(|case| case["kuncheva_mean_pairwise"].is_null()));
         for case in cases {
@@ -428,7 +453,8 @@ mod tests {
             let mut counts = vec![0; features];
             subsets.iter().flatten().for_each(|&f| counts[f] += 1);
             counts.retain(|&count| count > 0);
-            let from_counts = agreement_from_counts(&counts, subsets.len(), features, subsets[0].len());
+            let from_counts =
+                agreement_from_counts(&counts, subsets.len(), features, subsets[0].len());
             assert_eq!(
                 from_counts,
                 Agreement { nogueira_lo: None, nogueira_hi: None, nogueira_error: None, ..ours }
@@ -453,7 +479,10 @@ mod tests {
         let one = agreement(&[vec![0]], 3);
         assert_eq!((one.jaccard, one.i_w, one.kuncheva, one.nogueira_lo), (1.0, 1.0, None, None));
         let empty = agreement(&[vec![], vec![]], 3);
-        assert_eq!((empty.jaccard, empty.i_w, empty.kuncheva, empty.nogueira), (1.0, 1.0, None, None));
+        assert_eq!(
+            (empty.jaccard, empty.i_w, empty.kuncheva, empty.nogueira),
+            (1.0, 1.0, None, None)
+        );
     }
 
     #[test]
@@ -471,7 +500,8 @@ mod tests {
         assert_eq!(similarity(&a, &[vec![0], vec![1]], 5).unwrap().kuncheva, None);
     }
 
-    /// Random ranks of `removable` features, each followed by a kept one, and the subsets without the kept ones.
+    /// Random ranks of `removable` features, each followed by a kept one, and the subsets without
+    /// the kept ones.
     fn random_ranks(splits: usize, removable: usize, rng: &mut Rng) -> Vec<Vec<Option<u32>>> {
         let ranks = |_| {
             let mut order: Vec<u32> = (1..=removable as u32).collect();

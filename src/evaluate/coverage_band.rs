@@ -2,7 +2,8 @@
 
 use super::stats::BetaBinomial;
 
-/// Whether `n_conf` conformal rows are too few to exclude any label: even the strangest row has p = 1/(n+1) > ε.
+/// Whether `n_conf` conformal rows are too few to exclude any label: even the strangest row has p =
+/// 1/(n+1) > ε.
 pub fn never_excluded(n_conf: usize, epsilon: f64) -> bool {
     excluding_counts(n_conf, epsilon) == 0
 }
@@ -24,9 +25,9 @@ pub struct Band {
     pub mean: f64,
 }
 
-/// The 95 %, equal-tailed band of the coverage on `n_test` rows, for p-values neither smoothed nor published: the
-/// covered count is BetaBinomial(n_test, n_conf+1−l, l). A quantile is the least count whose cumulative probability
-/// reaches it. None without test rows.
+/// The 95 %, equal-tailed band of the coverage on `n_test` rows, for p-values neither smoothed nor
+/// published: the covered count is BetaBinomial(n_test, n_conf+1−l, l). A quantile is the least
+/// count whose cumulative probability reaches it. None without test rows.
 pub fn coverage_band(n_test: usize, n_conf: usize, epsilon: f64) -> Option<Band> {
     if n_test == 0 {
         return None;

@@ -1,5 +1,5 @@
-//! How many rows are covered if they are like those that calibrated: the exact law of one calibration, and its sum over several
-//! (docs/method.md section 16).
+//! How many rows are covered if they are like those that calibrated: the exact law of one
+//! calibration, and its sum over several (docs/method.md section 16).
 
 use super::coverage_band::excluding_counts;
 use super::stats::BetaBinomial;
@@ -35,7 +35,8 @@ enum Law {
 }
 
 impl CoverageLaw {
-    /// The sum of BetaBinomial(n_test, n_conf + 1 − l, l) over calibrations, taken as independent; `None` without rows.
+    /// The sum of BetaBinomial(n_test, n_conf + 1 − l, l) over calibrations, taken as independent;
+    /// `None` without rows.
     pub fn new(parts: &[Calibrations], epsilon: f64) -> Option<Self> {
         let rows = parts.iter().map(|part| part.test).sum();
         if rows == 0 {
@@ -85,7 +86,9 @@ impl CoverageLaw {
                 let quantile = |p: f64| cumulative.partition_point(|&sum| sum < p * total) as f64;
                 (share(quantile(0.025)), share(quantile(0.975)))
             }
-            Law::Normal { mean, sd } => (share(mean - 1.959_964 * sd), share(mean + 1.959_964 * sd)),
+            Law::Normal { mean, sd } => {
+                (share(mean - 1.959_964 * sd), share(mean + 1.959_964 * sd))
+            }
         }
     }
 }
@@ -129,7 +132,8 @@ mod tests {
     /// By drawing calibration and test scores, as the definition says.
     #[test]
     fn simulated_calibrations_have_this_law() {
-        let parts = [Calibrations { test: 20, conformal: 30 }, Calibrations { test: 13, conformal: 45 }];
+        let parts =
+            [Calibrations { test: 20, conformal: 30 }, Calibrations { test: 13, conformal: 45 }];
         let law = CoverageLaw::new(&parts, 0.2).unwrap();
         let mut rng = Rng::new(1, 0, Purpose::Folds);
         let (draws, mut at_most) = (20_000, [0_usize; 34]);
@@ -155,7 +159,8 @@ mod tests {
     fn a_long_sum_is_nearly_normal() {
         let part = Calibrations { test: 2000, conformal: 900 };
         let exact = CoverageLaw::new(&[part, part], 0.1).unwrap();
-        let normal = CoverageLaw::new(&[part, part, Calibrations { test: 1, conformal: 900 }], 0.1).unwrap();
+        let normal =
+            CoverageLaw::new(&[part, part, Calibrations { test: 1, conformal: 900 }], 0.1).unwrap();
         let ((lo, hi), (near_lo, near_hi)) = (exact.band(), normal.band());
         assert!(
             (lo - near_lo).abs() < 0.003 && (hi - near_hi).abs() < 0.003,

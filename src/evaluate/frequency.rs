@@ -1,4 +1,5 @@
-//! Which features: ordered by how many splits keep them at a size, ties by mean rank, then by column (docs/method.md section 11).
+//! Which features: ordered by how many splits keep them at a size, ties by mean rank, then by
+//! column (docs/method.md section 11).
 
 /// How often the splits keep a feature at one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,8 +12,12 @@ pub struct Kept {
     pub mean_rank: f64,
 }
 
-/// All features that can be removed, best first. `removable` is the size without the features that are kept by request.
-pub fn by_frequency<'a>(ranks: impl IntoIterator<Item = &'a [Option<u32>]>, removable: usize) -> Vec<Kept> {
+/// All features that can be removed, best first. `removable` is the size without the features that
+/// are kept by request.
+pub fn by_frequency<'a>(
+    ranks: impl IntoIterator<Item = &'a [Option<u32>]>,
+    removable: usize,
+) -> Vec<Kept> {
     let mut tallies: Vec<(usize, u64)> = Vec::new();
     let mut splits = 0.0;
     for of_split in ranks {

@@ -1,9 +1,11 @@
-//! p-values where rows come in groups (several rows of one patient): each conformal group has one vote, shared by its rows, so
-//! that coverage holds for a row of a new group (docs/method.md section 6).
+//! p-values where rows come in groups (several rows of one patient): each conformal group has one
+//! vote, shared by its rows, so that coverage holds for a row of a new group (docs/method.md
+//! section 6).
 
 use std::collections::HashMap;
 
-/// Votes are added up in units of 2⁻⁴⁴, so that the shares of a whole group add up to exactly one vote.
+/// Votes are added up in units of 2⁻⁴⁴, so that the shares of a whole group add up to exactly one
+/// vote.
 const STEPS_PER_VOTE: f64 = 17_592_186_044_416.0;
 
 /// The share of a vote that each conformal row has, and the number of groups in each category.
@@ -17,7 +19,10 @@ pub(super) struct GroupVotes {
 
 impl GroupVotes {
     /// Takes category, slot and group of every conformal row.
-    pub(super) fn new(rows: impl Iterator<Item = (usize, usize, usize)> + Clone, categories: usize) -> Self {
+    pub(super) fn new(
+        rows: impl Iterator<Item = (usize, usize, usize)> + Clone,
+        categories: usize,
+    ) -> Self {
         let mut sizes: HashMap<(usize, usize), f64> = HashMap::new();
         for (category, _, group) in rows.clone() {
             *sizes.entry((category, group)).or_default() += 1.0;
@@ -31,7 +36,8 @@ impl GroupVotes {
         Self { shares, groups }
     }
 
-    /// The scores of one category, which lie in the slots from `start`, ready to be asked for p-values.
+    /// The scores of one category, which lie in the slots from `start`, ready to be asked for
+    /// p-values.
     pub(super) fn weigh(&self, category: usize, start: usize, scores: &[f64]) -> WeightedScores {
         let rows = scores.iter().copied().zip(self.shares[start..].iter().copied());
         WeightedScores::new(rows.collect(), self.groups[category])
@@ -64,7 +70,8 @@ impl WeightedScores {
         let count = match tau {
             None => at_least + 1.0,
             Some(tau) => {
-                let above = votes(self.at_least[self.scores.partition_point(|&score| score <= alpha)]);
+                let above =
+                    votes(self.at_least[self.scores.partition_point(|&score| score <= alpha)]);
                 above + tau * (at_least - above + 1.0)
             }
         };

@@ -1,4 +1,5 @@
-//! The metrics: one entry each, from which tables, figures, the page, comparisons and the dashboard take their names and values.
+//! The metrics: one entry each, from which tables, figures, the page, comparisons and the dashboard
+//! take their names and values.
 
 use super::{Tally, macro_scores, ratio};
 
@@ -33,13 +34,15 @@ struct MetricEntry {
     /// Its column on the page.
     column: PageColumn,
     range: MetricRange,
-    /// Reads it off what was counted: 0 where it is undefined, not a number where it was not counted.
+    /// Reads it off what was counted: 0 where it is undefined, not a number where it was not
+    /// counted.
     value: fn(&Tally) -> f64,
 }
 
 macro_rules! metrics {
     ($($(#[$doc:meta])* $name:ident { $($field:ident: $value:expr,)* })*) => {
-        /// A metric of the test rows of one model (docs/method.md sections 6 and 7), in the order of metrics.csv.
+        /// A metric of the test rows of one model (docs/method.md sections 6 and 7), in the order
+        /// of metrics.csv.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Metric {
             $($(#[$doc])* $name,)*
@@ -208,8 +211,8 @@ impl Metric {
         }
     }
 
-    /// Its value on the test rows that were counted: 0 where there are none; NaN where it was not counted, in journals of earlier
-    /// versions, or is not defined, as the AUC of one class.
+    /// Its value on the test rows that were counted: 0 where there are none; NaN where it was not
+    /// counted, in journals of earlier versions, or is not defined, as the AUC of one class.
     pub fn value(self, tally: &Tally) -> f64 {
         (self.entry().value)(tally)
     }
@@ -258,7 +261,11 @@ mod tests {
         assert_eq!(Metric::ALL.len(), expected.len());
         for (metric, (key, value)) in Metric::ALL.iter().zip(expected) {
             assert_eq!(metric.key(), key);
-            assert!((metric.value(&tally) - value).abs() < 1e-15, "{key}: {}", metric.value(&tally));
+            assert!(
+                (metric.value(&tally) - value).abs() < 1e-15,
+                "{key}: {}",
+                metric.value(&tally)
+            );
             let (lowest, highest) = metric.bounds();
             assert!((lowest..=highest).contains(&value));
         }
@@ -267,12 +274,16 @@ mod tests {
     #[test]
     fn no_rows_give_zeros() {
         let undefined = |metric: &&Metric| **metric != Metric::Auc;
-        assert!(Metric::ALL.iter().filter(undefined).all(|metric| metric.value(&Tally::new(2)) == 0.0));
+        assert!(
+            Metric::ALL.iter().filter(undefined).all(|metric| metric.value(&Tally::new(2)) == 0.0)
+        );
     }
 
     #[test]
     fn what_earlier_journals_did_not_count_is_not_a_number() {
         let tally = Tally { p_true: None, ..Tally::new(2) };
-        assert!([Metric::Auc, Metric::Fuzziness].iter().all(|metric| metric.value(&tally).is_nan()));
+        assert!(
+            [Metric::Auc, Metric::Fuzziness].iter().all(|metric| metric.value(&tally).is_nan())
+        );
     }
 }

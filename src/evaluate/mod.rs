@@ -1,7 +1,8 @@
-//! How good is a subset: prediction sets, single predictions, agreement of splits, comparison of methods.
+//! How good is a subset: prediction sets, single predictions, agreement of splits, comparison of
+//! methods.
 //!
-//! Everything measured on the test rows of one model is a [`Tally`] of counts; a [`Metric`] is read off it. So a journal
-//! holds integers, and a mean is computed from what was counted.
+//! Everything measured on the test rows of one model is a [`Tally`] of counts; a [`Metric`] is read
+//! off it. So a journal holds integers, and a mean is computed from what was counted.
 
 mod auc;
 mod calibrated;
@@ -33,8 +34,8 @@ pub use classic::{ClassScores, MacroScores, class_scores, macro_scores};
 pub use compare::{PairedDifference, paired_difference};
 pub use conformal::{ConformalSettings, Evaluator, normalised_inefficiency, predicted};
 pub use consistency::{
-    Agreement, FEWEST_SUBSETS, Ranks, Similarity, agreement, agreement_by_size, agreement_from_counts,
-    similarity, similarity_by_size,
+    Agreement, FEWEST_SUBSETS, Ranks, Similarity, agreement, agreement_by_size,
+    agreement_from_counts, similarity, similarity_by_size,
 };
 pub use coverage_band::{Band, coverage_band, never_excluded};
 pub use coverage_law::{Calibrations, CoverageLaw};
@@ -70,7 +71,8 @@ pub struct Tally {
     pub p_max: f64,
     /// Sum over rows of the true label's p-value; none in runs recorded before it was counted.
     pub p_true: Option<f64>,
-    /// Twice the number of pairs in the right order, by class (see [`concordant_pairs`]); empty where it was not counted.
+    /// Twice the number of pairs in the right order, by class (see [`concordant_pairs`]); empty
+    /// where it was not counted.
     pub concordant: Vec<u64>,
 }
 
@@ -86,11 +88,13 @@ impl Tally {
         }
     }
 
-    /// Whether its counts belong to this many classes and add up: what is read from a file may hold anything.
+    /// Whether its counts belong to this many classes and add up: what is read from a file may hold
+    /// anything.
     pub fn fits(&self, classes: usize) -> bool {
         let lengths = [self.confusion.len() == classes * classes, self.covered.len() == classes];
         let by_class = |class: usize| {
-            let rows: u64 = self.confusion[class * classes..][..classes].iter().map(|&n| u64::from(n)).sum();
+            let rows: u64 =
+                self.confusion[class * classes..][..classes].iter().map(|&n| u64::from(n)).sum();
             u64::from(self.covered[class]) <= rows
                 && u64::from(self.set_sizes[class]) <= rows * classes as u64
         };
@@ -100,7 +104,8 @@ impl Tally {
             && [self.certain, self.full, self.empty].iter().all(|&count| count <= self.rows())
     }
 
-    /// Counts one row: its true and its predicted class, the p-value of every label, and ε, which p-values of labels in the set exceed.
+    /// Counts one row: its true and its predicted class, the p-value of every label, and ε, which
+    /// p-values of labels in the set exceed.
     fn add(&mut self, truth: usize, predicted: usize, p: &[f64], epsilon: f64) {
         let classes = self.classes();
         let size = p.iter().filter(|&&p| p > epsilon).count();
@@ -126,7 +131,8 @@ impl Tally {
         self.confusion.iter().sum()
     }
 
-    /// Area under the ROC curve, one class against the rest, mean over classes; none where it was not counted.
+    /// Area under the ROC curve, one class against the rest, mean over classes; none where it was
+    /// not counted.
     pub fn auc(&self) -> Option<f64> {
         auc(&self.concordant, &self.rows_of_class())
     }
@@ -195,8 +201,14 @@ mod tests {
         let class = tally.per_class();
         assert_eq!((class[0].n, class[0].coverage, class[0].set_size), (2, 1.0, 2.0));
         assert_eq!((class[1].n, class[1].coverage, class[1].set_size), (2, 0.0, 0.5));
-        let absent =
-            ClassMetrics { n: 0, coverage: 0.0, set_size: 0.0, precision: 0.0, recall: 0.0, f1: 0.0 };
+        let absent = ClassMetrics {
+            n: 0,
+            coverage: 0.0,
+            set_size: 0.0,
+            precision: 0.0,
+            recall: 0.0,
+            f1: 0.0,
+        };
         assert_eq!(class[2], absent);
     }
 }

@@ -1,9 +1,10 @@
-//! The size rule `1se`: the smallest size that is, within one standard error, as good as the best (docs/method.md section 11).
-//! Knows curves by size, one per split; not what they measure.
+//! The size rule `1se`: the smallest size that is, within one standard error, as good as the best
+//! (docs/method.md section 11). Knows curves by size, one per split; not what they measure.
 
 use std::collections::BTreeSet;
 
-/// Relative to the largest value: what rounding may add to a sum of values that are equal in exact arithmetic.
+/// Relative to the largest value: what rounding may add to a sum of values that are equal in exact
+/// arithmetic.
 const ROUNDING: f64 = 1e-12;
 
 /// One quantity by split and size, with its sign chosen so that small is good.
@@ -53,17 +54,19 @@ impl CurveBySplit<'_> {
         })
     }
 
-    /// The same without each split in turn. The time grows with the number of splits, not with its square.
+    /// The same without each split in turn. The time grows with the number of splits, not with its
+    /// square.
     fn one_se_without_each(&self) -> Vec<Option<OneSe>> {
         let splits = self.values.len();
         let others = splits.saturating_sub(1);
         if others == 0 || self.sizes.is_empty() {
             return vec![None; splits];
         }
-        let rounding: Vec<f64> = without_each(splits, f64::max, |split| largest(&self.values[split]))
-            .iter()
-            .map(|largest| ROUNDING * largest * others as f64)
-            .collect();
+        let rounding: Vec<f64> =
+            without_each(splits, f64::max, |split| largest(&self.values[split]))
+                .iter()
+                .map(|largest| ROUNDING * largest * others as f64)
+                .collect();
         let sums = |at: usize| without_each(splits, |a, b| a + b, |split| self.values[split][at]);
         let mut least = vec![f64::INFINITY; splits];
         for at in 0..self.sizes.len() {
@@ -83,7 +86,8 @@ impl CurveBySplit<'_> {
         let mut found: Vec<Option<OneSe>> = vec![None; splits];
         let bests: BTreeSet<usize> = best.iter().flatten().copied().collect();
         for of in bests {
-            let members: Vec<usize> = (0..splits).filter(|&split| best[split] == Some(of)).collect();
+            let members: Vec<usize> =
+                (0..splits).filter(|&split| best[split] == Some(of)).collect();
             let mut close: Vec<(usize, Option<usize>)> = vec![(0, None); members.len()];
             for &at in &rising {
                 let difference = |split: usize| self.values[split][at] - self.values[split][of];
@@ -108,8 +112,8 @@ impl CurveBySplit<'_> {
     }
 }
 
-/// mean(d) ≤ sd(d)/√K is Σd ≤ 0 or (Σd)² ≤ Σd²; one split has no standard error. Shares such as 7/90 are rounded: sums that are equal in
-/// exact arithmetic may differ by that.
+/// mean(d) ≤ sd(d)/√K is Σd ≤ 0 or (Σd)² ≤ Σd²; one split has no standard error. Shares such as
+/// 7/90 are rounded: sums that are equal in exact arithmetic may differ by that.
 fn is_close(sum: f64, squares: f64, splits: usize, rounding: f64) -> bool {
     sum <= rounding || (splits > 1 && sum <= squares.sqrt() + rounding)
 }
@@ -118,8 +122,13 @@ fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, value| most.max(value.abs()))
 }
 
-/// For each split, the sum (or maximum) over all others: of those before it and those after it, so that nothing is subtracted.
-fn without_each(splits: usize, add: impl Fn(f64, f64) -> f64, value: impl Fn(usize) -> f64) -> Vec<f64> {
+/// For each split, the sum (or maximum) over all others: of those before it and those after it, so
+/// that nothing is subtracted.
+fn without_each(
+    splits: usize,
+    add: impl Fn(f64, f64) -> f64,
+    value: impl Fn(usize) -> f64,
+) -> Vec<f64> {
     let mut sums = vec![0.0; splits];
     let mut after = 0.0;
     for split in (0..splits).rev() {
@@ -134,9 +143,15 @@ fn without_each(splits: usize, add: impl Fn(f64, f64) -> f64, value: impl Fn(usi
     sums
 }
 
-/// The answer's size over several curves: the largest of their sizes, flat curves left out; `None` if all are flat.
+/// The answer's size over several curves: the largest of their sizes, flat curves left out; `None`
+/// if all are flat.
 pub fn one_se_size(curves: &[CurveBySplit<'_>]) -> Option<usize> {
-    curves.iter().filter_map(CurveBySplit::one_se).filter(|found| !found.flat).map(|found| found.size).max()
+    curves
+        .iter()
+        .filter_map(CurveBySplit::one_se)
+        .filter(|found| !found.flat)
+        .map(|found| found.size)
+        .max()
 }
 
 /// The same for each split, from the other splits alone.
@@ -163,9 +178,12 @@ mod tests {
         for case in fixture["one_se"].as_array().unwrap() {
             let sizes: Vec<usize> = whole(&case["sizes"]);
             let inefficiency = rows(&case["inefficiency"]);
-            let errors: Vec<Vec<f64>> =
-                rows(&case["accuracy"]).iter().map(|row| row.iter().map(|value| -value).collect()).collect();
-            let curves = [&inefficiency, &errors].map(|values| CurveBySplit { sizes: &sizes, values });
+            let errors: Vec<Vec<f64>> = rows(&case["accuracy"])
+                .iter()
+                .map(|row| row.iter().map(|value| -value).collect())
+                .collect();
+            let curves =
+                [&inefficiency, &errors].map(|values| CurveBySplit { sizes: &sizes, values });
             let expected = |key: &str| case[key].as_u64().unwrap() as usize;
             let found = curves.map(|curve| curve.one_se().unwrap());
             assert_eq!(found.map(|f| f.best), ["best_inefficiency", "best_accuracy"].map(expected));
@@ -188,8 +206,9 @@ mod tests {
             let (splits, rows) = (2 + case % 5, 3 + case % 89);
             let sizes: Vec<usize> = (1..=6).rev().collect();
             // Counts that differ little, as neighbouring sizes do.
-            let counts: Vec<Vec<i64>> =
-                (0..splits).map(|_| sizes.iter().map(|_| rng.below(4.min(rows)) as i64).collect()).collect();
+            let counts: Vec<Vec<i64>> = (0..splits)
+                .map(|_| sizes.iter().map(|_| rng.below(4.min(rows)) as i64).collect())
+                .collect();
             let sum = |at: &usize| counts.iter().map(|of_split| of_split[*at]).sum::<i64>();
             let best = (0..6).min_by_key(|at| (sum(at), sizes[*at])).unwrap();
             let size = (0..6)

@@ -1,4 +1,5 @@
-//! A p-value as it is shown: wherever one is read by a person it is written here, so that none is rounded to 0.
+//! A p-value as it is shown: wherever one is read by a person it is written here, so that none is
+//! rounded to 0.
 
 /// What rounds to 0.000.
 const ROUNDS_TO_ZERO: f64 = 0.0005;
@@ -18,7 +19,8 @@ pub fn p_words(p: f64) -> String {
     if value.starts_with('<') { format!("p {value}") } else { format!("p = {value}") }
 }
 
-/// The p-value of a label, which is compared with ε and so has three decimals, in five characters: `0.048`, `<.001`.
+/// The p-value of a label, which is compared with ε and so has three decimals, in five characters:
+/// `0.048`, `<.001`.
 pub fn label_p(p: f64) -> String {
     if p < ROUNDS_TO_ZERO { "<.001".to_owned() } else { format!("{p:.3}") }
 }

@@ -1,5 +1,6 @@
-//! How well rows that were never seen are predicted, with 95 % intervals: Wilson's for shares, the bootstrap over rows for the rest; where
-//! rows come in groups, the bootstrap over groups for all (docs/method.md section 12). Knows predictions, not where they come from.
+//! How well rows that were never seen are predicted, with 95 % intervals: Wilson's for shares, the
+//! bootstrap over rows for the rest; where rows come in groups, the bootstrap over groups for all
+//! (docs/method.md section 12). Knows predictions, not where they come from.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +99,8 @@ pub struct Performance {
     pub empty: Interval,
     /// Share of sets that are exactly the true class.
     pub certain: Interval,
-    /// The largest ε, in steps of 0.01 (below that of 0.001), at which at most 5 % of these sets are empty; none if there is no such ε.
+    /// The largest ε, in steps of 0.01 (below that of 0.001), at which at most 5 % of these sets
+    /// are empty; none if there is no such ε.
     pub fitting_epsilon: Option<f64>,
     /// Each class.
     pub classes: Vec<ClassPerformance>,
@@ -110,7 +112,8 @@ impl Performance {
         Self::measured(rows, None, classes, epsilon, seed)
     }
 
-    /// The same for rows that come in groups, of which rows of a group are alike: intervals are over groups.
+    /// The same for rows that come in groups, of which rows of a group are alike: intervals are
+    /// over groups.
     pub fn of_groups(
         rows: &[Predicted<'_>],
         groups: &[usize],
@@ -135,21 +138,26 @@ impl Performance {
         let with = |value: f64, (lo, hi): (f64, f64)| Interval { value, lo, hi };
         let share = |count: usize, of: usize, resampled: (f64, f64)| match groups {
             None => Interval::share(count, of),
-            // All or none: resampling shows no spread; as many rows as there are groups hold that much information at least.
+            // All or none: resampling shows no spread; as many rows as there are groups hold that
+            // much information at least.
             Some(groups) if of > 0 && (count == 0 || count == of) => {
                 let groups = by_group(groups).len().min(of);
                 Interval::share(if count == 0 { 0 } else { groups }, groups)
             }
             Some(_) => (of > 0).then(|| with(count as f64 / of as f64, resampled)),
         };
-        let count = |wanted: &dyn Fn(&RowFacts) -> bool| facts.rows.iter().filter(|row| wanted(row)).count();
+        let count = |wanted: &dyn Fn(&RowFacts) -> bool| {
+            facts.rows.iter().filter(|row| wanted(row)).count()
+        };
         let largest = (0..classes).map(|class| count(&|row| row.y == class)).max()?;
         let class = |mut own: ClassPerformance| {
             let resampled = intervals.classes[own.class];
-            let in_rows =
-                |share: Option<Interval>| share.map(|share| (share.value * own.rows as f64).round());
+            let in_rows = |share: Option<Interval>| {
+                share.map(|share| (share.value * own.rows as f64).round())
+            };
             let (covered, right) = (in_rows(own.coverage), in_rows(own.recall));
-            own.coverage = covered.and_then(|covered| share(covered as usize, own.rows, resampled.coverage));
+            own.coverage =
+                covered.and_then(|covered| share(covered as usize, own.rows, resampled.coverage));
             own.recall = right.and_then(|right| share(right as usize, own.rows, resampled.recall));
             own
         };
@@ -170,7 +178,8 @@ impl Performance {
     }
 }
 
-/// The largest ε at which at most [`MANY_EMPTY`] of the sets are empty. A set is empty where its largest p-value is at most ε.
+/// The largest ε at which at most [`MANY_EMPTY`] of the sets are empty. A set is empty where its
+/// largest p-value is at most ε.
 fn fitting_epsilon(rows: &[Predicted<'_>]) -> Option<f64> {
     let largest_p = |row: &Predicted<'_>| row.p.iter().copied().fold(0.0, f64::max);
     let mut largest: Vec<f64> = rows.iter().map(largest_p).collect();
@@ -268,8 +277,9 @@ impl RankedRows {
         let total = f64::from(total.max(1));
         // NaN where a class is absent.
         let share_of = |count: u32, class: usize| f64::from(count) / f64::from(of_class[class]);
-        let class =
-            |class: usize| (share_of(covered[class], class), share_of(confusion[class * m + class], class));
+        let class = |class: usize| {
+            (share_of(covered[class], class), share_of(confusion[class * m + class], class))
+        };
         Measures {
             recall: mean(scores.recall),
             f1: mean(scores.f1),
@@ -324,7 +334,8 @@ impl RankedRows {
             }
             drawn.push(self.measure(&times));
         }
-        let over = |value: &dyn Fn(&Measures) -> f64| percentiles(drawn.iter().map(value).collect());
+        let over =
+            |value: &dyn Fn(&Measures) -> f64| percentiles(drawn.iter().map(value).collect());
         let class = |class: usize| ClassIntervals {
             coverage: over(&|drawn| drawn.classes[class].0),
             recall: over(&|drawn| drawn.classes[class].1),
@@ -348,7 +359,8 @@ impl RankedRows {
         self.rows.iter().for_each(|row| confusion[row.y * m + row.predicted] += 1);
         let of_class = |(class, scores): (usize, super::ClassScores)| {
             let rows: Vec<&RowFacts> = self.rows.iter().filter(|row| row.y == class).collect();
-            let count = |wanted: &dyn Fn(&RowFacts) -> bool| rows.iter().filter(|row| wanted(row)).count();
+            let count =
+                |wanted: &dyn Fn(&RowFacts) -> bool| rows.iter().filter(|row| wanted(row)).count();
             let sizes: usize = rows.iter().map(|row| row.size).sum();
             ClassPerformance {
                 class,
@@ -374,7 +386,8 @@ fn by_group(groups: &[usize]) -> Vec<Vec<usize>> {
     members.into_values().collect()
 }
 
-/// Rows in ascending order of their decision value for a class, on the grid of scores; ties together.
+/// Rows in ascending order of their decision value for a class, on the grid of scores; ties
+/// together.
 fn tied_order(rows: &[Predicted<'_>], class: usize) -> Vec<Vec<u32>> {
     let score = |&row: &u32| super::conformal::on_grid(rows[row as usize].f[class]) + 0.0;
     let mut order: Vec<u32> = (0..rows.len() as u32).collect();
@@ -449,7 +462,9 @@ mod tests {
         assert_eq!(found.coverage.value, covered as f64 / 150.0);
         let area = found.auc.unwrap();
         assert!((area.value - auc_of(&rows, 2).unwrap()).abs() < 1e-15);
-        for estimate in [found.accuracy, found.balanced_accuracy, found.f1_macro, area, found.set_size] {
+        for estimate in
+            [found.accuracy, found.balanced_accuracy, found.f1_macro, area, found.set_size]
+        {
             assert!(estimate.lo < estimate.value && estimate.value < estimate.hi, "{estimate:?}");
         }
         assert_eq!(found.classes.iter().map(|class| class.rows).sum::<usize>(), 150);
@@ -468,7 +483,10 @@ mod tests {
         assert_eq!(fitting, 0.02);
         assert!(empty(fitting) <= 2 && empty(fitting + 0.011) > 2);
         let surely_empty: Vec<(usize, [f64; 2], [f64; 2])> = vec![(0, [0.0; 2], [0.0; 2]); 40];
-        assert_eq!(Performance::new(&borrowed(&surely_empty), 2, 0.1, 0).unwrap().fitting_epsilon, None);
+        assert_eq!(
+            Performance::new(&borrowed(&surely_empty), 2, 0.1, 0).unwrap().fitting_epsilon,
+            None
+        );
     }
 
     #[test]
@@ -495,7 +513,8 @@ mod tests {
 
     #[test]
     fn intervals_cover_as_often_as_they_say() {
-        // The true balanced accuracy of these rows: f above 0 for class 1 has probability 0.7, below 0 for class 0 likewise.
+        // The true balanced accuracy of these rows: f above 0 for class 1 has probability 0.7,
+        // below 0 for class 0 likewise.
         let mut covered = 0;
         for repetition in 0..100 {
             let mut rng = Rng::new(repetition, 0, Purpose::Split);

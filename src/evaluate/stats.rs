@@ -1,5 +1,5 @@
-//! Plain statistics, each written once: spread, median, correlation, the bootstrap, Student's p, the beta-binomial distribution. Knows
-//! numbers, nothing of features or splits.
+//! Plain statistics, each written once: spread, median, correlation, the bootstrap, Student's p,
+//! the beta-binomial distribution. Knows numbers, nothing of features or splits.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::data::seed::{Purpose, Rng};
 /// Bootstrap resamples.
 const RESAMPLES: usize = 2000;
 
-/// The interval runs from the 50th smallest to the 50th largest of the resampled means (2.5 % of 2000): swapping the
-/// methods mirrors it exactly.
+/// The interval runs from the 50th smallest to the 50th largest of the resampled means (2.5 % of
+/// 2000): swapping the methods mirrors it exactly.
 const TAIL: usize = RESAMPLES / 40;
 
 /// The 2.5 % quantile lies near 1.96 standard deviations: hardly ever within this many.
@@ -90,12 +90,14 @@ impl Bootstrap {
             let part = (difference - mean) / splits as f64;
             self.means.iter_mut().zip(times).for_each(|(sum, times)| *sum += times * part);
         }
-        let spread = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>().sqrt() / splits as f64;
+        let spread =
+            differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>().sqrt() / splits as f64;
         let (lo, hi) = (-self.tail(-1.0, LIKELY * spread), self.tail(1.0, LIKELY * spread));
         (mean + lo, mean + hi)
     }
 
-    /// The [`TAIL`]-th largest of the means times `sign`; it is likely above `cut`, so that most need not be put in order.
+    /// The [`TAIL`]-th largest of the means times `sign`; it is likely above `cut`, so that most
+    /// need not be put in order.
     fn tail(&mut self, sign: f64, cut: f64) -> f64 {
         let signed = || self.means.iter().map(|mean| sign * mean);
         self.largest.clear();
@@ -109,7 +111,8 @@ impl Bootstrap {
     }
 }
 
-/// How often each split is in each resample: splits × resamples, so that a sum over splits runs along memory.
+/// How often each split is in each resample: splits × resamples, so that a sum over splits runs
+/// along memory.
 fn multiplicities(splits: usize, seed: u64) -> Vec<f64> {
     let mut rng = Rng::new(seed, 0, Purpose::Bootstrap);
     let mut times = vec![0.0; splits * RESAMPLES];
@@ -121,15 +124,15 @@ fn multiplicities(splits: usize, seed: u64) -> Vec<f64> {
     times
 }
 
-/// P(|T| ≥ |t|) of Student's distribution: I_x(ν/2, 1/2) at x = ν/(ν + t²), to ten digits. The last ones would be those of the
-/// system's exp and ln, which differ from processor to processor.
+/// P(|T| ≥ |t|) of Student's distribution: I_x(ν/2, 1/2) at x = ν/(ν + t²), to ten digits. The last
+/// ones would be those of the system's exp and ln, which differ from processor to processor.
 pub fn two_sided_p(t: f64, freedom: f64) -> Option<f64> {
     let p = checked_beta_reg(freedom / 2.0, 0.5, freedom / (freedom + t * t)).ok()?;
     format!("{p:.9e}").parse().ok()
 }
 
-/// The 97.5 % quantile of Student's distribution, where the two-sided p is 5 %, to eight digits: as [`two_sided_p`], it must not depend
-/// on the processor.
+/// The 97.5 % quantile of Student's distribution, where the two-sided p is 5 %, to eight digits: as
+/// [`two_sided_p`], it must not depend on the processor.
 pub fn student_quantile(freedom: f64) -> f64 {
     // Between those of the normal distribution and of one degree of freedom.
     let (mut lo, mut hi) = (1.9, 13.0);
@@ -179,7 +182,8 @@ impl BetaBinomial {
     }
 }
 
-/// The exact two-sided sign test: how likely so uneven a division of `better` + `worse` is if both are equally likely.
+/// The exact two-sided sign test: how likely so uneven a division of `better` + `worse` is if both
+/// are equally likely.
 pub fn sign_test(better: usize, worse: usize) -> f64 {
     let (n, fewer) = ((better + worse) as f64, better.min(worse));
     if better == worse {

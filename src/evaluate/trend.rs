@@ -1,5 +1,5 @@
-//! Whether values drift with time: a rank correlation within strata, tested by permuting values within strata
-//! (docs/method.md section 16). Knows nothing of conformal prediction.
+//! Whether values drift with time: a rank correlation within strata, tested by permuting values
+//! within strata (docs/method.md section 16). Knows nothing of conformal prediction.
 
 use crate::data::seed::{Purpose, Rng};
 
@@ -24,9 +24,11 @@ pub struct Timed {
 pub struct Trend {
     /// Values.
     pub n: usize,
-    /// Spearman's correlation within strata: the weighted sum of products of centred ranks, scaled to −1 … 1.
+    /// Spearman's correlation within strata: the weighted sum of products of centred ranks, scaled
+    /// to −1 … 1.
     pub rho: f64,
-    /// How often permuted values are correlated as strongly, in either direction; exact for exchangeable values.
+    /// How often permuted values are correlated as strongly, in either direction; exact for
+    /// exchangeable values.
     pub p: f64,
     /// Permutations behind p.
     pub permutations: usize,
@@ -35,8 +37,11 @@ pub struct Trend {
 impl Trend {
     /// Tests a series; `None` where no stratum has three values of different times.
     pub fn new(series: &[Timed], seed: u64) -> Option<Self> {
-        let mut strata: std::collections::BTreeMap<usize, Vec<Timed>> = std::collections::BTreeMap::new();
-        for &timed in series.iter().filter(|timed| timed.time.is_finite() && timed.value.is_finite()) {
+        let mut strata: std::collections::BTreeMap<usize, Vec<Timed>> =
+            std::collections::BTreeMap::new();
+        for &timed in
+            series.iter().filter(|timed| timed.time.is_finite() && timed.value.is_finite())
+        {
             strata.entry(timed.stratum).or_default().push(timed);
         }
         let mut parts: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
@@ -83,7 +88,8 @@ fn centred_ranks(values: Vec<f64>) -> Vec<f64> {
     let (mut ranks, mean) = (vec![0.0; values.len()], (values.len() as f64 - 1.0) / 2.0);
     let mut start = 0;
     while start < order.len() {
-        let equal = order[start..].iter().take_while(|&&i| values[i] == values[order[start]]).count();
+        let equal =
+            order[start..].iter().take_while(|&&i| values[i] == values[order[start]]).count();
         let rank = start as f64 + (equal as f64 - 1.0) / 2.0;
         order[start..start + equal].iter().for_each(|&i| ranks[i] = rank - mean);
         start += equal;
@@ -96,7 +102,11 @@ mod tests {
     use super::*;
 
     fn series(values: &[f64]) -> Vec<Timed> {
-        values.iter().enumerate().map(|(i, &value)| Timed { value, time: i as f64, stratum: 0 }).collect()
+        values
+            .iter()
+            .enumerate()
+            .map(|(i, &value)| Timed { value, time: i as f64, stratum: 0 })
+            .collect()
     }
 
     #[test]

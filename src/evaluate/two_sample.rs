@@ -1,12 +1,13 @@
-//! Whether new scores are distributed as known ones: the two-sample Kolmogorov–Smirnov test (docs/method.md section 13), in memory
-//! that does not grow with the new scores.
+//! Whether new scores are distributed as known ones: the two-sample Kolmogorov–Smirnov test
+//! (docs/method.md section 13), in memory that does not grow with the new scores.
 
 /// Counts new scores between the known ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TwoSample {
     /// Ascending.
     known: Vec<f64>,
-    /// How many new scores lie before each known one and after the one before it; the last entry counts those beyond all.
+    /// How many new scores lie before each known one and after the one before it; the last entry
+    /// counts those beyond all.
     between: Vec<u64>,
     /// How many new scores equal each known one; of equal ones the first.
     equal: Vec<u64>,
@@ -56,7 +57,8 @@ impl TwoSample {
         largest
     }
 
-    /// The asymptotic p-value of the distance with Stephens' correction; none without scores on both sides.
+    /// The asymptotic p-value of the distance with Stephens' correction; none without scores on
+    /// both sides.
     pub fn p_value(&self) -> Option<f64> {
         if self.known.is_empty() || self.count == 0 {
             return None;
@@ -97,7 +99,11 @@ mod tests {
         let share = |scores: &[f64], x: f64| {
             scores.iter().filter(|&&score| score <= x).count() as f64 / scores.len() as f64
         };
-        known.iter().chain(new).map(|&x| (share(known, x) - share(new, x)).abs()).fold(0.0, f64::max)
+        known
+            .iter()
+            .chain(new)
+            .map(|&x| (share(known, x) - share(new, x)).abs())
+            .fold(0.0, f64::max)
     }
 
     #[test]
@@ -105,8 +111,9 @@ mod tests {
         let mut rng = Rng::new(1, 0, Purpose::Split);
         for (n, new) in [(1, 1), (5, 9), (40, 13), (30, 200)] {
             let mut known: Vec<f64> = (0..n).map(|_| (10.0 * rng.uniform()).round()).collect();
-            let new: Vec<f64> =
-                (0..new).map(|_| (10.0 * rng.uniform()).round() + 0.5 * rng.uniform().round()).collect();
+            let new: Vec<f64> = (0..new)
+                .map(|_| (10.0 * rng.uniform()).round() + 0.5 * rng.uniform().round())
+                .collect();
             let test = compare(&mut known, &new);
             assert!((test.distance() - by_hand(&known, &new)).abs() < 1e-12);
         }

@@ -11,7 +11,8 @@ use super::simd::{LANES, Lanes, combine, kernel};
 #[derive(Default)]
 pub struct Cholesky {
     size: usize,
-    /// Cells of a row: the size, rounded up to whole vectors. The number of rows is rounded up to whole panels.
+    /// Cells of a row: the size, rounded up to whole vectors. The number of rows is rounded up to
+    /// whole panels.
     width: usize,
     /// Row by row; cells below the diagonal are meaningless. There may be more than are needed.
     cells: Aligned,
@@ -30,8 +31,8 @@ impl Cholesky {
         is_definite.then_some(factor)
     }
 
-    /// Factorises another matrix in the same memory, whose rows are written, each from the diagonal on, by a function. False if it is
-    /// not positive definite; the factor is of no use then.
+    /// Factorises another matrix in the same memory, whose rows are written, each from the diagonal
+    /// on, by a function. False if it is not positive definite; the factor is of no use then.
     pub fn renew(&mut self, size: usize, mut write: impl FnMut(usize, &mut [f64])) -> bool {
         let width = size.next_multiple_of(LANES);
         let needed = size.next_multiple_of(PANEL) * width;
@@ -93,7 +94,8 @@ impl Cholesky {
 }
 
 kernel! {
-    /// Replaces eight vectors by their solutions with the lower triangle Uᵀ, four entries of each at a time.
+    /// Replaces eight vectors by their solutions with the lower triangle Uᵀ, four entries of each
+    /// at a time.
     forward(s; cells: &[f64], width: usize, vectors: &mut [Line<[f64; LANES]>]) {
         for start in (0..vectors.len()).step_by(PANEL) {
             let (known, rest) = vectors.split_at_mut(start);
@@ -177,7 +179,8 @@ kernel! {
 }
 
 kernel! {
-    /// Replaces the upper triangle by the upper Cholesky factor; false if the matrix is not positive definite.
+    /// Replaces the upper triangle by the upper Cholesky factor; false if the matrix is not
+    /// positive definite.
     factorise(s; cells: &mut [f64], width: usize, size: usize) -> bool {
         for start in (0..size).step_by(PANEL) {
             let (above, rest) = cells.split_at_mut(start * width);
@@ -200,7 +203,8 @@ kernel! {
     }
 }
 
-/// V vectors from a column on, of each row of a panel, minus what the rows of the factor above it contribute.
+/// V vectors from a column on, of each row of a panel, minus what the rows of the factor above it
+/// contribute.
 #[inline(always)]
 fn without_above<S: Lanes, const V: usize>(
     s: S,
@@ -216,10 +220,13 @@ fn without_above<S: Lanes, const V: usize>(
         (0..V).for_each(|v| cells[r][v] = cast(row[v]));
     }
     for row in above.chunks_exact(width) {
-        let (vectors, factors) = (row[at..][..V * LANES].as_chunks::<LANES>().0, &row[start..][..PANEL]);
+        let (vectors, factors) =
+            (row[at..][..V * LANES].as_chunks::<LANES>().0, &row[start..][..PANEL]);
         for r in 0..PANEL {
             let factor = s.splat_f64s(factors[r]);
-            (0..V).for_each(|v| cells[r][v] = s.sub_f64s(cells[r][v], s.mul_f64s(factor, cast(vectors[v]))));
+            (0..V).for_each(|v| {
+                cells[r][v] = s.sub_f64s(cells[r][v], s.mul_f64s(factor, cast(vectors[v])))
+            });
         }
     }
     cells
@@ -234,8 +241,8 @@ struct Diagonal {
 }
 
 impl Diagonal {
-    /// Of the first vectors of the rows, `before` cells of which are left of the panel's diagonal; `None` if the matrix is not positive
-    /// definite.
+    /// Of the first vectors of the rows, `before` cells of which are left of the panel's diagonal;
+    /// `None` if the matrix is not positive definite.
     #[inline(always)]
     fn new(first: [[f64x8; 1]; PANEL], before: usize, rows: usize) -> Option<Self> {
         let mut block = Self { cells: [[0.0; PANEL]; PANEL], inverse: [0.0; PANEL] };
@@ -328,7 +335,10 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_positive_definite() {
-        assert!(Cholesky::new(&PackedSymmetric::new(2, |i, j| if i == j { 1.0 } else { 2.0 })).is_none());
+        assert!(
+            Cholesky::new(&PackedSymmetric::new(2, |i, j| if i == j { 1.0 } else { 2.0 }))
+                .is_none()
+        );
         assert!(Cholesky::new(&PackedSymmetric::new(5, |_, _| f64::NAN)).is_none());
     }
 }

@@ -1,4 +1,5 @@
-//! A symmetric matrix with delayed rank-k updates: four rank-one updates in one pass cost little more than one.
+//! A symmetric matrix with delayed rank-k updates: four rank-one updates in one pass cost little
+//! more than one.
 
 use super::kernels::{add_projections, axpy, dot};
 use super::packed_symmetric::{PackedSymmetric, UPDATES_PER_PASS, deinterleave, interleave};
@@ -37,7 +38,8 @@ impl DelayedUpdates {
         self.apply_pending(x, product);
     }
 
-    /// The products of the matrix, without pending updates, with several vectors, one after the other.
+    /// The products of the matrix, without pending updates, with several vectors, one after the
+    /// other.
     fn multiply_several(&self, x: &[f64], products: &mut [f64], interleaved: &mut Vec<f64>) {
         let (size, width) = (self.size(), self.matrix.width());
         interleaved.resize(4 * width, 0.0);
@@ -93,8 +95,8 @@ impl DelayedUpdates {
         self.vectors.resize(self.factors.len() * self.matrix.width(), 0.0);
     }
 
-    /// Sherman–Morrison update of an inverse H⁻¹ for H + Σ_l weight_l · x_l x_lᵀ, the x_l one after the other. Returns false,
-    /// leaving `self` unusable, if a pivot is not safely positive.
+    /// Sherman–Morrison update of an inverse H⁻¹ for H + Σ_l weight_l · x_l x_lᵀ, the x_l one after
+    /// the other. Returns false, leaving `self` unusable, if a pivot is not safely positive.
     pub fn update_inverse(&mut self, weights: &[f64], x: &[f64]) -> bool {
         let size = self.size();
         let mut products = std::mem::take(&mut self.products);
@@ -144,7 +146,8 @@ impl DelayedUpdates {
         self.vectors.clear();
     }
 
-    /// The given rows and columns (ascending), in a matrix of another size, the rest of which is zero.
+    /// The given rows and columns (ascending), in a matrix of another size, the rest of which is
+    /// zero.
     #[must_use]
     pub fn submatrix(mut self, which: &[usize], size: usize) -> Self {
         self.flush();
@@ -167,7 +170,8 @@ mod tests {
         let (mut late, mut soon) = (DelayedUpdates::new(ones.clone()), ones);
         for change in 1..=changes {
             let t = change as f64;
-            let mut v: Vec<f64> = (0..size).map(|i| if i % 3 == 0 { t } else { 1.0 - i as f64 }).collect();
+            let mut v: Vec<f64> =
+                (0..size).map(|i| if i % 3 == 0 { t } else { 1.0 - i as f64 }).collect();
             let factor = if change.is_multiple_of(2) { t } else { -t };
             late.update(factor, &v);
             v.resize(soon.width(), 0.0);
@@ -209,7 +213,9 @@ mod tests {
         for changes in 1..=11 {
             // (I + Σ w x xᵀ) times what is claimed to be its inverse.
             let size = 6;
-            let vector = |l: usize| (0..size).map(|i| ((i * (l + 2)) % 5) as f64 - 2.0).collect::<Vec<f64>>();
+            let vector = |l: usize| {
+                (0..size).map(|i| ((i * (l + 2)) % 5) as f64 - 2.0).collect::<Vec<f64>>()
+            };
             let weights: Vec<f64> = (0..changes).map(|l| 1.0 + (l % 3) as f64).collect();
             let x: Vec<f64> = (0..changes).flat_map(vector).collect();
             let mut inverse = DelayedUpdates::new(PackedSymmetric::identity(size));

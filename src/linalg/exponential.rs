@@ -1,5 +1,5 @@
-//! The exponential function on eight lanes. Made of sums and products only, so that it has the same bits on every processor, which
-//! a system's mathematical library does not promise.
+//! The exponential function on eight lanes. Made of sums and products only, so that it has the same
+//! bits on every processor, which a system's mathematical library does not promise.
 
 use pulp::{cast, f64x8};
 
@@ -33,7 +33,8 @@ fn plus<S: Lanes>(s: S, a: f64x8, b: f64x8, power: f64x8) -> f64x8 {
 #[inline(always)]
 pub fn exp<S: Lanes>(s: S, x: f64x8) -> f64x8 {
     let x = s.max_f64s(x, s.splat_f64s(LEAST));
-    let shifted = s.add_f64s(s.mul_f64s(x, s.splat_f64s(std::f64::consts::LOG2_E)), s.splat_f64s(SHIFT));
+    let shifted =
+        s.add_f64s(s.mul_f64s(x, s.splat_f64s(std::f64::consts::LOG2_E)), s.splat_f64s(SHIFT));
     let power = s.sub_f64s(shifted, s.splat_f64s(SHIFT));
     let r = s.sub_f64s(x, s.mul_f64s(power, s.splat_f64s(LN_2[0])));
     let r = s.sub_f64s(r, s.mul_f64s(power, s.splat_f64s(LN_2[1])));
@@ -48,7 +49,8 @@ pub fn exp<S: Lanes>(s: S, x: f64x8) -> f64x8 {
     let middle = plus(s, twos[2], twos[3], r2);
     let high = plus(s, twos[4], twos[5], r2);
     let r4 = s.mul_f64s(r2, r2);
-    let polynomial = plus(s, plus(s, low, middle, r4), plus(s, high, twos[6], r4), s.mul_f64s(r4, r4));
+    let polynomial =
+        plus(s, plus(s, low, middle, r4), plus(s, high, twos[6], r4), s.mul_f64s(r4, r4));
     // The integer is added to the exponent.
     let (mut bits, shifted): ([u64; LANES], [u64; LANES]) = (cast(polynomial), cast(shifted));
     for lane in 0..LANES {
@@ -79,12 +81,16 @@ mod tests {
 
     #[test]
     fn is_the_exponential_to_the_last_bits() {
-        let x: Vec<f64> = (0..20_000).map(|i| f64::from(i) * 0.0353 + f64::from(i % 7) * 1e-9).collect();
+        let x: Vec<f64> =
+            (0..20_000).map(|i| f64::from(i) * 0.0353 + f64::from(i % 7) * 1e-9).collect();
         let mut result = vec![0.0; x.len()];
         decay(&x, 1.0, 0.0, &mut result);
         for (x, ours) in x.iter().zip(&result).filter(|(x, _)| **x < 700.0) {
             let theirs = (-x).exp();
-            assert!((ours - theirs).abs() <= 4.0 * f64::EPSILON * theirs, "{x}: {ours:e} {theirs:e}");
+            assert!(
+                (ours - theirs).abs() <= 4.0 * f64::EPSILON * theirs,
+                "{x}: {ours:e} {theirs:e}"
+            );
         }
         assert_eq!(result[0], 1.0);
         assert!(result.iter().all(|value| (0.0..=1.0).contains(value)));

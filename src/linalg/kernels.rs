@@ -1,4 +1,5 @@
-//! Loops over vectors and over rows and columns of matrices. They know nothing of models; bits are reproducible as [`super::simd`] describes.
+//! Loops over vectors and over rows and columns of matrices. They know nothing of models; bits are
+//! reproducible as [`super::simd`] describes.
 
 use pulp::{cast, f64x8};
 
@@ -32,7 +33,8 @@ pub fn norm(v: &[f64]) -> f64 {
 }
 
 kernel! {
-    /// Finds all i for which scale · a_i + radius · b_i is not below the threshold, ascending; NaN is not below.
+    /// Finds all i for which scale · a_i + radius · b_i is not below the threshold, ascending; NaN
+    /// is not below.
     find_not_below(s; a: &[f64], b: &[f64], scale: f64, radius: f64, threshold: f64, found: &mut Vec<usize>) {
         found.clear();
         let (scales, radii, thresholds) = (s.splat_f64s(scale), s.splat_f64s(radius), s.splat_f64s(threshold));
@@ -89,7 +91,8 @@ kernel! {
 }
 
 kernel! {
-    /// products_i = row_i · x over some rows of a matrix of x.len() columns, each with the bits of [`dot`].
+    /// products_i = row_i · x over some rows of a matrix of x.len() columns, each with the bits of
+    /// [`dot`].
     row_dots(s; cells: &[f64], rows: &[usize], x: &[f64], products: &mut [f64]) {
         let row = |i: usize| &cells[i * x.len()..(i + 1) * x.len()];
         let (fours, rest) = rows.as_chunks::<4>();
@@ -123,7 +126,8 @@ kernel! {
 }
 
 kernel! {
-    /// product += Σ_i u_i · row_i over the rows of a matrix, a range of each; rows whose u is zero are skipped.
+    /// product += Σ_i u_i · row_i over the rows of a matrix, a range of each; rows whose u is zero
+    /// are skipped.
     add_all_rows(s; cells: &[f64], width: usize, range: std::ops::Range<usize>, u: &[f64], product: &mut [f64]) {
         let part = |i: usize| &cells[i * width + range.start..i * width + range.end];
         if let [first, second] = product {
@@ -151,7 +155,8 @@ kernel! {
 }
 
 kernel! {
-    /// product += Σ_l u_l · row_{rows_l} over some rows of a matrix; rows whose u is zero are skipped.
+    /// product += Σ_l u_l · row_{rows_l} over some rows of a matrix; rows whose u is zero are
+    /// skipped.
     add_rows(s; cells: &[f64], rows: &[usize], u: &[f64], product: &mut [f64]) {
         let width = product.len();
         let row = |i: usize| &cells[i * width..(i + 1) * width];
@@ -248,11 +253,16 @@ mod tests {
             let b = vec![1.0; length];
             for every in 1..20 {
                 let height = |i: usize| if i.is_multiple_of(2 * every) { f64::NAN } else { 0.25 };
-                let a: Vec<f64> =
-                    (0..length).map(|i| if i.is_multiple_of(every) { height(i) } else { -3.0 }).collect();
+                let a: Vec<f64> = (0..length)
+                    .map(|i| if i.is_multiple_of(every) { height(i) } else { -3.0 })
+                    .collect();
                 let mut found = vec![7];
                 find_not_below(&a, &b, 2.0, 0.5, 1.0, &mut found);
-                assert_eq!(found, (0..length).step_by(every).collect::<Vec<usize>>(), "{length} {every}");
+                assert_eq!(
+                    found,
+                    (0..length).step_by(every).collect::<Vec<usize>>(),
+                    "{length} {every}"
+                );
             }
         }
     }
@@ -264,7 +274,8 @@ mod tests {
             let cells: Vec<f64> = (1..6).flat_map(row).collect();
             let mut sum = vec![1.0; length];
             add_rows(&cells, &[0, 1, 2, 3, 4], &[1.0, 2.0, 0.0, 4.0, 5.0], &mut sum);
-            let expected: Vec<f64> = (0..length).map(|i| (1 + i * (1 + 4 + 16 + 25)) as f64).collect();
+            let expected: Vec<f64> =
+                (0..length).map(|i| (1 + i * (1 + 4 + 16 + 25)) as f64).collect();
             assert_eq!(sum, expected);
         }
     }

@@ -1,5 +1,5 @@
-//! Dense linear algebra with the same bits on every processor: packed symmetric matrices, Cholesky, delayed rank-k updates, and
-//! the loops they are made of. Knows nothing of models.
+//! Dense linear algebra with the same bits on every processor: packed symmetric matrices, Cholesky,
+//! delayed rank-k updates, and the loops they are made of. Knows nothing of models.
 
 mod aligned;
 mod cholesky;
@@ -14,8 +14,8 @@ pub use cholesky::Cholesky;
 pub use delayed_updates::DelayedUpdates;
 pub use exponential::{decay, exp};
 pub use kernels::{
-    Columns, add_all_rows, add_columns, add_rows, axpy, dot, find_not_below, norm, rank_one_update, row_dots,
-    squared_distance,
+    Columns, add_all_rows, add_columns, add_rows, axpy, dot, find_not_below, norm, rank_one_update,
+    row_dots, squared_distance,
 };
 pub use packed_symmetric::{PackedSymmetric, UPDATES_PER_PASS};
 pub use simd::simd_level;

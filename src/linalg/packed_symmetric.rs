@@ -1,12 +1,13 @@
-//! Symmetric matrices stored as their lower triangle: an update is half the work, and a product reads half the memory.
-//! Bits are reproducible as [`super::simd`] describes.
+//! Symmetric matrices stored as their lower triangle: an update is half the work, and a product
+//! reads half the memory. Bits are reproducible as [`super::simd`] describes.
 
 use pulp::{Simd, cast, f64x4, f64x8};
 
 use super::aligned::Aligned;
 use super::simd::{LANES, Lanes, half_sums, kernel};
 
-/// Rows come in blocks of four, each as long as its block needs; the blocks on the diagonal are whole.
+/// Rows come in blocks of four, each as long as its block needs; the blocks on the diagonal are
+/// whole.
 const BLOCK: usize = 4;
 
 /// Rank-one updates that are applied in one pass.
@@ -16,7 +17,8 @@ pub const UPDATES_PER_PASS: usize = 4;
 #[derive(Debug, Clone, Default)]
 pub struct PackedSymmetric {
     size: usize,
-    /// Cells of a row: the size, rounded up to whole vectors. The number of rows is rounded up to whole blocks.
+    /// Cells of a row: the size, rounded up to whole vectors. The number of rows is rounded up to
+    /// whole blocks.
     width: usize,
     cells: Aligned,
 }
@@ -107,7 +109,8 @@ impl PackedSymmetric {
         multiply(&self.cells, self.width, x, product);
     }
 
-    /// The products with two vectors of the width that are interleaved in blocks of four, as their products are.
+    /// The products with two vectors of the width that are interleaved in blocks of four, as their
+    /// products are.
     pub fn multiply_two(&self, x: &[f64], products: &mut [f64]) {
         multiply_two(&self.cells, self.width, x, products);
     }
@@ -121,7 +124,10 @@ impl PackedSymmetric {
     pub fn clear(&mut self, j: usize) {
         let start = j - j % BLOCK;
         self.cells[j * self.width..j * self.width + start + BLOCK].fill(0.0);
-        self.cells[start * self.width + j..].iter_mut().step_by(self.width).for_each(|cell| *cell = 0.0);
+        self.cells[start * self.width + j..]
+            .iter_mut()
+            .step_by(self.width)
+            .for_each(|cell| *cell = 0.0);
     }
 }
 
@@ -140,7 +146,8 @@ pub fn interleave([first, second]: [&[f64]; 2], interleaved: &mut [f64]) {
 /// Two vectors that were interleaved, one by one.
 pub fn deinterleave(interleaved: &[f64], [first, second]: [&mut [f64]; 2]) {
     let (blocks, _) = interleaved.as_chunks::<LANES>();
-    let ((a, a_rest), (b, b_rest)) = (first.as_chunks_mut::<BLOCK>(), second.as_chunks_mut::<BLOCK>());
+    let ((a, a_rest), (b, b_rest)) =
+        (first.as_chunks_mut::<BLOCK>(), second.as_chunks_mut::<BLOCK>());
     let (whole, rest) = blocks.split_at(a.len());
     whole.iter().zip(a.iter_mut().zip(b)).for_each(|(block, (a, b))| [*a, *b] = cast(*block));
     if let Some(block) = rest.first() {
@@ -177,7 +184,8 @@ fn blocks<const N: usize>(vector: &[f64], count: usize) -> &[[f64; N]] {
 }
 
 kernel! {
-    /// cells += Σ_l factor_l · u_l u_lᵀ in the lower triangle; cells that whole vectors reach above the diagonal are meaningless.
+    /// cells += Σ_l factor_l · u_l u_lᵀ in the lower triangle; cells that whole vectors reach above
+    /// the diagonal are meaningless.
     update(s; cells: &mut [f64], width: usize, factors: &[f64], u: &[f64]) {
         let zeros = vec![0.0; if factors.len().is_multiple_of(UPDATES_PER_PASS) { 0 } else { width }];
         for (factors, vectors) in factors.chunks(UPDATES_PER_PASS).zip(u.chunks(UPDATES_PER_PASS * width)) {
@@ -210,7 +218,8 @@ fn update_pair<S: Lanes>(
         b[l] = s.splat_f64s(f[l] * v[l][i + 1]);
     }
     let [p, q, r, t] = v;
-    let whole: [&[[f64; LANES]]; 4] = [blocks(p, end), blocks(q, end), blocks(r, end), blocks(t, end)];
+    let whole: [&[[f64; LANES]]; 4] =
+        [blocks(p, end), blocks(q, end), blocks(r, end), blocks(t, end)];
     let first = &mut first.as_chunks_mut::<LANES>().0[..end];
     let second = &mut second.as_chunks_mut::<LANES>().0[..end];
     for at in 0..end {
@@ -318,7 +327,10 @@ mod tests {
         for size in 1..40 {
             let (matrix, x, y) = (matrix(size), vector(size, 3), vector(size, 2));
             let expected = |x: &[f64]| -> Vec<f64> {
-                whole(&matrix).iter().map(|row| row.iter().zip(x).map(|(a, b)| a * b).sum()).collect()
+                whole(&matrix)
+                    .iter()
+                    .map(|row| row.iter().zip(x).map(|(a, b)| a * b).sum())
+                    .collect()
             };
             let (mut first, mut second) = (vec![9.0; size], vec![9.0; size]);
             matrix.multiply(&x, &mut first);
@@ -346,8 +358,13 @@ mod tests {
             let before = whole(&matrix(size));
             for (i, row) in whole(&changed).iter().enumerate() {
                 for (j, cell) in row.iter().enumerate() {
-                    let added = |l: usize| factors[l] * vector(size, l + 1)[i] * vector(size, l + 1)[j];
-                    assert_eq!(*cell, before[i][j] + (0..changes).map(added).sum::<f64>(), "{size} {i} {j}");
+                    let added =
+                        |l: usize| factors[l] * vector(size, l + 1)[i] * vector(size, l + 1)[j];
+                    assert_eq!(
+                        *cell,
+                        before[i][j] + (0..changes).map(added).sum::<f64>(),
+                        "{size} {i} {j}"
+                    );
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! Eight fixed lanes on whatever vectors the processor has: 512-bit, 256-bit, or none.
 //!
-//! Sums run in eight lanes and multiplications are never fused with additions, so every processor gives the same bits; wider
-//! vectors, chosen at run time, change only the speed. The vectors are those of `pulp`: a token of type [`Lanes`] proves that the
-//! processor has them, so nothing here is `unsafe`.
+//! Sums run in eight lanes and multiplications are never fused with additions, so every processor
+//! gives the same bits; wider vectors, chosen at run time, change only the speed. The vectors are
+//! those of `pulp`: a token of type [`Lanes`] proves that the processor has them, so nothing here
+//! is `unsafe`.
 
 use pulp::{Scalar256b, Scalar512b, Simd, cast, f32x16, f64x4, f64x8};
 
@@ -26,7 +27,8 @@ pub trait Lanes: Simd<f64s = f64x8, f32s = f32x16> {
     /// The bits of the lanes where a < b.
     fn less_than(self, a: f64x8, b: f64x8) -> u8;
 
-    /// The bits of the values that are at most table[index]; only the lower four bits of an index count.
+    /// The bits of the values that are at most table[index]; only the lower four bits of an index
+    /// count.
     fn at_most_indexed(self, values: [f32; LANES], table: [f32; 16], index: [u8; LANES]) -> u8;
 }
 
@@ -91,7 +93,12 @@ mod x86 {
                 }
 
                 #[inline(always)]
-                fn at_most_indexed(self, values: [f32; LANES], table: [f32; 16], index: [u8; LANES]) -> u8 {
+                fn at_most_indexed(
+                    self,
+                    values: [f32; LANES],
+                    table: [f32; 16],
+                    index: [u8; LANES],
+                ) -> u8 {
                     let $v3 = self;
                     at_most_indexed($of, values, table, index)
                 }
@@ -103,9 +110,12 @@ mod x86 {
 
     #[inline(always)]
     fn sum_each(token: V3, [a, b, c, d]: [f64x4; 4]) -> f64x4 {
-        // (a₀₁ b₀₁ a₂₃ b₂₃) and (c₀₁ d₀₁ c₂₃ d₂₃), where 01 and 23 are the sums of the lower and the upper pair.
-        let (ab, cd) =
-            (token.avx._mm256_hadd_pd(cast(a), cast(b)), token.avx._mm256_hadd_pd(cast(c), cast(d)));
+        // (a₀₁ b₀₁ a₂₃ b₂₃) and (c₀₁ d₀₁ c₂₃ d₂₃), where 01 and 23 are the sums of the lower and
+        // the upper pair.
+        let (ab, cd) = (
+            token.avx._mm256_hadd_pd(cast(a), cast(b)),
+            token.avx._mm256_hadd_pd(cast(c), cast(d)),
+        );
         let crossed = token.avx._mm256_permute2f128_pd::<0x21>(ab, cd);
         cast(token.avx._mm256_add_pd(token.avx._mm256_blend_pd::<0b1100>(ab, cd), crossed))
     }
@@ -120,7 +130,12 @@ mod x86 {
     }
 
     #[inline(always)]
-    fn at_most_indexed(token: V3, values: [f32; LANES], table: [f32; 16], index: [u8; LANES]) -> u8 {
+    fn at_most_indexed(
+        token: V3,
+        values: [f32; LANES],
+        table: [f32; 16],
+        index: [u8; LANES],
+    ) -> u8 {
         let (avx, avx2) = (token.avx, token.avx2);
         let index = avx2._mm256_cvtepu8_epi32(cast([i64::from_le_bytes(index), 0]));
         let [low, high]: [[f32; 8]; 2] = cast(table);
@@ -238,7 +253,8 @@ pub fn combine<S: Lanes, const R: usize>(s: S, u: [f64; R], a: [&[f64]; R], y: &
     }
 }
 
-/// Defines a function whose body is compiled for each width of vectors; `s` is the token of type [`Lanes`] that it is given.
+/// Defines a function whose body is compiled for each width of vectors; `s` is the token of type
+/// [`Lanes`] that it is given.
 macro_rules! kernel {
     ($(#[$about:meta])* $name:ident($s:ident; $($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block) => {
         $(#[$about])*
@@ -357,8 +373,9 @@ mod tests {
         for length in 0..70 {
             let row = |r: usize| (0..length).map(|i| value(i + 97 * r)).collect::<Vec<f64>>();
             let rows: Vec<Vec<f64>> = (0..5).map(row).collect();
-            let of =
-                |widest| bits(limited::to(widest, || all(&rows, [value(1), value(2), value(3), value(4)])));
+            let of = |widest| {
+                bits(limited::to(widest, || all(&rows, [value(1), value(2), value(3), value(4)])))
+            };
             assert_eq!(of(512), of(128), "{length}");
             assert_eq!(of(256), of(128), "{length}");
         }

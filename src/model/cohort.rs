@@ -1,4 +1,5 @@
-//! New rows that were predicted, kept to be looked at one by one, in bounded memory; all of them are counted.
+//! New rows that were predicted, kept to be looked at one by one, in bounded memory; all of them
+//! are counted.
 
 use super::counts::RowCounts;
 use super::score::{ScoredRow, Scorer, Shares};
@@ -61,7 +62,8 @@ impl<'a> Cohort<'a> {
         Some(self.scorer.shares(batch, at))
     }
 
-    /// What the file says of each feature of a row: one cell per variable of the feature, none where it is missing.
+    /// What the file says of each feature of a row: one cell per variable of the feature, none
+    /// where it is missing.
     pub fn cells(&self, row: usize) -> Vec<Vec<Option<String>>> {
         let model = self.scorer.model();
         let mut cells = vec![Vec::new(); model.features.len()];

@@ -42,7 +42,8 @@ impl RowCounts {
         self.filled += usize::from(flags.missing > 0);
         self.too_many += usize::from(flags.too_many);
         self.unmeasured += usize::from(flags.unmeasured);
-        self.odd += usize::from(flags.missing > 0 || !flags.outside.is_empty() || !flags.unseen.is_empty());
+        self.odd +=
+            usize::from(flags.missing > 0 || !flags.outside.is_empty() || !flags.unseen.is_empty());
     }
 
     /// Rows with several classes in the set.

@@ -1,8 +1,9 @@
-//! Effects: what a feature adds to decision values, compared with reference rows. The one place where shares are centred
-//! (docs/method.md section 15); knows neither rows nor files.
+//! Effects: what a feature adds to decision values, compared with reference rows. The one place
+//! where shares are centred (docs/method.md section 15); knows neither rows nor files.
 
-/// The mean share of a feature in the decision value of each class, over reference rows: the zero of its effects. A share alone says
-/// nothing about its direction: Shapley shares of a kernel machine compare a row with no features at all, not with another row.
+/// The mean share of a feature in the decision value of each class, over reference rows: the zero
+/// of its effects. A share alone says nothing about its direction: Shapley shares of a kernel
+/// machine compare a row with no features at all, not with another row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline(Vec<f64>);
 

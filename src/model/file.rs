@@ -1,4 +1,5 @@
-//! The fitted model as one file of JSON, and back (docs/formats.md). Whatever a file says is checked before it is believed.
+//! The fitted model as one file of JSON, and back (docs/formats.md). Whatever a file says is
+//! checked before it is believed.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -161,7 +162,9 @@ impl Model {
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = read(path).map_err(|error| match error.kind() {
-            io::ErrorKind::FileTooLarge => Error::data("the file is too large to be a model").file(path),
+            io::ErrorKind::FileTooLarge => {
+                Error::data("the file is too large to be a model").file(path)
+            }
             _ => Error::data(format!("the model cannot be read: {error}"))
                 .file(path)
                 .remedy("make one with crfe-tui fit DATA.CSV --model M.json"),
@@ -171,7 +174,8 @@ impl Model {
 
     /// Understands the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        /// What is looked at first, so that files of other versions are told apart from broken ones.
+        /// What is looked at first, so that files of other versions are told apart from broken
+        /// ones.
         #[derive(Deserialize)]
         struct Front {
             format: String,
@@ -179,9 +183,11 @@ impl Model {
         }
         let remedy = "make one with crfe-tui fit DATA.CSV --model M.json";
         let broken = |what: String| {
-            Error::data(format!("the model is damaged: {what}")).remedy("fit it again, or take another copy")
+            Error::data(format!("the model is damaged: {what}"))
+                .remedy("fit it again, or take another copy")
         };
-        let begins_like_one = String::from_utf8_lossy(&bytes[..bytes.len().min(100)]).contains(FORMAT);
+        let begins_like_one =
+            String::from_utf8_lossy(&bytes[..bytes.len().min(100)]).contains(FORMAT);
         let front: Front = serde_json::from_slice(bytes).map_err(|error| match () {
             () if error.is_eof() => {
                 Error::data("the model is cut off: the file ends in the middle").remedy(remedy)
@@ -199,17 +205,20 @@ impl Model {
             ))
             .remedy("use the program that wrote it, or fit the model again"));
         }
-        let model: Self = serde_json::from_slice(bytes).map_err(|error| broken(error.to_string()))?;
+        let model: Self =
+            serde_json::from_slice(bytes).map_err(|error| broken(error.to_string()))?;
         model.check().map_err(broken)?;
         Ok(model)
     }
 
     /// The bytes of its file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        json::pretty(self).map_err(|error| Error::internal(format!("the model cannot be written: {error}")))
+        json::pretty(self)
+            .map_err(|error| Error::internal(format!("the model cannot be written: {error}")))
     }
 
-    /// Writes it whole or not at all. A file that is not a model is not replaced, unless it is wanted so.
+    /// Writes it whole or not at all. A file that is not a model is not replaced, unless it is
+    /// wanted so.
     pub fn save(&self, path: &Path, replace: bool) -> Result<()> {
         self.check().map_err(|what| {
             Error::data(format!("no model can be written: {what}"))
@@ -219,10 +228,14 @@ impl Model {
         write_whole(directory, name, &self.to_bytes()?)
     }
 
-    /// Where a model of this name would be written; refuses what cannot be, before anything is computed.
+    /// Where a model of this name would be written; refuses what cannot be, before anything is
+    /// computed.
     pub fn check_file(path: &Path, replace: bool) -> Result<(&Path, &str)> {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|_| !path.is_dir()) else {
-            return Err(Error::usage("--model must name a file").file(path).remedy("such as --model M.json"));
+        let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|_| !path.is_dir())
+        else {
+            return Err(Error::usage("--model must name a file")
+                .file(path)
+                .remedy("such as --model M.json"));
         };
         if !replace && path.symlink_metadata().is_ok() && Self::load(path).is_err() {
             return Err(Error::output("a file of this name exists and is not a model")
@@ -241,8 +254,9 @@ impl Model {
 
     /// What predicts.
     pub fn predictor(&self) -> Result<Predictor> {
-        let calibrated =
-            self.calibrated().map_err(|what| Error::data(format!("the model is damaged: {what}")))?;
+        let calibrated = self
+            .calibrated()
+            .map_err(|what| Error::data(format!("the model is damaged: {what}")))?;
         let machines =
             self.machines().map_err(|what| Error::data(format!("the model is damaged: {what}")))?;
         Ok(Predictor { preparation: self.preparation.clone(), machines, calibrated })
@@ -301,7 +315,8 @@ impl Model {
     fn check(&self) -> std::result::Result<(), String> {
         let (classes, columns) = (self.classes.len(), self.columns.len());
         let levels = self.variables.iter().flat_map(|variable| &variable.levels);
-        let names = [&self.target, &self.program].into_iter().chain(&self.classes).chain(&self.features);
+        let names =
+            [&self.target, &self.program].into_iter().chain(&self.classes).chain(&self.features);
         let names = names.chain(self.id_column.iter()).chain(levels);
         let names = names.chain(self.variables.iter().map(|variable| &variable.name));
         let mut names = names.chain(self.columns.iter().map(|column| &column.name));
@@ -324,12 +339,16 @@ impl Model {
             return Err("it has no features".to_owned());
         }
         let fits = |column: &ModelColumn| {
-            self.variables.get(column.variable).is_some_and(|variable| column.place < variable.width())
+            self.variables
+                .get(column.variable)
+                .is_some_and(|variable| column.place < variable.width())
                 && column.range.is_none_or(|(low, high)| low <= high)
                 && column.feature < self.features.len()
         };
         if !self.columns.iter().all(fits) {
-            return Err("a column does not belong to a variable and a feature, or has no range".to_owned());
+            return Err(
+                "a column does not belong to a variable and a feature, or has no range".to_owned()
+            );
         }
         if let Some(fault) = self.preparation.fault(columns) {
             return Err(fault);

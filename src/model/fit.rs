@@ -1,4 +1,5 @@
-//! One place where the machines of a list are fitted and calibrated, and where they predict. Knows rows, not where they come from.
+//! One place where the machines of a list are fitted and calibrated, and where they predict. Knows
+//! rows, not where they come from.
 
 use ndarray::Array2;
 
@@ -67,7 +68,8 @@ pub struct Predictions {
     pub alpha: Array2<f64>,
 }
 
-/// Fits the machines of these units on some rows and calibrates them on others; nothing else of the dataset is looked at.
+/// Fits the machines of these units on some rows and calibrates them on others; nothing else of the
+/// dataset is looked at.
 pub fn fit_list(
     data: &Dataset,
     rest: &[usize],
@@ -91,26 +93,38 @@ pub fn fit_list(
     let groups: Option<Vec<usize>> =
         data.groups.as_ref().map(|groups| reserve.iter().map(|&row| groups[row]).collect());
     let (bias, y) = (&machines.bias, labels(reserve));
-    let calibrated = Calibrated::new(&settings.conformal, decisions.view(), bias, &y, groups.as_deref());
+    let calibrated =
+        Calibrated::new(&settings.conformal, decisions.view(), bias, &y, groups.as_deref());
     if !machines.is_finite() || !calibrated.is_finite() {
         return Err(Error::data("the machines of this list are not finite")
             .file(&data.name)
             .remedy("look for values of very different magnitude, or use a smaller --cost"));
     }
-    Ok(FittedList { columns, ranges, predictor: Predictor { preparation, machines, calibrated }, converged })
+    Ok(FittedList {
+        columns,
+        ranges,
+        predictor: Predictor { preparation, machines, calibrated },
+        converged,
+    })
 }
 
 impl FittedList {
-    /// The cells of some rows of the dataset that it was fitted on, as [`Predictor::predict`] takes them.
+    /// The cells of some rows of the dataset that it was fitted on, as [`Predictor::predict`] takes
+    /// them.
     pub fn cells(&self, data: &Dataset, rows: &[usize]) -> Array2<f64> {
         cells(data, &self.columns, rows)
     }
 }
 
 impl Predictor {
-    /// Predicts rows from their raw cells (columns × rows); `tau` gives the τ of a row, by position, if p-values are smoothed.
-    /// Of a row without any measured cell nothing is known: p is 1 for every class, so that every set holds all of them.
-    pub fn predict(&self, mut x: Array2<f64>, tau: Option<&dyn Fn(usize) -> Vec<f64>>) -> Predictions {
+    /// Predicts rows from their raw cells (columns × rows); `tau` gives the τ of a row, by
+    /// position, if p-values are smoothed. Of a row without any measured cell nothing is known: p
+    /// is 1 for every class, so that every set holds all of them.
+    pub fn predict(
+        &self,
+        mut x: Array2<f64>,
+        tau: Option<&dyn Fn(usize) -> Vec<f64>>,
+    ) -> Predictions {
         let is_unmeasured: Vec<bool> =
             x.columns().into_iter().map(|row| row.iter().all(|cell| cell.is_nan())).collect();
         self.preparation.apply(&mut x);
@@ -140,7 +154,9 @@ pub fn tau(seed: u64, index: u64, row: usize, classes: usize) -> Vec<f64> {
 }
 
 fn cells(data: &Dataset, columns: &[usize], rows: &[usize]) -> Array2<f64> {
-    Array2::from_shape_fn((columns.len(), rows.len()), |(column, i)| data.x[[columns[column], rows[i]]])
+    Array2::from_shape_fn((columns.len(), rows.len()), |(column, i)| {
+        data.x[[columns[column], rows[i]]]
+    })
 }
 
 fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {

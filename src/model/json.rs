@@ -8,7 +8,8 @@ use serde_json::ser::Formatter;
 /// A value as indented JSON with a line feed at the end.
 pub fn pretty(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, Fields { depth: 0 }))?;
+    value
+        .serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, Fields { depth: 0 }))?;
     bytes.push(b'\n');
     Ok(bytes)
 }
@@ -37,7 +38,11 @@ impl Formatter for Fields {
         writer.write_all(b"}")
     }
 
-    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+    fn begin_object_key<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         if !first {
             writer.write_all(b",")?;
         }

@@ -1,4 +1,5 @@
-//! The machines of a model, linear or with a kernel: fitted, deciding, and what each feature adds to a decision.
+//! The machines of a model, linear or with a kernel: fitted, deciding, and what each feature adds
+//! to a decision.
 
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
@@ -7,7 +8,8 @@ use super::fit::FitSettings;
 use crate::error::Result;
 use crate::select::{Coalitions, Levels, Pairs, ShareBuffers};
 use crate::svm::{
-    Estimator, Kernel, KernelMachines, Problem, SupportMachines, class_weights, linear_decisions, solver,
+    Estimator, Kernel, KernelMachines, Problem, SupportMachines, class_weights, linear_decisions,
+    solver,
 };
 
 /// Rows over which the effects of a feature have a mean of 0, at most.
@@ -44,7 +46,10 @@ impl Machines {
             let mut model = KernelMachines::new(problem, Kernel::Rbf(settings.gamma));
             let converged = model.fit().converged;
             let machines = SupportMachines::new(&model, settings.gamma.value(x.nrows()));
-            return Ok((Self { deciding: Deciding::Kernel(machines), bias: model.biases() }, converged));
+            return Ok((
+                Self { deciding: Deciding::Kernel(machines), bias: model.biases() },
+                converged,
+            ));
         }
         let mut model = solver(settings.solver, problem)?;
         let converged = model.fit().converged;
@@ -65,7 +70,9 @@ impl Machines {
     pub fn is_finite(&self) -> bool {
         let of_machines: Vec<&Vec<f64>> = match &self.deciding {
             Deciding::Linear(weights) => weights.iter().collect(),
-            Deciding::Kernel(machines) => machines.support.iter().chain(&machines.coefficients).collect(),
+            Deciding::Kernel(machines) => {
+                machines.support.iter().chain(&machines.coefficients).collect()
+            }
         };
         of_machines.into_iter().flatten().chain(&self.bias).all(|number| number.is_finite())
     }
@@ -79,15 +86,17 @@ impl Machines {
         }
     }
 
-    /// What each feature adds to the decision values of prepared rows (columns × rows): for each row features × classes. Features are
-    /// given by their columns. The shares are w·x, or Shapley values (docs/method.md sections 3 and 15); with
-    /// [`Machines::without_features`] they add up to f_r(x).
+    /// What each feature adds to the decision values of prepared rows (columns × rows): for each
+    /// row features × classes. Features are given by their columns. The shares are w·x, or Shapley
+    /// values (docs/method.md sections 3 and 15); with [`Machines::without_features`] they add up
+    /// to f_r(x).
     pub fn shares(&self, x: ArrayView2<'_, f64>, features: &[Vec<usize>]) -> Vec<Vec<Vec<f64>>> {
         match &self.deciding {
             Deciding::Linear(weights) => {
                 let of_row = |row: ArrayView1<'_, f64>| {
                     let of_feature = |columns: &Vec<usize>| {
-                        let share = |weights: &Vec<f64>| columns.iter().map(|&j| weights[j] * row[j]).sum();
+                        let share =
+                            |weights: &Vec<f64>| columns.iter().map(|&j| weights[j] * row[j]).sum();
                         weights.iter().map(share).collect()
                     };
                     features.iter().map(of_feature).collect()
@@ -98,8 +107,9 @@ impl Machines {
         }
     }
 
-    /// Where each feature's effects are 0, from the rows that the machines hold: the supporting rows, or [`MOST_REFERENCES`] of them.
-    /// Linear machines hold no rows; their columns are centred by scaling.
+    /// Where each feature's effects are 0, from the rows that the machines hold: the supporting
+    /// rows, or [`MOST_REFERENCES`] of them. Linear machines hold no rows; their columns are
+    /// centred by scaling.
     pub fn baselines(&self, features: &[Vec<usize>]) -> Vec<Baseline> {
         let classes = self.bias.len();
         let rows = match &self.deciding {
@@ -108,11 +118,14 @@ impl Machines {
                 let step = machines.support.len().div_ceil(MOST_REFERENCES).max(1);
                 let rows: Vec<&Vec<f64>> = machines.support.iter().step_by(step).collect();
                 let columns = rows.first().map_or(0, |row| row.len());
-                let x = Array2::from_shape_fn((columns, rows.len()), |(column, row)| rows[row][column]);
+                let x =
+                    Array2::from_shape_fn((columns, rows.len()), |(column, row)| rows[row][column]);
                 self.shares(x.view(), features)
             }
         };
-        (0..features.len()).map(|j| Baseline::over(rows.iter().map(|row| &row[j][..]), classes)).collect()
+        (0..features.len())
+            .map(|j| Baseline::over(rows.iter().map(|row| &row[j][..]), classes))
+            .collect()
     }
 }
 
@@ -123,10 +136,15 @@ fn shapley_shares(
     features: &[Vec<usize>],
 ) -> Vec<Vec<Vec<f64>>> {
     let count = machines.support.len();
-    let support = Array2::from_shape_fn((x.nrows(), count), |(column, row)| machines.support[row][column]);
-    let levels: Vec<Levels> = features.iter().map(|columns| Levels::new(support.view(), columns)).collect();
-    let cells: Vec<f64> =
-        x.columns().into_iter().flat_map(|row| features.iter().flatten().map(move |&j| row[j])).collect();
+    let support =
+        Array2::from_shape_fn((x.nrows(), count), |(column, row)| machines.support[row][column]);
+    let levels: Vec<Levels> =
+        features.iter().map(|columns| Levels::new(support.view(), columns)).collect();
+    let cells: Vec<f64> = x
+        .columns()
+        .into_iter()
+        .flat_map(|row| features.iter().flatten().map(move |&j| row[j]))
+        .collect();
     let pairs = Pairs {
         rows: &cells,
         units: &levels.iter().collect::<Vec<_>>(),
@@ -142,7 +160,9 @@ fn shapley_shares(
     let share = |feature: usize, row: usize| -> Vec<f64> {
         by_class.iter().map(|shares| shares[feature * x.ncols() + row]).collect()
     };
-    (0..x.ncols()).map(|row| (0..features.len()).map(|feature| share(feature, row)).collect()).collect()
+    (0..x.ncols())
+        .map(|row| (0..features.len()).map(|feature| share(feature, row)).collect())
+        .collect()
 }
 
 #[cfg(test)]
@@ -152,18 +172,23 @@ mod tests {
 
     #[test]
     fn effects_over_the_supporting_rows_have_a_mean_of_zero_and_add_up_to_the_decision() {
-        let x = Array2::from_shape_fn((3, 40), |(j, i)| ((i * (7 + 4 * j) + j) % 23) as f64 / 10.0 - 1.1);
+        let x = Array2::from_shape_fn((3, 40), |(j, i)| {
+            ((i * (7 + 4 * j) + j) % 23) as f64 / 10.0 - 1.1
+        });
         let y: Vec<usize> =
             (0..40).map(|i| usize::from(x[[0, i]] * x[[0, i]] + 0.2 * x[[1, i]] > 0.4)).collect();
         let problem = Problem::new(x.view(), &y, 2).unwrap();
         let mut model = KernelMachines::new(problem, Kernel::Rbf(Gamma::Fixed(0.5)));
         assert!(model.fit().converged);
         let support = SupportMachines::new(&model, 0.5);
-        let machines = Machines { deciding: Deciding::Kernel(support.clone()), bias: model.biases() };
+        let machines =
+            Machines { deciding: Deciding::Kernel(support.clone()), bias: model.biases() };
         let features = [vec![0], vec![2, 1]];
         let baselines = machines.baselines(&features);
-        let rows = Array2::from_shape_fn((3, support.support.len()), |(j, i)| support.support[i][j]);
-        let (shares, decisions) = (machines.shares(rows.view(), &features), machines.decisions(rows.view()));
+        let rows =
+            Array2::from_shape_fn((3, support.support.len()), |(j, i)| support.support[i][j]);
+        let (shares, decisions) =
+            (machines.shares(rows.view(), &features), machines.decisions(rows.view()));
         let mut means = [[0.0; 2]; 2];
         for (row, shares) in shares.iter().enumerate() {
             let mut sums = machines.without_features();
@@ -174,7 +199,8 @@ mod tests {
                     sums[class] += effect[class] + baselines[feature].means()[class];
                 }
             }
-            let differs = |(class, sum): (usize, &f64)| (sum - decisions[[row, class]]).abs() > 1e-10;
+            let differs =
+                |(class, sum): (usize, &f64)| (sum - decisions[[row, class]]).abs() > 1e-10;
             assert!(!sums.iter().enumerate().any(differs), "{sums:?}");
         }
         assert!(means.iter().flatten().all(|mean| mean.abs() < 1e-12), "{means:?}");

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::file::{CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION};
+use super::file::{
+    CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION,
+};
 use super::fit::{FitSettings, FittedList};
 use super::machines::Deciding;
 use crate::data::{Dataset, Encoding};
@@ -44,7 +46,8 @@ impl Model {
     /// Gathers what its file will hold.
     pub fn new(fitted: &FittedList, made_of: Ingredients<'_>) -> Self {
         let data = made_of.data;
-        let mut used: Vec<usize> = fitted.columns.iter().map(|&column| data.variables[column]).collect();
+        let mut used: Vec<usize> =
+            fitted.columns.iter().map(|&column| data.variables[column]).collect();
         used.dedup();
         let first_of = |variable: usize| data.variables.iter().position(|&own| own == variable);
         let columns = fitted

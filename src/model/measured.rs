@@ -1,5 +1,5 @@
-//! How well a model did on rows whose class is known: coverage with its exact band, accuracy, sets, and whether they look like the rows
-//! that calibrate it (docs/method.md section 13).
+//! How well a model did on rows whose class is known: coverage with its exact band, accuracy, sets,
+//! and whether they look like the rows that calibrate it (docs/method.md section 13).
 
 use std::collections::BTreeMap;
 
@@ -172,7 +172,8 @@ impl Scoreboard {
         };
         let Some(y) = self.classes.iter().position(|known| known == class) else {
             let full = self.unknown_classes.len() >= MOST_UNKNOWN;
-            let name = if full && !self.unknown_classes.contains_key(class) { "others" } else { class };
+            let name =
+                if full && !self.unknown_classes.contains_key(class) { "others" } else { class };
             *self.unknown_classes.entry(name.to_owned()).or_default() += 1;
             return;
         };
@@ -193,7 +194,8 @@ impl Scoreboard {
 
     /// What was achieved; none if no row has a class that the model knows.
     pub fn measure(&self, model: &Model, epsilon: f64) -> Option<Measured> {
-        let rows: Vec<Predicted<'_>> = self.kept.iter().map(|(y, f, p)| Predicted { y: *y, f, p }).collect();
+        let rows: Vec<Predicted<'_>> =
+            self.kept.iter().map(|(y, f, p)| Predicted { y: *y, f, p }).collect();
         let mut measured = Measured::new(&rows, &model.terms(epsilon), self.comparison.p_value())?;
         measured.of_rows = self.known;
         measured.without_class = self.without_class;

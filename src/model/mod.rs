@@ -1,4 +1,5 @@
-//! From list to use: machines of a list, fitted and calibrated, that predict rows which come later (docs/method.md section 13).
+//! From list to use: machines of a list, fitted and calibrated, that predict rows which come later
+//! (docs/method.md section 13).
 
 mod cohort;
 mod counts;
@@ -15,7 +16,9 @@ mod stream;
 pub use cohort::{Cohort, MOST_KEPT};
 pub use counts::RowCounts;
 pub use effect::Baseline;
-pub use file::{CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION};
+pub use file::{
+    CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION,
+};
 pub use fit::{FitSettings, FittedList, Predictions, Predictor, fit_list, tau};
 pub use json::pretty;
 pub use machines::{Deciding, Machines};

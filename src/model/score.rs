@@ -94,9 +94,17 @@ impl<'a> Scorer<'a> {
             starts.push(next);
             next += variable.width();
         }
-        let places = model.columns.iter().map(|column| starts[column.variable] + column.place).collect();
+        let places =
+            model.columns.iter().map(|column| starts[column.variable] + column.place).collect();
         let epsilon = epsilon.unwrap_or(model.conformal.epsilon);
-        Ok(Self { model, predictor: model.predictor()?, epsilon, places, starts, baselines: OnceLock::new() })
+        Ok(Self {
+            model,
+            predictor: model.predictor()?,
+            epsilon,
+            places,
+            starts,
+            baselines: OnceLock::new(),
+        })
     }
 
     /// The model.
@@ -132,7 +140,8 @@ impl<'a> Scorer<'a> {
         if !self.predictor.preparation.fills_gaps() {
             self.refuse_gaps(rows)?;
         }
-        let x = Array2::from_shape_fn((self.places.len(), count), |(j, i)| rows.x[[self.places[j], i]]);
+        let x =
+            Array2::from_shape_fn((self.places.len(), count), |(j, i)| rows.x[[self.places[j], i]]);
         let classes = self.model.classes.len();
         let of_row = |i: usize| tau(self.model.conformal.seed, u64::MAX, before + i, classes);
         let tau = self.model.conformal.smoothed.then_some(&of_row as &dyn Fn(usize) -> Vec<f64>);
@@ -168,9 +177,11 @@ impl<'a> Scorer<'a> {
             let outside = |(low, high): (f64, f64)| value < low || value > high;
             self.model.columns[column].range.is_some_and(outside)
         };
-        let numbers = (0..self.places.len())
-            .filter(|&column| !self.model.variables[self.model.columns[column].variable].is_category());
-        let outside = numbers.filter(is_outside).map(|column| self.model.columns[column].variable).collect();
+        let numbers = (0..self.places.len()).filter(|&column| {
+            !self.model.variables[self.model.columns[column].variable].is_category()
+        });
+        let outside =
+            numbers.filter(is_outside).map(|column| self.model.columns[column].variable).collect();
         let share = missing as f64 / self.starts.len() as f64;
         Flags {
             unseen: rows.unseen[row].clone(),
@@ -197,10 +208,12 @@ impl<'a> Scorer<'a> {
         Ok(())
     }
 
-    /// What each feature adds to the scores of a row, compared with the rows that the model holds (docs/method.md sections 3 and 15).
+    /// What each feature adds to the scores of a row, compared with the rows that the model holds
+    /// (docs/method.md sections 3 and 15).
     pub fn shares(&self, rows: &RowBatch, row: usize) -> Shares {
         let Predictor { preparation, machines, calibrated } = &self.predictor;
-        let mut x = Array2::from_shape_fn((self.places.len(), 1), |(j, _)| rows.x[[self.places[j], row]]);
+        let mut x =
+            Array2::from_shape_fn((self.places.len(), 1), |(j, _)| rows.x[[self.places[j], row]]);
         preparation.apply(&mut x);
         let features = self.columns_of_features();
         let baselines = self.baselines.get_or_init(|| machines.baselines(&features));
@@ -216,8 +229,9 @@ impl<'a> Scorer<'a> {
         for baseline in baselines {
             rest.iter_mut().zip(baseline.means()).for_each(|(rest, mean)| *rest += mean);
         }
-        let effect =
-            |(share, baseline): (&Vec<f64>, &Baseline)| score(&baseline.effect(share), &vec![0.0; classes]);
+        let effect = |(share, baseline): (&Vec<f64>, &Baseline)| {
+            score(&baseline.effect(share), &vec![0.0; classes])
+        };
         Shares {
             features: of_features.iter().zip(baselines).map(effect).collect(),
             rest: score(&rest, &machines.bias),
@@ -234,11 +248,12 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// The scores of a row, taken apart: with the rest, the shares of the features add up to α of each label.
+/// The scores of a row, taken apart: with the rest, the shares of the features add up to α of each
+/// label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
-    /// What each feature adds to α of each label, compared with its mean over the rows that the model holds: features × labels. Below 0
-    /// it makes the label fit better.
+    /// What each feature adds to α of each label, compared with its mean over the rows that the
+    /// model holds: features × labels. Below 0 it makes the label fit better.
     pub features: Vec<Vec<f64>>,
     /// α of each label without these: with the means.
     pub rest: Vec<f64>,

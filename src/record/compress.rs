@@ -1,7 +1,9 @@
-//! A finished journal, compressed to about a quarter. It reads as if it were the plain file, at the same offsets.
+//! A finished journal, compressed to about a quarter. It reads as if it were the plain file, at the
+//! same offsets.
 //!
-//! `journal-….jsonl.gz` is plain gzip (`zcat` reads it): one member for each megabyte of whole lines. Each member records in its
-//! extra field its compressed and plain lengths, so that a reader finds any offset without decompressing what precedes it.
+//! `journal-….jsonl.gz` is plain gzip (`zcat` reads it): one member for each megabyte of whole
+//! lines. Each member records in its extra field its compressed and plain lengths, so that a reader
+//! finds any offset without decompressing what precedes it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -34,7 +36,8 @@ pub(super) fn compressed_name(journal: &Path) -> PathBuf {
     name.into()
 }
 
-/// Compresses a journal that is complete: to a temporary file, then renamed, and only then the plain file is deleted.
+/// Compresses a journal that is complete: to a temporary file, then renamed, and only then the
+/// plain file is deleted.
 pub(super) fn compress(directory: &Directory, journal: &str) -> io::Result<()> {
     let mut lines = BufReader::with_capacity(1 << 18, directory.open_file(journal)?);
     let mut file = directory.new_file(&format!("{journal}.gz"))?;
@@ -55,11 +58,13 @@ pub(super) fn compress(directory: &Directory, journal: &str) -> io::Result<()> {
 }
 
 fn member(block: &[u8]) -> io::Result<Vec<u8>> {
-    let mut deflated = DeflateEncoder::new(Vec::with_capacity(block.len() / 3), Compression::fast());
+    let mut deflated =
+        DeflateEncoder::new(Vec::with_capacity(block.len() / 3), Compression::fast());
     deflated.write_all(block)?;
     let deflated = deflated.finish()?;
     let short = |length: usize| {
-        u32::try_from(length).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a line is too long"))
+        u32::try_from(length)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a line is too long"))
     };
     let (packed, plain) = (short(deflated.len())?, short(block.len())?);
     let mut crc = Crc::new();
@@ -91,7 +96,8 @@ impl Decompressed {
         while let Some((packed, plain)) = decompressed.header()? {
             if left < plain {
                 decompressed.unpack(packed, plain)?;
-                decompressed.at = decompressed.block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                decompressed.at =
+                    decompressed.block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                 break;
             }
             left -= plain;
@@ -109,7 +115,12 @@ impl Decompressed {
         }
         let (start, lengths) = header.split_at(MAGIC.len() + FIELD.len());
         let length = |at: usize| {
-            u64::from(u32::from_le_bytes([lengths[at], lengths[at + 1], lengths[at + 2], lengths[at + 3]]))
+            u64::from(u32::from_le_bytes([
+                lengths[at],
+                lengths[at + 1],
+                lengths[at + 2],
+                lengths[at + 3],
+            ]))
         };
         let (packed, plain) = (length(0), length(4));
         let ours = start == [&MAGIC[..], &FIELD].concat() && packed <= LONGEST && plain <= LONGEST;
@@ -211,7 +222,9 @@ mod tests {
     fn other_programs_read_it() {
         let (_desk, path, text) = packed();
         let mut bytes = Vec::new();
-        flate2::read::MultiGzDecoder::new(File::open(&path).unwrap()).read_to_end(&mut bytes).unwrap();
+        flate2::read::MultiGzDecoder::new(File::open(&path).unwrap())
+            .read_to_end(&mut bytes)
+            .unwrap();
         assert!(bytes == text);
     }
 
@@ -243,7 +256,8 @@ mod tests {
 
     #[test]
     fn a_packed_run_is_the_same_run() {
-        let x = ndarray::Array2::from_shape_fn((60, 4), |(i, j)| ((i * (3 + 2 * j)) % (7 + j)) as f64);
+        let x =
+            ndarray::Array2::from_shape_fn((60, 4), |(i, j)| ((i * (3 + 2 * j)) % (7 + j)) as f64);
         let labels: Vec<&str> = (0..60).map(|i| if i % 3 == 0 { "a" } else { "b" }).collect();
         let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
         let mut options = RunOptions::default();

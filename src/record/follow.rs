@@ -1,4 +1,5 @@
-//! Follows a growing directory as one run: what was there, then what is appended. Polls; writes nothing.
+//! Follows a growing directory as one run: what was there, then what is appended. Polls; writes
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -72,7 +73,8 @@ impl Follower {
         events.set(self.status());
         events.emit(None, EventKind::RunStarted(info))?;
         let finished = self.records.finished();
-        let unusable = self.records.resume(&finished, &spec, |task, kind| events.emit(Some(task), kind))?;
+        let unusable =
+            self.records.resume(&finished, &spec, |task, kind| events.emit(Some(task), kind))?;
         self.done.retain(|task| !unusable.contains(task));
         for (task, message) in self.records.failed() {
             self.failed.insert(task);
@@ -117,7 +119,11 @@ impl Follower {
     }
 
     /// Emits the outcome of a fold or permutation, once, if there is one.
-    fn emit_followup(&mut self, followup: Followup, events: &EventSender) -> std::result::Result<(), Stop> {
+    fn emit_followup(
+        &mut self,
+        followup: Followup,
+        events: &EventSender,
+    ) -> std::result::Result<(), Stop> {
         if self.followed.contains(&followup) || !followup.is_of(self.records.info()) {
             return Ok(());
         }
@@ -166,7 +172,9 @@ impl Follower {
     ) -> std::result::Result<(), Stop> {
         let entry = match entry {
             IndexEntry::Followup(followup) => return self.emit_followup(followup, sender),
-            IndexEntry::Twins(twins) => return sender.emit(None, EventKind::TwinsFound(twins.into())),
+            IndexEntry::Twins(twins) => {
+                return sender.emit(None, EventKind::TwinsFound(twins.into()));
+            }
             entry => entry,
         };
         let (IndexEntry::Start(task)
@@ -183,15 +191,17 @@ impl Follower {
         let rule = self.records.info().spec.beta_rule;
         match entry {
             // The copy that started last is emitted.
-            IndexEntry::Start(_) => match TaskReplay::begin(&self.records.files[file].info, rule, bytes) {
-                Ok(mut replay) => {
-                    let events = std::mem::take(&mut replay.events);
-                    self.under_way.remove(&task);
-                    self.keep(task, file, replay);
-                    return sender.emit_all(task, events);
+            IndexEntry::Start(_) => {
+                match TaskReplay::begin(&self.records.files[file].info, rule, bytes) {
+                    Ok(mut replay) => {
+                        let events = std::mem::take(&mut replay.events);
+                        self.under_way.remove(&task);
+                        self.keep(task, file, replay);
+                        return sender.emit_all(task, events);
+                    }
+                    Err(fault) => self.records.say(file, task, fault),
                 }
-                Err(fault) => self.records.say(file, task, fault),
-            },
+            }
             IndexEntry::Step(_) | IndexEntry::End(_) if told => {
                 let Some(followed) = self.under_way.get_mut(&task) else { return Ok(()) };
                 if let Err(fault) = followed.replay.line(bytes) {
@@ -219,7 +229,8 @@ impl Follower {
             IndexEntry::Failed(_) if told || !self.under_way.contains_key(&task) => {
                 self.under_way.remove(&task);
                 self.failed.insert(task);
-                let message = self.records.files[file].failed.get(&task).cloned().unwrap_or_default();
+                let message =
+                    self.records.files[file].failed.get(&task).cloned().unwrap_or_default();
                 return sender.emit(Some(task), EventKind::TaskFailed { message });
             }
             _ => {}

@@ -12,8 +12,8 @@
 //! {"finished":true}                                                      all tasks of this process have ended
 //! ```
 //!
-//! The task comes first so that a reader can pass over other tasks' lines without parsing them. What follows from earlier
-//! lines (the size) is not written; null stands for NaN.
+//! The task comes first so that a reader can pass over other tasks' lines without parsing them.
+//! What follows from earlier lines (the size) is not written; null stands for NaN.
 
 use std::io;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::evaluate::Tally;
 use crate::run::{
-    Betas, EndReason, EventKind, FORMAT, Followup, Outcome, Parts, RunEvent, RunInfo, Step, TaskId, Twins,
+    Betas, EndReason, EventKind, FORMAT, Followup, Outcome, Parts, RunEvent, RunInfo, Step, TaskId,
+    Twins,
 };
 use crate::select::{RunSizes, Stopping};
 
@@ -33,8 +34,8 @@ pub const LONGEST_LINE: u64 = 16 << 20;
 /// The longest line that is read of any run.
 pub const LONGEST_OUTCOME: u64 = 256 << 20;
 
-/// The longest line that a run can have after the first: the outcome of a fold or a site, with two numbers per class and a few more for each
-/// of its rows.
+/// The longest line that a run can have after the first: the outcome of a fold or a site, with two
+/// numbers per class and a few more for each of its rows.
 pub fn longest_line(info: &RunInfo) -> u64 {
     const NUMBER: usize = 26;
     let row = NUMBER * (2 * info.classes.len() + info.subgroups.len() + 4);
@@ -168,10 +169,10 @@ fn tag(info: &RunInfo) -> &str {
     info.fingerprint.get(..TAG).unwrap_or(&info.fingerprint)
 }
 
-/// A model: `out` the units removed, `by` the criterion of the first, `next` the runner-up, `gap` their relative gap, `mean`
-/// the mean of β, `stop` statistic and threshold, `counts` the tally's integers in its order, `p` its two sums, `own` the sum of the true
-/// labels' p-values, `pairs` the ordered pairs by class, and β:
-/// `beta` of all units present or `top` of the highest.
+/// A model: `out` the units removed, `by` the criterion of the first, `next` the runner-up, `gap`
+/// their relative gap, `mean` the mean of β, `stop` statistic and threshold, `counts` the tally's
+/// integers in its order, `p` its two sums, `own` the sum of the true labels' p-values, `pairs` the
+/// ordered pairs by class, and β: `beta` of all units present or `top` of the highest.
 #[derive(Serialize, Deserialize)]
 struct StepLine {
     #[serde(skip_deserializing)]
@@ -254,7 +255,8 @@ pub fn read_followup(
     line: &[u8],
     info: &RunInfo,
 ) -> std::result::Result<EventKind, &'static str> {
-    let line: FollowupLine = serde_json::from_slice(line).map_err(|_| "its line is not understood")?;
+    let line: FollowupLine =
+        serde_json::from_slice(line).map_err(|_| "its line is not understood")?;
     match (line.outcome, line.failed) {
         (Some(outcome), None) => {
             outcome.check(followup, info)?;
@@ -320,7 +322,10 @@ pub fn write(event: &RunEvent, info: &RunInfo, into: &mut Vec<u8>) -> io::Result
             serde_json::to_writer(&mut *into, &FollowupLine::new(*followup, info, None, failed))?;
         }
         EventKind::TwinsFound(twins) => serde_json::to_writer(&mut *into, &TwinsLine { twins })?,
-        EventKind::RunStarted(_) | EventKind::Loading { .. } | EventKind::Paused | EventKind::Resumed => {
+        EventKind::RunStarted(_)
+        | EventKind::Loading { .. }
+        | EventKind::Paused
+        | EventKind::Resumed => {
             return Ok(());
         }
     }
@@ -341,15 +346,27 @@ impl FollowupLine {
 
 impl StepLine {
     fn new(task: String, step: &Step) -> Self {
-        let Tally { confusion, covered, set_sizes, certain, full, empty, p_sum, p_max, p_true, concordant } =
-            &step.tally;
+        let Tally {
+            confusion,
+            covered,
+            set_sizes,
+            certain,
+            full,
+            empty,
+            p_sum,
+            p_max,
+            p_true,
+            concordant,
+        } = &step.tally;
         let mut counts = Vec::with_capacity(confusion.len() + 2 * covered.len() + 3);
         for part in [confusion, covered, set_sizes] {
             counts.extend_from_slice(part);
         }
         counts.extend([certain, full, empty]);
         let (beta, top) = match &step.beta {
-            Some(Betas::Whole(values)) => (Some(values.iter().map(|&value| Some(value)).collect()), None),
+            Some(Betas::Whole(values)) => {
+                (Some(values.iter().map(|&value| Some(value)).collect()), None)
+            }
             Some(Betas::Top(pairs)) => {
                 (None, Some(pairs.iter().map(|&(unit, value)| (unit, Some(value))).collect()))
             }
@@ -402,7 +419,8 @@ fn real(value: Option<f64>) -> f64 {
     value.unwrap_or(f64::NAN)
 }
 
-/// Reads a model's line; its size is left 0 for the reader to fill in. `None` if it is not such a line.
+/// Reads a model's line; its size is left 0 for the reader to fill in. `None` if it is not such a
+/// line.
 pub fn read_step(line: &[u8], classes: usize) -> Option<Step> {
     let line: StepLine = serde_json::from_slice(line).ok()?;
     let tally = line.tally(classes)?;
@@ -446,7 +464,8 @@ pub fn format_of(line: &[u8]) -> Option<u64> {
 /// The start of a run.
 #[derive(Deserialize)]
 pub struct RunStart {
-    /// Counts the starts whose settings differ from the previous start, so that their order does not depend on clocks.
+    /// Counts the starts whose settings differ from the previous start, so that their order does
+    /// not depend on clocks.
     #[serde(default)]
     pub generation: u64,
     /// The run.
@@ -492,7 +511,8 @@ mod tests {
             subgroups,
             times,
         };
-        let event = EventKind::Followed(Followup::Fold(Method::Crfe, 0), Outcome::Fold(test).into());
+        let event =
+            EventKind::Followed(Followup::Fold(Method::Crfe, 0), Outcome::Fold(test).into());
         let mut line = Vec::new();
         write(&RunEvent { task: None, kind: event }, &info, &mut line).unwrap();
         assert!(line.len() as u64 > LONGEST_LINE, "the usual limit would refuse it");

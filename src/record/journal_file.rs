@@ -53,7 +53,8 @@ impl JournalLines {
     pub(super) fn next(&mut self) -> io::Result<Option<u64>> {
         let longest = self.longest;
         self.line.clear();
-        let mut read = Read::by_ref(&mut self.file).take(longest).read_until(b'\n', &mut self.line)? as u64;
+        let mut read =
+            Read::by_ref(&mut self.file).take(longest).read_until(b'\n', &mut self.line)? as u64;
         if self.line.last() != Some(&b'\n') {
             if read < longest {
                 return Ok(None);
@@ -145,7 +146,9 @@ impl JournalFile {
             return IndexEntry::Nothing;
         }
         match JournalLine::new(bytes) {
-            JournalLine::Task(task, bytes) if self.info.has(task) => self.note_task(task, at, bytes),
+            JournalLine::Task(task, bytes) if self.info.has(task) => {
+                self.note_task(task, at, bytes)
+            }
             JournalLine::Followup(followup, of) => {
                 self.followups.insert((followup, of.to_owned()), at);
                 IndexEntry::Followup(followup)
@@ -215,7 +218,10 @@ impl JournalFile {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let mut notes = Vec::new();
         if self.garbage > 0 {
-            notes.push(format!("{name}: {} lines were not understood and were skipped", self.garbage));
+            notes.push(format!(
+                "{name}: {} lines were not understood and were skipped",
+                self.garbage
+            ));
         }
         if self.foreign {
             notes.push(format!("{name}: lines of another run begin in it; they were skipped"));

@@ -1,14 +1,18 @@
-//! A run on disk: journals written as it goes, read back, followed while they grow, and compressed when they are done.
+//! A run on disk: journals written as it goes, read back, followed while they grow, and compressed
+//! when they are done.
 //!
 //! - [`format`]: the lines of a journal (docs/formats.md)
 //! - [`writer`]: claims a directory, appends and syncs each event
-//! - [`journal_file`], [`reader`], [`replay`], [`validate`]: one journal, and all of them as one run again, each line checked
-//! - [`source`]: one stream of events, from an engine that is recorded or from a directory; [`follow`]: a directory that grows
+//! - [`journal_file`], [`reader`], [`replay`], [`validate`]: one journal, and all of them as one
+//!   run again, each line checked
+//! - [`source`]: one stream of events, from an engine that is recorded or from a directory;
+//!   [`follow`]: a directory that grows
 //! - [`recent`]: the runs in the user's state directory
-//! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks; [`scheduler`]: shards as a job array
+//! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks; [`scheduler`]: shards as a
+//!   job array
 //!
-//! A live run is here and not in `run` because each event is journaled before it is passed on: the recorder sits between the
-//! engine and its listeners.
+//! A live run is here and not in `run` because each event is journaled before it is passed on: the
+//! recorder sits between the engine and its listeners.
 
 mod compress;
 mod follow;
@@ -29,5 +33,6 @@ pub use scheduler::{SCHEDULERS, SCRIPT_HEAD, Scheduler, array_shard};
 pub use shard::Shard;
 pub use source::{EventSource, Live, ShardStatus};
 pub use writer::{
-    Journal, JournalAuthor, RunDirectory, differences, host, is_our_script, manifest, refuse_foreign,
+    Journal, JournalAuthor, RunDirectory, differences, host, is_our_script, manifest,
+    refuse_foreign,
 };

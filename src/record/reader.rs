@@ -1,8 +1,9 @@
-//! The journals of a directory, read as one run: which tasks are finished where, and their events. Writes nothing.
+//! The journals of a directory, read as one run: which tasks are finished where, and their events.
+//! Writes nothing.
 //!
-//! A file is first indexed (where the lines of each task begin and end), which reads only the beginning of each line;
-//! tasks are then read one by one, in any order. Everything is checked; a copy of a task that cannot be valid counts as
-//! unfinished and is reported.
+//! A file is first indexed (where the lines of each task begin and end), which reads only the
+//! beginning of each line; tasks are then read one by one, in any order. Everything is checked; a
+//! copy of a task that cannot be valid counts as unfinished and is reported.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,7 +17,9 @@ use super::journal_file::{JournalFile, JournalLines};
 use super::{Shard, differences, validate};
 use crate::error::{Error, Result};
 use crate::run::options::OPTIONS;
-use crate::run::{EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
+use crate::run::{
+    EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins,
+};
 use crate::select::{Chooses, RunSizes, StopRule};
 
 /// The journals of a directory.
@@ -33,8 +36,8 @@ pub struct Journals {
 }
 
 impl Journals {
-    /// Indexes all journals of a directory; `None` if there are none, or none has more than its first line. A journal of
-    /// another run among them is refused.
+    /// Indexes all journals of a directory; `None` if there are none, or none has more than its
+    /// first line. A journal of another run among them is refused.
     pub fn open(directory: &Path) -> Result<Option<Self>> {
         Self::open_all(&[directory])
     }
@@ -57,7 +60,11 @@ impl Journals {
                 && !files.is_empty()
             {
                 let info = merged(files);
-                refuse_other_followups(first.get_or_insert_with(|| Arc::clone(&info)), &info, directory)?;
+                refuse_other_followups(
+                    first.get_or_insert_with(|| Arc::clone(&info)),
+                    &info,
+                    directory,
+                )?;
             }
         }
         if let Some(records) = &mut records {
@@ -94,7 +101,9 @@ impl Journals {
 
     /// Adds a journal without indexing it. False if its first line is not complete yet.
     fn add(&mut self, path: PathBuf) -> Result<bool> {
-        let Some((start, offset, digest)) = read_start(&path, &self.starts)? else { return Ok(false) };
+        let Some((start, offset, digest)) = read_start(&path, &self.starts)? else {
+            return Ok(false);
+        };
         if start.info.fingerprint != self.info.fingerprint {
             return Err(Error::resume(format!(
                 "this journal belongs to another run than the others here: {}",
@@ -131,11 +140,13 @@ impl Journals {
         self.info = merged(&self.files);
     }
 
-    /// Adds new journals; one that cannot be used is reported once. Returns whether the run has grown.
+    /// Adds new journals; one that cannot be used is reported once. Returns whether the run has
+    /// grown.
     pub(super) fn look_for_more(&mut self) -> Result<bool> {
         let before = self.info.clone();
         for path in journals(&self.directory)? {
-            let known = self.files.iter().any(|file| file.path == path) || self.refused.contains(&path);
+            let known =
+                self.files.iter().any(|file| file.path == path) || self.refused.contains(&path);
             if !known && let Err(error) = self.add(path.clone()) {
                 self.notes.push(error.to_string());
                 self.refused.push(path);
@@ -186,7 +197,8 @@ impl Journals {
         failed
     }
 
-    /// The events of a finished task; `None` if no copy of it can be used. The first copy that can be used wins.
+    /// The events of a finished task; `None` if no copy of it can be used. The first copy that can
+    /// be used wins.
     pub fn read(&mut self, task: TaskId, wanted: &RunSpec) -> Result<Option<Vec<EventKind>>> {
         for index in 0..self.files.len() {
             let file = &self.files[index];
@@ -206,7 +218,8 @@ impl Journals {
         Ok(None)
     }
 
-    /// Emits the events of the finished ones among these tasks, in this order; returns the remaining tasks.
+    /// Emits the events of the finished ones among these tasks, in this order; returns the
+    /// remaining tasks.
     pub fn resume<E: From<Error>>(
         &mut self,
         tasks: &[TaskId],
@@ -223,7 +236,8 @@ impl Journals {
         Ok(left)
     }
 
-    /// Emits the start of the run, its finished tasks split by split, and the failures of the others.
+    /// Emits the start of the run, its finished tasks split by split, and the failures of the
+    /// others.
     pub fn replay(&mut self, mut sink: impl FnMut(RunEvent)) -> Result<()> {
         let info = self.info.clone();
         sink(RunEvent { task: None, kind: EventKind::RunStarted(info.clone()) });
@@ -269,7 +283,8 @@ impl Journals {
             match format::read_followup(followup, &line, wanted) {
                 Ok(event) => return Ok(Some(event)),
                 Err(fault) => {
-                    let name = self.files[index].path.file_name().unwrap_or_default().to_string_lossy();
+                    let name =
+                        self.files[index].path.file_name().unwrap_or_default().to_string_lossy();
                     self.notes.push(format!("{name}: {followup} is skipped: {fault}"));
                     self.files[index].followups.remove(&key);
                 }
@@ -278,8 +293,8 @@ impl Journals {
         Ok(None)
     }
 
-    /// Emits the recorded outcomes among these folds and permutations; returns the remaining ones. Failed ones are
-    /// tried again.
+    /// Emits the recorded outcomes among these folds and permutations; returns the remaining ones.
+    /// Failed ones are tried again.
     pub fn resume_followups<E: From<Error>>(
         &mut self,
         followups: &[Followup],
@@ -331,17 +346,21 @@ fn last(files: &[JournalFile]) -> &JournalFile {
     files.iter().max_by_key(|file| file.order()).expect("a run has a journal")
 }
 
-/// The options on which parts of one run must agree although they change no path: the rule, and what follows the paths.
-const AFTER_THE_PATHS: [&str; 7] = ["stop", "by", "sigma", "window", "validate", "permutations", "compare"];
+/// The options on which parts of one run must agree although they change no path: the rule, and
+/// what follows the paths.
+const AFTER_THE_PATHS: [&str; 7] =
+    ["stop", "by", "sigma", "window", "validate", "permutations", "compare"];
 
-/// Parts of one run in directories of their own must agree on what follows the paths: the settings of one part would otherwise hide
-/// the results of another.
+/// Parts of one run in directories of their own must agree on what follows the paths: the settings
+/// of one part would otherwise hide the results of another.
 fn refuse_other_followups(first: &RunInfo, other: &RunInfo, directory: &Path) -> Result<()> {
     let typed = |value: String| if value.is_empty() { "none".to_owned() } else { value };
     let different = OPTIONS
         .iter()
         .filter(|option| AFTER_THE_PATHS.contains(&option.name))
-        .map(|option| (option.name, typed(option.text(&first.spec)), typed(option.text(&other.spec))))
+        .map(|option| {
+            (option.name, typed(option.text(&first.spec)), typed(option.text(&other.spec)))
+        })
         .filter(|(_, first, other)| first != other)
         .map(|(name, first, other)| format!("--{name} is {first} there and {other} here"));
     let different: Vec<String> = different.chain(other_test(first, other)).collect();
@@ -356,7 +375,8 @@ fn refuse_other_followups(first: &RunInfo, other: &RunInfo, directory: &Path) ->
     .remedy("report it alone, or run the parts with the same settings"))
 }
 
-/// In what the files of `--test` differ: by their contents, since parts may have run where the file has another path.
+/// In what the files of `--test` differ: by their contents, since parts may have run where the file
+/// has another path.
 fn other_test(first: &RunInfo, other: &RunInfo) -> Option<String> {
     let sha256 = |info: &RunInfo| info.external.as_ref().map(|external| external.sha256.clone());
     let name = |info: &RunInfo| {
@@ -364,7 +384,9 @@ fn other_test(first: &RunInfo, other: &RunInfo) -> Option<String> {
         file.unwrap_or_else(|| "none".to_owned())
     };
     (sha256(first) != sha256(other)).then(|| match (name(first), name(other)) {
-        (first, other) if first == other => format!("--test is {first} in both, with other contents"),
+        (first, other) if first == other => {
+            format!("--test is {first} in both, with other contents")
+        }
         (first, other) => format!("--test is {first} there and {other} here"),
     })
 }
@@ -388,10 +410,12 @@ fn merged(files: &[JournalFile]) -> Arc<RunInfo> {
     }
 }
 
-/// The journals of a directory by their plain names, compressed ones included, sorted; none if the directory does not exist.
+/// The journals of a directory by their plain names, compressed ones included, sorted; none if the
+/// directory does not exist.
 pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable =
-        |error: io::Error| Error::data(format!("cannot read the directory: {error}")).file(directory);
+    let unreadable = |error: io::Error| {
+        Error::data(format!("cannot read the directory: {error}")).file(directory)
+    };
     let mut paths = Vec::new();
     match std::fs::read_dir(directory) {
         Ok(entries) => {
@@ -405,8 +429,10 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
                 }
             }
         }
-        // A path that is not a directory holds no journal; writing there fails later with its own message.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+        // A path that is not a directory holds no journal; writing there fails later with its own
+        // message.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
         Err(error) => return Err(unreadable(error)),
     }
     paths.sort();
@@ -430,8 +456,12 @@ struct Start {
     info: Arc<RunInfo>,
 }
 
-/// The start of the run that a journal holds, where the next line begins, and the line's hash if it is not among those known.
-fn read_start(path: &Path, known: &[(Digest, Start)]) -> Result<Option<(Start, u64, Option<Digest>)>> {
+/// The start of the run that a journal holds, where the next line begins, and the line's hash if it
+/// is not among those known.
+fn read_start(
+    path: &Path,
+    known: &[(Digest, Start)],
+) -> Result<Option<(Start, u64, Option<Digest>)>> {
     let mut lines = JournalLines::open(path, 0).map_err(|error| unreadable(path, &error))?;
     if lines.next().map_err(|error| unreadable(path, &error))?.is_none() {
         return Ok(None);
@@ -445,9 +475,11 @@ fn read_start(path: &Path, known: &[(Digest, Start)]) -> Result<Option<(Start, u
         && format != u64::from(FORMAT)
     {
         let age = if format > u64::from(FORMAT) { "newer" } else { "older" };
-        return Err(Error::resume(format!("journal format {format} is {age} than this program's {FORMAT}"))
-            .file(path)
-            .remedy("use the version of crfe-tui that wrote it"));
+        return Err(Error::resume(format!(
+            "journal format {format} is {age} than this program's {FORMAT}"
+        ))
+        .file(path)
+        .remedy("use the version of crfe-tui that wrote it"));
     }
     let not_a_start = |why: String| {
         Error::resume(format!("the first line is not the start of a run: {why}"))

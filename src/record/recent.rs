@@ -24,7 +24,8 @@ pub struct RecentRun {
 
 /// `crfe-tui` in the XDG state directory: where runs without `--out` are.
 pub fn state_home() -> Option<PathBuf> {
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local").join("state"));
+    let home =
+        || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local").join("state"));
     let base = std::env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
@@ -32,8 +33,8 @@ pub fn state_home() -> Option<PathBuf> {
     Some(base.join("crfe-tui"))
 }
 
-/// Where the dashboard keeps a run that has no `--out`: the name of the table and a part of the fingerprint, in
-/// [`state_home`]. A run that an earlier version recorded stays where it is.
+/// Where the dashboard keeps a run that has no `--out`: the name of the table and a part of the
+/// fingerprint, in [`state_home`]. A run that an earlier version recorded stays where it is.
 pub fn state_directory(info: &RunInfo) -> Option<PathBuf> {
     let home = state_home()?;
     let before = home.join(info.fingerprint.get(..16)?);
@@ -43,11 +44,14 @@ pub fn state_directory(info: &RunInfo) -> Option<PathBuf> {
 
 /// The name of a table without directories and endings, fit for the name of a directory.
 fn plain_stem(input: &str) -> String {
-    let name =
-        Path::new(input).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = Path::new(input)
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let stem = name.split('.').find(|part| !part.is_empty()).unwrap_or("table");
-    let plain: String =
-        stem.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' }).collect();
+    let plain: String = stem
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' })
+        .collect();
     let plain = plain.trim_matches('-');
     if plain.is_empty() { "table".to_owned() } else { plain.chars().take(40).collect() }
 }
@@ -57,13 +61,15 @@ pub fn recent_runs(home: &Path) -> Vec<RecentRun> {
     let Ok(entries) = std::fs::read_dir(home) else { return Vec::new() };
     let run = |directory: PathBuf| {
         let files = journals(&directory).ok()?;
-        let data: Vec<Metadata> = files.iter().filter_map(|file| std::fs::metadata(file).ok()).collect();
+        let data: Vec<Metadata> =
+            files.iter().filter_map(|file| std::fs::metadata(file).ok()).collect();
         let changed = data.iter().filter_map(|data| data.modified().ok()).max()?;
         let bytes = data.iter().map(Metadata::len).sum();
         let info = Journals::peek(&directory).ok().flatten()?;
         Some(RecentRun { directory, changed, bytes, info })
     };
-    let mut runs: Vec<RecentRun> = entries.flatten().filter_map(|entry| run(entry.path())).collect();
+    let mut runs: Vec<RecentRun> =
+        entries.flatten().filter_map(|entry| run(entry.path())).collect();
     runs.sort_by_key(|run| std::cmp::Reverse(run.changed));
     runs
 }

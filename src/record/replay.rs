@@ -13,7 +13,8 @@ pub(super) struct TaskReplay {
     info: Arc<RunInfo>,
     /// None once it has ended.
     path: Option<validate::PathCheck>,
-    /// Mean β so far, when the stopping statistic must be computed for another rule than the recorded one.
+    /// Mean β so far, when the stopping statistic must be computed for another rule than the
+    /// recorded one.
     means: Option<(BetaRule, Vec<f64>)>,
     pub(super) events: Vec<EventKind>,
 }
@@ -38,13 +39,14 @@ impl TaskReplay {
     pub(super) fn line(&mut self, bytes: &[u8]) -> std::result::Result<(), &'static str> {
         match TaskLineKind::new(bytes) {
             TaskLineKind::Step => {
-                let mut step =
-                    format::read_step(bytes, self.info.classes.len()).ok_or("a step is not understood")?;
+                let mut step = format::read_step(bytes, self.info.classes.len())
+                    .ok_or("a step is not understood")?;
                 self.path.as_mut().ok_or("it continues after its end")?.step(&mut step)?;
                 if let Some((rule, means)) = &mut self.means {
                     means.push(step.beta_mean);
                     // Tested before each removal, so not at the last model.
-                    let tested = (!step.removed.is_empty()).then(|| rule.test(means, self.info.units.len()));
+                    let tested =
+                        (!step.removed.is_empty()).then(|| rule.test(means, self.info.units.len()));
                     step.stop = tested.flatten();
                 }
                 self.events.push(EventKind::Step(step.into()));

@@ -1,4 +1,5 @@
-//! The shards of a run as a job array: which variable numbers its tasks under each scheduler, and the names of our scripts.
+//! The shards of a run as a job array: which variable numbers its tasks under each scheduler, and
+//! the names of our scripts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,7 +31,8 @@ pub struct SchedulerEntry {
     pub scheduler: Scheduler,
     /// As it is typed.
     pub name: &'static str,
-    /// The script of the array. A directory with this file holds a run that was submitted: `open` waits for it.
+    /// The script of the array. A directory with this file holds a run that was submitted: `open`
+    /// waits for it.
     pub shards_script: &'static str,
     /// The script of the report that waits for the array.
     pub report_script: &'static str,
@@ -57,7 +59,10 @@ const fn entry(
 impl Scheduler {
     /// Its names.
     pub fn entry(self) -> &'static SchedulerEntry {
-        SCHEDULERS.iter().find(|entry| entry.scheduler == self).expect("the table has every scheduler")
+        SCHEDULERS
+            .iter()
+            .find(|entry| entry.scheduler == self)
+            .expect("the table has every scheduler")
     }
 }
 
@@ -71,7 +76,9 @@ impl FromStr for Scheduler {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let found = SCHEDULERS.iter().find(|entry| entry.name == text);
-        found.map(|entry| entry.scheduler).ok_or_else(|| "write slurm, sge, pbs, torque or lsf".to_owned())
+        found
+            .map(|entry| entry.scheduler)
+            .ok_or_else(|| "write slurm, sge, pbs, torque or lsf".to_owned())
     }
 }
 
@@ -91,7 +98,8 @@ enum First {
     One,
     /// Always 0.
     Zero,
-    /// 0 if this variable has the value 0, else 1: part of an array that is submitted again keeps its numbers.
+    /// 0 if this variable has the value 0, else 1: part of an array that is submitted again keeps
+    /// its numbers.
     Told(&'static str),
 }
 
@@ -120,16 +128,22 @@ const ARRAY_VARIABLES: [ArrayVariable; 6] = [
 ];
 
 /// The shard of `count` that this task of a job array computes; `variable` reads the environment.
-pub fn array_shard(count: usize, variable: impl Fn(&str) -> Option<String>) -> Result<Shard, String> {
+pub fn array_shard(
+    count: usize,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Shard, String> {
     let mut found: Option<(&ArrayVariable, Shard)> = None;
     for array in &ARRAY_VARIABLES {
-        let Some(text) = variable(array.name).filter(|text| array.outside != Some(text.trim())) else {
+        let Some(text) = variable(array.name).filter(|text| array.outside != Some(text.trim()))
+        else {
             continue;
         };
         let first = match array.first {
             First::One => 1,
             First::Zero => 0,
-            First::Told(name) => usize::from(variable(name).is_none_or(|first| first.trim() != "0")),
+            First::Told(name) => {
+                usize::from(variable(name).is_none_or(|first| first.trim() != "0"))
+            }
         };
         let shard = text.trim().parse::<usize>().ok().and_then(|task| task.checked_sub(first));
         let shard = shard.and_then(|place| Shard::new(place.checked_add(1)?, count)).ok_or_else(|| {
@@ -152,9 +166,9 @@ pub fn array_shard(count: usize, variable: impl Fn(&str) -> Option<String>) -> R
         }
     }
     let names = || ARRAY_VARIABLES.iter().map(|array| array.name).collect::<Vec<_>>().join(", ");
-    found
-        .map(|(_, shard)| shard)
-        .ok_or_else(|| format!("this is not a task of a job array: none of {} is set; write i/N", names()))
+    found.map(|(_, shard)| shard).ok_or_else(|| {
+        format!("this is not a task of a job array: none of {} is set; write i/N", names())
+    })
 }
 
 #[cfg(test)]
@@ -180,11 +194,18 @@ mod tests {
         ] {
             for place in 0..4 {
                 let task = (first + place).to_string();
-                assert_eq!(shard(4, &[(name, &task)]), Ok(format!("{}/4", place + 1)), "{name}={task}");
+                assert_eq!(
+                    shard(4, &[(name, &task)]),
+                    Ok(format!("{}/4", place + 1)),
+                    "{name}={task}"
+                );
             }
             for outside in [(first + 4).to_string(), "-1".into(), "x".into(), String::new()] {
                 let why = shard(4, &[(name, &outside)]).unwrap_err();
-                assert!(why.starts_with(&format!("{name} of ")) && why.contains("4 tasks"), "{why}");
+                assert!(
+                    why.starts_with(&format!("{name} of ")) && why.contains("4 tasks"),
+                    "{why}"
+                );
             }
         }
         let from_zero = [("SLURM_ARRAY_TASK_ID", "3"), ("SLURM_ARRAY_TASK_MIN", "0")];
@@ -196,7 +217,9 @@ mod tests {
 
     #[test]
     fn a_job_that_is_not_of_an_array_is_refused() {
-        for outside in [&[] as &[(&str, &str)], &[("SGE_TASK_ID", "undefined")], &[("LSB_JOBINDEX", "0")]] {
+        for outside in
+            [&[] as &[(&str, &str)], &[("SGE_TASK_ID", "undefined")], &[("LSB_JOBINDEX", "0")]]
+        {
             let why = shard(4, outside).unwrap_err();
             assert!(why.starts_with("this is not a task of a job array"), "{why}");
         }
@@ -219,6 +242,9 @@ mod tests {
         for entry in SCHEDULERS {
             assert_eq!(entry.name.parse::<Scheduler>().unwrap().to_string(), entry.name);
         }
-        assert_eq!("SLURM".parse::<Scheduler>().unwrap_err(), "write slurm, sge, pbs, torque or lsf");
+        assert_eq!(
+            "SLURM".parse::<Scheduler>().unwrap_err(),
+            "write slurm, sge, pbs, torque or lsf"
+        );
     }
 }

@@ -24,7 +24,8 @@ impl Shard {
         self.of == 1
     }
 
-    /// Its share: of the run's tasks, numbered from 0 in the order split by split, those with number ≡ i − 1 modulo N.
+    /// Its share: of the run's tasks, numbered from 0 in the order split by split, those with
+    /// number ≡ i − 1 modulo N.
     pub fn share<T: Copy>(self, tasks: &[T]) -> Vec<T> {
         tasks.iter().copied().skip(self.index - 1).step_by(self.of).collect()
     }
@@ -50,7 +51,8 @@ impl fmt::Display for Shard {
 impl FromStr for Shard {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        let parts =
+            text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
         parts
             .and_then(|(index, of)| Self::new(index, of))
             .ok_or_else(|| "write i/N with i from 1 to N, such as 2/4".into())
@@ -65,8 +67,10 @@ mod tests {
 
     #[test]
     fn shards_share_all_tasks_without_overlap() {
-        let tasks: Vec<TaskId> = (0..7).map(|split| TaskId { method: Method::Crfe, split }).collect();
-        let mut all: Vec<TaskId> = (1..=3).flat_map(|i| Shard::new(i, 3).unwrap().share(&tasks)).collect();
+        let tasks: Vec<TaskId> =
+            (0..7).map(|split| TaskId { method: Method::Crfe, split }).collect();
+        let mut all: Vec<TaskId> =
+            (1..=3).flat_map(|i| Shard::new(i, 3).unwrap().share(&tasks)).collect();
         all.sort_unstable();
         assert_eq!(all, tasks);
         assert_eq!(Shard::WHOLE.share(&tasks), tasks);

@@ -18,17 +18,21 @@
 //! ```
 //!
 //! What a listener can rely on, whatever the source:
-//! - the first event is `RunStarted`. It comes once, and again only when a followed run is extended by splits or methods;
+//! - the first event is `RunStarted`. It comes once, and again only when a followed run is extended
+//!   by splits or methods;
 //! - `Paused` comes when every worker is waiting, `Resumed` when they continue;
-//! - `TaskStarted` for a known task starts it again (its process died and another repeats it): forget its steps;
-//! - after `TaskFinished` no more events of that task follow; after `TaskFailed` it may start again;
+//! - `TaskStarted` for a known task starts it again (its process died and another repeats it):
+//!   forget its steps;
+//! - after `TaskFinished` no more events of that task follow; after `TaskFailed` it may start
+//!   again;
 //! - a directory emits finished tasks split by split, so split 0 is complete first;
 //! - `RunFinished` comes when every task has finished or failed;
-//! - the channel is bounded and disconnects when there are no more events. A listener that does not receive
-//!   blocks a live run.
+//! - the channel is bounded and disconnects when there are no more events. A listener that does not
+//!   receive blocks a live run.
 //!
 //! A live run that is recorded and resumed (the dashboard does this, in `--out` or in
-//! [`state_directory`](super::state_directory); without a journal `directory` and `records` are `None`):
+//! [`state_directory`](super::state_directory); without a journal `directory` and `records` are
+//! `None`):
 //!
 //! ```no_run
 //! # use std::{path::Path, sync::Arc};
@@ -42,7 +46,8 @@
 //! # }
 //! ```
 //!
-//! A growing directory is polled for appended bytes and new journals, because network disks send no change notifications.
+//! A growing directory is polled for appended bytes and new journals, because network disks send no
+//! change notifications.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,7 +79,8 @@ pub struct Live {
     pub followups: Vec<Followup>,
     /// The number of worker threads.
     pub threads: usize,
-    /// Where events are recorded before they are passed on. A journal is created when there is something to compute.
+    /// Where events are recorded before they are passed on. A journal is created when there is
+    /// something to compute.
     pub directory: Option<Arc<RunDirectory>>,
     /// Tasks that are already recorded: emitted first, and not computed again.
     pub records: Option<Journals>,
@@ -123,17 +129,22 @@ pub struct EventSource {
 }
 
 impl EventSource {
-    /// Emits the recorded tasks and runs the others on worker threads; each event is journaled before it is passed on.
+    /// Emits the recorded tasks and runs the others on worker threads; each event is journaled
+    /// before it is passed on.
     pub fn engine(live: Live) -> Self {
         let gate = live.gate.clone();
-        Self::spawn(Some(gate.clone()), move |events| run_live(live, events).inspect_err(|_| gate.cancel()))
+        Self::spawn(Some(gate.clone()), move |events| {
+            run_live(live, events).inspect_err(|_| gate.cancel())
+        })
     }
 
-    /// Replays a directory, and follows it while tasks are missing. Waits for a submitted run to begin.
+    /// Replays a directory, and follows it while tasks are missing. Waits for a submitted run to
+    /// begin.
     pub fn open(directory: &Path) -> Result<Self> {
         let directory = directory.to_path_buf();
         let mut found = Journals::open(&directory)?;
-        let submitted = || SCHEDULERS.iter().any(|entry| directory.join(entry.shards_script).exists());
+        let submitted =
+            || SCHEDULERS.iter().any(|entry| directory.join(entry.shards_script).exists());
         if found.is_none() && !submitted() {
             return Err(Error::data("there is no run in this directory")
                 .file(directory)
@@ -188,7 +199,8 @@ impl EventSource {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).notes.clone()
     }
 
-    /// Ends the source: cancels an engine and flushes its journal to the disk. Returns any error on the way.
+    /// Ends the source: cancels an engine and flushes its journal to the disk. Returns any error on
+    /// the way.
     pub fn close(mut self) -> Result<()> {
         self.end()
     }
@@ -235,12 +247,20 @@ pub(super) struct EventSender {
 
 impl EventSender {
     /// Sends an event; waits while too many are on their way.
-    pub(super) fn emit(&self, task: Option<TaskId>, kind: EventKind) -> std::result::Result<(), Stop> {
+    pub(super) fn emit(
+        &self,
+        task: Option<TaskId>,
+        kind: EventKind,
+    ) -> std::result::Result<(), Stop> {
         self.send(RunEvent { task, kind })
     }
 
     /// Sends what happened to a task.
-    pub(super) fn emit_all(&self, task: TaskId, events: Vec<EventKind>) -> std::result::Result<(), Stop> {
+    pub(super) fn emit_all(
+        &self,
+        task: TaskId,
+        events: Vec<EventKind>,
+    ) -> std::result::Result<(), Stop> {
         events.into_iter().try_for_each(|kind| self.emit(Some(task), kind))
     }
 
@@ -276,8 +296,10 @@ fn run_live(live: Live, events: &EventSender) -> std::result::Result<(), Stop> {
     let mut journal = directory.as_deref().and_then(RunDirectory::begun_journal);
     events.emit(None, EventKind::RunStarted(plan.info.clone()))?;
     if let Some(mut records) = records {
-        tasks = records.resume(&tasks, &plan.info.spec, |task, kind| events.emit(Some(task), kind))?;
-        followups = records.resume_followups(&followups, &plan.info, |kind| events.emit(None, kind))?;
+        tasks =
+            records.resume(&tasks, &plan.info.spec, |task, kind| events.emit(Some(task), kind))?;
+        followups =
+            records.resume_followups(&followups, &plan.info, |kind| events.emit(None, kind))?;
         if let Some(kind) = records.twins() {
             events.emit(None, kind)?;
         }
@@ -290,7 +312,9 @@ fn run_live(live: Live, events: &EventSender) -> std::result::Result<(), Stop> {
     }
     let (send, engine) = bounded(WAITING);
     // Not joined: a worker in the middle of a long fit must not hold up the end of the program.
-    std::thread::spawn(move || Engine::new(&plan, &gate, send).then(followups).resume(&tasks, threads));
+    std::thread::spawn(move || {
+        Engine::new(&plan, &gate, send).then(followups).resume(&tasks, threads)
+    });
     let recorded = record(&engine, journal.as_mut(), events);
     match (&recorded, journal) {
         // What was written is safe before anybody hears that this is the end.

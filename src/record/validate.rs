@@ -1,4 +1,5 @@
-//! Whether what a journal says can be true: nothing that was read reaches a history, a table or a screen unchecked.
+//! Whether what a journal says can be true: nothing that was read reaches a history, a table or a
+//! screen unchecked.
 
 use super::format::TaskEndLine;
 use crate::data::{LONGEST_LABEL, MOST_SPLITS};
@@ -15,7 +16,9 @@ pub fn run(info: &RunInfo) -> Result<(), &'static str> {
         (info.format == FORMAT, "its format is not the one it claims"),
         (!info.units.is_empty(), "it has no features"),
         (
-            info.units.iter().all(|unit| unit.columns.iter().all(|&column| column < info.columns.len())),
+            info.units
+                .iter()
+                .all(|unit| unit.columns.iter().all(|&column| column < info.columns.len())),
             "a feature has a column that does not exist",
         ),
         (
@@ -52,7 +55,9 @@ impl PathCheck {
     /// A path that begins.
     pub fn new(info: &RunInfo, parts: Parts) -> Result<Self, &'static str> {
         let classes = info.classes.len();
-        let sum = |counts: &[usize]| counts.iter().try_fold(0_usize, |sum, &count| sum.checked_add(count));
+        let sum = |counts: &[usize]| {
+            counts.iter().try_fold(0_usize, |sum, &count| sum.checked_add(count))
+        };
         let fits = |rows: Option<usize>| rows.is_some_and(|rows| rows <= info.rows);
         let right = parts.conformal.len() == classes
             && parts.test.len() == classes
@@ -119,7 +124,8 @@ impl PathCheck {
                 && u64::from(tally.covered[class]) <= n
                 && u64::from(tally.set_sizes[class]) <= n * classes as u64
         });
-        let in_all = [tally.certain, tally.full, tally.empty].iter().all(|&count| u64::from(count) <= rows);
+        let in_all =
+            [tally.certain, tally.full, tally.empty].iter().all(|&count| u64::from(count) <= rows);
         if by_class && in_all { Ok(()) } else { Err("the counts of a step do not add up") }
     }
 

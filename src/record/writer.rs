@@ -1,10 +1,12 @@
-//! A run as a file: claim a directory, append and flush each event. Reading is `reader.rs`, lines are `format.rs`.
+//! A run as a file: claim a directory, append and flush each event. Reading is `reader.rs`, lines
+//! are `format.rs`.
 //!
-//! `RUN/journal-<i>of<N>-<unique>.jsonl`, one per process, never edited: what a process that died left unfinished is
-//! superseded by a later journal. A large one is compressed (`compress.rs`) by its own process at its end.
-//! `RUN/timing-<unique>.jsonl` holds times and hosts, and nothing else does.
-//! `RUN/.lock-<i>of<N>-<host>` is locked by the process that writes shard i on that host; the kernel frees it whenever the
-//! process ends. It is there to catch a second start by mistake: correctness needs no locks.
+//! `RUN/journal-<i>of<N>-<unique>.jsonl`, one per process, never edited: what a process that died
+//! left unfinished is superseded by a later journal. A large one is compressed (`compress.rs`) by
+//! its own process at its end. `RUN/timing-<unique>.jsonl` holds times and hosts, and nothing else
+//! does. `RUN/.lock-<i>of<N>-<host>` is locked by the process that writes shard i on that host; the
+//! kernel frees it whenever the process ends. It is there to catch a second start by mistake:
+//! correctness needs no locks.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -61,7 +63,8 @@ struct BegunJournals {
 }
 
 impl RunDirectory {
-    /// Makes the directory and claims a shard of it; refused while another process on this host writes the same shard.
+    /// Makes the directory and claims a shard of it; refused while another process on this host
+    /// writes the same shard.
     pub fn claim(path: &Path, shard: Shard) -> Result<Self> {
         let made = std::fs::create_dir_all(path).and_then(|()| Directory::open(path));
         Self::claim_made(made, path, shard)
@@ -87,14 +90,17 @@ impl RunDirectory {
         self.files.path()
     }
 
-    /// Deletes the files of the run that the directory holds, and nothing else; `outputs` are the names of other files of
-    /// ours. Directories that are left empty go too. Refused where nothing shows that this program wrote them.
+    /// Deletes the files of the run that the directory holds, and nothing else; `outputs` are the
+    /// names of other files of ours. Directories that are left empty go too. Refused where nothing
+    /// shows that this program wrote them.
     pub fn start_anew(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<()> {
         for path in files(self.path(), ".lock-", "")? {
             if !path.ends_with(lock_name(self.shard)) && is_locked(&path) {
-                return Err(Error::resume("another shard of the run in this directory is being written")
-                    .file(self.path())
-                    .remedy("end it first, or choose another --out"));
+                return Err(Error::resume(
+                    "another shard of the run in this directory is being written",
+                )
+                .file(self.path())
+                .remedy("end it first, or choose another --out"));
             }
         }
         self.refuse_inputs(plan, outputs)?;
@@ -102,11 +108,13 @@ impl RunDirectory {
             return refuse_foreign(self.path(), outputs).inspect_err(|_| self.withdraw());
         }
         let ours = |name: &str| outputs.iter().any(|output| output.as_ref() == name);
-        // The file that identifies the run is deleted last: an interrupted deletion can be repeated.
+        // The file that identifies the run is deleted last: an interrupted deletion can be
+        // repeated.
         for name in outputs.iter().map(AsRef::as_ref).filter(|&name| name != MANIFEST) {
             self.delete(name)?;
         }
-        let scripts = SCHEDULERS.iter().flat_map(|entry| [entry.shards_script, entry.report_script]);
+        let scripts =
+            SCHEDULERS.iter().flat_map(|entry| [entry.shards_script, entry.report_script]);
         for name in scripts.filter(|name| is_our_script(&self.path().join(name))) {
             self.delete(name)?;
         }
@@ -137,15 +145,18 @@ impl RunDirectory {
                 Ok(removed)
             }
         };
-        let failed =
-            |error| Error::output(format!("cannot be deleted: {error}")).file(self.path().join(name));
+        let failed = |error| {
+            Error::output(format!("cannot be deleted: {error}")).file(self.path().join(name))
+        };
         delete().map(drop).map_err(failed)
     }
 
-    /// Starts the run here, or goes on with it: what is recorded of it. The start is recorded, too, unless it changes nothing.
-    /// Refused if the directory holds another run, or files of our names without a run.
+    /// Starts the run here, or goes on with it: what is recorded of it. The start is recorded, too,
+    /// unless it changes nothing. Refused if the directory holds another run, or files of our names
+    /// without a run.
     pub fn resume(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<Option<Journals>> {
-        // Of two processes with other settings that start at once, the second finds the first one's journal.
+        // Of two processes with other settings that start at once, the second finds the first one's
+        // journal.
         let _lock = self.files.lock(START_LOCK).map_err(|error| failed(self.path(), &error))?;
         let found = self.check(plan, outputs)?;
         self.remove_half_packed();
@@ -153,12 +164,14 @@ impl RunDirectory {
         Ok(found)
     }
 
-    /// What the directory already holds of this run; refused if it is another run, or not a run at all.
+    /// What the directory already holds of this run; refused if it is another run, or not a run at
+    /// all.
     pub fn check(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<Option<Journals>> {
         self.look(plan, outputs).inspect_err(|_| self.withdraw())
     }
 
-    /// A directory that is not ours keeps nothing of us; that the lock may stay is not worth a second error.
+    /// A directory that is not ours keeps nothing of us; that the lock may stay is not worth a
+    /// second error.
     fn withdraw(&self) {
         let _ = self.files.remove(&lock_name(self.shard));
     }
@@ -185,8 +198,11 @@ impl RunDirectory {
     fn refuse_inputs(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<()> {
         let RunInfo { input, spec, .. } = &*plan.info;
         let others = [&spec.schema.groups, &spec.split.splits_from].into_iter().flatten();
-        let inputs: Vec<_> =
-            [Path::new(input)].into_iter().chain(others.map(PathBuf::as_path)).filter_map(identity).collect();
+        let inputs: Vec<_> = [Path::new(input)]
+            .into_iter()
+            .chain(others.map(PathBuf::as_path))
+            .filter_map(identity)
+            .collect();
         for path in outputs.iter().map(|name| self.path().join(name.as_ref())) {
             if identity(&path).is_some_and(|file| inputs.contains(&file)) {
                 return Err(Error::resume("the run reads this file and would overwrite it")
@@ -197,7 +213,8 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// A journal is begun if there is something to compute, or the settings are not those of the last start.
+    /// A journal is begun if there is something to compute, or the settings are not those of the
+    /// last start.
     fn record_start(&self, plan: &Plan, found: Option<&Journals>) -> Result<()> {
         let (last, generation) = found.map_or((None, 0), |records| {
             let (last, generation) = records.last_start();
@@ -217,7 +234,8 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Removes what this shard's processes left behind when they were killed while packing; what stays does no harm.
+    /// Removes what this shard's processes left behind when they were killed while packing; what
+    /// stays does no harm.
     fn remove_half_packed(&self) {
         let start = self.journal_start();
         for path in files(self.path(), "", ".part").unwrap_or_default() {
@@ -232,17 +250,20 @@ impl RunDirectory {
         format!("journal-{}-", self.shard.in_file_name())
     }
 
-    /// Packs the large journals of this shard that nobody writes any more: this process's own, and those of processes on this
-    /// host that ended without. One that cannot be packed stays as it is.
+    /// Packs the large journals of this shard that nobody writes any more: this process's own, and
+    /// those of processes on this host that ended without. One that cannot be packed stays as it
+    /// is.
     pub fn compress(&self) {
-        let begun = std::mem::take(&mut self.started.lock().unwrap_or_else(PoisonError::into_inner).begun);
+        let begun =
+            std::mem::take(&mut self.started.lock().unwrap_or_else(PoisonError::into_inner).begun);
         let start = self.journal_start();
         for path in files(self.path(), &start, ".jsonl").unwrap_or_default() {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let unique = name.trim_start_matches(&start).trim_end_matches(".jsonl");
             // The lock of this shard is ours, but another host has its own.
             let idle = begun.contains(&name)
-                || JournalAuthor::of(self.path(), unique).is_some_and(|writer| writer.host == host());
+                || JournalAuthor::of(self.path(), unique)
+                    .is_some_and(|writer| writer.host == host());
             if idle && path.symlink_metadata().is_ok_and(|data| data.len() > LARGE) {
                 let _ = compress(&self.files, &name);
             }
@@ -259,7 +280,8 @@ impl RunDirectory {
         self.started.lock().unwrap_or_else(PoisonError::into_inner).journal = Some(journal);
     }
 
-    /// Records an event after the tasks have ended: in this process's journal, or in a new one if it has none.
+    /// Records an event after the tasks have ended: in this process's journal, or in a new one if
+    /// it has none.
     pub fn record(&self, info: &Arc<RunInfo>, event: &RunEvent) -> Result<()> {
         let mut journal = match self.begun_journal() {
             Some(journal) => journal,
@@ -285,7 +307,8 @@ impl RunDirectory {
         let synced = Instant::now();
         drop(started);
         let info = info.clone();
-        let mut journal = Journal { path, file, whole: 0, buffer: Vec::new(), info, synced, timing };
+        let mut journal =
+            Journal { path, file, whole: 0, buffer: Vec::new(), info, synced, timing };
         journal.begin(generation)?;
         Ok(journal)
     }
@@ -353,18 +376,28 @@ fn lock(directory: &Directory, shard: Shard) -> Result<Option<File>> {
     let path = directory.path().join(&name);
     let mut file = directory.open_lock(&name).map_err(|error| failed(&path, &error))?;
     let mut holder = String::new();
-    // It names the process that holds it or held it last; anything else is not ours, and is not written over.
+    // It names the process that holds it or held it last; anything else is not ours, and is not
+    // written over.
     let read = Read::by_ref(&mut file).take(LONGEST_LOCK).read_to_string(&mut holder);
     if read.is_err() || !holder.trim().bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Error::resume("this is not a lock of crfe-tui").file(path).remedy("move it away"));
+        return Err(Error::resume("this is not a lock of crfe-tui")
+            .file(path)
+            .remedy("move it away"));
     }
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let holder = holder.trim();
-            let who = if holder.is_empty() { "another process".into() } else { format!("process {holder}") };
-            let what =
-                if shard.is_whole() { "this run".into() } else { format!("shard {shard} of this run") };
+            let who = if holder.is_empty() {
+                "another process".into()
+            } else {
+                format!("process {holder}")
+            };
+            let what = if shard.is_whole() {
+                "this run".into()
+            } else {
+                format!("shard {shard} of this run")
+            };
             return Err(Error::resume(format!("{who} on this host is writing {what}"))
                 .file(directory.path())
                 .remedy("wait for it, end it, or choose another --out"));
@@ -372,13 +405,16 @@ fn lock(directory: &Directory, shard: Shard) -> Result<Option<File>> {
         Err(TryLockError::Error(_)) => return Ok(None),
     }
     // Only to be more helpful to a second process.
-    let _ =
-        file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+    let _ = file
+        .set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| writeln!(file, "{}", std::process::id()));
     Ok(Some(file))
 }
 
 fn is_locked(path: &Path) -> bool {
-    open_regular(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    open_regular(path)
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Whether a process on this host is writing a shard; `None` if this cannot be known.
@@ -388,12 +424,17 @@ pub(super) fn is_being_written(directory: &Path, shard: Shard, on: &str) -> Opti
 }
 
 fn files(directory: &Path, start: &str, end: &str) -> Result<Vec<PathBuf>> {
-    let unreadable =
-        |error: std::io::Error| Error::data(format!("cannot read the directory: {error}")).file(directory);
+    let unreadable = |error: std::io::Error| {
+        Error::data(format!("cannot read the directory: {error}")).file(directory)
+    };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(start) && name.ends_with(end)) {
+        if entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.starts_with(start) && name.ends_with(end))
+        {
             paths.push(entry.path());
         }
     }
@@ -432,7 +473,8 @@ impl Journal {
             .map_err(|error| self.torn(&error))
     }
 
-    /// Appends one event. The start of the run is its first line already, and what only concerns a screen is not written.
+    /// Appends one event. The start of the run is its first line already, and what only concerns a
+    /// screen is not written.
     pub fn append(&mut self, event: &RunEvent) -> Result<()> {
         let ends = matches!(
             event.kind,
@@ -472,14 +514,15 @@ impl Journal {
 /// A file that was deleted can still be written, but nobody will ever read it.
 fn still_there(file: &File) -> std::io::Result<()> {
     use std::os::unix::fs::MetadataExt;
-    let gone = || std::io::Error::new(std::io::ErrorKind::NotFound, "it was deleted during the run");
+    let gone =
+        || std::io::Error::new(std::io::ErrorKind::NotFound, "it was deleted during the run");
     if file.metadata()?.nlink() == 0 { Err(gone()) } else { Ok(()) }
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {
-    Error::output(format!("cannot write: {error}"))
-        .file(path)
-        .remedy("free some space or choose a writable directory; the same command then resumes from here")
+    Error::output(format!("cannot write: {error}")).file(path).remedy(
+        "free some space or choose a writable directory; the same command then resumes from here",
+    )
 }
 
 /// Who wrote a journal: the first line of a timing file.
@@ -520,8 +563,12 @@ impl Timing {
         let name = format!("timing-{unique}.jsonl");
         let path = directory.path().join(&name);
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let writer =
-            JournalAuthor { host: host(), pid: std::process::id(), shard: shard.to_string(), started };
+        let writer = JournalAuthor {
+            host: host(),
+            pid: std::process::id(),
+            shard: shard.to_string(),
+            started,
+        };
         let file = directory.create_new(&name).map_err(|error| failed(&path, &error))?;
         let mut timing = Self { path, file, began: HashMap::new() };
         timing.write(&serde_json::json!(writer))?;
@@ -536,8 +583,10 @@ impl Timing {
                 Ok(())
             }
             EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => {
-                let seconds =
-                    self.began.remove(&task).map(|began| began.elapsed().as_millis() as f64 / 1000.0);
+                let seconds = self
+                    .began
+                    .remove(&task)
+                    .map(|began| began.elapsed().as_millis() as f64 / 1000.0);
                 self.write(&serde_json::json!({"task": task_name(task), "seconds": seconds}))
             }
             _ => Ok(()),
@@ -545,7 +594,9 @@ impl Timing {
     }
 
     fn write(&mut self, value: &serde_json::Value) -> Result<()> {
-        self.file.write_all(format!("{value}\n").as_bytes()).map_err(|error| failed(&self.path, &error))
+        self.file
+            .write_all(format!("{value}\n").as_bytes())
+            .map_err(|error| failed(&self.path, &error))
     }
 }
 

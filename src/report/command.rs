@@ -1,4 +1,5 @@
-//! The command line that runs a spec again, from the table of options: only what differs from the defaults.
+//! The command line that runs a spec again, from the table of options: only what differs from the
+//! defaults.
 
 use std::path::Path;
 
@@ -6,7 +7,8 @@ use crate::data::{STANDARD, STANDARD_INPUT};
 use crate::run::options::{OPTIONS, Takes};
 use crate::run::{RunOptions, RunSpec};
 
-/// The words of `crfe-tui run DATA …` that mean this spec. What came from standard input is read from there.
+/// The words of `crfe-tui run DATA …` that mean this spec. What came from standard input is read
+/// from there.
 pub fn command_line(spec: &RunSpec, data: &str) -> Vec<String> {
     let data = match data {
         STANDARD | STANDARD_INPUT => STANDARD.to_owned(),
@@ -17,14 +19,18 @@ pub fn command_line(spec: &RunSpec, data: &str) -> Vec<String> {
     let mut line = vec!["crfe-tui".to_owned(), "run".to_owned(), data];
     for option in OPTIONS {
         // The memory limit depends on the machine, not on the run.
-        if option.name == "memory-limit" || option.words(spec) == option.words(&RunOptions::default()) {
+        if option.name == "memory-limit"
+            || option.words(spec) == option.words(&RunOptions::default())
+        {
             continue;
         }
         let (name, value) = (option.name, option.text(spec));
         match option.takes {
             Takes::Nothing => line.push(format!("--{name}")),
             // A value that begins like an option, or is empty, must be joined to its name.
-            _ if value.starts_with('-') || value.is_empty() => line.push(format!("--{name}={value}")),
+            _ if value.starts_with('-') || value.is_empty() => {
+                line.push(format!("--{name}={value}"))
+            }
             _ => line.extend([format!("--{name}"), value]),
         }
     }
@@ -38,12 +44,15 @@ pub fn shell_command(spec: &RunSpec, data: &str) -> String {
     format!("{} --out RUN{input}", for_a_shell(&words))
 }
 
-/// The command that makes a model: of a list in a file, or of what is selected again, with a size that was taken by hand.
+/// The command that makes a model: of a list in a file, or of what is selected again, with a size
+/// that was taken by hand.
 pub fn fit_command(spec: &RunSpec, data: &str, list: Option<&Path>, size: Option<usize>) -> String {
     let mut words = command_line(spec, data);
     words[1] = "fit".to_owned();
     match (list, size) {
-        (Some(list), _) => words.extend(["--features".to_owned(), list.to_string_lossy().into_owned()]),
+        (Some(list), _) => {
+            words.extend(["--features".to_owned(), list.to_string_lossy().into_owned()])
+        }
         (None, Some(size)) => words.extend(["--size".to_owned(), size.to_string()]),
         (None, None) => {}
     }
@@ -71,7 +80,10 @@ mod tests {
     #[test]
     fn defaults_need_no_words() {
         let spec = RunOptions::default().check().unwrap();
-        assert_eq!(for_a_shell(&command_line(&spec, "data/a b.csv")), "crfe-tui run 'data/a b.csv'");
+        assert_eq!(
+            for_a_shell(&command_line(&spec, "data/a b.csv")),
+            "crfe-tui run 'data/a b.csv'"
+        );
         assert_eq!(command_line(&spec, "-x.csv")[2], "./-x.csv");
         assert_eq!(shell_command(&spec, "standard input"), "crfe-tui run - --out RUN < DATA.CSV");
     }

@@ -9,8 +9,8 @@ use crate::files::{Directory, unwritable};
 /// Held by the process that writes tables, figures and the page.
 const LOCK: &str = ".lock-report";
 
-/// Runs `write` while no other process writes a report into this directory, so that the files of two reports are mixed at most while
-/// the later one is being written.
+/// Runs `write` while no other process writes a report into this directory, so that the files of
+/// two reports are mixed at most while the later one is being written.
 pub fn writing<T>(directory: &Path, write: impl FnOnce(&Directory) -> Result<T>) -> Result<T> {
     let failed = |error: std::io::Error| unwritable(directory, &error);
     let directory = Directory::open(directory).map_err(failed)?;

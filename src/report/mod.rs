@@ -1,4 +1,5 @@
-//! What a run leaves behind: tables, figures, the page and the summary; and progress while it runs. Formats what `analysis` computes.
+//! What a run leaves behind: tables, figures, the page and the summary; and progress while it runs.
+//! Formats what `analysis` computes.
 
 mod command;
 mod figures;
@@ -37,8 +38,9 @@ use crate::select::Method;
 /// The version of the program, with the commit it was built from where that is known.
 pub const VERSION: &str = env!("CRFE_VERSION");
 
-/// Writes everything that remains of a run into its directory: tables, figures and the page; warnings about them. Without a plan (the
-/// data are not at hand) what needs the rows is left out. Files are written on at most this many threads.
+/// Writes everything that remains of a run into its directory: tables, figures and the page;
+/// warnings about them. Without a plan (the data are not at hand) what needs the rows is left out.
+/// Files are written on at most this many threads.
 pub fn write_report(
     directory: &Path,
     history: &History,
@@ -89,14 +91,19 @@ fn effects_of_lists(plan: &Plan, answer: &Answer) -> Result<Vec<(Method, Vec<Eff
 }
 
 /// The script, the methods paragraph and the page.
-fn write_page(directory: &Directory, content: html::PageContent<'_>, plan: Option<&Plan>) -> Result<()> {
+fn write_page(
+    directory: &Directory,
+    content: html::PageContent<'_>,
+    plan: Option<&Plan>,
+) -> Result<()> {
     let script = reproduce::script(content.history, plan)?;
     match &script {
         Ok(script) => directory.write(SCRIPT, script.as_bytes())?,
         // One of an earlier run would not belong to this page. Ignore failure: there may be none.
         Err(_) => drop(directory.remove(SCRIPT)),
     }
-    let content = html::PageContent { script: script.as_deref().map_err(|reason| *reason), ..content };
+    let content =
+        html::PageContent { script: script.as_deref().map_err(|reason| *reason), ..content };
     directory.write(METHODS, html::methods(&content).as_bytes())?;
     directory.write(PAGE, html::page(&content).as_bytes())
 }

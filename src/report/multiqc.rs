@@ -1,4 +1,5 @@
-//! The answer as custom content of MultiQC: a table with a line for each method, and the version of the program.
+//! The answer as custom content of MultiQC: a table with a line for each method, and the version of
+//! the program.
 
 use std::path::Path;
 
@@ -14,11 +15,18 @@ pub const MULTIQC: &str = "crfe_mqc.json";
 pub const MULTIQC_VERSIONS: &str = "crfe_mqc_versions.yml";
 
 /// A column of the table: its key, title, description, settings, and its value if there is one.
-type QcColumn =
-    (&'static str, &'static str, &'static str, fn() -> Value, fn(&MethodAnswer, &Answer) -> Option<Value>);
+type QcColumn = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn() -> Value,
+    fn(&MethodAnswer, &Answer) -> Option<Value>,
+);
 
 const COLUMNS: [QcColumn; 10] = [
-    ("features", "Features", "Features of the list", count, |answer, _| Some(json!(answer.chosen.size?))),
+    ("features", "Features", "Features of the list", count, |answer, _| {
+        Some(json!(answer.chosen.size?))
+    }),
     ("verdict", "Verdict", "How far the data support the list", dict, |answer, _| {
         Some(json!(answer.verdict))
     }),
@@ -42,15 +50,27 @@ const COLUMNS: [QcColumn; 10] = [
     ("target_coverage", "Target", "Target coverage, 1 − ε", share, |_, whole| {
         Some(json!(whole.target_coverage))
     }),
-    ("set_size", "Set size", "Mean size of the prediction sets of validated rows", number, |answer, _| {
-        Some(json!(answer.tested.as_ref()?.performance.as_ref()?.set_size.value))
-    }),
-    ("stability", "Stability", "Nogueira's stability of the selection over splits", number, |answer, _| {
-        Some(json!(answer.stability?))
-    }),
-    ("p_chance", "p (chance)", "How often permuted labels are predicted as well", p, |answer, _| {
-        Some(json!(answer.by_chance.as_ref()?.p?))
-    }),
+    (
+        "set_size",
+        "Set size",
+        "Mean size of the prediction sets of validated rows",
+        number,
+        |answer, _| Some(json!(answer.tested.as_ref()?.performance.as_ref()?.set_size.value)),
+    ),
+    (
+        "stability",
+        "Stability",
+        "Nogueira's stability of the selection over splits",
+        number,
+        |answer, _| Some(json!(answer.stability?)),
+    ),
+    (
+        "p_chance",
+        "p (chance)",
+        "How often permuted labels are predicted as well",
+        p,
+        |answer, _| Some(json!(answer.by_chance.as_ref()?.p?)),
+    ),
     ("cautions", "Cautions", "Cautions about the run and the method", count, |answer, whole| {
         Some(json!(answer.cautions.len() + whole.cautions.len()))
     }),
@@ -77,8 +97,8 @@ fn dict() -> Value {
     json!({})
 }
 
-/// The table of MultiQC: one sample per method, named after the file and the method. What was set by hand is part of the name: MultiQC
-/// keeps one of two samples with the same name.
+/// The table of MultiQC: one sample per method, named after the file and the method. What was set
+/// by hand is part of the name: MultiQC keeps one of two samples with the same name.
 pub fn multiqc(answer: &Answer, by_hand: ByHand) -> Value {
     let stem = Path::new(&answer.input)
         .file_stem()
@@ -97,7 +117,10 @@ pub fn multiqc(answer: &Answer, by_hand: ByHand) -> Value {
             .iter()
             .filter_map(|(key, _, _, _, value)| Some(((*key).to_owned(), value(method, answer)?)));
         let by_hand = by_hand.name().map_or_else(String::new, |name| format!(" ({name})"));
-        (escaped(&printable(&format!("{stem} {}{by_hand}", method.method))), Value::Object(cells.collect()))
+        (
+            escaped(&printable(&format!("{stem} {}{by_hand}", method.method))),
+            Value::Object(cells.collect()),
+        )
     };
     json!({
         "id": "crfe_tui",

@@ -1,4 +1,5 @@
-//! The only list of the files that a report consists of, and how they make way for those of another run.
+//! The only list of the files that a report consists of, and how they make way for those of another
+//! run.
 
 use std::path::Path;
 
@@ -11,12 +12,14 @@ use crate::run::RunInfo;
 
 /// The files of a report except figures.
 fn beside_figures() -> Vec<String> {
-    let packed = TABLES.iter().filter(|name| name.ends_with(".csv")).map(|name| format!("{name}.gz"));
+    let packed =
+        TABLES.iter().filter(|name| name.ends_with(".csv")).map(|name| format!("{name}.gz"));
     let plain = TABLES.iter().chain(&[PAGE, METHODS, SCRIPT]).map(|name| (*name).to_owned());
     plain.chain(packed).collect()
 }
 
-/// Every file that [`write_report`](super::write_report) may make, by its name inside the directory of the run.
+/// Every file that [`write_report`](super::write_report) may make, by its name inside the directory
+/// of the run.
 pub fn outputs() -> Vec<String> {
     let figures = every_name().into_iter().map(|name| format!("{FIGURES}/{name}"));
     beside_figures().into_iter().chain(figures).collect()
@@ -44,8 +47,9 @@ pub fn refuse_another_run(directory: &Path, info: &RunInfo) -> Result<bool> {
     Ok(recorded.is_some())
 }
 
-/// Deletes the report of another run (and the files `also`) from a directory, so that it is not taken for that of this run. Refuses a
-/// directory in which the other run itself is recorded, and files with our names that crfe-tui did not write.
+/// Deletes the report of another run (and the files `also`) from a directory, so that it is not
+/// taken for that of this run. Refuses a directory in which the other run itself is recorded, and
+/// files with our names that crfe-tui did not write.
 pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<HeldBefore> {
     let is_recorded = refuse_another_run(directory, info)?;
     let manifest = manifest(directory);
@@ -61,7 +65,8 @@ pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<Hel
     writing(directory, |directory| {
         for name in ours.iter().chain(also) {
             directory.remove(name).map_err(|error| {
-                Error::output(format!("cannot be deleted: {error}")).file(directory.path().join(name))
+                Error::output(format!("cannot be deleted: {error}"))
+                    .file(directory.path().join(name))
             })?;
         }
         if directory.open_subdirectory(FIGURES).is_ok() {

@@ -1,4 +1,5 @@
-//! How far a run without a screen has come: a bar on a terminal, plain lines elsewhere, nothing when quiet.
+//! How far a run without a screen has come: a bar on a terminal, plain lines elsewhere, nothing
+//! when quiet.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -20,7 +21,8 @@ pub struct Progress {
     models: usize,
     /// Paths that have ended, also those of folds and permutations.
     paths_done: usize,
-    /// What the tasks cost beside one another: of all, of those that have ended, and of each that has not.
+    /// What the tasks cost beside one another: of all, of those that have ended, and of each that
+    /// has not.
     costs: TaskCosts,
     all: f64,
     cost_done: f64,
@@ -40,7 +42,8 @@ enum Shape {
     Bar(ProgressBar),
 }
 
-/// Shows on standard error how much of a file has been read, if that takes long enough to be noticed.
+/// Shows on standard error how much of a file has been read, if that takes long enough to be
+/// noticed.
 pub struct ReadingProgress {
     shape: Shape,
     started: Instant,
@@ -82,7 +85,8 @@ impl ReadingProgress {
                 if self.told.elapsed() >= PATIENCE {
                     self.told = Instant::now();
                     let megabytes = |bytes: u64| bytes / 1_000_000;
-                    let of = if bytes < of { format!(" of {}", megabytes(of)) } else { String::new() };
+                    let of =
+                        if bytes < of { format!(" of {}", megabytes(of)) } else { String::new() };
                     say(format!("{}{of} MB read", megabytes(bytes)));
                 }
             }
@@ -100,8 +104,11 @@ impl Drop for ReadingProgress {
 }
 
 fn reading_style(bounded: bool) -> ProgressStyle {
-    let template =
-        if bounded { "{bar:30} {percent:>3} %  {bytes} of {total_bytes} read" } else { "{bytes} read" };
+    let template = if bounded {
+        "{bar:30} {percent:>3} %  {bytes} of {total_bytes} read"
+    } else {
+        "{bytes} read"
+    };
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
@@ -121,7 +128,13 @@ fn models_of(cost: f64, costs: &TaskCosts, models: usize) -> u64 {
 
 impl Progress {
     /// For some tasks of a run and some that follow its paths.
-    pub fn new(info: &RunInfo, tasks: usize, followups: &[Followup], threads: usize, quiet: bool) -> Self {
+    pub fn new(
+        info: &RunInfo,
+        tasks: usize,
+        followups: &[Followup],
+        threads: usize,
+        quiet: bool,
+    ) -> Self {
         let mut parts = [tasks, 0, 0, 0];
         followups.iter().for_each(|followup| parts[part_of(followup)] += 1);
         let costs = TaskCosts::new(info);
@@ -135,8 +148,11 @@ impl Progress {
             let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
                 let _ = write!(text, "{:.0} models/s", state.per_sec());
             };
-            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {rate}  {eta} left  {msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate));
+            let style =
+                ProgressStyle::with_template("{bar:30} {percent:>3} %  {rate}  {eta} left  {msg}");
+            bar.set_style(
+                style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate),
+            );
             Shape::Bar(bar)
         } else {
             Shape::Lines { tenths: 0, part: 0 }

@@ -1,4 +1,5 @@
-//! A scikit-learn script that repeats one split's path, so that the result can be checked with other software.
+//! A scikit-learn script that repeats one split's path, so that the result can be checked with
+//! other software.
 
 use serde::Serialize;
 
@@ -14,12 +15,18 @@ pub const SCRIPT: &str = "reproduce.py";
 
 const TEMPLATE: &str = include_str!("reproduce.py");
 
-/// Eliminations that are repeated: LinearSVC starts from nothing at each, and wide tables would take it days.
+/// Eliminations that are repeated: LinearSVC starts from nothing at each, and wide tables would
+/// take it days.
 const MOST_STEPS: usize = 400;
 
 /// The script for the first split that a method has finished, or the reason why there is none.
-pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Result<String, &'static str>> {
-    let Some(plan) = plan else { return Ok(Err("the data were not at hand when this page was written")) };
+pub fn script(
+    history: &History,
+    plan: Option<&Plan>,
+) -> Result<std::result::Result<String, &'static str>> {
+    let Some(plan) = plan else {
+        return Ok(Err("the data were not at hand when this page was written"));
+    };
     let Some(layout) = &plan.data.layout else {
         return Ok(Err("the data do not come from one table in a text file"));
     };
@@ -40,7 +47,9 @@ pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Res
     if donors_are_drawn {
         return Ok(Err("the donors of imputed values were drawn by our own seed"));
     }
-    let rows = |positions: &[usize]| positions.iter().map(|&row| plan.data.rows[row]).collect::<Vec<usize>>();
+    let rows = |positions: &[usize]| {
+        positions.iter().map(|&row| plan.data.rows[row]).collect::<Vec<usize>>()
+    };
     let read = &spec.schema.read;
     let weight = match spec.class_weight {
         ClassWeight::Balanced => "\"balanced\"",
@@ -49,9 +58,12 @@ pub fn script(history: &History, plan: Option<&Plan>) -> Result<std::result::Res
     let (mut batches, mut orders) = (serde_json::Map::new(), serde_json::Map::new());
     // ACM adds features by a criterion of its own, which the script does not have.
     for &method in spec.methods.iter().filter(|&&method| method != Method::Acm) {
-        if let Some(trace) = history.trace(TaskId { method, split: first }).filter(|trace| trace.finished()) {
-            let removed =
-                || trace.steps().iter().map(|step| &step.removed).filter(|removed| !removed.is_empty());
+        if let Some(trace) =
+            history.trace(TaskId { method, split: first }).filter(|trace| trace.finished())
+        {
+            let removed = || {
+                trace.steps().iter().map(|step| &step.removed).filter(|removed| !removed.is_empty())
+            };
             let counts: Vec<usize> = removed().map(Vec::len).take(MOST_STEPS).collect();
             let order: Vec<usize> = removed().take(MOST_STEPS).flatten().copied().collect();
             batches.insert(method.name().to_owned(), counts.into());
@@ -146,7 +158,8 @@ fn filled(values: &[(&str, String)]) -> String {
 /// JSON of numbers, text, lists and maps is Python too.
 fn literal(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).unwrap_or_default();
-    // JSON leaves C1 controls, line separators and bidirectional overrides as they are; an editor or a page would obey them.
+    // JSON leaves C1 controls, line separators and bidirectional overrides as they are; an editor
+    // or a page would obey them.
     text.chars().fold(String::with_capacity(text.len()), |mut safe, c| {
         if c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
             safe.push_str(&format!("\\u{:04x}", u32::from(c)));
@@ -163,8 +176,16 @@ mod tests {
 
     #[test]
     fn every_place_is_filled_and_values_are_left_alone() {
-        let places =
-            ["@DATA@", "@READ@", "@TARGET@", "@CLASSES@", "@SETTINGS@", "@SPLIT@", "@TRAIN@", "@SELECTION@"];
+        let places = [
+            "@DATA@",
+            "@READ@",
+            "@TARGET@",
+            "@CLASSES@",
+            "@SETTINGS@",
+            "@SPLIT@",
+            "@TRAIN@",
+            "@SELECTION@",
+        ];
         let values: Vec<(&str, String)> =
             places.iter().map(|place| (*place, "\"@ORDER@\"".to_owned())).collect();
         let text = filled(&values);

@@ -1,4 +1,5 @@
-//! A CSV file row by row, in bounded memory: a table that grows large is compressed while it is written.
+//! A CSV file row by row, in bounded memory: a table that grows large is compressed while it is
+//! written.
 
 use std::io::{self, Write};
 
@@ -64,7 +65,8 @@ impl<'a> CsvTable<'a> {
         written.map_err(|error| self.failed(error))
     }
 
-    /// Puts the table in its place, and removes the one of an earlier report in the form that it no longer has.
+    /// Puts the table in its place, and removes the one of an earlier report in the form that it no
+    /// longer has.
     pub fn finish(self) -> Result<()> {
         let Self { writer, directory, name } = self;
         let failed = |error: io::Error| unwritable(&directory.path().join(name), &error);
@@ -147,8 +149,13 @@ mod tests {
             table
                 .row(&[CsvCell::Int(i), CsvCell::Text("a text that takes its place, with a comma")])
                 .unwrap();
-            expected.extend(format!("{i},\"a text that takes its place, with a comma\"\n").into_bytes());
-            assert!(table.writer.get_ref().plain.capacity() <= 2 * LARGE, "memory grows with the table");
+            expected.extend(
+                format!("{i},\"a text that takes its place, with a comma\"\n").into_bytes(),
+            );
+            assert!(
+                table.writer.get_ref().plain.capacity() <= 2 * LARGE,
+                "memory grows with the table"
+            );
         }
         table.finish().unwrap();
         expected
@@ -169,7 +176,11 @@ mod tests {
         assert!(unpacked == large);
         table(desk.path(), 10);
         assert!(plain.exists() && !packed.exists());
-        assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 1, "nothing half-written stays");
+        assert_eq!(
+            std::fs::read_dir(desk.path()).unwrap().count(),
+            1,
+            "nothing half-written stays"
+        );
     }
 
     #[test]

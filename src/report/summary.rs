@@ -1,11 +1,12 @@
-//! The answer as a short text for a terminal: the verdict first, then what was tested, the list, and every caution.
+//! The answer as a short text for a terminal: the verdict first, then what was tested, the list,
+//! and every caution.
 
 use std::fmt::Write;
 
 use super::measured::measured_lines;
 use crate::analysis::{
-    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, ProbeAnswer, SubgroupCoverage, Tested,
-    Transfer, Twin, Verdict, count_features, p_words, rounded_p,
+    Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, ProbeAnswer, SubgroupCoverage,
+    Tested, Transfer, Twin, Verdict, count_features, p_words, rounded_p,
 };
 use crate::error::printable;
 use crate::evaluate::{Interval, Performance};
@@ -45,9 +46,14 @@ pub fn summary(answer: &Answer) -> String {
     for comparison in &answer.comparisons {
         let _ = writeln!(text, "  {}", comparison.sentence);
     }
-    for (method, choice) in answer.methods.iter().filter_map(|of| Some((of.method, of.estimators.as_ref()?)))
+    for (method, choice) in
+        answer.methods.iter().filter_map(|of| Some((of.method, of.estimators.as_ref()?)))
     {
-        let _ = writeln!(text, "\n{method} with other estimators on the same splits: {}", choice.sentence);
+        let _ = writeln!(
+            text,
+            "\n{method} with other estimators on the same splits: {}",
+            choice.sentence
+        );
         choice.comparisons.iter().for_each(|comparison| {
             let _ = writeln!(text, "  {}", comparison.sentence);
         });
@@ -66,7 +72,9 @@ pub fn guarantee_words(answer: &Answer) -> &'static str {
     match (answer.guaranteed, answer.grouped) {
         (false, _) => "guarantee void",
         (true, false) => "guaranteed on average if rows are exchangeable",
-        (true, true) => "guaranteed on average for a row of a new group, if groups are exchangeable",
+        (true, true) => {
+            "guaranteed on average for a row of a new group, if groups are exchangeable"
+        }
     }
 }
 
@@ -154,8 +162,10 @@ fn transfer(answer: &MethodAnswer) -> String {
         };
         let accuracy =
             format!("{:.3} ({:.3} to {:.3})", own.accuracy.value, own.accuracy.lo, own.accuracy.hi);
-        let within = own.accuracy_within.map_or_else(String::new, |within| format!("({within:.3})"));
-        let band = own.coverage_band.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.3} to {hi:.3})"));
+        let within =
+            own.accuracy_within.map_or_else(String::new, |within| format!("({within:.3})"));
+        let band =
+            own.coverage_band.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.3} to {hi:.3})"));
         let mark = if own.shifted { " low" } else { "" };
         let coverage = format!("{:.3}{band}{mark}", own.coverage.value);
         let _ = writeln!(
@@ -223,27 +233,39 @@ fn subgroups(answer: &MethodAnswer) -> String {
         "subgroup", "rows", "coverage (95 % range)"
     );
     for own in listed {
-        let band = own.coverage_band.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.3} to {hi:.3})"));
+        let band =
+            own.coverage_band.map_or_else(String::new, |(lo, hi)| format!(" ({lo:.3} to {hi:.3})"));
         let mark = if own.below { " low" } else { "" };
         let coverage = format!("{:.3}{band}{mark}", own.coverage.value);
-        let _ =
-            writeln!(text, "    {:<width$}  {:>5}  {coverage:<28}  {:.2}", name(own), own.rows, own.set_size);
+        let _ = writeln!(
+            text,
+            "    {:<width$}  {:>5}  {coverage:<28}  {:.2}",
+            name(own),
+            own.rows,
+            own.set_size
+        );
     }
     let _ = writeln!(text, "    (95 % range: of coverage if a subgroup is like all rows)");
     if answer.subgroups.len() > listed.len() {
-        let _ = writeln!(text, "    and {} more in subgroups.csv", answer.subgroups.len() - listed.len());
+        let _ = writeln!(
+            text,
+            "    and {} more in subgroups.csv",
+            answer.subgroups.len() - listed.len()
+        );
     }
     text
 }
 
-/// Each class, worst first: on rows that were never seen if there are any, else on the test rows of the splits.
+/// Each class, worst first: on rows that were never seen if there are any, else on the test rows of
+/// the splits.
 fn classes(answer: &MethodAnswer) -> String {
     let mut text = String::new();
     let listed = &answer.classes[..answer.classes.len().min(LISTED_CLASSES)];
     if listed.is_empty() {
         return text;
     }
-    let width = listed.iter().map(|class| shown(&class.class).chars().count()).max().unwrap_or(0).max(5);
+    let width =
+        listed.iter().map(|class| shown(&class.class).chars().count()).max().unwrap_or(0).max(5);
     let is_tested = listed.iter().any(|class| class.tested.is_some());
     let what = if is_tested { "" } else { " (means over the splits' test rows)" };
     let column = if is_tested { 22 } else { 15 };
@@ -274,7 +296,9 @@ fn classes(answer: &MethodAnswer) -> String {
 fn class_cells(class: &ClassAnswer) -> (String, String, String) {
     match (&class.tested, &class.splits) {
         (Some(tested), _) => {
-            let cell = |share: Option<Interval>| share.map_or_else(|| "–".to_owned(), |own| interval(&own));
+            let cell = |share: Option<Interval>| {
+                share.map_or_else(|| "–".to_owned(), |own| interval(&own))
+            };
             (cell(tested.recall), cell(tested.coverage), format!("{:.2}", tested.set_size))
         }
         (None, Some(means)) => (
@@ -302,7 +326,9 @@ fn features(answer: &MethodAnswer, whole: &Answer) -> String {
             .mean_rank
             .map_or_else(|| "kept           ".to_owned(), |rank| format!("mean rank {rank:>5.1}"));
         let pad = width - name.chars().count();
-        let p = feature.adjusted_p.map_or_else(String::new, |p| format!("  adjusted p {}", rounded_p(p)));
+        let p = feature
+            .adjusted_p
+            .map_or_else(String::new, |p| format!("  adjusted p {}", rounded_p(p)));
         let interchangeable = if feature.interchangeable { "  interchangeable" } else { "" };
         let _ = writeln!(
             text,
@@ -341,7 +367,8 @@ fn by_chance(answer: &MethodAnswer, whole: &Answer) -> String {
     } else {
         String::new()
     };
-    let p = chance.p.map_or_else(String::new, |p| format!("; {} for {}", p_words(p), chance.subject()));
+    let p =
+        chance.p.map_or_else(String::new, |p| format!("; {} for {}", p_words(p), chance.subject()));
     format!(
         "  {}{progress}\n  By chance, some feature is in up to {} of {} splits (95 % of permutations){p}\n",
         sentence_case(&whole.permutations),
@@ -399,7 +426,9 @@ pub fn tested_headline(answer: &MethodAnswer) -> String {
         0 => String::new(),
         n => format!("; in {n} of them no list was chosen"),
     };
-    format!("Tested on {rows} rows it never saw (the whole procedure, {folds}{without}; 95 % intervals)")
+    format!(
+        "Tested on {rows} rows it never saw (the whole procedure, {folds}{without}; 95 % intervals)"
+    )
 }
 
 fn interval(own: &Interval) -> String {
@@ -416,7 +445,9 @@ pub fn tested_lines_of(tested: &Tested, classes: &[String]) -> Vec<(String, Stri
     let Some(performance) = &tested.performance else { return Vec::new() };
     let mut lines = performance_lines(performance, classes);
     let line = |label: &str, value: String| (label.to_owned(), value);
-    if let (Some(&smallest), Some(&largest)) = (tested.sizes.iter().min(), tested.sizes.iter().max()) {
+    if let (Some(&smallest), Some(&largest)) =
+        (tested.sizes.iter().min(), tested.sizes.iter().max())
+    {
         let sizes = if smallest == largest {
             count_features(smallest)
         } else {
@@ -442,7 +473,10 @@ pub fn performance_lines(performance: &Performance, classes: &[String]) -> Vec<(
     let mut lines = vec![
         line(
             "accuracy",
-            format!("{}; always predicting the largest class: {rate:.3}", interval(&performance.accuracy)),
+            format!(
+                "{}; always predicting the largest class: {rate:.3}",
+                interval(&performance.accuracy)
+            ),
         ),
         line("balanced accuracy", interval(&performance.balanced_accuracy)),
         line("macro F1", interval(&performance.f1_macro)),
@@ -479,7 +513,9 @@ pub fn splits_note(achieved: &Achieved) -> String {
     } else {
         ""
     };
-    format!("mean ± standard deviation over splits, which share rows: ± is not the error of the mean{size}")
+    format!(
+        "mean ± standard deviation over splits, which share rows: ± is not the error of the mean{size}"
+    )
 }
 
 fn of_splits(achieved: &Achieved, answer: &MethodAnswer, whole: &Answer) -> String {
@@ -489,9 +525,13 @@ fn of_splits(achieved: &Achieved, answer: &MethodAnswer, whole: &Answer) -> Stri
         None => String::new(),
     };
     let stability = answer.stability_judged();
-    let stability =
-        stability.map_or_else(String::new, |own| format!("    stability  {}\n", own.words("splits")));
-    let note = if answer.splits > 1 { format!("    ({})\n", splits_note(achieved)) } else { String::new() };
+    let stability = stability
+        .map_or_else(String::new, |own| format!("    stability  {}\n", own.words("splits")));
+    let note = if answer.splits > 1 {
+        format!("    ({})\n", splits_note(achieved))
+    } else {
+        String::new()
+    };
     format!(
         "  {}:\n    coverage   {:.3}{band}\n    set size   {:.3}{} of {} classes\n    accuracy   {:.3}{}\n{stability}{note}",
         splits_headline(answer),

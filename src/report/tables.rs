@@ -1,7 +1,7 @@
 //! The CSV and JSON files of a run, each written whole or not at all.
 //!
-//! Rows are sorted by method and split, numbers are the shortest text that reads back equal, and nothing depends on time
-//! or threads: the same tasks give the same bytes.
+//! Rows are sorted by method and split, numbers are the shortest text that reads back equal, and
+//! nothing depends on time or threads: the same tasks give the same bytes.
 
 use std::path::Path;
 
@@ -53,19 +53,29 @@ const SUBGROUPS: &str = "subgroups.csv";
 /// selection.csv holds these sizes, and the chosen ones.
 const SELECTION_SIZES: usize = 100;
 
-/// Writes all tables into a directory, on at most `threads` threads. Without a plan (the data are not available) predictions.csv and
-/// effects.csv are not made.
-pub fn write_tables(directory: &Path, history: &History, plan: Option<&Plan>, threads: usize) -> Result<()> {
+/// Writes all tables into a directory, on at most `threads` threads. Without a plan (the data are
+/// not available) predictions.csv and effects.csv are not made.
+pub fn write_tables(
+    directory: &Path,
+    history: &History,
+    plan: Option<&Plan>,
+    threads: usize,
+) -> Result<()> {
     let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
         return Err(Error::internal("there is no run to write tables of"));
     };
-    let effects = plan.map_or_else(|| Ok(Vec::new()), |plan| super::effects_of_lists(plan, &answer))?;
+    let effects =
+        plan.map_or_else(|| Ok(Vec::new()), |plan| super::effects_of_lists(plan, &answer))?;
     writing(directory, |directory| {
-        together(&Tables { history, info, answer: &answer, directory }.jobs(plan, &effects), threads)
+        together(
+            &Tables { history, info, answer: &answer, directory }.jobs(plan, &effects),
+            threads,
+        )
     })
 }
 
-/// Marks a directory as one of this run by a manifest without results, so that a list or a view in it is known to be ours.
+/// Marks a directory as one of this run by a manifest without results, so that a list or a view in
+/// it is known to be ours.
 pub fn write_settings(directory: &Path, info: &RunInfo) -> Result<()> {
     writing(directory, |directory| directory.write(MANIFEST, pretty(&settings(info)).as_bytes()))
 }
@@ -128,7 +138,11 @@ pub struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     /// One job for every table, long ones first.
-    pub fn jobs(&'a self, plan: Option<&'a Plan>, effects: &'a [(Method, Vec<EffectCurve>)]) -> Vec<Job<'a>> {
+    pub fn jobs(
+        &'a self,
+        plan: Option<&'a Plan>,
+        effects: &'a [(Method, Vec<EffectCurve>)],
+    ) -> Vec<Job<'a>> {
         let mut jobs: Vec<Job<'a>> = Vec::new();
         jobs.push(Box::new(move || match plan {
             Some(plan) => {
@@ -136,8 +150,11 @@ impl<'a> Tables<'a> {
                 self.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan))
             }
             None => {
-                // Those of an earlier report may not belong to these tables. It does not matter if there are none.
-                for name in ["predictions.csv", "predictions.csv.gz", "effects.csv", "effects.csv.gz"] {
+                // Those of an earlier report may not belong to these tables. It does not matter if
+                // there are none.
+                for name in
+                    ["predictions.csv", "predictions.csv.gz", "effects.csv", "effects.csv.gz"]
+                {
                     let _ = self.directory.remove(name);
                 }
                 Ok(())
@@ -172,7 +189,9 @@ impl<'a> Tables<'a> {
             ("stopping.csv", Self::stopping),
         ];
         jobs.extend(
-            tables.into_iter().map(|(name, fill)| -> Job<'a> { Box::new(move || self.csv(name, fill)) }),
+            tables
+                .into_iter()
+                .map(|(name, fill)| -> Job<'a> { Box::new(move || self.csv(name, fill)) }),
         );
         jobs.push(Box::new(|| {
             self.text(MANIFEST, &pretty(&self.manifest()))?;
@@ -191,7 +210,11 @@ impl<'a> Tables<'a> {
         self.directory.write(name, text.as_bytes())
     }
 
-    fn csv(&self, name: &str, fill: impl FnOnce(&Self, &mut CsvTable<'_>) -> Result<()>) -> Result<()> {
+    fn csv(
+        &self,
+        name: &str,
+        fill: impl FnOnce(&Self, &mut CsvTable<'_>) -> Result<()>,
+    ) -> Result<()> {
         let mut rows = CsvTable::create(self.directory, name);
         fill(self, &mut rows)?;
         rows.finish()
@@ -241,7 +264,8 @@ impl<'a> Tables<'a> {
         for answer in &self.answer.methods {
             for site in answer.transfer.iter().flat_map(|transfer| &transfer.sites) {
                 let own = site.measured.as_ref();
-                let features: Vec<String> = site.features.iter().map(|name| in_list(name, &[';'])).collect();
+                let features: Vec<String> =
+                    site.features.iter().map(|name| in_list(name, &[';'])).collect();
                 rows.row(&[
                     CsvCell::Text(answer.method.name()),
                     CsvCell::Text(&site.site),
@@ -299,7 +323,8 @@ impl<'a> Tables<'a> {
 
     fn metrics(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         // The band stands beside the coverage.
-        let (coverage, others) = (Metric::Coverage, Metric::ALL.iter().filter(|&&m| m != Metric::Coverage));
+        let (coverage, others) =
+            (Metric::Coverage, Metric::ALL.iter().filter(|&&m| m != Metric::Coverage));
         let mut header = vec!["method", "split", "n_features"];
         header.extend([coverage.key(), "coverage_lo", "coverage_hi", "guaranteed"]);
         header.extend(others.clone().map(|metric| metric.key()));
@@ -317,7 +342,9 @@ impl<'a> Tables<'a> {
                     CsvCell::Real(band.as_ref().map(|band| band.hi)),
                     CsvCell::Flag(spec.guaranteed()),
                 ];
-                cells.extend(others.clone().map(|metric| CsvCell::Real(Some(metric.value(&step.tally)))));
+                cells.extend(
+                    others.clone().map(|metric| CsvCell::Real(Some(metric.value(&step.tally)))),
+                );
                 rows.row(&cells)?;
             }
         }
@@ -526,7 +553,9 @@ impl<'a> Tables<'a> {
                         CsvCell::Flag(size.is_some()),
                         size.map_or(CsvCell::Text(""), CsvCell::Int),
                         CsvCell::Owned(
-                            size.map_or_else(String::new, |size| self.names(&ranks.subset(i, size))),
+                            size.map_or_else(String::new, |size| {
+                                self.names(&ranks.subset(i, size))
+                            }),
                         ),
                     ])?;
                 }
@@ -579,7 +608,8 @@ impl<'a> Tables<'a> {
         header.extend(metrics.iter().map(|metric| metric.key()));
         rows.header(&header)?;
         for (followup, outcome) in self.history.followups() {
-            let (Followup::Estimator(method, estimator), Outcome::Estimator(test)) = (followup, outcome)
+            let (Followup::Estimator(method, estimator), Outcome::Estimator(test)) =
+                (followup, outcome)
             else {
                 continue;
             };
@@ -598,7 +628,11 @@ impl<'a> Tables<'a> {
     }
 
     /// The effect of every feature of a list, by value and class.
-    fn effects(&self, rows: &mut CsvTable<'_>, effects: &[(Method, Vec<EffectCurve>)]) -> Result<()> {
+    fn effects(
+        &self,
+        rows: &mut CsvTable<'_>,
+        effects: &[(Method, Vec<EffectCurve>)],
+    ) -> Result<()> {
         rows.header(&[
             "method",
             "feature",
@@ -640,7 +674,8 @@ impl<'a> Tables<'a> {
     }
 
     fn predictions(&self, rows: &mut CsvTable<'_>, plan: &Plan) -> Result<()> {
-        let columns: Vec<String> = self.info.classes.iter().map(|class| format!("p_{class}")).collect();
+        let columns: Vec<String> =
+            self.info.classes.iter().map(|class| format!("p_{class}")).collect();
         let mut header = vec!["method", "split", "row", "id", "class", "set"];
         header.extend(columns.iter().map(String::as_str));
         rows.header(&header)?;
@@ -661,7 +696,9 @@ impl<'a> Tables<'a> {
                         CsvCell::Text(answer.method.name()),
                         CsvCell::Int(split),
                         CsvCell::Int(plan.data.rows[prediction.row]),
-                        CsvCell::Text(plan.data.ids.as_ref().map_or("", |ids| &ids[prediction.row])),
+                        CsvCell::Text(
+                            plan.data.ids.as_ref().map_or("", |ids| &ids[prediction.row]),
+                        ),
                         CsvCell::Text(&self.info.classes[plan.data.y[prediction.row]]),
                         CsvCell::Owned(set.join(";")),
                     ];

@@ -11,8 +11,8 @@ const MOST: usize = 4;
 /// Writes one file.
 pub type Job<'a> = Box<dyn Fn() -> Result<()> + Send + Sync + 'a>;
 
-/// Runs all jobs, started in this order, on at most this many threads. After an error no further job is started; of several errors,
-/// that of the first job is returned.
+/// Runs all jobs, started in this order, on at most this many threads. After an error no further
+/// job is started; of several errors, that of the first job is returned.
 pub fn together(jobs: &[Job<'_>], threads: usize) -> Result<()> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let work = || {

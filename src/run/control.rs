@@ -1,4 +1,5 @@
-//! Run control, the only thing that flows from a screen back to the workers: run, pause, step, cancel.
+//! Run control, the only thing that flows from a screen back to the workers: run, pause, step,
+//! cancel.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -126,21 +127,25 @@ impl Gate {
         self.change(|state| state.over = true);
     }
 
-    /// Waits until a step of a task that has not started is requested; `None` when no more can come.
+    /// Waits until a step of a task that has not started is requested; `None` when no more can
+    /// come.
     pub fn asked_for(&self, not_begun: impl Fn(TaskId) -> bool) -> Option<TaskId> {
         let mut state = self.state();
         loop {
             if state.over || state.cancelled {
                 return None;
             }
-            if let Some(permit) = state.permit.filter(|permit| state.paused && not_begun(permit.task)) {
+            if let Some(permit) =
+                state.permit.filter(|permit| state.paused && not_begun(permit.task))
+            {
                 return Some(permit.task);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// Whether all workers have paused or resumed since the last call; each change is reported once.
+    /// Whether all workers have paused or resumed since the last call; each change is reported
+    /// once.
     pub fn news(&self) -> Option<Change> {
         self.state().change()
     }
@@ -151,13 +156,15 @@ impl Gate {
         Inside(self)
     }
 
-    /// Called by a worker between two eliminations, or inside a fold or permutation (which has no task of its own); waits while paused.
-    /// Reports a pause or its end through `say`, outside of the lock.
+    /// Called by a worker between two eliminations, or inside a fold or permutation (which has no
+    /// task of its own); waits while paused. Reports a pause or its end through `say`, outside of
+    /// the lock.
     pub fn pass(&self, task: Option<TaskId>, say: impl Fn(Change)) -> Passage {
         let mut state = self.state();
         let own = |permit: &Permit| Some(permit.task) == task;
-        let closed =
-            |state: &State| state.paused && !state.cancelled && !state.permit.as_ref().is_some_and(own);
+        let closed = |state: &State| {
+            state.paused && !state.cancelled && !state.permit.as_ref().is_some_and(own)
+        };
         if closed(&state) {
             state.waiting += 1;
             self.changed.notify_all();

@@ -1,5 +1,5 @@
-//! What a path costs, from the shape of the table alone, and how many permutations a run affords. Machine-independent: the same
-//! command makes the same choice everywhere.
+//! What a path costs, from the shape of the table alone, and how many permutations a run affords.
+//! Machine-independent: the same command makes the same choice everywhere.
 
 use super::path_sizes::path_sizes;
 use super::{Followup, RunInfo, RunSpec};
@@ -24,12 +24,13 @@ const PER_PRODUCT: f64 = 2e-10;
 const PER_CRITERION: f64 = 1.5e-9;
 const PER_PREDICTION: f64 = 2e-8;
 const PER_DISTANCE: f64 = 1e-9;
-/// linfa-svm: seconds for each training row in each iteration, iterations for each row and unit of C, and its cap.
+/// linfa-svm: seconds for each training row in each iteration, iterations for each row and unit of
+/// C, and its cap.
 const PER_LINFA_ROW: f64 = 1.7e-9;
 const LINFA_ITERATIONS: f64 = 1000.0;
 const LINFA_CAP: f64 = 1e7;
-/// Kernel machines: seconds of a fit for each triple of training rows, for each pair of rows, unit and node of a quadrature, for each
-/// exponential, and the nodes of most pairs.
+/// Kernel machines: seconds of a fit for each triple of training rows, for each pair of rows, unit
+/// and node of a quadrature, for each exponential, and the nodes of most pairs.
 const PER_TRIPLE: f64 = 2e-11;
 const PER_NODE: f64 = 1.2e-10;
 const PER_EXPONENTIAL: f64 = 1e-9;
@@ -107,7 +108,8 @@ impl PathCost {
                     PER_PRODUCT * products + PER_CRITERION * present
                 }
                 SolverKind::Linfa => {
-                    let iterations = LINFA_CAP.min(LINFA_ITERATIONS * training * spec.cost.max(0.1));
+                    let iterations =
+                        LINFA_CAP.min(LINFA_ITERATIONS * training * spec.cost.max(0.1));
                     PER_LINFA_ROW * iterations * training
                 }
             };
@@ -119,11 +121,16 @@ impl PathCost {
             }
             _ => 0.0,
         };
-        Self { path: machines * fits + shares + PER_PREDICTION * rows * classes * models, gaps, models }
+        Self {
+            path: machines * fits + shares + PER_PREDICTION * rows * classes * models,
+            gaps,
+            models,
+        }
     }
 }
 
-/// What the tasks of a run cost beside one another: kernel paths take much longer than linear ones. In nominal seconds.
+/// What the tasks of a run cost beside one another: kernel paths take much longer than linear ones.
+/// In nominal seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskCosts {
     /// One path of the run's own.
@@ -154,18 +161,28 @@ impl TaskCosts {
         let shape = TableShape::from(info);
         let path = PathCost::of_shape(&info.spec, &shape).path;
         let other = |&other: &Estimator| {
-            let cost = info.spec.with_estimator(other).map(|spec| PathCost::of_shape(&spec, &shape).path);
+            let cost =
+                info.spec.with_estimator(other).map(|spec| PathCost::of_shape(&spec, &shape).path);
             (other, cost.unwrap_or(path))
         };
-        Self { path, splits: info.splits as f64, others: info.spec.compare.iter().map(other).collect() }
+        Self {
+            path,
+            splits: info.splits as f64,
+            others: info.spec.compare.iter().map(other).collect(),
+        }
     }
 
     /// How much work is done and left: some paths, and some tasks after them.
     pub fn work(&self, paths: usize, followups: impl Iterator<Item = Followup>) -> TaskWork {
         let followups = followups.map(|followup| self.followup(followup));
-        let first =
-            TaskWork { all: paths as f64 * self.path, longest: if paths > 0 { self.path } else { 0.0 } };
-        followups.fold(first, |work, cost| TaskWork { all: work.all + cost, longest: work.longest.max(cost) })
+        let first = TaskWork {
+            all: paths as f64 * self.path,
+            longest: if paths > 0 { self.path } else { 0.0 },
+        };
+        followups.fold(first, |work, cost| TaskWork {
+            all: work.all + cost,
+            longest: work.longest.max(cost),
+        })
     }
 
     /// A task after the paths, which has a path for each split.
@@ -181,17 +198,19 @@ impl TaskCosts {
     }
 }
 
-/// Shapley shares of the units of a kernel model: every pair of a training and a selection row, at every node. Between distant rows more
-/// nodes are needed, but never more than half the units.
+/// Shapley shares of the units of a kernel model: every pair of a training and a selection row, at
+/// every node. Between distant rows more nodes are needed, but never more than half the units.
 fn kernel_shares(training: f64, selection: f64, units: f64) -> f64 {
     let nodes = NODES.min(0.5 * units + 0.5);
     let pairs = training * selection * units;
-    pairs * (PER_NODE * nodes + PER_EXPONENTIAL) + PER_EXPONENTIAL * training * (training + selection)
+    pairs * (PER_NODE * nodes + PER_EXPONENTIAL)
+        + PER_EXPONENTIAL * training * (training + selection)
 }
 
-/// Products for a model of this many columns, after which `removed` are removed: about ten looks at the rows and sixty rows in and out of the
-/// inverse while there are fewer columns than rows, and a dozen passes over rows × rows above; each removed column is one more
-/// change of the inverse, or of rows × rows.
+/// Products for a model of this many columns, after which `removed` are removed: about ten looks at
+/// the rows and sixty rows in and out of the inverse while there are fewer columns than rows, and a
+/// dozen passes over rows × rows above; each removed column is one more change of the inverse, or
+/// of rows × rows.
 fn newton_products(rows: f64, columns: f64, removed: f64) -> f64 {
     if columns < rows {
         10.0 * rows * columns + (59.0 + removed.max(1.0)) * columns.powi(2)
@@ -200,7 +219,8 @@ fn newton_products(rows: f64, columns: f64, removed: f64) -> f64 {
     }
 }
 
-/// How often the labels are permuted by default: 99 times where that costs at most [`PERMUTATION_BUDGET`], else 19, else not at all.
+/// How often the labels are permuted by default: 99 times where that costs at most
+/// [`PERMUTATION_BUDGET`], else 19, else not at all.
 pub(super) struct DefaultPermutations {
     pub count: usize,
     /// Nominal seconds of one core that [`MOST`] permutations would take.
@@ -239,7 +259,8 @@ mod tests {
     #[test]
     fn kernel_paths_weigh_more_than_linear_ones() {
         let data =
-            Dataset::load(std::path::Path::new("data/heart.csv"), &Default::default(), |_, _| {}).unwrap();
+            Dataset::load(std::path::Path::new("data/heart.csv"), &Default::default(), |_, _| {})
+                .unwrap();
         let options = RunOptions { compare: vec![Estimator::Rbf], ..RunOptions::default() };
         let plan = crate::run::Plan::new(options.check().unwrap(), data).unwrap();
         let costs = TaskCosts::new(&plan.info);

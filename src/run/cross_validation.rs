@@ -1,4 +1,5 @@
-//! The `cv` rule: 5-fold cross-validated accuracy of RFE on the training and selection rows of a split.
+//! The `cv` rule: 5-fold cross-validated accuracy of RFE on the training and selection rows of a
+//! split.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use crate::select::Method;
 
 const FOLDS: usize = 5;
 
-/// The size with the highest mean accuracy over the folds, the smallest on a tie: what scikit-learn's RFECV chooses.
+/// The size with the highest mean accuracy over the folds, the smallest on a tie: what
+/// scikit-learn's RFECV chooses.
 pub fn best_size(plan: &Plan, prepared: &Prepared, seed: u64, index: usize) -> usize {
     let mut rows = prepared.train.rows.clone();
     rows.extend(&prepared.selection.rows);
@@ -22,7 +24,10 @@ pub fn best_size(plan: &Plan, prepared: &Prepared, seed: u64, index: usize) -> u
     }
     // Fold paths visit the same sizes. Equal sums may differ in the last bits, hence the margin.
     let best = accuracy.values().copied().fold(0.0, f64::max);
-    accuracy.iter().find(|&(_, &sum)| sum >= best - 1e-9).map_or(plan.data.units.len(), |(&size, _)| size)
+    accuracy
+        .iter()
+        .find(|&(_, &sum)| sum >= best - 1e-9)
+        .map_or(plan.data.units.len(), |(&size, _)| size)
 }
 
 /// Each fold held out from the others.
@@ -71,7 +76,8 @@ fn accuracies(plan: &Plan, fold: &Split, seed: u64, index: usize) -> Vec<(usize,
     while let Some(step) = path.next() {
         let (Ok(step), Ok(decisions)) = (step, path.decisions(0)) else { return Vec::new() };
         let right = decisions.rows().into_iter().zip(&fold.test.y).filter(|(row, y)| {
-            let best = (0..classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
+            let best = (0..classes)
+                .fold(0, |best, class| if row[class] > row[best] { class } else { best });
             best == **y
         });
         curve.push((step.size, right.count() as f64 / fold.test.y.len() as f64));
@@ -88,11 +94,12 @@ mod tests {
     use crate::svm::{Problem, class_weights, decisions, solver};
     use ndarray::{Array2, Axis};
 
-    /// The rule by its definition: at every size a model fitted from scratch; the feature with the smallest Σ w² is removed, and correct
-    /// predictions on the held-out rows are counted.
+    /// The rule by its definition: at every size a model fitted from scratch; the feature with the
+    /// smallest Σ w² is removed, and correct predictions on the held-out rows are counted.
     fn by_definition(plan: &Plan, prepared: &Prepared, index: usize) -> usize {
         let (spec, features) = (&plan.info.spec, plan.data.units.len());
-        let rows: Vec<usize> = prepared.train.rows.iter().chain(&prepared.selection.rows).copied().collect();
+        let rows: Vec<usize> =
+            prepared.train.rows.iter().chain(&prepared.selection.rows).copied().collect();
         let mut right = vec![0.0; features + 1];
         for fold in folds(plan, rows, spec.split.seed, index) {
             let fold = prepare(&plan.data, &fold, spec.preparation(), spec.split.seed, index);
@@ -102,7 +109,8 @@ mod tests {
                     (fold.train.x.select(Axis(0), &present), fold.test.x.select(Axis(0), &present));
                 let classes = plan.data.classes.len();
                 let problem = Problem::new(x.view(), &fold.train.y, classes).unwrap();
-                let mut model = solver(spec.solver, problem.with_cost(spec.cost, spec.class_weight)).unwrap();
+                let mut model =
+                    solver(spec.solver, problem.with_cost(spec.cost, spec.class_weight)).unwrap();
                 model.fit();
                 let values = decisions(&*model, test.view());
                 let hits = values.rows().into_iter().zip(&fold.test.y).filter(|(row, y)| {
@@ -112,8 +120,10 @@ mod tests {
                 right[present.len()] += hits.count() as f64 / fold.test.y.len() as f64;
                 let weights: Vec<Vec<f64>> =
                     (0..classes).map(|class| class_weights(&*model, class)).collect();
-                let weight = |place: usize| weights.iter().map(|w| w[place] * w[place]).sum::<f64>();
-                let least = (0..present.len()).min_by(|&a, &b| weight(a).total_cmp(&weight(b))).unwrap();
+                let weight =
+                    |place: usize| weights.iter().map(|w| w[place] * w[place]).sum::<f64>();
+                let least =
+                    (0..present.len()).min_by(|&a, &b| weight(a).total_cmp(&weight(b))).unwrap();
                 present.remove(least);
             }
         }
@@ -137,7 +147,11 @@ mod tests {
             for index in 0..3 {
                 let work = SplitWork::new(&plan, index).unwrap();
                 let ours = best_size(&plan, &work.prepared, plan.info.spec.split.seed, index);
-                assert_eq!(ours, by_definition(&plan, &work.prepared, index), "{telling}, split {index}");
+                assert_eq!(
+                    ours,
+                    by_definition(&plan, &work.prepared, index),
+                    "{telling}, split {index}"
+                );
                 sizes.insert(ours);
             }
         }

@@ -1,5 +1,6 @@
-//! The effect of a feature: its share in the decision value of each class, by its value, on selection rows (docs/method.md section 15). For
-//! kernel machines also how much of it is interaction, and with which feature most. Knows no threads.
+//! The effect of a feature: its share in the decision value of each class, by its value, on
+//! selection rows (docs/method.md section 15). For kernel machines also how much of it is
+//! interaction, and with which feature most. Knows no threads.
 
 use ndarray::{ArrayView2, Axis};
 
@@ -23,9 +24,11 @@ const BINS: usize = 10;
 pub struct EffectCurve {
     /// Which unit.
     pub unit: usize,
-    /// By rising value, or level by level; empty for a group of several columns, which has no value.
+    /// By rising value, or level by level; empty for a group of several columns, which has no
+    /// value.
     pub points: Vec<EffectPoint>,
-    /// With the feature that it interacts with most, in kernel machines of several features; other families have no interactions.
+    /// With the feature that it interacts with most, in kernel machines of several features; other
+    /// families have no interactions.
     pub interaction: Option<Interaction>,
 }
 
@@ -44,8 +47,9 @@ pub struct EffectPoint {
     pub sd: Vec<f64>,
 }
 
-/// The effects of the first `shown` of some units in a model of all of them, on the selection rows of one split. Interactions are looked
-/// for in models of the same units on the first splits, since one split has few rows.
+/// The effects of the first `shown` of some units in a model of all of them, on the selection rows
+/// of one split. Interactions are looked for in models of the same units on the first splits, since
+/// one split has few rows.
 pub fn effects_of_split(
     plan: &Plan,
     split: usize,
@@ -101,17 +105,22 @@ fn kernel_model(plan: &Plan, work: &SplitWork, units: &[usize]) -> Result<Kernel
     let SomeUnits { columns, units } = SomeUnits::new(&work.prepared.units, units);
     let train = &work.prepared.train;
     let x = train.x.select(Axis(0), &columns);
-    let problem =
-        Problem::new(x.view(), &train.y, plan.data.classes.len())?.with_cost(spec.cost, spec.class_weight);
+    let problem = Problem::new(x.view(), &train.y, plan.data.classes.len())?
+        .with_cost(spec.cost, spec.class_weight);
     let mut model = KernelMachines::new(problem, Kernel::Rbf(spec.gamma));
     model.fit();
     let machines = SupportMachines::new(&model, spec.gamma.value(x.nrows()));
     let machines = Machines { deciding: Deciding::Kernel(machines), bias: model.biases() };
-    Ok(KernelModel { machines, columns, units: units.into_iter().map(|unit| unit.columns).collect() })
+    Ok(KernelModel {
+        machines,
+        columns,
+        units: units.into_iter().map(|unit| unit.columns).collect(),
+    })
 }
 
 impl KernelModel {
-    /// What interactions are looked for in: the machines and the rows on which they were not fitted.
+    /// What interactions are looked for in: the machines and the rows on which they were not
+    /// fitted.
     fn held_out(self, work: &SplitWork) -> HeldOut {
         let selection = &work.prepared.selection;
         let Self { machines: Machines { deciding, .. }, columns, units } = self;
@@ -142,7 +151,8 @@ struct UnitEffects {
 }
 
 impl UnitEffects {
-    /// Takes the shares of the rows of a split, centred over the rows that have a value, since these make the curve.
+    /// Takes the shares of the rows of a split, centred over the rows that have a value, since
+    /// these make the curve.
     fn add(&mut self, data: &Dataset, rows: &[usize], shares: &[Vec<f64>]) {
         let has_value = |row: usize| value(data, self.unit, row).is_some();
         let known = rows.iter().zip(shares).filter(|&(&row, _)| has_value(row));
@@ -165,7 +175,8 @@ impl<'a> Curves<'a> {
         let (plan, selection) = (self.plan, &work.prepared.selection);
         let classes = plan.data.classes.len();
         fresh_fit(plan, work, self.units, |model, columns| {
-            let weights: Vec<Vec<f64>> = (0..classes).map(|class| class_weights(model, class)).collect();
+            let weights: Vec<Vec<f64>> =
+                (0..classes).map(|class| class_weights(model, class)).collect();
             for shown in &mut self.shown {
                 let own = &work.prepared.units[shown.unit].columns;
                 let places: Vec<(usize, usize)> = own
@@ -200,7 +211,8 @@ impl<'a> Curves<'a> {
         let of_unit = |(shown, interaction): (UnitEffects, Option<Interaction>)| EffectCurve {
             unit: shown.unit,
             points: points(data, shown.unit, &shown.rows),
-            interaction: interaction.map(|found| Interaction { partner: self.units[found.partner], ..found }),
+            interaction: interaction
+                .map(|found| Interaction { partner: self.units[found.partner], ..found }),
         };
         self.shown.into_iter().zip(found).map(of_unit).collect()
     }
@@ -230,7 +242,8 @@ enum Value {
     Level(usize),
 }
 
-/// The value of a unit in a row; `None` where it is missing, and for groups of columns that are no levels.
+/// The value of a unit in a row; `None` where it is missing, and for groups of columns that are no
+/// levels.
 fn value(data: &Dataset, unit: usize, row: usize) -> Option<Value> {
     if data.category(unit).is_some() {
         return data.level(unit, row).map(Value::Level);
@@ -249,10 +262,14 @@ fn points(data: &Dataset, unit: usize, shares: &[(usize, Vec<f64>)]) -> Vec<Effe
         .collect();
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
     let different = known.chunk_by(|a, b| a.0 == b.0).count();
-    let groups: Vec<&[Shared<'_>]> =
-        if different <= MOST_VALUES { known.chunk_by(|a, b| a.0 == b.0).collect() } else { bins(&known) };
-    let level_name =
-        |level: usize| data.category(unit).map_or_else(String::new, |own| own.levels[level].clone());
+    let groups: Vec<&[Shared<'_>]> = if different <= MOST_VALUES {
+        known.chunk_by(|a, b| a.0 == b.0).collect()
+    } else {
+        bins(&known)
+    };
+    let level_name = |level: usize| {
+        data.category(unit).map_or_else(String::new, |own| own.levels[level].clone())
+    };
     let point = |rows: &[Shared<'_>]| {
         let count = rows.len() as f64;
         let mean = |of: &dyn Fn(&Shared<'_>) -> f64| rows.iter().map(of).sum::<f64>() / count;

@@ -43,12 +43,20 @@ impl<'a> Engine<'a> {
 
     /// Runs the remaining tasks of a run whose start has been emitted already.
     pub fn resume(&self, tasks: &[TaskId], threads: usize) {
-        self.run_with(tasks, threads, |work, task, emit, go_on| run_task(self.plan, work, task, emit, go_on));
+        self.run_with(tasks, threads, |work, task, emit, go_on| {
+            run_task(self.plan, work, task, emit, go_on)
+        });
     }
 
     fn run_with<W>(&self, tasks: &[TaskId], threads: usize, work: W)
     where
-        W: Fn(&SplitWork, TaskId, &mut dyn FnMut(EventKind), &mut dyn FnMut() -> bool) -> Result<bool> + Sync,
+        W: Fn(
+                &SplitWork,
+                TaskId,
+                &mut dyn FnMut(EventKind),
+                &mut dyn FnMut() -> bool,
+            ) -> Result<bool>
+            + Sync,
     {
         let tasks = &in_turns(tasks, threads)[..];
         let queue = Queue::new(tasks);
@@ -57,7 +65,8 @@ impl<'a> Engine<'a> {
         let next_followup = || followups.lock().unwrap_or_else(PoisonError::into_inner).next();
         let thread = || std::thread::Builder::new().name(WORKER.into());
         std::thread::scope(|scope| {
-            // While all workers are paused, the user may request a step of a task that none of them has started.
+            // While all workers are paused, the user may request a step of a task that none of them
+            // has started.
             let spare = || {
                 while let Some(task) = self.gate.asked_for(|task| queue.waits(task)) {
                     if queue.claim(task) {
@@ -96,7 +105,12 @@ impl<'a> Engine<'a> {
 
     fn one<W>(&self, task: TaskId, shared: &SharedWork<'_>, work: &W)
     where
-        W: Fn(&SplitWork, TaskId, &mut dyn FnMut(EventKind), &mut dyn FnMut() -> bool) -> Result<bool>,
+        W: Fn(
+            &SplitWork,
+            TaskId,
+            &mut dyn FnMut(EventKind),
+            &mut dyn FnMut() -> bool,
+        ) -> Result<bool>,
     {
         let inside = self.gate.enter();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -167,17 +181,20 @@ fn settle<T>(outcome: std::thread::Result<Result<T>>) -> std::result::Result<T, 
 /// The message of a panic.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a message")
 }
 
-/// The number of threads this process may use: affinity, cgroup limits and what a scheduler allocated.
+/// The number of threads this process may use: affinity, cgroup limits and what a scheduler
+/// allocated.
 pub fn default_threads() -> usize {
     let allowed = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let allocated = allocated_cpus(|variable| std::env::var(variable).ok());
     allocated.map_or(allowed, |cpus| cpus.min(allowed))
 }
 
-/// For each scheduler a variable that is set in its jobs, and the one that has the processors of the job.
+/// For each scheduler a variable that is set in its jobs, and the one that has the processors of
+/// the job.
 const ALLOCATIONS: [(&str, &str); 5] = [
     ("SLURM_JOB_ID", "SLURM_CPUS_PER_TASK"),
     ("SGE_TASK_ID", "NSLOTS"),
@@ -207,12 +224,15 @@ mod tests {
     }
 
     fn plan_with(change: fn(&mut RunOptions)) -> Plan {
-        let x = Array2::from_shape_fn((40, 3), |(i, j)| ((i * 7 + j * 3) % 11) as f64 + (i % 2 * j) as f64);
+        let x = Array2::from_shape_fn((40, 3), |(i, j)| {
+            ((i * 7 + j * 3) % 11) as f64 + (i % 2 * j) as f64
+        });
         let labels: Vec<&str> = (0..40).map(|i| if i % 2 == 0 { "a" } else { "b" }).collect();
         let mut options = RunOptions::default();
         options.split.splits = 3;
         change(&mut options);
-        Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap()).unwrap()
+        Plan::new(options.check().unwrap(), Dataset::from_arrays(x.view(), &labels, None).unwrap())
+            .unwrap()
     }
 
     #[test]
@@ -251,7 +271,8 @@ mod tests {
         });
         drop(engine);
         let events: Vec<RunEvent> = receive.iter().collect();
-        let finished = events.iter().filter(|e| matches!(e.kind, EventKind::TaskFinished { .. })).count();
+        let finished =
+            events.iter().filter(|e| matches!(e.kind, EventKind::TaskFinished { .. })).count();
         assert_eq!(finished, 5);
         let failed: Vec<_> = events
             .iter()
@@ -275,7 +296,8 @@ mod tests {
             let plan = &plan;
             scope.spawn(move || engine.run(&plan.tasks(), 1));
             gate.step(last);
-            let step = receive.iter().find(|event| matches!(event.kind, EventKind::Step(_))).unwrap();
+            let step =
+                receive.iter().find(|event| matches!(event.kind, EventKind::Step(_))).unwrap();
             assert_eq!(step.task, Some(last));
             gate.resume();
             assert_eq!(receive.iter().last().unwrap().kind, EventKind::RunFinished);
@@ -297,8 +319,10 @@ mod tests {
             let is_step = |event: &RunEvent| matches!(event.kind, EventKind::Step(_));
             assert_eq!(receive.iter().find(is_step).unwrap().task, Some(first));
             gate.finish(first);
-            let ended =
-                receive.iter().find(|event| matches!(event.kind, EventKind::TaskFinished { .. })).unwrap();
+            let ended = receive
+                .iter()
+                .find(|event| matches!(event.kind, EventKind::TaskFinished { .. }))
+                .unwrap();
             assert_eq!(ended.task, Some(first));
             // The worker starts the next path and waits before its first elimination.
             while !gate.paused() {

@@ -23,7 +23,8 @@ pub struct Estimate {
     pub bytes: f64,
 }
 
-/// What the paths with other families of models take: one task for each family and method, which no thread shares.
+/// What the paths with other families of models take: one task for each family and method, which no
+/// thread shares.
 struct Others {
     tasks: usize,
     longest: f64,
@@ -97,7 +98,8 @@ impl Estimate {
 
     fn of(spec: &RunSpec, data: &Dataset, counts: TaskCounts, threads: usize) -> Self {
         let TaskCounts { tasks, followups, splits } = counts;
-        let (cells, units) = (data.y.len() as f64 * data.columns.len() as f64, data.units.len() as f64);
+        let (cells, units) =
+            (data.y.len() as f64 * data.columns.len() as f64, data.units.len() as f64);
         let terms = spec.estimator.knots().map_or(1.0, |knots| knots.terms() as f64);
         let cost = PathCost::new(spec, data);
         let once = PER_CELL * cells + PER_STEP_OF_TABLES * cost.models * tasks as f64;
@@ -167,28 +169,36 @@ mod tests {
         let mut options = RunOptions::default();
         change(&mut options);
         let spec = options.check().unwrap();
-        let data = Dataset::load(Path::new("data/dermatology.csv"), &spec.schema, |_, _| {}).unwrap();
+        let data =
+            Dataset::load(Path::new("data/dermatology.csv"), &spec.schema, |_, _| {}).unwrap();
         Estimate::new(&Plan::new(spec, data).unwrap(), 1)
     }
 
     #[test]
     fn settings_are_estimated_as_their_plan() {
         for splits in [1, 7] {
-            let mut options = RunOptions { permutations: Permutations::Count(3), ..RunOptions::default() };
+            let mut options =
+                RunOptions { permutations: Permutations::Count(3), ..RunOptions::default() };
             options.split.splits = splits;
             let spec = options.check().unwrap();
             let data = Dataset::load(Path::new("data/heart.csv"), &spec.schema, |_, _| {}).unwrap();
             let plan = Plan::new(spec, data).unwrap();
-            assert_eq!(Estimate::of_settings(&plan.info.spec, &plan.data, 2), Estimate::new(&plan, 2));
+            assert_eq!(
+                Estimate::of_settings(&plan.info.spec, &plan.data, 2),
+                Estimate::new(&plan, 2)
+            );
         }
     }
 
     #[test]
     fn other_estimators_take_their_time() {
         let of = |compare: &[&str]| {
-            estimate(|options| options.compare = compare.iter().map(|own| own.parse().unwrap()).collect())
+            estimate(|options| {
+                options.compare = compare.iter().map(|own| own.parse().unwrap()).collect()
+            })
         };
-        let (none, splines, kernels) = (of(&[]).seconds, of(&["rcs:4"]).seconds, of(&["rbf"]).seconds);
+        let (none, splines, kernels) =
+            (of(&[]).seconds, of(&["rcs:4"]).seconds, of(&["rbf"]).seconds);
         assert!(none < splines && splines < kernels, "{none} {splines} {kernels}");
     }
 
@@ -207,9 +217,13 @@ mod tests {
 
     #[test]
     fn a_family_takes_as_long_on_many_threads_as_on_one() {
-        let mut options =
-            RunOptions { validate: None, permutations: Permutations::Count(0), ..RunOptions::default() };
-        (options.methods, options.compare) = (vec![crate::select::Method::Crfe], vec![Estimator::Rbf]);
+        let mut options = RunOptions {
+            validate: None,
+            permutations: Permutations::Count(0),
+            ..RunOptions::default()
+        };
+        (options.methods, options.compare) =
+            (vec![crate::select::Method::Crfe], vec![Estimator::Rbf]);
         let spec = options.check().unwrap();
         let data = Dataset::load(Path::new("data/heart.csv"), &spec.schema, |_, _| {}).unwrap();
         let of = |threads| Estimate::of_comparison(&spec, &data, threads).seconds;
@@ -241,7 +255,8 @@ mod tests {
 
     #[test]
     fn kept_features_shorten_the_path() {
-        let kept = estimate(|options| options.schema.keep = vec!["Erythema".into(), "Scaling".into()]);
+        let kept =
+            estimate(|options| options.schema.keep = vec!["Erythema".into(), "Scaling".into()]);
         let usual = estimate(|_| {});
         assert!(kept.bytes < usual.bytes && kept.seconds < usual.seconds);
     }

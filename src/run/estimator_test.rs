@@ -1,5 +1,5 @@
-//! The paths of a run once more with another family of models, on the same splits (docs/method.md section 15): what its subsets
-//! achieve at the size that its own paths choose.
+//! The paths of a run once more with another family of models, on the same splits (docs/method.md
+//! section 15): what its subsets achieve at the size that its own paths choose.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,8 @@ pub struct EstimatorTest {
     pub size: Option<usize>,
     /// The list of this size, best first.
     pub units: Vec<usize>,
-    /// What each split's own subset did on its test rows, at the size that its other splits choose where the rule looks at test rows.
+    /// What each split's own subset did on its test rows, at the size that its other splits choose
+    /// where the rule looks at test rows.
     pub tallies: Vec<(usize, Tally)>,
 }
 
@@ -45,7 +46,9 @@ pub fn test_estimator(
     };
     let units = other.info.list(&procedure.by_frequency(&paths, size), size);
     let measured = traces.iter().zip(procedure.measured_sizes(&paths, size)).enumerate();
-    let tally = |(split, (trace, size)): (usize, (&Trace, usize))| Some((split, trace.tally(size)?.clone()));
+    let tally = |(split, (trace, size)): (usize, (&Trace, usize))| {
+        Some((split, trace.tally(size)?.clone()))
+    };
     let tallies = measured.filter_map(tally).collect();
     Ok(Some(EstimatorTest { size: Some(size), units, tallies }))
 }

@@ -142,7 +142,8 @@ pub struct RunInfo {
     /// Permutations of the labels; 0 if there are none.
     #[serde(default)]
     pub permutations: usize,
-    /// Nominal seconds of one permutation, by which `--permutations auto` decides; none if the number was given.
+    /// Nominal seconds of one permutation, by which `--permutations auto` decides; none if the
+    /// number was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permutation_cost: Option<f64>,
 }
@@ -169,19 +170,23 @@ impl RunInfo {
         largest as f64 / self.rows.max(1) as f64
     }
 
-    /// What is run after the paths: all folds, the test on another file, what concerns sites, other estimators, then all permutations.
+    /// What is run after the paths: all folds, the test on another file, what concerns sites, other
+    /// estimators, then all permutations.
     pub fn followups(&self) -> Vec<Followup> {
         let methods = &self.spec.methods;
         let each = |count: usize, make: fn(Method, usize) -> Followup| {
             (0..count).flat_map(move |index| methods.iter().map(move |&method| make(method, index)))
         };
-        let external = methods.iter().filter(|_| self.external.is_some()).copied().map(Followup::External);
+        let external =
+            methods.iter().filter(|_| self.external.is_some()).copied().map(Followup::External);
         let sites = each(self.sites.len(), Followup::Site).filter(|followup| followup.is_of(self));
-        let probes = methods.iter().filter(|_| !self.sites.is_empty()).copied().map(Followup::Probe);
+        let probes =
+            methods.iter().filter(|_| !self.sites.is_empty()).copied().map(Followup::Probe);
         let permutations = each(self.permutations, Followup::Permutation);
         let estimators = self.spec.compare.iter();
-        let estimators = estimators
-            .flat_map(|&other| methods.iter().map(move |&method| Followup::Estimator(method, other)));
+        let estimators = estimators.flat_map(|&other| {
+            methods.iter().map(move |&method| Followup::Estimator(method, other))
+        });
         each(self.folds, Followup::Fold)
             .chain(external)
             .chain(sites)
@@ -204,7 +209,8 @@ impl RunInfo {
 
     /// The units of a list of this size: the most frequent, then those that are never removed.
     pub fn list(&self, by_frequency: &[Kept], size: usize) -> Vec<usize> {
-        let chosen = by_frequency.iter().take(size.saturating_sub(self.kept())).map(|kept| kept.unit);
+        let chosen =
+            by_frequency.iter().take(size.saturating_sub(self.kept())).map(|kept| kept.unit);
         chosen.chain((0..self.units.len()).filter(|&unit| self.units[unit].kept)).collect()
     }
 }
@@ -263,7 +269,8 @@ pub enum Betas {
 
 /// Values of β that the events of one task may hold: about 4 MB as text.
 const BETA_BUDGET: usize = 400_000;
-/// For a path too long to keep everything: values in complete vectors, and in the partial ones between them. Less than 2 MB as text.
+/// For a path too long to keep everything: values in complete vectors, and in the partial ones
+/// between them. Less than 2 MB as text.
 const WHOLE_BUDGET: usize = 60_000;
 const TOP_BUDGET: usize = 50_000;
 /// β values kept at a step whose vector is not kept completely.
@@ -279,8 +286,8 @@ impl Betas {
         units * (units + 1) / 2 <= BETA_BUDGET
     }
 
-    /// What is kept of step t of a path over `units`: everything if it fits, else every k-th vector and, at the other steps, the
-    /// units closest to removal.
+    /// What is kept of step t of a path over `units`: everything if it fits, else every k-th vector
+    /// and, at the other steps, the units closest to removal.
     pub fn keep(
         t: usize,
         units: usize,
@@ -305,7 +312,11 @@ fn short(value: f64) -> f32 {
     }
     let scale = 10_f64.powi(3 - value.abs().log10().floor() as i32);
     // A scale beyond the range of f64 belongs to a value too small to be drawn.
-    if scale.is_finite() && scale > 0.0 { ((value * scale).round() / scale) as f32 } else { value as f32 }
+    if scale.is_finite() && scale > 0.0 {
+        ((value * scale).round() / scale) as f32
+    } else {
+        value as f32
+    }
 }
 
 #[cfg(test)]
@@ -333,8 +344,10 @@ mod tests {
     fn a_thinned_step_keeps_the_units_nearest_to_go() {
         let nearest: Vec<usize> = (0..40).map(|i| 7 * i).collect();
         let kept = Betas::keep(1, 2_000, &nearest, |unit| unit as f64 / 2.0, || panic!("not all"));
-        let expected =
-            nearest[..Betas::top(2_000)].iter().map(|&unit| (unit as u32, unit as f32 / 2.0)).collect();
+        let expected = nearest[..Betas::top(2_000)]
+            .iter()
+            .map(|&unit| (unit as u32, unit as f32 / 2.0))
+            .collect();
         assert_eq!(kept, Some(Betas::Top(expected)));
     }
 }

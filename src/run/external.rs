@@ -1,5 +1,5 @@
-//! Rows of another file, on which the list of a run is tested once (docs/method.md section 12): the list comes from the rows that were not
-//! set aside, the calibration from those that were.
+//! Rows of another file, on which the list of a run is tested once (docs/method.md section 12): the
+//! list comes from the rows that were not set aside, the calibration from those that were.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,8 @@ pub struct ExternalTest {
 }
 
 impl External {
-    /// Reads the file as the dataset was read: columns by name, categories by the levels that are known.
+    /// Reads the file as the dataset was read: columns by name, categories by the levels that are
+    /// known.
     pub fn load(path: &Path, spec: &RunSpec, data: &Dataset) -> Result<Self> {
         const BATCH: usize = 1024;
         if data.encodings.is_empty() {
@@ -72,9 +73,12 @@ impl External {
         };
         let mut rows = NewRows::open(path, &read, &wanted)?;
         if !rows.has_classes() {
-            return Err(Error::data(format!("the class column '{}' is not in the file", data.target))
-                .file(path)
-                .remedy("--test needs rows whose class is known"));
+            return Err(Error::data(format!(
+                "the class column '{}' is not in the file",
+                data.target
+            ))
+            .file(path)
+            .remedy("--test needs rows whose class is known"));
         }
         let mut batches: Vec<(Array2<f64>, Vec<usize>)> = Vec::new();
         let (mut unknown_classes, mut without_class) = (BTreeMap::new(), 0);
@@ -106,14 +110,19 @@ impl External {
         let views: Vec<_> = batches.iter().map(|(x, _)| x.view()).collect();
         let x = ndarray::concatenate(Axis(1), &views)
             .map_err(|error| Error::internal(format!("batches of unequal width ({error})")))?;
-        let info =
-            ExternalInfo { file: path.to_path_buf(), sha256, rows: y.len(), unknown_classes, without_class };
+        let info = ExternalInfo {
+            file: path.to_path_buf(),
+            sha256,
+            rows: y.len(),
+            unknown_classes,
+            without_class,
+        };
         Ok(Self { x, y, info })
     }
 }
 
-/// Runs the procedure on the rows that were not set aside, as the paths of the run do, and tests its list on the file; `None` if it was told
-/// to end.
+/// Runs the procedure on the rows that were not set aside, as the paths of the run do, and tests
+/// its list on the file; `None` if it was told to end.
 pub fn test_external(
     plan: &Plan,
     method: Method,
@@ -138,7 +147,12 @@ pub fn test_external(
     let mut rows = Vec::new();
     for (row, &y) in external.y.iter().enumerate() {
         comparison.add(y, predicted.alpha[[row, y]]);
-        rows.push(TestedRow { row, y, f: predicted.f.row(row).to_vec(), p: predicted.p.row(row).to_vec() });
+        rows.push(TestedRow {
+            row,
+            y,
+            f: predicted.f.row(row).to_vec(),
+            p: predicted.p.row(row).to_vec(),
+        });
     }
     Ok(Some(ExternalTest { size, units, conformal, alike_p: comparison.p_value(), rows }))
 }

@@ -1,5 +1,6 @@
-//! The tasks that follow the paths of a run: folds of the nested validation, other estimators and permutations of the labels. Each is one task that
-//! depends on nothing but the plan, so that it can run anywhere, be recorded, and be resumed.
+//! The tasks that follow the paths of a run: folds of the nested validation, other estimators and
+//! permutations of the labels. Each is one task that depends on nothing but the plan, so that it
+//! can run anywhere, be recorded, and be resumed.
 
 use std::fmt;
 
@@ -41,8 +42,12 @@ impl fmt::Display for Followup {
             Self::External(method) => write!(f, "{method} on the rows of --test"),
             Self::Site(method, site) => write!(f, "{method} without site {}", site + 1),
             Self::Probe(method) => write!(f, "sites predicted by the features of {method}"),
-            Self::Estimator(method, estimator) => write!(f, "{method} with --estimator {estimator}"),
-            Self::Permutation(method, index) => write!(f, "{method} under permutation {}", index + 1),
+            Self::Estimator(method, estimator) => {
+                write!(f, "{method} with --estimator {estimator}")
+            }
+            Self::Permutation(method, index) => {
+                write!(f, "{method} under permutation {}", index + 1)
+            }
         }
     }
 }
@@ -55,7 +60,9 @@ impl Followup {
             Self::External(method) => format!("test/{}/0", method.name()),
             Self::Site(method, site) => format!("site/{}/{site}", method.name()),
             Self::Probe(method) => format!("probe/{}/0", method.name()),
-            Self::Estimator(method, estimator) => format!("estimator/{}/{estimator}", method.name()),
+            Self::Estimator(method, estimator) => {
+                format!("estimator/{}/{estimator}", method.name())
+            }
             Self::Permutation(method, index) => format!("permutation/{}/{index}", method.name()),
         }
     }
@@ -94,29 +101,49 @@ impl Followup {
             Self::Fold(_, index) => (index, info.folds),
             Self::External(_) => (0, usize::from(info.external.is_some())),
             // A site that cannot be left out is not of the run.
-            Self::Site(_, site) => (0, usize::from(info.sites.get(site).is_some_and(|site| site.tested))),
+            Self::Site(_, site) => {
+                (0, usize::from(info.sites.get(site).is_some_and(|site| site.tested)))
+            }
             Self::Probe(_) => (0, usize::from(!info.sites.is_empty())),
-            Self::Estimator(_, estimator) => (0, usize::from(info.spec.compare.contains(&estimator))),
+            Self::Estimator(_, estimator) => {
+                (0, usize::from(info.spec.compare.contains(&estimator)))
+            }
             Self::Permutation(_, index) => (index, info.permutations),
         };
         index < count && info.spec.methods.contains(&self.method())
     }
 
-    /// Identifies everything that determines its outcome, hexadecimal: unlike a path's, it depends on the number of splits, and where a
-    /// list is chosen on the rule that chooses its size.
+    /// Identifies everything that determines its outcome, hexadecimal: unlike a path's, it depends
+    /// on the number of splits, and where a list is chosen on the rule that chooses its size.
     pub fn fingerprint(self, info: &RunInfo) -> String {
         let spec = &info.spec;
         let by_rule = |kind: &str, what: serde_json::Value| {
-            json!([kind, info.fingerprint, info.splits, what, spec.stop.name(), spec.by, spec.beta_rule])
+            json!([
+                kind,
+                info.fingerprint,
+                info.splits,
+                what,
+                spec.stop.name(),
+                spec.by,
+                spec.beta_rule
+            ])
         };
         let material = match self {
             Self::Fold(..) => by_rule("fold", json!(info.folds)),
             Self::External(..) => by_rule("test", json!(info.external)),
             Self::Estimator(_, estimator) => by_rule("estimator", json!(estimator)),
-            // The columns of sites and subgroups are among the settings behind the fingerprint of the run.
+            // The columns of sites and subgroups are among the settings behind the fingerprint of
+            // the run.
             Self::Site(..) | Self::Probe(..) => {
                 let kind = if matches!(self, Self::Site(..)) { "site" } else { "probe" };
-                json!([kind, info.fingerprint, info.splits, spec.stop.name(), spec.by, spec.beta_rule])
+                json!([
+                    kind,
+                    info.fingerprint,
+                    info.splits,
+                    spec.stop.name(),
+                    spec.by,
+                    spec.beta_rule
+                ])
             }
             Self::Permutation(..) => json!(["permutation", info.fingerprint, info.splits]),
         };
@@ -127,9 +154,15 @@ impl Followup {
     /// Does the work; `None` if it was cancelled.
     pub fn run(self, plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Outcome>> {
         match self {
-            Self::Fold(method, fold) => Ok(test_fold(plan, method, fold, go_on)?.map(Outcome::Fold)),
-            Self::External(method) => Ok(test_external(plan, method, go_on)?.map(Outcome::External)),
-            Self::Site(method, site) => Ok(test_site(plan, method, site, go_on)?.map(Outcome::Site)),
+            Self::Fold(method, fold) => {
+                Ok(test_fold(plan, method, fold, go_on)?.map(Outcome::Fold))
+            }
+            Self::External(method) => {
+                Ok(test_external(plan, method, go_on)?.map(Outcome::External))
+            }
+            Self::Site(method, site) => {
+                Ok(test_site(plan, method, site, go_on)?.map(Outcome::Site))
+            }
             Self::Probe(method) => Ok(probe_sites(plan, method, go_on)?.map(Outcome::Probe)),
             Self::Estimator(method, estimator) => {
                 Ok(test_estimator(plan, method, estimator, go_on)?.map(Outcome::Estimator))
@@ -161,14 +194,20 @@ pub enum Outcome {
 
 impl Outcome {
     /// Refuses an outcome that this task of this run cannot have.
-    pub fn check(&self, followup: Followup, info: &RunInfo) -> std::result::Result<(), &'static str> {
+    pub fn check(
+        &self,
+        followup: Followup,
+        info: &RunInfo,
+    ) -> std::result::Result<(), &'static str> {
         let (units, classes) = (info.units.len(), info.classes.len());
         match (followup, self) {
             (Followup::Fold(..), Self::Fold(test)) | (Followup::Site(..), Self::Site(test)) => {
-                let FoldTest { size, units: list, conformal, rows, groups, subgroups, times } = test;
+                let FoldTest { size, units: list, conformal, rows, groups, subgroups, times } =
+                    test;
                 let of_rows = |count: usize| count == 0 || count == rows.len();
                 let is_level = |(levels, known): (&Vec<Option<usize>>, &super::SubgroupInfo)| {
-                    of_rows(levels.len()) && levels.iter().flatten().all(|&level| level < known.levels.len())
+                    of_rows(levels.len())
+                        && levels.iter().flatten().all(|&level| level < known.levels.len())
                 };
                 let fits = (subgroups.is_empty() || subgroups.len() == info.subgroups.len())
                     && subgroups.iter().zip(&info.subgroups).all(is_level)
@@ -192,7 +231,10 @@ impl Outcome {
                     && list.iter().all(|&unit| unit < units)
                     && conformal.len() == classes
                     && rows.iter().all(|row| {
-                        row.row < all && row.y < classes && row.f.len() == classes && row.p.len() == classes
+                        row.row < all
+                            && row.y < classes
+                            && row.f.len() == classes
+                            && row.p.len() == classes
                     });
                 if fits { Ok(()) } else { Err("its numbers cannot be") }
             }
@@ -205,11 +247,16 @@ impl Outcome {
                     && auc.is_none_or(|auc| (0.0..=1.0).contains(&auc));
                 if fits { Ok(()) } else { Err("its numbers are impossible") }
             }
-            (Followup::Estimator(..), Self::Estimator(EstimatorTest { size, units: list, tallies })) => {
+            (
+                Followup::Estimator(..),
+                Self::Estimator(EstimatorTest { size, units: list, tallies }),
+            ) => {
                 let fits = size.is_none_or(|size| size <= units)
                     && list.iter().all(|&unit| unit < units)
                     && tallies.is_sorted_by(|a, b| a.0 < b.0)
-                    && tallies.iter().all(|(split, tally)| *split < info.splits && tally.fits(classes));
+                    && tallies
+                        .iter()
+                        .all(|(split, tally)| *split < info.splits && tally.fits(classes));
                 if fits { Ok(()) } else { Err("its numbers are impossible") }
             }
             (Followup::Permutation(..), Self::Permutation(PermutedRun { reached, s_score })) => {

@@ -1,4 +1,5 @@
-//! A closer look at one step: β recomputed, the profile of one feature, and what-if paths. Knows no threads.
+//! A closer look at one step: β recomputed, the profile of one feature, and what-if paths. Knows no
+//! threads.
 
 use ndarray::Axis;
 
@@ -41,9 +42,11 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
         });
     }
     fresh_fit(plan, &work, units, |model, columns| {
-        let sums = ClassSums::new(selection.x.select(Axis(0), columns).view(), &selection.y, classes);
+        let sums =
+            ClassSums::new(selection.x.select(Axis(0), columns).view(), &selection.y, classes);
         let beta_coefficients = measure(plan).beta_coefficients(&sums);
-        let weights: Vec<Vec<f64>> = (0..classes).map(|class| class_weights(model, class)).collect();
+        let weights: Vec<Vec<f64>> =
+            (0..classes).map(|class| class_weights(model, class)).collect();
         let parts = |unit: usize| -> (Vec<f64>, f64) {
             let (mut parts, mut squared_weight) = (vec![0.0; classes], 0.0);
             for j in work.prepared.units[unit]
@@ -66,8 +69,8 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
     })
 }
 
-/// Fits a list of units on the training rows of a split and counts what the model does on its test rows: a person's own list, to be
-/// compared with the answer.
+/// Fits a list of units on the training rows of a split and counts what the model does on its test
+/// rows: a person's own list, to be compared with the answer.
 pub fn test_list(plan: &Plan, split: usize, units: &[usize]) -> Result<Tally> {
     let work = SplitWork::new(plan, split)?;
     let model = fit_list(plan, &work, units)?;
@@ -107,7 +110,8 @@ pub struct Portrait {
 /// Describes one feature over all rows.
 pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
     let own = &data.units[unit].columns;
-    let twins = Twins::find(data, &[unit]).of(unit).map_or_else(Vec::new, |twins| twins.closest.clone());
+    let twins =
+        Twins::find(data, &[unit]).of(unit).map_or_else(Vec::new, |twins| twins.closest.clone());
     let values = data.x.row(own[0]);
     let present = || values.iter().zip(&data.y).filter(|(value, _)| !value.is_nan());
     let lo = present().map(|(&v, _)| v).fold(f64::INFINITY, f64::min);
@@ -132,7 +136,8 @@ pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
 
 fn level_counts(data: &Dataset, unit: usize) -> Vec<LevelCounts> {
     let names = data.category(unit).map_or(&[][..], |own| &own.levels);
-    let empty = |name: &String| LevelCounts { name: name.clone(), rows: vec![0; data.classes.len()] };
+    let empty =
+        |name: &String| LevelCounts { name: name.clone(), rows: vec![0; data.classes.len()] };
     let mut levels: Vec<LevelCounts> = names.iter().map(empty).collect();
     for (row, &class) in data.y.iter().enumerate() {
         if let Some(level) = data.level(unit, row) {
@@ -180,14 +185,16 @@ pub struct BranchStep {
 /// Continues from the units present after the user's choice.
 pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> Result<Branch> {
     let work = SplitWork::new(plan, task.split)?;
-    let start: Vec<usize> = present.iter().copied().filter(|&unit| forced != Forced::Removed(unit)).collect();
+    let start: Vec<usize> =
+        present.iter().copied().filter(|&unit| forced != Forced::Removed(unit)).collect();
     let SomeUnits { columns, mut units } = SomeUnits::new(&work.prepared.units, &start);
     units.iter_mut().zip(&start).for_each(|(own, &unit)| own.kept |= forced == Forced::Kept(unit));
     let of = |part: &Part| part.x.select(Axis(0), &columns);
     let (train, selection) = (&work.prepared.train, &work.prepared.selection);
     let (x, s, conformal, test) =
         (of(train), of(selection), of(&work.prepared.conformal), of(&work.prepared.test));
-    let constant: Vec<bool> = columns.iter().map(|&column| work.prepared.constant[column]).collect();
+    let constant: Vec<bool> =
+        columns.iter().map(|&column| work.prepared.constant[column]).collect();
     let rows = PathRows {
         units: &units,
         train: (x.view(), &train.y),
@@ -198,13 +205,14 @@ pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> R
         ahead: 0,
     };
     let places = || work.places(plan);
-    let places =
-        (task.method == Method::Acm).then(|| start.iter().map(|&unit| places()[unit] as f64).collect());
+    let places = (task.method == Method::Acm)
+        .then(|| start.iter().map(|&unit| places()[unit] as f64).collect());
     let mut path = open_path(plan, task.method, rows, places)?;
     let mut steps = Vec::new();
     while let Some(step) = path.next().transpose()? {
         let bias = path.biases();
-        let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
+        let tally =
+            work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
         let removed = step.removed.first().map(|&unit| start[unit]);
         steps.push(BranchStep { size: step.size, removed, beta_mean: step.beta_mean, tally });
     }

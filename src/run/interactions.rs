@@ -1,5 +1,5 @@
-//! Interactions in kernel machines: what two features do in a model only together, and whether rows on which it was not fitted confirm
-//! it (docs/method.md section 15). Knows no threads.
+//! Interactions in kernel machines: what two features do in a model only together, and whether rows
+//! on which it was not fitted confirm it (docs/method.md section 15). Knows no threads.
 
 use ndarray::Array2;
 
@@ -8,7 +8,8 @@ use crate::svm::SupportMachines;
 
 /// An interaction stands out if at least this part of what two features do, they do only together …
 const LEAST_SHARE: f64 = 1.0 / 3.0;
-/// … and held-out rows confirm it at least this clearly. docs/measurements.md has both numbers with and without planted interactions.
+/// … and held-out rows confirm it at least this clearly. docs/measurements.md has both numbers with
+/// and without planted interactions.
 const LEAST_Z: f64 = 5.0;
 
 /// The feature with which a feature interacts most.
@@ -16,9 +17,11 @@ const LEAST_Z: f64 = 5.0;
 pub struct Interaction {
     /// Which unit.
     pub partner: usize,
-    /// The part of what both do that they do only together: 0 if their effects add up, 1 if neither does anything without the other.
+    /// The part of what both do that they do only together: 0 if their effects add up, 1 if neither
+    /// does anything without the other.
     pub share: f64,
-    /// How clearly the joint part predicts the class of held-out rows beyond what both do alone: about normal if there is none.
+    /// How clearly the joint part predicts the class of held-out rows beyond what both do alone:
+    /// about normal if there is none.
     pub z: f64,
 }
 
@@ -63,7 +66,9 @@ impl HeldOut {
     fn squares(&self, columns: &[usize]) -> Vec<f64> {
         let count = self.rows.len();
         let mut squares = vec![0.0; self.machines.support.len() * count];
-        for (support, squares) in self.machines.support.iter().zip(squares.chunks_exact_mut(count.max(1))) {
+        for (support, squares) in
+            self.machines.support.iter().zip(squares.chunks_exact_mut(count.max(1)))
+        {
             for &column in columns {
                 for (square, x) in squares.iter_mut().zip(self.x.row(column)) {
                     *square += (x - support[column]) * (x - support[column]);
@@ -73,13 +78,15 @@ impl HeldOut {
         squares
     }
 
-    /// Σ_s c_s k_A(x_i, s) · mean_l k_B(x_l, s) for each row i, where A are the columns with these squared distances and B the others:
-    /// the mean decision value over all rows l that are given the values of row i in A. Centred; one vector per class.
+    /// Σ_s c_s k_A(x_i, s) · mean_l k_B(x_l, s) for each row i, where A are the columns with these
+    /// squared distances and B the others: the mean decision value over all rows l that are given
+    /// the values of row i in A. Centred; one vector per class.
     fn dependence(&self, squares: &[f64], classes: &[usize]) -> Vec<Vec<f64>> {
         let (gamma, count) = (self.machines.gamma, self.rows.len());
         let (mut others, mut kernel) = (vec![0.0; count], vec![0.0; count]);
         let mut sums = vec![vec![0.0; count]; classes.len()];
-        let by_support = squares.chunks_exact(count.max(1)).zip(self.distances.chunks_exact(count.max(1)));
+        let by_support =
+            squares.chunks_exact(count.max(1)).zip(self.distances.chunks_exact(count.max(1)));
         for (s, (own, all)) in by_support.enumerate() {
             others
                 .iter_mut()
@@ -104,8 +111,8 @@ fn centre(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value -= mean);
 }
 
-/// For some units, by their places in the model, the strongest interaction over all splits; `partner` is a place, too. Rows of one group
-/// count as one observation.
+/// For some units, by their places in the model, the strongest interaction over all splits;
+/// `partner` is a place, too. Rows of one group count as one observation.
 pub fn interactions(
     models: &[HeldOut],
     shown: &[usize],
@@ -120,7 +127,8 @@ pub fn interactions(
     let pooled = |together: &[usize]| {
         let mut pooled = vec![Vec::new(); classes.len()];
         for model in models {
-            let columns: Vec<usize> = together.iter().flat_map(|&unit| model.units[unit].clone()).collect();
+            let columns: Vec<usize> =
+                together.iter().flat_map(|&unit| model.units[unit].clone()).collect();
             let own = model.dependence(&model.squares(&columns), &classes);
             pooled.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
         }
@@ -144,19 +152,27 @@ pub fn interactions(
         let both = pooled(&[u, v]);
         let of_class = |(place, &class): (usize, &usize)| {
             let (of_u, of_v) = (&alone[u][place], &alone[v][place]);
-            let joint: Vec<f64> =
-                both[place].iter().zip(of_u.iter().zip(of_v)).map(|(both, (u, v))| both - u - v).collect();
-            let rest: Vec<f64> =
-                total[place].iter().zip(of_u.iter().zip(of_v)).map(|(all, (u, v))| all - u - v).collect();
+            let joint: Vec<f64> = both[place]
+                .iter()
+                .zip(of_u.iter().zip(of_v))
+                .map(|(both, (u, v))| both - u - v)
+                .collect();
+            let rest: Vec<f64> = total[place]
+                .iter()
+                .zip(of_u.iter().zip(of_v))
+                .map(|(all, (u, v))| all - u - v)
+                .collect();
             let square = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>();
             let all = square(&joint) + square(of_u) + square(of_v);
-            let is_class: Vec<f64> = labels.iter().map(|&y| f64::from(u8::from(y == class))).collect();
+            let is_class: Vec<f64> =
+                labels.iter().map(|&y| f64::from(u8::from(y == class))).collect();
             let z = confirmation(&joint, [of_u, of_v, &rest], &is_class, &observations);
             Interaction { partner: v, share: if all > 0.0 { square(&joint) / all } else { 0.0 }, z }
         };
         classes.iter().enumerate().map(of_class).reduce(clearer)
     };
-    let of_unit = |&u: &usize| (0..units).filter(|&v| v != u).filter_map(|v| of_pair(u, v)).reduce(clearer);
+    let of_unit =
+        |&u: &usize| (0..units).filter(|&v| v != u).filter_map(|v| of_pair(u, v)).reduce(clearer);
     shown.iter().map(of_unit).collect()
 }
 
@@ -166,15 +182,22 @@ fn clearer(a: Interaction, b: Interaction) -> Interaction {
 
 /// Terms of the additive model: 1, and three powers of each of three parts.
 const TERMS: usize = 10;
-/// Keeps parts without variation, and classes that can be told apart without error, from having no solution.
+/// Keeps parts without variation, and classes that can be told apart without error, from having no
+/// solution.
 const RIDGE: f64 = 1e-3;
 /// Parts that are smaller than the largest by this factor are rounding.
 const DUST: f64 = 1e-9;
 
-/// How clearly the joint part of two features predicts a class beyond an additive logistic model of what each does alone and of what all
-/// others do: the score test of one more term, Σ_i j_i (y_i − p_i) over its standard error, where j is the joint part without what the
-/// terms of the model explain of it. The standard error allows for rows that were held out by several splits.
-fn confirmation(joint: &[f64], parts: [&[f64]; 3], is_class: &[f64], observations: &[usize]) -> f64 {
+/// How clearly the joint part of two features predicts a class beyond an additive logistic model of
+/// what each does alone and of what all others do: the score test of one more term, Σ_i j_i (y_i −
+/// p_i) over its standard error, where j is the joint part without what the terms of the model
+/// explain of it. The standard error allows for rows that were held out by several splits.
+fn confirmation(
+    joint: &[f64],
+    parts: [&[f64]; 3],
+    is_class: &[f64],
+    observations: &[usize],
+) -> f64 {
     let rows = joint.len();
     let mut terms = vec![[0.0; TERMS]; rows];
     terms.iter_mut().for_each(|terms| terms[0] = 1.0);
@@ -184,7 +207,11 @@ fn confirmation(joint: &[f64], parts: [&[f64]; 3], is_class: &[f64], observation
         let scale = deviation(values);
         for (terms, value) in terms.iter_mut().zip(*values).filter(|_| scale > least) {
             let value = value / scale;
-            terms[3 * part + 1..3 * part + 4].copy_from_slice(&[value, value * value, value * value * value]);
+            terms[3 * part + 1..3 * part + 4].copy_from_slice(&[
+                value,
+                value * value,
+                value * value * value,
+            ]);
         }
     }
     let scale = deviation(joint);
@@ -194,7 +221,8 @@ fn confirmation(joint: &[f64], parts: [&[f64]; 3], is_class: &[f64], observation
     let p = logistic(&terms, is_class);
     let weights: Vec<f64> = p.iter().map(|p| p * (1.0 - p)).collect();
     let scaled: Vec<f64> = joint.iter().map(|joint| joint / scale).collect();
-    let weighted: Vec<f64> = scaled.iter().zip(&weights).map(|(joint, weight)| joint * weight).collect();
+    let weighted: Vec<f64> =
+        scaled.iter().zip(&weights).map(|(joint, weight)| joint * weight).collect();
     let Some(explained) = solve(&terms, &weights, project(&terms, &weighted)) else { return 0.0 };
     let mut scores = vec![0.0; observations.iter().max().map_or(0, |last| last + 1)];
     for i in 0..rows {
@@ -226,21 +254,26 @@ fn project(terms: &[[f64; TERMS]], values: &[f64]) -> Vec<f64> {
 /// (Tᵀ W T + ridge)⁻¹ b.
 fn solve(terms: &[[f64; TERMS]], weights: &[f64], mut b: Vec<f64>) -> Option<Vec<f64>> {
     let cell = |i: usize, j: usize| -> f64 {
-        let sum: f64 = terms.iter().zip(weights).map(|(terms, weight)| weight * terms[i] * terms[j]).sum();
+        let sum: f64 =
+            terms.iter().zip(weights).map(|(terms, weight)| weight * terms[i] * terms[j]).sum();
         sum + if i == j { RIDGE } else { 0.0 }
     };
     Cholesky::new(&PackedSymmetric::new(TERMS, cell))?.solve(&mut b);
     Some(b)
 }
 
-/// The probabilities of a logistic regression with a small ridge, by Newton's method; a step changes no logit by more than 4.
+/// The probabilities of a logistic regression with a small ridge, by Newton's method; a step
+/// changes no logit by more than 4.
 fn logistic(terms: &[[f64; TERMS]], is_class: &[f64]) -> Vec<f64> {
     let mut coefficients = vec![0.0; TERMS];
     let mut p = vec![0.5; terms.len()];
     for _ in 0..50 {
         let residuals: Vec<f64> = is_class.iter().zip(&p).map(|(y, p)| y - p).collect();
         let mut gradient = project(terms, &residuals);
-        gradient.iter_mut().zip(&coefficients).for_each(|(own, coefficient)| *own -= RIDGE * coefficient);
+        gradient
+            .iter_mut()
+            .zip(&coefficients)
+            .for_each(|(own, coefficient)| *own -= RIDGE * coefficient);
         let weights: Vec<f64> = p.iter().map(|p| p * (1.0 - p)).collect();
         let Some(step) = solve(terms, &weights, gradient) else { break };
         let largest = terms.iter().map(|terms| product(terms, &step).abs()).fold(0.0, f64::max);

@@ -1,4 +1,5 @@
-//! Where kernel machines are not run: they compare all pairs of rows, for all features, at every step.
+//! Where kernel machines are not run: they compare all pairs of rows, for all features, at every
+//! step.
 
 use super::cost::{PathCost, TableShape};
 use super::{RunInfo, RunSpec};
@@ -27,7 +28,8 @@ pub enum KernelLimit {
 }
 
 impl KernelLimit {
-    /// What speaks against kernel machines under the settings of a run, whatever its own family of models.
+    /// What speaks against kernel machines under the settings of a run, whatever its own family of
+    /// models.
     pub fn of_run(info: &RunInfo) -> Result<Option<Self>> {
         Self::new(&info.spec, &TableShape::from(info))
     }
@@ -39,13 +41,19 @@ impl KernelLimit {
             return Ok(Some(Self::Features(units)));
         }
         let seconds = PathCost::of_shape(&spec, shape).path;
-        Ok((seconds > LONGEST_PATH).then(|| Self::Path { units, rows, hours: (seconds / 3600.0).max(1.0) }))
+        Ok((seconds > LONGEST_PATH).then(|| Self::Path {
+            units,
+            rows,
+            hours: (seconds / 3600.0).max(1.0),
+        }))
     }
 
     /// The reason and the remedy, short.
     pub fn words(self) -> String {
         match self {
-            Self::Features(units) => format!("{units} features, at most {MOST_UNITS}; set --prefilter"),
+            Self::Features(units) => {
+                format!("{units} features, at most {MOST_UNITS}; set --prefilter")
+            }
             Self::Path { units, rows, hours } => format!(
                 "one path over {units} features and {rows} rows would take about {hours:.0} hours; set --prefilter or --step"
             ),

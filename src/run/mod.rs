@@ -37,7 +37,8 @@ pub use event::{Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, S
 pub use external::{External, ExternalInfo, ExternalTest};
 pub use followup::{Followup, Outcome};
 pub use inspect::{
-    Branch, BranchStep, Forced, Inspection, LevelCounts, Portrait, branch, inspect, portrait, test_list,
+    Branch, BranchStep, Forced, Inspection, LevelCounts, Portrait, branch, inspect, portrait,
+    test_list,
 };
 pub use interactions::Interaction;
 pub use kernel_limit::KernelLimit;

@@ -8,7 +8,8 @@ pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 
 /// One option of a run.
 pub struct RunOption {
-    /// `--name` on the command line, `name` in the configuration file, `CRFE_NAME` in the environment.
+    /// `--name` on the command line, `name` in the configuration file, `CRFE_NAME` in the
+    /// environment.
     pub name: &'static str,
     /// The heading it stands under.
     pub chapter: Chapter,

@@ -1,5 +1,6 @@
-//! Every option of a run, described once: the command line, the environment, the configuration file, the settings form, the command
-//! that repeats a run, the methods paragraph and docs/options.md are made from [`OPTIONS`]. Knows nothing of clap.
+//! Every option of a run, described once: the command line, the environment, the configuration
+//! file, the settings form, the command that repeats a run, the methods paragraph and
+//! docs/options.md are made from [`OPTIONS`]. Knows nothing of clap.
 
 use super::Permutations;
 use super::option::{BLANK, file, flag, only, optional, value, words};
@@ -95,8 +96,9 @@ pub const OPTIONS: &[RunOption] = &[
         example: "sex,stage",
         prose: Prose::Sentence(|options| {
             let columns = &options.schema.subgroups;
-            (!columns.is_empty())
-                .then(|| format!("Coverage of validated rows was computed by {}.", columns.join(", ")))
+            (!columns.is_empty()).then(|| {
+                format!("Coverage of validated rows was computed by {}.", columns.join(", "))
+            })
         }),
         ..words!(schema.subgroups)
     },
@@ -242,7 +244,8 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Leave out the rows of classes with fewer rows than this",
         example: "5",
         prose: Prose::Sentence(|options| {
-            let size = options.schema.min_class_size.filter(|_| options.schema.merge_rare.is_none())?;
+            let size =
+                options.schema.min_class_size.filter(|_| options.schema.merge_rare.is_none())?;
             Some(format!("Classes with fewer than {size} rows were left out."))
         }),
         ..optional!(schema.min_class_size)
@@ -276,7 +279,8 @@ pub const OPTIONS: &[RunOption] = &[
         prose: Prose::Within,
         get: |options| options.methods.iter().map(|method| method.name().to_owned()).collect(),
         set: |options, words| {
-            options.methods = words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
+            options.methods =
+                words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
             Ok(())
         },
         ..BLANK
@@ -394,7 +398,10 @@ pub const OPTIONS: &[RunOption] = &[
             let words = |other: &Estimator| match other {
                 Estimator::Linear => "linear models".to_owned(),
                 Estimator::Rcs(knots) => {
-                    format!("restricted cubic splines of each feature ({} knots)", usize::from(*knots))
+                    format!(
+                        "restricted cubic splines of each feature ({} knots)",
+                        usize::from(*knots)
+                    )
                 }
                 Estimator::Rbf => "a Gaussian kernel".to_owned(),
             };
@@ -410,7 +417,8 @@ pub const OPTIONS: &[RunOption] = &[
         }),
         get: |options| options.compare.iter().map(ToString::to_string).collect(),
         set: |options, words| {
-            options.compare = words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
+            options.compare =
+                words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
             Ok(())
         },
         ..BLANK
@@ -457,7 +465,8 @@ pub const OPTIONS: &[RunOption] = &[
         }),
         get: |options| options.by.iter().map(|curve| curve.name().to_owned()).collect(),
         set: |options, words| {
-            options.by = words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
+            options.by =
+                words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
             Ok(())
         },
         ..BLANK
@@ -625,11 +634,15 @@ pub const OPTIONS: &[RunOption] = &[
                  a fifth of the other rows was set aside for calibration, the procedure and the final model used the rest."
             ))
         }),
-        get: |options| vec![options.validate.map_or_else(|| "none".to_owned(), |folds| folds.to_string())],
+        get: |options| {
+            vec![options.validate.map_or_else(|| "none".to_owned(), |folds| folds.to_string())]
+        },
         set: |options, words| {
             options.validate = match only(words)? {
                 "none" => None,
-                folds => Some(folds.parse().map_err(|_| "write a number of folds, at least 2, or none")?),
+                folds => Some(
+                    folds.parse().map_err(|_| "write a number of folds, at least 2, or none")?,
+                ),
             };
             Ok(())
         },
@@ -641,7 +654,10 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Another table with the same columns and classes on which the list, selected from the rows not set aside (--reserve 0.2), is tested once",
         example: "other.csv",
         prose: Prose::Sentence(|options| {
-            options.test.is_some().then(|| "The list was tested once on rows of another file.".to_owned())
+            options
+                .test
+                .is_some()
+                .then(|| "The list was tested once on rows of another file.".to_owned())
         }),
         ..file!(test)
     },
@@ -661,7 +677,9 @@ pub const OPTIONS: &[RunOption] = &[
             };
             let compared = match options.stop {
                 StopRule::Size(_) => "at this size was compared with that under each permutation",
-                _ => "at its best size was compared with that under each permutation, at its own best size",
+                _ => {
+                    "at its best size was compared with that under each permutation, at its own best size"
+                }
             };
             Some(format!(
                 "Selection counts were compared with their maximum over features under {times} of the labels (Westfall and Young); \
@@ -692,13 +710,15 @@ mod tests {
     use crate::run::RunOptions;
     use crate::select::StepSize;
 
-    /// The fields of the options by their full names, as they are recorded, and the one that is not.
+    /// The fields of the options by their full names, as they are recorded, and the one that is
+    /// not.
     fn fields(options: &RunOptions) -> Vec<(String, String)> {
         fn walk(name: String, value: &Value, found: &mut Vec<(String, String)>) {
             match value {
                 // A value of an enum with contents, such as {"knn": 5}, is one field.
                 Value::Object(parts)
-                    if ["", "schema", "schema.read", "split", "beta_rule"].contains(&name.as_str()) =>
+                    if ["", "schema", "schema.read", "split", "beta_rule"]
+                        .contains(&name.as_str()) =>
                 {
                     for (part, value) in parts {
                         walk(

@@ -1,5 +1,5 @@
-//! The numbers of features that a path visits: the settings and the table determine them, so a size that is not among them can be
-//! refused before anything is computed.
+//! The numbers of features that a path visits: the settings and the table determine them, so a size
+//! that is not among them can be refused before anything is computed.
 
 use super::{RunOptions, RunSpec};
 use crate::data::Unit;
@@ -10,12 +10,19 @@ use crate::svm::Estimator;
 /// More sizes than this are not all named in a sentence.
 const NAMED: usize = 12;
 
-/// The sizes that a path of a method visits, from all units down to those that are never removed, or to one.
-pub(super) fn path_sizes(spec: &RunOptions, method: Method, units: usize, kept: usize) -> Vec<usize> {
+/// The sizes that a path of a method visits, from all units down to those that are never removed,
+/// or to one.
+pub(super) fn path_sizes(
+    spec: &RunOptions,
+    method: Method,
+    units: usize,
+    kept: usize,
+) -> Vec<usize> {
     let mut left = units - kept;
     let mut sizes = vec![units];
     // ACM ranks the features itself.
-    let prefilter = spec.prefilter.filter(|_| spec.estimator == Estimator::Rbf && method != Method::Acm);
+    let prefilter =
+        spec.prefilter.filter(|_| spec.estimator == Estimator::Rbf && method != Method::Acm);
     if let Some(most) = prefilter.filter(|&most| most < units && left + kept > kept.max(1)) {
         left = most.max(kept) - kept;
         sizes.push(left + kept);
@@ -29,7 +36,8 @@ pub(super) fn path_sizes(spec: &RunOptions, method: Method, units: usize, kept: 
     }
 }
 
-/// Refuses a fixed size that some path of the run does not visit: its own, or one with another family of models.
+/// Refuses a fixed size that some path of the run does not visit: its own, or one with another
+/// family of models.
 pub(super) fn refuse_unvisited_size(spec: &RunSpec, units: &[Unit]) -> Result<()> {
     let StopRule::Size(size) = spec.stop else { return Ok(()) };
     let (units, kept) = (units.len(), units.iter().filter(|unit| unit.kept).count());
@@ -55,11 +63,13 @@ pub(super) fn refuse_unvisited_size(spec: &RunSpec, units: &[Unit]) -> Result<()
 
 fn unvisited(spec: &RunSpec, size: usize, sizes: &[usize]) -> Error {
     let prefilter = spec.prefilter.filter(|&most| most < sizes[0]);
-    let mut options: Vec<String> = prefilter.iter().map(|most| format!("--prefilter {most}")).collect();
+    let mut options: Vec<String> =
+        prefilter.iter().map(|most| format!("--prefilter {most}")).collect();
     if spec.step != StepSize::default() {
         options.push(format!("--step {}", spec.step));
     }
-    let them = if options.len() == 1 { options[0].split(' ').next().unwrap_or_default() } else { "them" };
+    let them =
+        if options.len() == 1 { options[0].split(' ').next().unwrap_or_default() } else { "them" };
     let remedy = format!("choose one of these sizes, or leave {them} out");
     let options = options.join(" and ");
     let named = |sizes: &[usize]| match sizes {
@@ -73,7 +83,11 @@ fn unvisited(spec: &RunSpec, size: usize, sizes: &[usize]) -> Error {
         format!("the sizes {}", named(sizes))
     } else {
         let after = sizes.iter().position(|&other| other < size).unwrap_or(sizes.len() - 1);
-        format!("{} sizes, of which {} are the nearest", sizes.len(), named(&sizes[after.max(1) - 1..=after]))
+        format!(
+            "{} sizes, of which {} are the nearest",
+            sizes.len(),
+            named(&sizes[after.max(1) - 1..=after])
+        )
     };
     Error::usage(format!(
         "{size} (--stop or --size) is not a size of this path, which visits {visited} with {options}"
@@ -96,7 +110,10 @@ mod tests {
     fn step_and_prefilter_determine_the_sizes() {
         assert_eq!(sizes(|_| {}, Method::Crfe, 0), (1..=10).rev().collect::<Vec<_>>());
         assert_eq!(sizes(|_| {}, Method::Crfe, 3), (3..=10).rev().collect::<Vec<_>>());
-        assert_eq!(sizes(|options| options.step = StepSize::Count(3), Method::Rfe, 0), [10, 7, 4, 1]);
+        assert_eq!(
+            sizes(|options| options.step = StepSize::Count(3), Method::Rfe, 0),
+            [10, 7, 4, 1]
+        );
         let filtered = |options: &mut RunOptions| {
             (options.estimator, options.gamma) = (Estimator::Rbf, Gamma::Scale);
             options.prefilter = Some(4);

@@ -1,5 +1,5 @@
-//! One permutation of the labels: all paths of a method are made again, and only their selection counts and mean sums of p-values are
-//! kept (docs/method.md section 14).
+//! One permutation of the labels: all paths of a method are made again, and only their selection
+//! counts and mean sums of p-values are kept (docs/method.md section 14).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,8 @@ use crate::select::Method;
 /// What a permuted run achieved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PermutedRun {
-    /// For each count c from 1 the smallest number of removable units at which some unit is kept by c splits.
+    /// For each count c from 1 the smallest number of removable units at which some unit is kept by
+    /// c splits.
     pub reached: Vec<usize>,
     /// (size, mean s_score over the splits) at the sizes of [`evaluated`].
     pub s_score: Vec<(usize, f64)>,
@@ -26,8 +27,8 @@ impl PermutedRun {
     }
 }
 
-/// The sizes at which permuted runs are evaluated: all up to 10, then steps of about a tenth. They do not depend on the answer, so
-/// that permutations can run before it is known and serve any size.
+/// The sizes at which permuted runs are evaluated: all up to 10, then steps of about a tenth. They
+/// do not depend on the answer, so that permutations can run before it is known and serve any size.
 pub fn evaluated(units: usize) -> Vec<usize> {
     let mut sizes = Vec::new();
     let mut size = 1;
@@ -94,7 +95,10 @@ mod tests {
     #[test]
     fn the_largest_count_grows_with_size() {
         let run = PermutedRun { reached: vec![1, 1, 4, 9], s_score: Vec::new() };
-        assert_eq!([0, 1, 3, 4, 8, 9, 50].map(|size| run.largest_count(size)), [0, 2, 2, 3, 3, 4, 4]);
+        assert_eq!(
+            [0, 1, 3, 4, 8, 9, 50].map(|size| run.largest_count(size)),
+            [0, 2, 2, 3, 3, 4, 4]
+        );
     }
 
     #[test]

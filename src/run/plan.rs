@@ -1,4 +1,5 @@
-//! Joins a checked spec with its data. Everything that can be refused is refused here, before anything is computed or written.
+//! Joins a checked spec with its data. Everything that can be refused is refused here, before
+//! anything is computed or written.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use sha2::{Digest, Sha256};
 use super::cost::{DefaultPermutations, MOST, PathCost, TableShape, default_permutations};
 use super::path_sizes::refuse_unvisited_size;
 use super::{
-    External, FORMAT, KernelLimit, Permutations, RunInfo, RunOptions, RunSpec, SiteInfo, SubgroupInfo, TaskId,
+    External, FORMAT, KernelLimit, Permutations, RunInfo, RunOptions, RunSpec, SiteInfo,
+    SubgroupInfo, TaskId,
 };
 use crate::data::{
     DONOR_LIMIT, Dataset, Factor, Impute, OuterFold, STANDARD, STANDARD_INPUT, Split, Splits,
@@ -35,7 +37,8 @@ pub struct Plan {
     pub external: Option<External>,
 }
 
-/// Row numbers that are kept from planning: 8 MB. Splits beyond that are made again when they are needed.
+/// Row numbers that are kept from planning: 8 MB. Splits beyond that are made again when they are
+/// needed.
 const KEPT_ROWS: usize = 1 << 20;
 
 impl Plan {
@@ -63,18 +66,23 @@ impl Plan {
             allow_kernels(&spec, &data)?;
         }
         if let Some(most) = spec.prefilter.filter(|&most| most >= units) {
-            data.audit.notice(format!("--prefilter {most} leaves nothing out: there are {units} features"));
+            data.audit.notice(format!(
+                "--prefilter {most} leaves nothing out: there are {units} features"
+            ));
         }
         if spec.solver == SolverKind::Linfa {
             refuse_what_linfa_cannot_solve(&spec, &data, &splits)?;
         }
         let folds = plan_validation(&spec, &mut data);
         let (permutations, permutation_cost) = plan_permutations(&spec, &mut data);
-        let external = spec.test.as_deref().map(|path| External::load(path, &spec, &data)).transpose()?;
+        let external =
+            spec.test.as_deref().map(|path| External::load(path, &spec, &data)).transpose()?;
         let about = external.as_ref().map(|external| external.info.clone());
         let sites = plan_sites(&spec, &mut data);
-        let of_factor =
-            |factor: &Factor| SubgroupInfo { column: factor.column.clone(), levels: factor.levels.clone() };
+        let of_factor = |factor: &Factor| SubgroupInfo {
+            column: factor.column.clone(),
+            levels: factor.levels.clone(),
+        };
         let subgroups: Vec<SubgroupInfo> = data.design.subgroups.iter().map(of_factor).collect();
         if !subgroups.is_empty() && folds == 0 {
             data.audit.warn("--subgroups says nothing without nested validation: no row is tested");
@@ -88,7 +96,13 @@ impl Plan {
             subgroups,
             ..info(spec, &data, &splits)
         };
-        Ok(Self { info: Arc::new(info), data: Arc::new(data), splits, made: Mutex::new(made), external })
+        Ok(Self {
+            info: Arc::new(info),
+            data: Arc::new(data),
+            splits,
+            made: Mutex::new(made),
+            external,
+        })
     }
 
     /// The same data and splits with another family of models.
@@ -103,10 +117,13 @@ impl Plan {
         })
     }
 
-    /// The plan of a recorded run, with its data at the recorded place or where the user says they are now.
+    /// The plan of a recorded run, with its data at the recorded place or where the user says they
+    /// are now.
     pub fn find(info: &RunInfo, given: Option<&Path>) -> Result<Self> {
         let then = |name: &Path| -> PathBuf {
-            info.directory.as_ref().map_or_else(|| name.to_path_buf(), |directory| directory.join(name))
+            info.directory
+                .as_ref()
+                .map_or_else(|| name.to_path_buf(), |directory| directory.join(name))
         };
         if given.is_none() && [STANDARD, STANDARD_INPUT].contains(&info.input.as_str()) {
             return Err(Error::data("the run read its table from standard input")
@@ -122,15 +139,20 @@ impl Plan {
         options.split.splits_from = options.split.splits_from.as_deref().map(then);
         options.test = options.test.as_deref().map(then);
         let named = given.is_none().then_some(&path).into_iter();
-        let others =
-            [&options.schema.groups, &options.schema.pheno, &options.split.splits_from, &options.test]
-                .into_iter()
-                .flatten();
+        let others = [
+            &options.schema.groups,
+            &options.schema.pheno,
+            &options.split.splits_from,
+            &options.test,
+        ]
+        .into_iter()
+        .flatten();
         named.chain(others).try_for_each(|path| refuse_special(path))?;
         let spec = options.check()?;
         let mut data = Dataset::load(&path, &spec.schema, |_, _| {})?;
         if given.is_none() {
-            // As the run named it: what is written of a recorded run has the bytes of the run's own report.
+            // As the run named it: what is written of a recorded run has the bytes of the run's own
+            // report.
             data.name.clone_from(&info.input);
         }
         if data.sha256 != info.input_sha256 {
@@ -140,7 +162,9 @@ impl Plan {
         }
         let plan = Self::new(spec, data)?;
         if plan.info.fingerprint != info.fingerprint {
-            return Err(Error::data("its groups or splits differ from those that the run used").file(path));
+            return Err(
+                Error::data("its groups or splits differ from those that the run used").file(path)
+            );
         }
         Ok(plan)
     }
@@ -165,7 +189,8 @@ impl Plan {
     }
 }
 
-/// How many folds the validation has. If folds are impossible, the reason becomes a warning: the run is useful without them.
+/// How many folds the validation has. If folds are impossible, the reason becomes a warning: the
+/// run is useful without them.
 fn plan_validation(spec: &RunSpec, data: &mut Dataset) -> usize {
     let Some(folds) = spec.validate else { return 0 };
     if spec.split.splits_from.is_some() {
@@ -207,7 +232,8 @@ fn plan_sites(spec: &RunSpec, data: &mut Dataset) -> Vec<SiteInfo> {
     sites
 }
 
-/// How many permutations there are, and what one costs where that decides. A default below the usual one is explained in a notice.
+/// How many permutations there are, and what one costs where that decides. A default below the
+/// usual one is explained in a notice.
 fn plan_permutations(spec: &RunSpec, data: &mut Dataset) -> (usize, Option<f64>) {
     match spec.permutations {
         // The user's own splits belong to the true labels.
@@ -217,8 +243,11 @@ fn plan_permutations(spec: &RunSpec, data: &mut Dataset) -> (usize, Option<f64>)
             let DefaultPermutations { count, seconds } =
                 default_permutations(&PathCost::new(spec, data), spec);
             if count < MOST {
-                let choice =
-                    if count == 0 { "not permuted".into() } else { format!("permuted {count} times") };
+                let choice = if count == 0 {
+                    "not permuted".into()
+                } else {
+                    format!("permuted {count} times")
+                };
                 data.audit.notice(format!(
                     "the labels are {choice}: {MOST} permutations would cost about {seconds:.0} seconds of one core; \
                      --permutations N asks for them"
@@ -242,9 +271,13 @@ fn refuse_special(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes all splits, and keeps those there is room for. Warns where conformal prediction has too few conformal rows to exclude a
-/// class, or anything, before the run starts.
-fn make_splits(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> Result<HashMap<usize, Split>> {
+/// Makes all splits, and keeps those there is room for. Warns where conformal prediction has too
+/// few conformal rows to exclude a class, or anything, before the run starts.
+fn make_splits(
+    spec: &RunSpec,
+    data: &mut Dataset,
+    splits: &Splits,
+) -> Result<HashMap<usize, Split>> {
     let mut made = HashMap::new();
     let classes = data.classes.len();
     let mut fewest = vec![usize::MAX; classes];
@@ -285,7 +318,10 @@ fn make_splits(spec: &RunSpec, data: &mut Dataset, splits: &Splits) -> Result<Ha
             spec.epsilon
         ));
     }
-    if matches!(spec.impute, Impute::Knn(_)) && data.missing_cells() > 0 && most_training_rows > DONOR_LIMIT {
+    if matches!(spec.impute, Impute::Knn(_))
+        && data.missing_cells() > 0
+        && most_training_rows > DONOR_LIMIT
+    {
         data.audit.notice(format!(
             "gaps are filled from the nearest of {DONOR_LIMIT} training rows, drawn by seed from {most_training_rows}"
         ));
@@ -309,8 +345,11 @@ fn refuse_what_linfa_cannot_solve(spec: &RunSpec, data: &Dataset, splits: &Split
 fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
     let mut hash = Sha256::new();
     let determining = serde_json::Value::from(spec.determining());
-    let units: Vec<(&str, &[usize], bool)> =
-        data.units.iter().map(|unit| (unit.name.as_str(), unit.columns.as_slice(), unit.kept)).collect();
+    let units: Vec<(&str, &[usize], bool)> = data
+        .units
+        .iter()
+        .map(|unit| (unit.name.as_str(), unit.columns.as_slice(), unit.kept))
+        .collect();
     let material = serde_json::json!([FORMAT, determining, data.sha256, units, splits.sha256()]);
     hash.update(material.to_string());
     let mut audit = data.audit.clone();

@@ -1,4 +1,5 @@
-//! Which task is next, and what the tasks of a split share. Linear in the number of tasks; nothing is computed under a lock.
+//! Which task is next, and what the tasks of a split share. Linear in the number of tasks; nothing
+//! is computed under a lock.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -7,8 +8,9 @@ use super::task::SplitWork;
 use super::{Plan, TaskId};
 use crate::error::Result;
 
-/// Interleaves the tasks: as many splits in parallel as there are threads, and the methods of a split one after the other, so that the
-/// second method finds the split prepared and the first fit done.
+/// Interleaves the tasks: as many splits in parallel as there are threads, and the methods of a
+/// split one after the other, so that the second method finds the split prepared and the first fit
+/// done.
 pub(super) fn in_turns(tasks: &[TaskId], threads: usize) -> Vec<TaskId> {
     let mut by_split: Vec<Vec<TaskId>> = Vec::new();
     let mut places = HashMap::new();
@@ -66,13 +68,15 @@ impl Queue {
     }
 }
 
-/// The preparation of each split: made by the first task that needs it, shared by the others, and dropped after the last.
+/// The preparation of each split: made by the first task that needs it, shared by the others, and
+/// dropped after the last.
 pub(super) struct SharedWork<'a> {
     plan: &'a Plan,
     splits: HashMap<usize, Mutex<Slot>>,
 }
 
-/// One split: the number of tasks that have yet to end, and its preparation, which is made outside of the lock.
+/// One split: the number of tasks that have yet to end, and its preparation, which is made outside
+/// of the lock.
 #[derive(Default)]
 struct Slot {
     users: usize,

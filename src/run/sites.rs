@@ -1,5 +1,5 @@
-//! Sites, batches or years: the procedure without one of them, tested on it; and how well the features of the list tell where a row comes
-//! from (docs/method.md section 16).
+//! Sites, batches or years: the procedure without one of them, tested on it; and how well the
+//! features of the list tell where a row comes from (docs/method.md section 16).
 
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
@@ -51,13 +51,15 @@ pub struct SiteProbe {
     pub right: usize,
     /// Rows of the largest site: what always answering it gets right.
     pub largest: usize,
-    /// What answering the largest site of a row's class gets right: as well as the class alone can tell the site.
+    /// What answering the largest site of a row's class gets right: as well as the class alone can
+    /// tell the site.
     pub by_class: usize,
     /// Area under the ROC curve, one site against the rest, mean over sites.
     pub auc: Option<f64>,
 }
 
-/// Runs the procedure on the rows outside a site and tests its list there; `None` if it was told to end.
+/// Runs the procedure on the rows outside a site and tests its list there; `None` if it was told to
+/// end.
 pub fn test_site(
     plan: &Plan,
     method: Method,
@@ -73,7 +75,8 @@ fn seed_of_site(plan: &Plan, site: usize) -> u64 {
     inner_seed(plan.info.spec.split.seed, site, Purpose::Site)
 }
 
-/// Makes the list of the run once more and predicts the site of each row by its features; `None` if it was told to end.
+/// Makes the list of the run once more and predicts the site of each row by its features; `None` if
+/// it was told to end.
 pub fn probe_sites(
     plan: &Plan,
     method: Method,
@@ -92,7 +95,11 @@ fn probe(plan: &Plan, factor: &Factor, list: Vec<usize>) -> Result<SiteProbe> {
     let sites = data.classes.len();
     let count = |of: &dyn Fn(usize) -> bool| {
         let mut counts = vec![0; sites];
-        data.y.iter().enumerate().filter(|&(row, _)| of(row)).for_each(|(_, &site)| counts[site] += 1);
+        data.y
+            .iter()
+            .enumerate()
+            .filter(|&(row, _)| of(row))
+            .for_each(|(_, &site)| counts[site] += 1);
         counts.into_iter().max().unwrap_or(0)
     };
     let of_class = |class: usize| count(&|row| plan.data.y[plan_row(plan, &data, row)] == class);
@@ -131,9 +138,13 @@ fn probe(plan: &Plan, factor: &Factor, list: Vec<usize>) -> Result<SiteProbe> {
     let best = |row: ndarray::ArrayView1<'_, f64>| {
         (0..sites).fold(0, |best, site| if row[site] > row[best] { site } else { best })
     };
-    found.right = decisions.rows().into_iter().zip(&data.y).filter(|(row, y)| best(*row) == **y).count();
-    let counts: Vec<u32> =
-        data.class_counts().into_iter().map(|count| u32::try_from(count).unwrap_or(u32::MAX)).collect();
+    found.right =
+        decisions.rows().into_iter().zip(&data.y).filter(|(row, y)| best(*row) == **y).count();
+    let counts: Vec<u32> = data
+        .class_counts()
+        .into_iter()
+        .map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+        .collect();
     found.auc = auc(&concordant_pairs(decisions.view(), &data.y), &counts);
     Ok(found)
 }
@@ -186,8 +197,10 @@ mod tests {
         let mut data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
         let levels = ["A", "B", "C"].map(str::to_owned).to_vec();
         let of_row = (0..ROWS).map(|row| (row % 10 != 9).then_some(row / 3 % 3)).collect();
-        data.design =
-            Design { sites: Some(Factor { column: "site".into(), levels, of_row }), ..Design::default() };
+        data.design = Design {
+            sites: Some(Factor { column: "site".into(), levels, of_row }),
+            ..Design::default()
+        };
         data.groups = grouped.then(|| (0..ROWS).map(|row| row / 2).collect());
         let mut options = RunOptions { methods: vec![Method::Crfe], ..RunOptions::default() };
         options.schema.leave_out = Some("site".into());
@@ -205,7 +218,10 @@ mod tests {
             let first = test_site(&before, Method::Crfe, 1, &mut || true).unwrap().unwrap();
             assert!(!first.units.is_empty());
             // Every third triple of rows, except those without a site.
-            assert!(fold.test.iter().all(|row| row / 3 % 3 == 1 && row % 10 != 9) && fold.test.len() > 30);
+            assert!(
+                fold.test.iter().all(|row| row / 3 % 3 == 1 && row % 10 != 9)
+                    && fold.test.len() > 30
+            );
             let parts = [&fold.test, &fold.reserve, &fold.rest];
             let used: usize = parts.iter().map(|part| part.len()).sum();
             let mut all = parts.map(Clone::clone).concat();
@@ -230,9 +246,10 @@ mod tests {
             let mut after = plan(&x, grouped);
             let labels = &mut std::sync::Arc::make_mut(&mut after.data).y;
             fold.test.iter().for_each(|&row| labels[row] = 1 - labels[row]);
-            let second = test_rows(&after, Method::Crfe, &fold, seed_of_site(&after, 1), &mut || true)
-                .unwrap()
-                .unwrap();
+            let second =
+                test_rows(&after, Method::Crfe, &fold, seed_of_site(&after, 1), &mut || true)
+                    .unwrap()
+                    .unwrap();
             assert_eq!(
                 (first.size, &first.units, &first.conformal),
                 (second.size, &second.units, &second.conformal)
@@ -240,15 +257,25 @@ mod tests {
             let bits = |test: &FoldTest, rows: &[usize]| -> Vec<u64> {
                 let of_rows = test.rows.iter().filter(|tested| rows.contains(&tested.row));
                 of_rows
-                    .flat_map(|tested| tested.f.iter().chain(&tested.p).map(|value| value.to_bits()))
+                    .flat_map(|tested| {
+                        tested.f.iter().chain(&tested.p).map(|value| value.to_bits())
+                    })
                     .collect()
             };
             assert_eq!(bits(&first, same), bits(&second, same));
-            assert_ne!(bits(&first, others), bits(&second, others), "the other rows were really changed");
+            assert_ne!(
+                bits(&first, others),
+                bits(&second, others),
+                "the other rows were really changed"
+            );
             // The counterpart: rows of the other sites do matter.
             let mut changed = table(1);
-            fold.rest.iter().for_each(|&row| changed.row_mut(row).mapv_inplace(|value| value * value));
-            let third = test_site(&plan(&changed, grouped), Method::Crfe, 1, &mut || true).unwrap().unwrap();
+            fold.rest
+                .iter()
+                .for_each(|&row| changed.row_mut(row).mapv_inplace(|value| value * value));
+            let third = test_site(&plan(&changed, grouped), Method::Crfe, 1, &mut || true)
+                .unwrap()
+                .unwrap();
             assert_ne!(bits(&first, same), bits(&third, same));
         }
     }
@@ -266,7 +293,10 @@ mod tests {
         }
         let by_class: usize = counts.iter().map(|sites| sites.iter().max().unwrap()).sum();
         let largest = (0..3).map(|site| counts[0][site] + counts[1][site]).max().unwrap();
-        assert_eq!((found.by_class, found.largest, found.rows, found.sites), (by_class, largest, 108, 3));
+        assert_eq!(
+            (found.by_class, found.largest, found.rows, found.sites),
+            (by_class, largest, 108, 3)
+        );
         // Noise does not tell sites apart; a feature that is the site does.
         assert!(found.right < 60, "{found:?}");
         let value = |row: usize, j: usize| {

@@ -170,8 +170,9 @@ impl RunOptions {
         self.estimator == Estimator::Rbf || self.compare.contains(&Estimator::Rbf)
     }
 
-    /// The options that must be equal for two runs to share their steps. More splits or methods extend a run, and
-    /// the stopping rule only reads a finished path, unless it ended the path early.
+    /// The options that must be equal for two runs to share their steps. More splits or methods
+    /// extend a run, and the stopping rule only reads a finished path, unless it ended the path
+    /// early.
     pub fn determining(&self) -> Map<String, Value> {
         let Ok(Value::Object(mut all)) = serde_json::to_value(self) else {
             unreachable!("options serialise to an object with string keys")
@@ -198,7 +199,8 @@ impl RunOptions {
 
     /// The family of models in words; nothing for linear machines, the usual ones.
     pub fn models(&self) -> Option<String> {
-        let prefilter = self.prefilter.map_or_else(String::new, |most| format!(", prefilter {most}"));
+        let prefilter =
+            self.prefilter.map_or_else(String::new, |most| format!(", prefilter {most}"));
         match self.estimator {
             Estimator::Linear => None,
             Estimator::Rcs(_) => Some(self.estimator.to_string()),
@@ -216,8 +218,18 @@ impl RunOptions {
             }
         };
         let open = |value: f64| value > 0.0 && value < 1.0;
-        within("lambda", self.lambda, (0.0..=1.0).contains(&self.lambda), "give a number from 0 to 1")?;
-        within("cost", self.cost, self.cost > 0.0 && self.cost.is_finite(), "give a number above 0")?;
+        within(
+            "lambda",
+            self.lambda,
+            (0.0..=1.0).contains(&self.lambda),
+            "give a number from 0 to 1",
+        )?;
+        within(
+            "cost",
+            self.cost,
+            self.cost > 0.0 && self.cost.is_finite(),
+            "give a number above 0",
+        )?;
         within(
             "epsilon",
             self.epsilon,
@@ -257,7 +269,9 @@ impl RunOptions {
                 .remedy(format!("give at most {MOST_PERMUTATIONS}")));
         }
         if self.by.is_empty() {
-            return Err(Error::usage("--by names no curve").remedy("give inefficiency, accuracy, or both"));
+            return Err(
+                Error::usage("--by names no curve").remedy("give inefficiency, accuracy, or both")
+            );
         }
         if self.methods.is_empty() {
             return Err(Error::usage("--method names no method")
@@ -268,13 +282,14 @@ impl RunOptions {
         self.compare.retain(|&other| other != self.estimator);
         if self.uses_kernels() {
             if self.solver == SolverKind::Linfa {
-                return Err(Error::usage("--solver linfa fits linear machines only, not --estimator rbf")
-                    .remedy("leave --solver out"));
+                return Err(Error::usage(
+                    "--solver linfa fits linear machines only, not --estimator rbf",
+                )
+                .remedy("leave --solver out"));
             }
             if self.prefilter == Some(0) {
-                return Err(
-                    Error::usage("--prefilter 0 leaves no feature").remedy("give at least 1, such as 100")
-                );
+                return Err(Error::usage("--prefilter 0 leaves no feature")
+                    .remedy("give at least 1, such as 100"));
             }
         } else if !self.gamma.is_scale() || self.prefilter.is_some() {
             let option = if self.prefilter.is_some() { "--prefilter" } else { "--gamma" };
@@ -346,7 +361,8 @@ impl RunSpec {
         options.check()
     }
 
-    /// Whether coverage is guaranteed: not when β was computed on the calibration rows, nor under the published p-values.
+    /// Whether coverage is guaranteed: not when β was computed on the calibration rows, nor under
+    /// the published p-values.
     pub fn guaranteed(&self) -> bool {
         self.split.calibration == Calibration::Strict && self.score == Score::Weighted
     }
@@ -380,7 +396,8 @@ mod tests {
 
     #[test]
     fn the_rule_that_reads_the_path_does_not_determine_it() {
-        let spec = |stop, early| RunOptions { stop, early, ..RunOptions::default() }.check().unwrap();
+        let spec =
+            |stop, early| RunOptions { stop, early, ..RunOptions::default() }.check().unwrap();
         let plain = spec(StopRule::Knee, false);
         assert_eq!(plain.determining(), spec(StopRule::Size(5), false).determining());
         assert_ne!(plain.determining(), spec(StopRule::Size(5), true).determining());

@@ -1,4 +1,5 @@
-//! What a table gives under some settings, before anything is computed: rows, classes, and whether it can be run at all.
+//! What a table gives under some settings, before anything is computed: rows, classes, and whether
+//! it can be run at all.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -79,8 +80,11 @@ impl Surveyed {
     /// Rows and classes in a sentence.
     pub fn sentence(&self) -> String {
         let (rows, dropped) = (self.rows(), self.file_rows.saturating_sub(self.rows()));
-        let dropped =
-            if dropped > 0 { format!(" ({dropped} of {} dropped)", self.file_rows) } else { String::new() };
+        let dropped = if dropped > 0 {
+            format!(" ({dropped} of {} dropped)", self.file_rows)
+        } else {
+            String::new()
+        };
         let classes = match self.classes.len() {
             1 => "1 class".to_owned(),
             classes => format!("{classes} classes"),
@@ -116,7 +120,8 @@ mod tests {
         assert_eq!((refused.file_rows, refused.rows()), (62, 61));
         assert_eq!(refused.classes[0], ("rare".to_owned(), 1));
         assert!(refused.plan.unwrap_err().contains("--min-class-size"));
-        let mended = survey(&table(), |options| options.schema.min_class_size = Some(4)).found.unwrap();
+        let mended =
+            survey(&table(), |options| options.schema.min_class_size = Some(4)).found.unwrap();
         assert_eq!(mended.sentence(), "'class': 2 classes, 60 rows (2 of 62 dropped)");
         assert!(mended.plan.is_ok() && mended.has_ids);
         assert!(mended.columns.contains(&"x".to_owned()));

@@ -10,8 +10,8 @@ use crate::data::{Calibration, Part, Prepared, Split, Unit, prepare};
 use crate::error::Result;
 use crate::evaluate::{ConformalSettings, Evaluator};
 use crate::select::{
-    Common, Elimination, FeaturePath, KernelElimination, Labelled, Method, Nonconformity, Proximity,
-    ProximityRule, RunSizes, Settings, StopRule, order_of_adding,
+    Common, Elimination, FeaturePath, KernelElimination, Labelled, Method, Nonconformity,
+    Proximity, ProximityRule, RunSizes, Settings, StopRule, order_of_adding,
 };
 use crate::svm::{Estimator, Kernel, PathSolver, Problem, decisions, solver};
 
@@ -34,7 +34,13 @@ impl SplitWork {
     }
 
     /// Scales, imputes and sums once, on any rows; `labels` replace those of the table.
-    pub fn on(plan: &Plan, split: &Split, labels: Option<&[usize]>, seed: u64, index: usize) -> Self {
+    pub fn on(
+        plan: &Plan,
+        split: &Split,
+        labels: Option<&[usize]>,
+        seed: u64,
+        index: usize,
+    ) -> Self {
         let spec = &plan.info.spec;
         let mut prepared = prepare(&plan.data, split, spec.preparation(), seed, index);
         if let Some(labels) = labels {
@@ -47,15 +53,30 @@ impl SplitWork {
             measure: measure(plan),
         };
         let test = &prepared.test;
-        let mut evaluator =
-            Evaluator::new(settings, &prepared.conformal.y, &test.y, &test.rows, seed, index as u64);
+        let mut evaluator = Evaluator::new(
+            settings,
+            &prepared.conformal.y,
+            &test.y,
+            &test.rows,
+            seed,
+            index as u64,
+        );
         if let Some(groups) = &plan.data.groups {
-            let of_rows: Vec<usize> = prepared.conformal.rows.iter().map(|&row| groups[row]).collect();
+            let of_rows: Vec<usize> =
+                prepared.conformal.rows.iter().map(|&row| groups[row]).collect();
             evaluator = evaluator.with_groups(&of_rows);
         }
         let selection = (prepared.selection.x.view(), &*prepared.selection.y);
         let common = Common::new(measure(plan), selection, spec.methods.len() > 1);
-        Self { prepared, evaluator, common, cv_size: OnceLock::new(), places: OnceLock::new(), seed, index }
+        Self {
+            prepared,
+            evaluator,
+            common,
+            cv_size: OnceLock::new(),
+            places: OnceLock::new(),
+            seed,
+            index,
+        }
     }
 
     /// The path of a method, which watches the conformal and the test rows.
@@ -70,8 +91,10 @@ impl SplitWork {
             common: Some(&self.common),
             ahead,
         };
-        let places =
-            || (method == Method::Acm).then(|| self.places(plan).iter().map(|&place| place as f64).collect());
+        let places = || {
+            (method == Method::Acm)
+                .then(|| self.places(plan).iter().map(|&place| place as f64).collect())
+        };
         open_path(plan, method, rows, places())
     }
 
@@ -108,7 +131,14 @@ pub(super) fn measure(plan: &Plan) -> Nonconformity {
 pub fn settings(plan: &Plan, method: Method) -> Settings {
     let spec = &plan.info.spec;
     let weight = spec.class_weight;
-    Settings { method, step: spec.step, measure: measure(plan), solver: spec.solver, cost: spec.cost, weight }
+    Settings {
+        method,
+        step: spec.step,
+        measure: measure(plan),
+        solver: spec.solver,
+        cost: spec.cost,
+        weight,
+    }
 }
 
 /// The rows and units of a path.
@@ -126,7 +156,8 @@ pub(super) struct PathRows<'a> {
     pub(super) ahead: usize,
 }
 
-/// The path of a method with the models of the plan; units are ranked once by `places`, if there are any.
+/// The path of a method with the models of the plan; units are ranked once by `places`, if there
+/// are any.
 pub(super) fn open_path<'a>(
     plan: &Plan,
     method: Method,
@@ -180,7 +211,8 @@ fn linear_start<'a>(
     Ok(removed)
 }
 
-/// Runs a path to its end and emits each event; `go_on` is asked before each model. False if it was told to stop.
+/// Runs a path to its end and emits each event; `go_on` is asked before each model. False if it was
+/// told to stop.
 pub fn run_task(
     plan: &Plan,
     work: &SplitWork,
@@ -204,9 +236,14 @@ pub fn run_task(
         let Some(removal) = path.next().transpose()? else { break };
         means.push(removal.beta_mean);
         // Tested before each removal, so not at the last model.
-        let stop = if removal.removed.is_empty() { None } else { spec.beta_rule.test(&means, units.len()) };
+        let stop = if removal.removed.is_empty() {
+            None
+        } else {
+            spec.beta_rule.test(&means, units.len())
+        };
         let bias = path.biases();
-        let tally = work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
+        let tally =
+            work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
         let size = removal.size;
         if let Some((rows, rule)) = &mut proximity {
             rule.follow(size, rows.ratio());
@@ -244,14 +281,16 @@ pub fn run_task(
             if !step.removed.is_empty() {
                 reason = EndReason::Early;
             }
-            (step.removed, step.criterion, step.runner_up, step.margin) = (Vec::new(), None, None, None);
+            (step.removed, step.criterion, step.runner_up, step.margin) =
+                (Vec::new(), None, None, None);
         }
         emit(EventKind::Step(step.into()));
         if ends_here {
             break;
         }
     }
-    let by_cv = || *work.cv_size.get_or_init(|| best_size(plan, &work.prepared, work.seed, work.index));
+    let by_cv =
+        || *work.cv_size.get_or_init(|| best_size(plan, &work.prepared, work.seed, work.index));
     let as_published = spec.split.calibration == Calibration::Shared;
     let sizes = RunSizes {
         cv: (spec.stop == StopRule::Cv).then(by_cv),
@@ -269,7 +308,8 @@ pub struct LightPath {
     pub s_scores: Vec<(usize, f64)>,
 }
 
-/// Runs a path without emitting its steps and evaluates it only at some sizes (ascending); `None` if it was told to stop.
+/// Runs a path without emitting its steps and evaluates it only at some sizes (ascending); `None`
+/// if it was told to stop.
 pub fn light_path(
     plan: &Plan,
     work: &SplitWork,
@@ -286,7 +326,8 @@ pub fn light_path(
         };
         if sizes.binary_search(&removal.size).is_ok() {
             let bias = path.biases();
-            let s_score = work.evaluator.s_score(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
+            let s_score =
+                work.evaluator.s_score(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
             s_scores.push((removal.size, s_score));
         }
         order.extend(removal.removed);
@@ -303,15 +344,18 @@ pub struct Prediction {
     pub p_values: Vec<f64>,
 }
 
-/// The p-values of the test rows of a split under a model of these units. The model is fitted from scratch and has the same solution as
-/// the the path's, so predictions need not be recorded.
+/// The p-values of the test rows of a split under a model of these units. The model is fitted from
+/// scratch and has the same solution as the the path's, so predictions need not be recorded.
 pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Prediction>> {
     let work = SplitWork::new(plan, split)?;
     let model = fit_list(plan, &work, units)?;
-    let p_values = work.evaluator.p_values(model.conformal.view(), model.test.view(), &model.biases);
+    let p_values =
+        work.evaluator.p_values(model.conformal.view(), model.test.view(), &model.biases);
     let test = &work.prepared.test;
-    let with_row =
-        |(&row, p): (&usize, ndarray::ArrayView1<'_, f64>)| Prediction { row, p_values: p.to_vec() };
+    let with_row = |(&row, p): (&usize, ndarray::ArrayView1<'_, f64>)| Prediction {
+        row,
+        p_values: p.to_vec(),
+    };
     Ok(test.rows.iter().zip(p_values.rows()).map(with_row).collect())
 }
 
@@ -330,7 +374,11 @@ pub fn fit_list(plan: &Plan, work: &SplitWork, units: &[usize]) -> Result<ListMo
     let Prepared { conformal, test, .. } = &work.prepared;
     if plan.info.spec.estimator == Estimator::Rbf {
         return fresh_kernel_fit(plan, work, units, |path| {
-            Ok(ListModel { conformal: path.decisions(0)?, test: path.decisions(1)?, biases: path.biases() })
+            Ok(ListModel {
+                conformal: path.decisions(0)?,
+                test: path.decisions(1)?,
+                biases: path.biases(),
+            })
         });
     }
     fresh_fit(plan, work, units, |model, columns| {
@@ -339,7 +387,8 @@ pub fn fit_list(plan: &Plan, work: &SplitWork, units: &[usize]) -> Result<ListMo
     })
 }
 
-/// Fits kernel machines of these units alone and hands over a path that stands at them; it watches the conformal and the test rows.
+/// Fits kernel machines of these units alone and hands over a path that stands at them; it watches
+/// the conformal and the test rows.
 pub fn fresh_kernel_fit<T>(
     plan: &Plan,
     work: &SplitWork,
@@ -383,7 +432,8 @@ impl SomeUnits {
     }
 }
 
-/// Fits a model of these units alone and passes it to `read`, with the indices of its columns among the prepared ones.
+/// Fits a model of these units alone and passes it to `read`, with the indices of its columns among
+/// the prepared ones.
 pub fn fresh_fit<T>(
     plan: &Plan,
     work: &SplitWork,
@@ -397,7 +447,8 @@ pub fn fresh_fit<T>(
     let train = &work.prepared.train;
     let x = train.x.select(Axis(0), &columns);
     let classes = plan.data.classes.len();
-    let problem = Problem::new(x.view(), &train.y, classes)?.with_cost(spec.cost, spec.class_weight);
+    let problem =
+        Problem::new(x.view(), &train.y, classes)?.with_cost(spec.cost, spec.class_weight);
     let mut model = solver(spec.solver, problem)?;
     model.fit();
     Ok(read(&*model, &columns))

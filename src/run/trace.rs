@@ -70,7 +70,8 @@ impl Trace {
         }
     }
 
-    /// The β rule's test at a step, with any k and ψ; none while warming up, nor at the last model: it is made before a removal.
+    /// The β rule's test at a step, with any k and ψ; none while warming up, nor at the last model:
+    /// it is made before a removal.
     pub fn beta_test(&self, t: usize, rule: &BetaRule, units: usize) -> Option<Stopping> {
         let step = self.steps.get(t).filter(|step| !step.removed.is_empty());
         step.and_then(|_| rule.test(&self.means[..=t], units))
@@ -117,21 +118,25 @@ impl Trace {
         self.steps.iter().map(|step| (step.size, step.beta_mean)).collect()
     }
 
-    /// The removable units in the order of removal; the last survivors of a finished path at the end.
+    /// The removable units in the order of removal; the last survivors of a finished path at the
+    /// end.
     pub fn order(&self) -> Vec<usize> {
         let removed = self.steps.iter().flat_map(|step| step.removed.iter().copied());
         removed.chain(self.end.iter().flat_map(|end| end.rest.iter().copied())).collect()
     }
 
-    /// The rank of each unit: 1 is the last survivor; kept units (and those of an unfinished path) have none.
+    /// The rank of each unit: 1 is the last survivor; kept units (and those of an unfinished path)
+    /// have none.
     pub fn ranks(&self) -> &[Option<u32>] {
         &self.ranks
     }
 
-    /// The size that a rule that looks at this path alone chooses; `None` if it never fires or looks at other splits.
+    /// The size that a rule that looks at this path alone chooses; `None` if it never fires or
+    /// looks at other splits.
     pub fn stop(&self, rule: StopRule, beta_rule: &BetaRule, units: usize) -> Option<usize> {
         if let StopRule::Size(wanted) = rule {
-            // Batches may skip the requested size: take the smallest visited size that is not below it.
+            // Batches may skip the requested size: take the smallest visited size that is not below
+            // it.
             return self.steps.iter().map(|step| step.size).filter(|&size| size >= wanted).min();
         }
         match rule.entry()?.chooses {

@@ -1,5 +1,6 @@
-//! Twins: features that move so closely together that a model can use one in place of the other (docs/method.md section 11). Knows the
-//! data, not the answer: it looks for the twins of the features it is given.
+//! Twins: features that move so closely together that a model can use one in place of the other
+//! (docs/method.md section 11). Knows the data, not the answer: it looks for the twins of the
+//! features it is given.
 
 use std::collections::BTreeMap;
 
@@ -26,15 +27,18 @@ pub struct TwinsOf {
 }
 
 impl Twins {
-    /// Looks for the twins of these units. Where a unit has several columns, r is that of the two columns that correlate most.
+    /// Looks for the twins of these units. Where a unit has several columns, r is that of the two
+    /// columns that correlate most.
     pub fn find(data: &Dataset, units: &[usize]) -> Self {
-        let own: Vec<Vec<CentredColumn<'_>>> = units.iter().map(|&unit| columns(data, unit)).collect();
+        let own: Vec<Vec<CentredColumn<'_>>> =
+            units.iter().map(|&unit| columns(data, unit)).collect();
         let mut found: Vec<Vec<(usize, f64)>> = vec![Vec::new(); units.len()];
         for other in 0..data.units.len() {
             let others = columns(data, other);
             for ((&unit, own), found) in units.iter().zip(&own).zip(&mut found) {
                 let pairs = own.iter().flat_map(|a| others.iter().map(|b| a.correlation(b)));
-                let closest = pairs.max_by(|a, b| a.abs().total_cmp(&b.abs())).filter(|r| r.abs() > TWIN);
+                let closest =
+                    pairs.max_by(|a, b| a.abs().total_cmp(&b.abs())).filter(|r| r.abs() > TWIN);
                 found.extend(closest.filter(|_| other != unit).map(|r| (other, r)));
             }
         }
@@ -65,9 +69,13 @@ impl Twins {
     /// Whether this can have been found in a table of this many units.
     pub fn fits(&self, units: usize) -> bool {
         let fits = |(&unit, of): (&usize, &TwinsOf)| {
-            let is_twin =
-                |&(other, r): &(usize, f64)| other < units && other != unit && r.abs() <= 1.0 + 1e-9;
-            unit < units && of.count < units && of.closest.len() <= of.count && of.closest.iter().all(is_twin)
+            let is_twin = |&(other, r): &(usize, f64)| {
+                other < units && other != unit && r.abs() <= 1.0 + 1e-9
+            };
+            unit < units
+                && of.count < units
+                && of.closest.len() <= of.count
+                && of.closest.iter().all(is_twin)
         };
         self.0.iter().all(fits)
     }
@@ -108,8 +116,8 @@ fn columns(data: &Dataset, unit: usize) -> Vec<CentredColumn<'_>> {
         let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
         let length = centred.iter().map(|value| value * value).sum::<f64>().sqrt();
         // NaN marks a missing value and makes the length NaN.
-        let unit_length =
-            (length > 0.0 && length.is_finite()).then(|| centred.iter().map(|v| v / length).collect());
+        let unit_length = (length > 0.0 && length.is_finite())
+            .then(|| centred.iter().map(|v| v / length).collect());
         CentredColumn { values, unit_length }
     };
     data.units[unit].columns.iter().map(column).collect()
@@ -142,7 +150,11 @@ mod tests {
         let slow = |a: usize, b: usize| correlation(data.x.row(a).iter().zip(data.x.row(b)));
         let of_first = twins.of(0).unwrap();
         assert_eq!(of_first.count, 2);
-        assert_eq!(of_first.closest.iter().map(|twin| twin.0).collect::<Vec<_>>(), [2, 1], "closest first");
+        assert_eq!(
+            of_first.closest.iter().map(|twin| twin.0).collect::<Vec<_>>(),
+            [2, 1],
+            "closest first"
+        );
         for &(other, r) in &of_first.closest {
             assert!((r - slow(0, other)).abs() < 1e-12 && r.abs() > TWIN);
         }
@@ -159,6 +171,9 @@ mod tests {
         joined.columns = vec![1, 3];
         data.units = vec![data.units[0].clone(), joined, data.units[2].clone()];
         let twins = Twins::find(&data, &[1]);
-        assert_eq!(twins.of(1).unwrap().closest.iter().map(|twin| twin.0).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(
+            twins.of(1).unwrap().closest.iter().map(|twin| twin.0).collect::<Vec<_>>(),
+            [0, 2]
+        );
     }
 }

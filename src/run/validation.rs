@@ -1,5 +1,5 @@
-//! One fold of the nested validation: the whole procedure runs on other rows, and its list is tested on the rows of the fold, which no
-//! earlier step has seen (docs/method.md section 12).
+//! One fold of the nested validation: the whole procedure runs on other rows, and its list is
+//! tested on the rows of the fold, which no earlier step has seen (docs/method.md section 12).
 
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
@@ -89,8 +89,8 @@ fn list_of(plan: &Plan, traces: &[Trace]) -> (Option<usize>, Vec<usize>) {
     let procedure = plan.info.procedure();
     let paths: Vec<&Trace> = traces.iter().collect();
     let size = procedure.size(&paths);
-    let units =
-        size.map_or_else(Vec::new, |size| plan.info.list(&procedure.by_frequency(&paths, size), size));
+    let units = size
+        .map_or_else(Vec::new, |size| plan.info.list(&procedure.by_frequency(&paths, size), size));
     (size, units)
 }
 
@@ -107,13 +107,19 @@ pub(super) fn test_rows(
     test_list(plan, rows, seed, size, units).map(Some)
 }
 
-/// The seed of the splits inside a fold, and of the splits of a permutation: independent of all others.
+/// The seed of the splits inside a fold, and of the splits of a permutation: independent of all
+/// others.
 pub(super) fn inner_seed(seed: u64, index: usize, purpose: Purpose) -> u64 {
     Rng::for_row(seed, index as u64, purpose, 0).bits()
 }
 
 /// The splits of some rows, as rows of the dataset; `y` are the labels of the whole dataset.
-pub(super) fn splits_within(plan: &Plan, rows: &[usize], y: &[usize], seed: u64) -> Result<Vec<Split>> {
+pub(super) fn splits_within(
+    plan: &Plan,
+    rows: &[usize],
+    y: &[usize],
+    seed: u64,
+) -> Result<Vec<Split>> {
     let labels = plan.data.labels_of(rows, y);
     let mut options = plan.info.spec.split.clone();
     (options.seed, options.splits_from, options.reserve) = (seed, None, None);
@@ -122,7 +128,8 @@ pub(super) fn splits_within(plan: &Plan, rows: &[usize], y: &[usize], seed: u64)
     (0..splits.count())
         .map(|index| {
             let Split { train, selection, conformal, test } = splits.split(&labels, index)?;
-            let [train, selection, conformal, test] = [train, selection, conformal, test].map(of_dataset);
+            let [train, selection, conformal, test] =
+                [train, selection, conformal, test].map(of_dataset);
             Ok(Split { train, selection, conformal, test })
         })
         .collect()
@@ -159,14 +166,19 @@ pub(super) fn finished_trace(
 
 fn follow(trace: &mut Option<Trace>, plan: &Plan, event: EventKind) {
     match (event, trace) {
-        (EventKind::TaskStarted(parts), trace) => *trace = Some(Trace::new(parts, plan.data.units.len())),
+        (EventKind::TaskStarted(parts), trace) => {
+            *trace = Some(Trace::new(parts, plan.data.units.len()))
+        }
         (EventKind::Step(step), Some(trace)) => trace.push(step),
-        (EventKind::TaskFinished { reason, rest, sizes }, Some(trace)) => trace.finish(reason, rest, sizes),
+        (EventKind::TaskFinished { reason, rest, sizes }, Some(trace)) => {
+            trace.finish(reason, rest, sizes)
+        }
         _ => {}
     }
 }
 
-/// How a plan fits and calibrates the machines of a list, with the random numbers of a seed and an index.
+/// How a plan fits and calibrates the machines of a list, with the random numbers of a seed and an
+/// index.
 pub fn fit_settings(plan: &Plan, seed: u64, index: u64) -> FitSettings {
     let spec = &plan.info.spec;
     FitSettings {
@@ -204,13 +216,16 @@ fn test_list(
     }
     let tested = predict(plan, rows, seed, &units)?;
     let groups = plan.data.groups.as_ref();
-    let groups = groups.map_or_else(Vec::new, |of_row| rows.test.iter().map(|&row| of_row[row]).collect());
+    let groups =
+        groups.map_or_else(Vec::new, |of_row| rows.test.iter().map(|&row| of_row[row]).collect());
     let design = &plan.data.design;
     let levels = |factor: &Factor| rows.test.iter().map(|&row| factor.of_row[row]).collect();
     let subgroups = design.subgroups.iter().map(levels).collect();
-    let time = |&row: &usize, times: &Times| Some(times.of_row[row]).filter(|time| time.is_finite());
+    let time =
+        |&row: &usize, times: &Times| Some(times.of_row[row]).filter(|time| time.is_finite());
     let times = design.times.as_ref();
-    let times = times.map_or_else(Vec::new, |times| rows.test.iter().map(|row| time(row, times)).collect());
+    let times =
+        times.map_or_else(Vec::new, |times| rows.test.iter().map(|row| time(row, times)).collect());
     Ok(FoldTest { size, units, conformal, rows: tested, groups, subgroups, times })
 }
 
@@ -258,7 +273,8 @@ mod tests {
     const CATEGORY: [usize; 3] = [3, 4, 5];
     const GAPS: f64 = 0.04;
 
-    /// Fills a row: two columns that know the class, noise, and a category of three levels that knows it a little.
+    /// Fills a row: two columns that know the class, noise, and a category of three levels that
+    /// knows it a little.
     fn fill(mut row: ndarray::ArrayViewMut1<'_, f64>, class: usize, scale: f64, rng: &mut Rng) {
         for (j, value) in row.iter_mut().enumerate() {
             *value = scale * rng.uniform() + if j < 2 { 0.5 * class as f64 } else { 0.0 };
@@ -291,7 +307,8 @@ mod tests {
     fn plan(case: &Case, x: &Array2<f64>) -> Plan {
         let labels: Vec<&str> = (0..ROWS).map(|row| ["a", "b"][class(row, case.grouped)]).collect();
         let mut data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
-        data.units[CATEGORY[0]] = Unit { name: "category".into(), columns: CATEGORY.to_vec(), kept: false };
+        data.units[CATEGORY[0]] =
+            Unit { name: "category".into(), columns: CATEGORY.to_vec(), kept: false };
         data.units.drain(CATEGORY[1]..=CATEGORY[2]);
         data.groups = case.grouped.then(|| (0..ROWS).map(|row| row / 4).collect());
         let mut options = RunOptions {
@@ -312,7 +329,9 @@ mod tests {
     /// The numbers of some rows, to the bit.
     fn bits(fold: &FoldTest, rows: &[usize]) -> Vec<u64> {
         let of_rows = fold.rows.iter().filter(|tested| rows.contains(&tested.row));
-        of_rows.flat_map(|tested| tested.f.iter().chain(&tested.p).map(|value| value.to_bits())).collect()
+        of_rows
+            .flat_map(|tested| tested.f.iter().chain(&tested.p).map(|value| value.to_bits()))
+            .collect()
     }
 
     fn cases() -> Vec<Case> {
@@ -336,11 +355,16 @@ mod tests {
             let before = plan(&case, &x);
             let rows = before.outer_folds().unwrap().swap_remove(2);
             let first = tested(&before, &rows, &case);
-            assert_eq!(first.rows.iter().map(|row| row.row).collect::<Vec<_>>(), rows.test, "{case:?}");
+            assert_eq!(
+                first.rows.iter().map(|row| row.row).collect::<Vec<_>>(),
+                rows.test,
+                "{case:?}"
+            );
             with_list += usize::from(!first.units.is_empty());
 
-            // Three rows of the fold keep their values, so their predictions must keep their bits: they show model and calibration.
-            // Everything else in the fold changes: values, gaps, levels and all labels.
+            // Three rows of the fold keep their values, so their predictions must keep their bits:
+            // they show model and calibration. Everything else in the fold changes: values, gaps,
+            // levels and all labels.
             let (same, others) = rows.test.split_at(3);
             let mut rng = Rng::new(case.seed, 1, Purpose::Split);
             for &row in others {
@@ -357,7 +381,11 @@ mod tests {
             );
             assert_eq!(bits(&first, same), bits(&second, same), "{case:?}");
             if !first.units.is_empty() {
-                assert_ne!(bits(&first, others), bits(&second, others), "the other rows were really changed");
+                assert_ne!(
+                    bits(&first, others),
+                    bits(&second, others),
+                    "the other rows were really changed"
+                );
             }
         }
         assert!(with_list >= 20, "{with_list} of 24 cases have a list");

@@ -1,5 +1,6 @@
-//! ACM, average confidence maximisation: forward selection by the confidence of a transductive conformal predictor on class centroids
-//! (docs/method.md section 15). The paper cites it; its details are interpreted here as described there.
+//! ACM, average confidence maximisation: forward selection by the confidence of a transductive
+//! conformal predictor on class centroids (docs/method.md section 15). The paper cites it; its
+//! details are interpreted here as described there.
 
 use ndarray::ArrayView2;
 
@@ -9,7 +10,8 @@ use crate::data::Unit;
 /// More units than this are refused: the time grows with their square.
 pub const MOST_UNITS: usize = 500;
 
-/// The place of each unit in the order of adding, from 1; kept units are there from the start and have place 0.
+/// The place of each unit in the order of adding, from 1; kept units are there from the start and
+/// have place 0.
 ///
 /// `parts` are feature-major rows with their classes, taken together.
 pub fn order_of_adding(parts: &[Labelled<'_>], units: &[Unit], classes: usize) -> Vec<usize> {
@@ -51,14 +53,17 @@ impl<'a> ClassRows<'a> {
         Self { parts: parts.iter().map(|(x, _)| *x).collect(), y, counts }
     }
 
-    /// Adds the columns of a unit to the squared distances of each row from the centroid of each class, which is that of its other rows.
+    /// Adds the columns of a unit to the squared distances of each row from the centroid of each
+    /// class, which is that of its other rows.
     fn add(&self, unit: &Unit, squares: &mut [f64]) {
         let classes = self.counts.len();
         for &column in &unit.columns {
             let values = || self.parts.iter().flat_map(|x| x.row(column).into_iter());
             let mut sums = vec![0.0; classes];
             values().zip(&self.y).for_each(|(value, &class)| sums[class] += value);
-            for ((squares, value), &own) in squares.chunks_exact_mut(classes).zip(values()).zip(&self.y) {
+            for ((squares, value), &own) in
+                squares.chunks_exact_mut(classes).zip(values()).zip(&self.y)
+            {
                 for (class, square) in squares.iter_mut().enumerate() {
                     let is_own = class == own;
                     let (sum, count) = (
@@ -71,7 +76,8 @@ impl<'a> ClassRows<'a> {
         }
     }
 
-    /// Σ_i of the second largest p-value of row i, in units of 1/n: the smaller, the more confident. It is a whole number, so ties are exact.
+    /// Σ_i of the second largest p-value of row i, in units of 1/n: the smaller, the more
+    /// confident. It is a whole number, so ties are exact.
     fn doubt(&self, squares: &[f64]) -> u64 {
         let classes = self.counts.len();
         let rows = || squares.chunks_exact(classes);
@@ -83,7 +89,8 @@ impl<'a> ClassRows<'a> {
             let mut largest = [0; 2];
             for class in 0..classes {
                 let score = if class == self.y[i] { own[i] } else { strangeness(squares, class) };
-                let at_least = sorted.len() - sorted.partition_point(|other| other.total_cmp(&score).is_lt());
+                let at_least =
+                    sorted.len() - sorted.partition_point(|other| other.total_cmp(&score).is_lt());
                 // Over the other rows, and the row itself with this label.
                 let p = at_least - usize::from(own[i] >= score) + 1;
                 if p > largest[0] {
@@ -98,11 +105,12 @@ impl<'a> ClassRows<'a> {
     }
 }
 
-/// The squared distance from the centroid of a class over the least from that of another, on a grid on which sums in another order are
-/// equal.
+/// The squared distance from the centroid of a class over the least from that of another, on a grid
+/// on which sums in another order are equal.
 fn strangeness(squares: &[f64], class: usize) -> f64 {
     const GRID: f64 = (1_u64 << 32) as f64;
-    let others = squares.iter().enumerate().filter(|&(other, _)| other != class).map(|(_, &square)| square);
+    let others =
+        squares.iter().enumerate().filter(|&(other, _)| other != class).map(|(_, &square)| square);
     let least = others.fold(f64::INFINITY, f64::min);
     let ratio = if least > 0.0 { squares[class] / least } else { f64::INFINITY };
     // A class of one row has no centroid without it.
@@ -133,8 +141,10 @@ mod tests {
             columns.iter().map(part).sum::<f64>()
         };
         let score = |i: usize, class: usize| {
-            let least =
-                (0..classes).filter(|&c| c != class).map(|c| distance(i, c)).fold(f64::INFINITY, f64::min);
+            let least = (0..classes)
+                .filter(|&c| c != class)
+                .map(|c| distance(i, c))
+                .fold(f64::INFINITY, f64::min);
             distance(i, class) / least
         };
         let own: Vec<f64> = (0..n).map(|i| score(i, y[i])).collect();
@@ -156,7 +166,9 @@ mod tests {
     fn each_round_adds_what_raises_confidence_most() {
         let mut state = 5_u64;
         let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1_u64 << 53) as f64
         };
         let y: Vec<usize> = (0..36).map(|i| i % 3).collect();
@@ -180,7 +192,10 @@ mod tests {
             };
             let rest = (0..5).filter(|unit| !present.contains(unit));
             for other in rest {
-                assert!(with(added) >= with(other) - 1e-12, "round {next}: {added} against {other}");
+                assert!(
+                    with(added) >= with(other) - 1e-12,
+                    "round {next}: {added} against {other}"
+                );
             }
             present.push(added);
         }

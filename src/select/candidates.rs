@@ -1,4 +1,5 @@
-//! The order in which removable units are removed: constants first, then by score, ties by position.
+//! The order in which removable units are removed: constants first, then by score, ties by
+//! position.
 
 use std::cmp::Ordering;
 
@@ -23,10 +24,12 @@ impl Candidate {
         other.constant.cmp(&self.constant).then(removal_score).then(self.unit.cmp(&other.unit))
     }
 
-    /// Whether the criteria are equal within rounding. An infinite or undefined one may not even tie with itself.
+    /// Whether the criteria are equal within rounding. An infinite or undefined one may not even
+    /// tie with itself.
     fn ties(&self, other: &Self) -> bool {
         let (a, b) = (self.removal_score, other.removal_score);
-        self.constant == other.constant && (self.constant || (a - b).abs() <= TIE * a.abs().max(b.abs()))
+        self.constant == other.constant
+            && (self.constant || (a - b).abs() <= TIE * a.abs().max(b.abs()))
     }
 }
 
@@ -34,13 +37,16 @@ impl Candidate {
 pub(super) fn first_to_go(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
     if candidates.len() > count && count > 0 {
         let (_, &mut last, _) = candidates.select_nth_unstable_by(count - 1, Candidate::before);
-        candidates.retain(|candidate| candidate.before(&last) != Ordering::Greater || candidate.ties(&last));
+        candidates.retain(|candidate| {
+            candidate.before(&last) != Ordering::Greater || candidate.ties(&last)
+        });
     }
     candidates.sort_unstable_by(Candidate::before);
     let mut start = 0;
     while start < candidates.len() {
         let head = candidates[start];
-        let tied = candidates[start..].iter().take_while(|candidate| candidate.ties(&head)).count().max(1);
+        let tied =
+            candidates[start..].iter().take_while(|candidate| candidate.ties(&head)).count().max(1);
         candidates[start..start + tied].sort_unstable_by_key(|candidate| candidate.unit);
         start += tied;
     }

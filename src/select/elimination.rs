@@ -9,8 +9,8 @@ use crate::data::Unit;
 use crate::error::{Error, Result};
 use crate::linalg::norm;
 use crate::svm::{
-    ClassWeight, Convergence, DriftBound, MAX_SNAPSHOTS, PathSolver, Present, Problem, SharedInitialFit,
-    SolverKind, solver_sharing,
+    ClassWeight, Convergence, DriftBound, MAX_SNAPSHOTS, PathSolver, Present, Problem,
+    SharedInitialFit, SolverKind, solver_sharing,
 };
 
 /// The precision required of weights.
@@ -39,7 +39,8 @@ pub struct Settings {
     pub weight: ClassWeight,
 }
 
-/// One iteration: a model was fitted and the units to remove next were chosen (they are still in the model).
+/// One iteration: a model was fitted and the units to remove next were chosen (they are still in
+/// the model).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Removal {
     /// How many models were fitted before this one.
@@ -63,8 +64,15 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// The first `count` of the candidates go, which are in the order in which they would; only the first few may be there.
-    pub(super) fn new(t: usize, size: usize, order: &[Candidate], count: usize, fitted: Fitted) -> Self {
+    /// The first `count` of the candidates go, which are in the order in which they would; only the
+    /// first few may be there.
+    pub(super) fn new(
+        t: usize,
+        size: usize,
+        order: &[Candidate],
+        count: usize,
+        fitted: Fitted,
+    ) -> Self {
         let (going, next) = order.split_at(count);
         let runner_up = if going.is_empty() { None } else { next.first() };
         Self {
@@ -75,7 +83,9 @@ impl Removal {
             criterion: going.first().map(|candidate| candidate.criterion),
             runner_up: runner_up.map(|candidate| candidate.unit),
             nearest: order.iter().map(|candidate| candidate.unit).collect(),
-            margin: runner_up.zip(going.last()).map(|(next, last)| (next.criterion - last.criterion).abs()),
+            margin: runner_up
+                .zip(going.last())
+                .map(|(next, last)| (next.criterion - last.criterion).abs()),
             convergence: fitted.convergence,
         }
     }
@@ -97,8 +107,8 @@ pub(super) fn not_finite(model: &str, size: usize, what: &str, cost: f64) -> Err
         )
 }
 
-/// A path of eliminations, as an iterator; between two items [`Elimination::model`] is the model of the last one. A model whose
-/// numbers are not finite ends the path with an error.
+/// A path of eliminations, as an iterator; between two items [`Elimination::model`] is the model of
+/// the last one. A model whose numbers are not finite ends the path with an error.
 ///
 /// ```
 /// # use crfe::{data::Unit, select::*, svm::{ClassWeight, SolverKind}};
@@ -122,7 +132,8 @@ pub struct Elimination<'a> {
     solver: Box<dyn PathSolver<'a> + 'a>,
     /// −∂β_j/∂w_kj, class by class, column by column.
     beta_coefficients: Vec<f64>,
-    /// The columns of unit u are those at starts[u]..starts[u + 1], concatenated: reading them from the units would miss the cache.
+    /// The columns of unit u are those at starts[u]..starts[u + 1], concatenated: reading them from
+    /// the units would miss the cache.
     columns: Vec<usize>,
     starts: Vec<usize>,
     /// Whether the only column of every unit has the unit's number.
@@ -162,7 +173,8 @@ pub struct Common {
 }
 
 impl Common {
-    /// The sums over the selection rows; with `several` methods, the first fit is kept for the next of them.
+    /// The sums over the selection rows; with `several` methods, the first fit is kept for the next
+    /// of them.
     pub fn new(measure: Nonconformity, selection: Labelled<'_>, several: bool) -> Self {
         Self {
             beta_coefficients: beta_coefficients(measure, selection),
@@ -179,7 +191,8 @@ fn beta_coefficients(measure: Nonconformity, (x, y): Labelled<'_>) -> Array2<f64
 pub type Labelled<'a> = (ArrayView2<'a, f64>, &'a [usize]);
 
 impl<'a> Elimination<'a> {
-    /// Models are fitted on `train`, β is computed on `selection`; `constant` flags columns without variation in training.
+    /// Models are fitted on `train`, β is computed on `selection`; `constant` flags columns without
+    /// variation in training.
     pub fn new(
         settings: Settings,
         units: &'a [Unit],
@@ -191,7 +204,8 @@ impl<'a> Elimination<'a> {
         Self::with_coefficients(settings, units, train, &beta_coefficients, constant, None)
     }
 
-    /// The same with what the methods of a split share; all else but the method must be the same for all of them.
+    /// The same with what the methods of a split share; all else but the method must be the same
+    /// for all of them.
     pub fn sharing(
         settings: Settings,
         units: &'a [Unit],
@@ -218,14 +232,17 @@ impl<'a> Elimination<'a> {
         first: Option<&'a SharedInitialFit>,
     ) -> Result<Self> {
         let classes = settings.measure.classes;
-        let problem = Problem::new(train.0, train.1, classes)?.with_cost(settings.cost, settings.weight);
+        let problem =
+            Problem::new(train.0, train.1, classes)?.with_cost(settings.cost, settings.weight);
         let mut solver = solver_sharing(settings.solver, problem, first)?;
-        // Σ_j β_j = −Σ_k w_k·coefficient_k: the mean needs no β vector if the β coefficients are watched as rows.
+        // Σ_j β_j = −Σ_k w_k·coefficient_k: the mean needs no β vector if the β coefficients are
+        // watched as rows.
         solver.watch(CowArray::from(beta_coefficients.t().as_standard_layout().into_owned()));
         let may_go = (0..units.len()).filter(|&unit| !units[unit].kept);
         let (still, moving): (Vec<usize>, Vec<usize>) =
             may_go.partition(|&unit| units[unit].columns.iter().all(|&j| constant[j]));
-        let lipschitz = |&unit: &usize| lipschitz(settings.method, &problem, beta_coefficients, &units[unit]);
+        let lipschitz =
+            |&unit: &usize| lipschitz(settings.method, &problem, beta_coefficients, &units[unit]);
         let lipschitz = moving.iter().map(lipschitz).collect();
         let ends = units.iter().scan(0, |end, unit| {
             *end += unit.columns.len();
@@ -251,7 +268,8 @@ impl<'a> Elimination<'a> {
         })
     }
 
-    /// Watches rows (feature-major): after every item [`Elimination::decisions`] has their decision values.
+    /// Watches rows (feature-major): after every item [`Elimination::decisions`] has their decision
+    /// values.
     #[must_use]
     pub fn watch(mut self, rows: ArrayView2<'a, f64>) -> Self {
         self.solver.watch(CowArray::from(rows));
@@ -277,7 +295,8 @@ impl<'a> Elimination<'a> {
         &*self.solver
     }
 
-    /// f_r(x) of the last item's model on the rows of the n-th `watch`: rows × classes. An error if one is not finite.
+    /// f_r(x) of the last item's model on the rows of the n-th `watch`: rows × classes. An error if
+    /// one is not finite.
     pub fn decisions(&self, watched: usize) -> Result<Array2<f64>> {
         let decisions = self.solver.decisions(watched + 1);
         // Without an early exit, so that it is compiled to vectors.
@@ -306,7 +325,8 @@ impl<'a> Elimination<'a> {
         -betas[0]
     }
 
-    /// The removable units of the last model in the order in which they would be removed at once: the survivors of a path.
+    /// The removable units of the last model in the order in which they would be removed at once:
+    /// the survivors of a path.
     pub fn rest(&self) -> Vec<usize> {
         let mut all = self.look(&self.constant, true);
         all.extend(self.look(&self.search.units(), false));
@@ -355,7 +375,8 @@ impl<'a> Elimination<'a> {
         self.sum_up(units, how, sums, |_, _, weight| twice * (weight * weight));
     }
 
-    /// For each of some units, the sum over its columns and the machines of a term made of machine, column and weight.
+    /// For each of some units, the sum over its columns and the machines of a term made of machine,
+    /// column and weight.
     fn sum_up(
         &self,
         units: &[usize],
@@ -366,13 +387,16 @@ impl<'a> Elimination<'a> {
         if self.units_are_columns {
             return self.sum_up_columns(units, how, sums, term);
         }
-        let columns: Vec<usize> = units.iter().flat_map(|&unit| self.columns_of(unit)).copied().collect();
+        let columns: Vec<usize> =
+            units.iter().flat_map(|&unit| self.columns_of(unit)).copied().collect();
         let mut of_column = Vec::new();
         self.sum_up_columns(&columns, how, &mut of_column, term);
         let mut of_column = of_column.into_iter();
         sums.clear();
         sums.extend(
-            units.iter().map(|&unit| of_column.by_ref().take(self.columns_of(unit).len()).sum::<f64>()),
+            units
+                .iter()
+                .map(|&unit| of_column.by_ref().take(self.columns_of(unit).len()).sum::<f64>()),
         );
     }
 
@@ -391,7 +415,10 @@ impl<'a> Elimination<'a> {
         let mut weights = vec![0.0; if machines > 1 { columns.len() } else { 0 }];
         for machine in 1..machines {
             self.weights(machine, columns, how, &mut weights);
-            let terms = columns.iter().zip(&weights).map(|(&column, &weight)| term(machine, column, weight));
+            let terms = columns
+                .iter()
+                .zip(&weights)
+                .map(|(&column, &weight)| term(machine, column, weight));
             sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
         }
     }
@@ -405,7 +432,8 @@ impl<'a> Elimination<'a> {
         }
     }
 
-    /// Approximate scores that order units as their removal scores do and move in proportion to the models: for −Σ w², the root.
+    /// Approximate scores that order units as their removal scores do and move in proportion to the
+    /// models: for −Σ w², the root.
     fn scores(&self, units: &[usize], scores: &mut Vec<f64>) {
         self.removal_scores(units, Precision::Approximate, scores);
         if self.settings.method == Method::Rfe {
@@ -418,7 +446,8 @@ impl<'a> Elimination<'a> {
         let mut removal_scores = Vec::new();
         self.removal_scores(units, Precision::Full, &mut removal_scores);
         let candidate = |(&unit, removal_score): (&usize, f64)| {
-            let criterion = if self.settings.method.by_weights() { -removal_score } else { removal_score };
+            let criterion =
+                if self.settings.method.by_weights() { -removal_score } else { removal_score };
             Candidate { unit, criterion, removal_score, constant }
         };
         units.iter().zip(removal_scores).map(candidate).collect()
@@ -484,16 +513,26 @@ impl<'a> Elimination<'a> {
     }
 }
 
-/// The Lipschitz constant of a unit's score (β, or √Σw² for RFE) in the models: Cauchy–Schwarz over the machines, the triangle
-/// inequality over the columns.
-fn lipschitz(method: Method, problem: &Problem<'_>, beta_coefficients: &Array2<f64>, unit: &Unit) -> f64 {
+/// The Lipschitz constant of a unit's score (β, or √Σw² for RFE) in the models: Cauchy–Schwarz over
+/// the machines, the triangle inequality over the columns.
+fn lipschitz(
+    method: Method,
+    problem: &Problem<'_>,
+    beta_coefficients: &Array2<f64>,
+    unit: &Unit,
+) -> f64 {
     let lengths = unit.columns.iter().map(|&j| (j, norm(problem.feature(j))));
     let lipschitz = match method {
         Method::Crfe => lengths
             .map(|(j, length)| {
                 let own = beta_coefficients.column(j);
                 // Two classes share one machine, whose weight enters twice.
-                length * if own.len() == 2 { own[0].abs() + own[1].abs() } else { own.dot(&own).sqrt() }
+                length
+                    * if own.len() == 2 {
+                        own[0].abs() + own[1].abs()
+                    } else {
+                        own.dot(&own).sqrt()
+                    }
             })
             .sum(),
         Method::Rfe => {
@@ -540,7 +579,8 @@ impl Elimination<'_> {
         Ok(removal)
     }
 
-    /// Biases and the mean β depend on every weight, so these and the criteria show whether a model overflowed.
+    /// Biases and the mean β depend on every weight, so these and the criteria show whether a model
+    /// overflowed.
     fn check_finite(&self, beta_mean: f64, candidates: &[Candidate]) -> Result<()> {
         let has_finite_biases = self.solver.biases().iter().all(|bias| bias.is_finite());
         if !has_finite_biases || !beta_mean.is_finite() {
@@ -569,7 +609,8 @@ mod tests {
             let x = Array2::from_shape_fn((2, 6), |(j, i)| ((i * (j + 3)) % 5) as f64 * value);
             let data = (x.view(), &y[..]);
             for method in [Method::Crfe, Method::Rfe, Method::Smfs] {
-                let path = Elimination::new(Settings::new(method, 2), &units, data, data, &[false; 2]);
+                let path =
+                    Elimination::new(Settings::new(method, 2), &units, data, data, &[false; 2]);
                 let mut path = path.unwrap().watch(evaluated.view());
                 match path.next().unwrap() {
                     Ok(_) if is_fine => {
@@ -580,7 +621,10 @@ mod tests {
                     Err(error) => {
                         let error = error.to_string();
                         assert!(!is_fine && error.contains("the model of 2 features"), "{error}");
-                        assert!(error.contains("--cost") && error.contains("--scale standard"), "{error}");
+                        assert!(
+                            error.contains("--cost") && error.contains("--scale standard"),
+                            "{error}"
+                        );
                         assert!(path.next().is_none(), "the path has ended");
                     }
                 }

@@ -19,7 +19,8 @@ pub trait FeaturePath: Iterator<Item = Result<Removal>> {
     /// β of every unit present, ascending.
     fn betas(&self) -> Vec<f64>;
 
-    /// The removable units present in the order in which they would be removed at once: the survivors of a path.
+    /// The removable units present in the order in which they would be removed at once: the
+    /// survivors of a path.
     fn rest(&self) -> Vec<usize>;
 }
 

@@ -1,4 +1,5 @@
-//! The loop for kernel machines: fit, compute Shapley shares, choose what is removed (docs/method.md section 15).
+//! The loop for kernel machines: fit, compute Shapley shares, choose what is removed
+//! (docs/method.md section 15).
 
 use std::cell::{OnceCell, RefCell};
 
@@ -19,7 +20,8 @@ pub struct KernelElimination<'a> {
     units: &'a [Unit],
     machines: KernelMachines<'a>,
     selection: Labelled<'a>,
-    /// For each unit whether it has no variation in the training rows: such units are removed first.
+    /// For each unit whether it has no variation in the training rows: such units are removed
+    /// first.
     constant: Vec<bool>,
     present: Present,
     /// Chosen by the last item, still in the model.
@@ -38,7 +40,8 @@ pub struct KernelElimination<'a> {
 }
 
 impl<'a> KernelElimination<'a> {
-    /// Models are fitted on `train`, β is computed on `selection`; `constant` flags columns without variation in training.
+    /// Models are fitted on `train`, β is computed on `selection`; `constant` flags columns without
+    /// variation in training.
     pub fn new(
         settings: Settings,
         kernel: Kernel,
@@ -69,7 +72,8 @@ impl<'a> KernelElimination<'a> {
         })
     }
 
-    /// Watches rows (feature-major): after every item [`FeaturePath::decisions`] has their decision values.
+    /// Watches rows (feature-major): after every item [`FeaturePath::decisions`] has their decision
+    /// values.
     #[must_use]
     pub fn watch(mut self, rows: ArrayView2<'a, f64>) -> Self {
         self.machines.watch(CowArray::from(rows));
@@ -152,15 +156,18 @@ impl<'a> KernelElimination<'a> {
         }
     }
 
-    /// Σ over selection rows of what each unit adds to their non-conformity: β; of one class alone if it is named.
+    /// Σ over selection rows of what each unit adds to their non-conformity: β; of one class alone
+    /// if it is named.
     fn sums(&self, only: Option<usize>) -> Vec<f64> {
         let (support, (x, y)) = (self.machines.support(), self.selection);
         let weights = self.weights_of_betas(&support, only);
-        let shares = self.shares_of(&self.present.list(), x, None, &support, &weights, Coalitions::Shapley);
+        let shares =
+            self.shares_of(&self.present.list(), x, None, &support, &weights, Coalitions::Shapley);
         summed(&shares, y.len())
     }
 
-    /// The weight of each supporting row in the non-conformity of each selection row; of one class alone if it is named.
+    /// The weight of each supporting row in the non-conformity of each selection row; of one class
+    /// alone if it is named.
     fn weights_of_betas(&self, support: &[usize], only: Option<usize>) -> Vec<f64> {
         let y = self.selection.1;
         let mut weights = Vec::with_capacity(support.len() * y.len());
@@ -180,18 +187,21 @@ impl<'a> KernelElimination<'a> {
     pub fn changes(&self) -> Vec<f64> {
         let (support, x) = (self.machines.support(), self.machines.problem().x());
         let (units, weights) = (self.present.list(), self.weights_of_changes(&support));
-        let changes = self.shares_of(&units, x, Some(&support), &support, &weights, Coalitions::AllOthers);
+        let changes =
+            self.shares_of(&units, x, Some(&support), &support, &weights, Coalitions::AllOthers);
         summed(&changes, support.len())
     }
 
-    /// ½ Σ_r c_rs c_rt of the supporting rows, counted twice for pairs with a later row t instead of an earlier one: the matrix is symmetric.
+    /// ½ Σ_r c_rs c_rt of the supporting rows, counted twice for pairs with a later row t instead
+    /// of an earlier one: the matrix is symmetric.
     fn weights_of_changes(&self, support: &[usize]) -> Vec<f64> {
         let problem = self.machines.problem();
         // The mirror image of one of two classes has the same coefficients, negated.
         let twice = if problem.classes() == 2 { 2.0 } else { 1.0 };
         let mut weights = vec![0.0; support.len() * support.len()];
         for machine in 0..problem.machines() {
-            let c: Vec<f64> = support.iter().map(|&s| self.machines.coefficients(machine)[s]).collect();
+            let c: Vec<f64> =
+                support.iter().map(|&s| self.machines.coefficients(machine)[s]).collect();
             for (i, row) in weights.chunks_exact_mut(c.len().max(1)).enumerate() {
                 row[i] += 0.5 * twice * c[i] * c[i];
                 axpy(twice * c[i], &c[i + 1..], &mut row[i + 1..]);
@@ -200,7 +210,8 @@ impl<'a> KernelElimination<'a> {
         weights
     }
 
-    /// Mean β over the units present, by the identity Σβ = Σ_i [α_i − α_i(no feature)]: f_r(no feature) = 2 Σ_s c_rs.
+    /// Mean β over the units present, by the identity Σβ = Σ_i [α_i − α_i(no feature)]: f_r(no
+    /// feature) = 2 Σ_s c_rs.
     fn mean_beta(&self) -> f64 {
         let (decisions, biases) = (self.machines.decisions(0), self.machines.biases());
         let nothing: f64 = match self.machines.kernel() {
@@ -210,7 +221,11 @@ impl<'a> KernelElimination<'a> {
         let (mut shares, mut alphas) = (vec![0.0; biases.len()], vec![0.0; biases.len()]);
         let mut sum = 0.0;
         for (row, &class) in decisions.rows().into_iter().zip(self.selection.1) {
-            shares.iter_mut().zip(row).zip(&biases).for_each(|((share, f), b)| *share = f - nothing * b);
+            shares
+                .iter_mut()
+                .zip(row)
+                .zip(&biases)
+                .for_each(|((share, f), b)| *share = f - nothing * b);
             self.settings.measure.weighted(&shares, &mut alphas);
             sum += alphas[class];
         }
@@ -232,10 +247,16 @@ impl<'a> KernelElimination<'a> {
             removal_score,
             constant: self.constant[unit],
         };
-        units.iter().zip(scores).map(candidate).filter(|candidate| !self.units[candidate.unit].kept).collect()
+        units
+            .iter()
+            .zip(scores)
+            .map(candidate)
+            .filter(|candidate| !self.units[candidate.unit].kept)
+            .collect()
     }
 
-    /// Removes what was chosen and fits; [`Iterator::next`] does both and chooses what is removed next.
+    /// Removes what was chosen and fits; [`Iterator::next`] does both and chooses what is removed
+    /// next.
     pub fn fit(&mut self) -> Convergence {
         for unit in std::mem::take(&mut self.pending) {
             self.machines.remove(&self.units[unit].columns);
@@ -248,9 +269,16 @@ impl<'a> KernelElimination<'a> {
     /// Fits the next model and chooses what is removed after it.
     fn advance(&mut self) -> Result<Removal> {
         let convergence = self.fit();
-        if self.settings.method == Method::Smfs && self.frozen.is_none() && self.prefilter.is_empty() {
+        if self.settings.method == Method::Smfs
+            && self.frozen.is_none()
+            && self.prefilter.is_empty()
+        {
             let mut frozen = vec![f64::NAN; self.units.len()];
-            self.present.list().iter().zip(self.betas()).for_each(|(&unit, beta)| frozen[unit] = beta);
+            self.present
+                .list()
+                .iter()
+                .zip(self.betas())
+                .for_each(|(&unit, beta)| frozen[unit] = beta);
             self.frozen = Some(frozen);
         }
         let size = self.present.count();
@@ -262,7 +290,11 @@ impl<'a> KernelElimination<'a> {
         if !self.prefilter.is_empty() {
             self.pending = std::mem::take(&mut self.prefilter);
             let removal = Removal::new(0, size, &[], 0, Fitted { beta_mean, convergence });
-            return Ok(Removal { removed: self.pending.clone(), nearest: self.pending.clone(), ..removal });
+            return Ok(Removal {
+                removed: self.pending.clone(),
+                nearest: self.pending.clone(),
+                ..removal
+            });
         }
         let candidates = self.candidates();
         if candidates.iter().any(|candidate| !candidate.criterion.is_finite()) {
@@ -271,7 +303,8 @@ impl<'a> KernelElimination<'a> {
         let removable = candidates.len();
         let count = self.settings.step.removed(removable, size - removable);
         let order = first_to_go(candidates, removable);
-        let removal = Removal::new(self.t - 1, size, &order, count, Fitted { beta_mean, convergence });
+        let removal =
+            Removal::new(self.t - 1, size, &order, count, Fitted { beta_mean, convergence });
         self.pending.clone_from(&removal.removed);
         Ok(removal)
     }
@@ -307,7 +340,8 @@ impl FeaturePath for KernelElimination<'_> {
 
     fn beta(&self, unit: usize) -> f64 {
         let place = self.present.list().binary_search(&unit);
-        self.betas.get_or_init(|| self.sums(None))[place.expect("β is asked of units that are present")]
+        self.betas.get_or_init(|| self.sums(None))
+            [place.expect("β is asked of units that are present")]
     }
 
     fn betas(&self) -> Vec<f64> {
@@ -322,7 +356,11 @@ impl FeaturePath for KernelElimination<'_> {
 }
 
 /// Some rows and columns of a feature-major matrix, row by row.
-fn packed(x: ArrayView2<'_, f64>, rows: impl Iterator<Item = usize>, columns: &[usize]) -> Vec<f64> {
+fn packed(
+    x: ArrayView2<'_, f64>,
+    rows: impl Iterator<Item = usize>,
+    columns: &[usize],
+) -> Vec<f64> {
     rows.flat_map(|row| columns.iter().map(move |&column| x[[column, row]])).collect()
 }
 
@@ -331,7 +369,8 @@ fn summed(shares: &[f64], rows: usize) -> Vec<f64> {
     shares.chunks_exact(rows.max(1)).map(|of_unit| of_unit.iter().sum()).collect()
 }
 
-/// Σ_s weight(s, i) Σ_{j in u} x_ij x_sj for every unit u (`widths`: its number of columns) and every row: units × rows.
+/// Σ_s weight(s, i) Σ_{j in u} x_ij x_sj for every unit u (`widths`: its number of columns) and
+/// every row: units × rows.
 fn additive_shares(
     rows: &[f64],
     support: &[f64],

@@ -33,7 +33,8 @@ impl Method {
     /// All methods, in the order in which they are shown.
     pub const ALL: [Self; 4] = [Self::Crfe, Self::Rfe, Self::Smfs, Self::Acm];
 
-    /// Whether units are compared by their weights, the lowest removed first, and not by β, the highest first.
+    /// Whether units are compared by their weights, the lowest removed first, and not by β, the
+    /// highest first.
     pub fn by_weights(self) -> bool {
         matches!(self, Self::Rfe)
     }

@@ -1,4 +1,5 @@
-//! Which unit to remove next, and when to stop. Knows models and matrices, not files, threads or screens.
+//! Which unit to remove next, and when to stop. Knows models and matrices, not files, threads or
+//! screens.
 
 mod acm;
 mod candidates;
@@ -21,6 +22,6 @@ pub use nonconformity::{ClassSums, Nonconformity, Score};
 pub use shapley::{Coalitions, Levels, Pairs, ShareBuffers};
 pub use step_size::StepSize;
 pub use stopping::{
-    BetaRule, Chooses, PathEnd, PathPoints, Proximity, ProximityRule, RULES, Rule, RunSizes, StopRule,
-    Stopping, gradient,
+    BetaRule, Chooses, PathEnd, PathPoints, Proximity, ProximityRule, RULES, Rule, RunSizes,
+    StopRule, Stopping, gradient,
 };

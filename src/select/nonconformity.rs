@@ -1,4 +1,5 @@
-//! α, class sums and β: how strange a row looks under a label, and which feature makes it so (docs/method.md section 3).
+//! α, class sums and β: how strange a row looks under a label, and which feature makes it so
+//! (docs/method.md section 3).
 
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,8 @@ pub enum Score {
     /// α(x, y) = −λ f_y + λ' Σ_{r≠y} f_r.
     #[default]
     Weighted,
-    /// What the paper's published curves were made with: α = −f_y + Σ_{r≠y} w_r·x + mean_{r≠y} b_r, and p = (count + 1)/n.
+    /// What the paper's published curves were made with: α = −f_y + Σ_{r≠y} w_r·x + mean_{r≠y} b_r,
+    /// and p = (count + 1)/n.
     Published,
 }
 
@@ -58,7 +60,8 @@ impl Nonconformity {
         }
     }
 
-    /// −λ f_y + λ' Σ_{r≠y} f_r for every label y: α under the default score; applied to shares of decision values, it gives β.
+    /// −λ f_y + λ' Σ_{r≠y} f_r for every label y: α under the default score; applied to shares of
+    /// decision values, it gives β.
     pub fn weighted(&self, decision: &[f64], alphas: &mut [f64]) {
         let (total, other): (f64, f64) = (decision.iter().sum(), self.lambda_other());
         for (alpha, f) in alphas.iter_mut().zip(decision) {
@@ -66,13 +69,16 @@ impl Nonconformity {
         }
     }
 
-    /// λ S_jk − λ' (T_j − S_jk) for every class and column: by how much a unit of weight w_kj lowers β_j.
+    /// λ S_jk − λ' (T_j − S_jk) for every class and column: by how much a unit of weight w_kj
+    /// lowers β_j.
     pub fn beta_coefficients(&self, sums: &ClassSums) -> Array2<f64> {
         let other = self.lambda_other();
         let totals = sums.0.sum_axis(ndarray::Axis(0));
         let mut beta_coefficients = sums.0.clone();
         for mut row in beta_coefficients.rows_mut() {
-            row.zip_mut_with(&totals, |own, total| *own = self.lambda * *own - other * (total - *own));
+            row.zip_mut_with(&totals, |own, total| {
+                *own = self.lambda * *own - other * (total - *own)
+            });
         }
         beta_coefficients
     }

@@ -19,7 +19,8 @@ impl Default for StepSize {
 }
 
 impl StepSize {
-    /// How many of the removable units to remove while `kept` others are in the model, which never becomes empty.
+    /// How many of the removable units to remove while `kept` others are in the model, which never
+    /// becomes empty.
     pub(crate) fn removed(self, removable: usize, kept: usize) -> usize {
         self.of(removable).min(removable + kept - kept.max(1))
     }

@@ -1,9 +1,10 @@
 //! Bounded top-k search: which units are removed next, without computing the score of all of them.
 //!
-//! The score of a unit at a snapshot of the models bounds it from then on: it is at most `scale` times that, plus the unit's
-//! Lipschitz constant times `radius` ([`crate::svm::DriftBound`]). Most units are bounded from snapshot 0, when all scores were
-//! computed; those that were evaluated since, from the snapshot of that step. Only scores that could be among the best by these
-//! bounds are computed, and the best are found exactly.
+//! The score of a unit at a snapshot of the models bounds it from then on: it is at most `scale`
+//! times that, plus the unit's Lipschitz constant times `radius` ([`crate::svm::DriftBound`]). Most
+//! units are bounded from snapshot 0, when all scores were computed; those that were evaluated
+//! since, from the snapshot of that step. Only scores that could be among the best by these bounds
+//! are computed, and the best are found exactly.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -109,8 +110,8 @@ impl TopK {
     /// Removes the units that are no longer present; there are `left` of them.
     pub fn remove_gone(&mut self, mut left: usize, present: &Present) {
         // They were evaluated last, so other groups are rarely searched.
-        let groups =
-            std::iter::once(self.snapshot).chain((0..self.snapshots).filter(|&group| group != self.snapshot));
+        let groups = std::iter::once(self.snapshot)
+            .chain((0..self.snapshots).filter(|&group| group != self.snapshot));
         for group in groups {
             // Iterate backwards: swap_remove moves in an element that was already visited.
             for at in (0..self.groups[group].units.len()).rev() {
@@ -164,8 +165,9 @@ impl TopK {
         self.snapshots
     }
 
-    /// Finds a set of units that holds the `count` of highest score and all that are tied with the last of them. The models have
-    /// drifted since the snapshots; `evaluate` computes scores within the drift bound of the newest snapshot.
+    /// Finds a set of units that holds the `count` of highest score and all that are tied with the
+    /// last of them. The models have drifted since the snapshots; `evaluate` computes scores within
+    /// the drift bound of the newest snapshot.
     pub fn top_k(
         &mut self,
         count: usize,
@@ -184,8 +186,11 @@ impl TopK {
             pass.queue(self, unit, lipschitz);
         }
         pass.evaluate(self);
-        for (group, &drift) in
-            drift_bounds[..self.snapshots].iter().enumerate().rev().filter(|&(group, _)| group != now)
+        for (group, &drift) in drift_bounds[..self.snapshots]
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|&(group, _)| group != now)
         {
             self.groups[group].find(drift, pass.threshold.value, &mut found);
             // Iterate backwards: swap_remove moves in an element already visited.
@@ -302,11 +307,13 @@ mod tests {
         a.iter().zip(b).map(|(a, b)| a * b).sum()
     }
 
-    /// Ranks are products with a vector that wanders; two units of three have a twin, with which they are tied.
+    /// Ranks are products with a vector that wanders; two units of three have a twin, with which
+    /// they are tied.
     #[test]
     fn finds_the_best_of_all_while_models_wander() {
         let mut rng = Rng::new(9, 0, Purpose::Split);
-        let mut draw = |size: f64| std::array::from_fn::<f64, 4, _>(|_| size * (rng.uniform() - 0.5));
+        let mut draw =
+            |size: f64| std::array::from_fn::<f64, 4, _>(|_| size * (rng.uniform() - 0.5));
         let mut x: Vec<[f64; 4]> = (0..900).map(|_| draw(1.0)).collect();
         (0..300).for_each(|unit| x[unit + 600] = x[unit + 300]);
         let mut search = TopK::new((0..900).collect(), x.iter().map(length).collect());
@@ -317,7 +324,8 @@ mod tests {
         let (mut looks, mut worn, mut used_again) = (0, 0, 0);
         let mut way = [0.0; 4];
         for pass in 0..400 {
-            // Slowly and straight on at times, so that snapshots are used again, and fast at others.
+            // Slowly and straight on at times, so that snapshots are used again, and fast at
+            // others.
             if pass % 100 == 0 || pass % 100 > 80 {
                 way = draw(if pass % 100 == 0 { 5e-4 } else { 0.3 });
             }
@@ -325,7 +333,8 @@ mod tests {
             let score = |unit: usize| dot(&a, &x[unit]);
             // Off by turns up and down.
             let nearly = |unit: usize| {
-                score(unit) + if unit.is_multiple_of(2) { 0.9 * OFF } else { -0.9 * OFF } * length(&x[unit])
+                score(unit)
+                    + if unit.is_multiple_of(2) { 0.9 * OFF } else { -0.9 * OFF } * length(&x[unit])
             };
             let mut evaluate = |units: &[usize], scores: &mut Vec<f64>| {
                 looks += units.len();
@@ -360,7 +369,8 @@ mod tests {
         let mut units = search.units();
         units.sort_unstable();
         assert_eq!(units, present);
-        // All that for a part of the work: 400 times 700 units, on the average, would be 280,000 looks.
+        // All that for a part of the work: 400 times 700 units, on the average, would be 280,000
+        // looks.
         assert!(worn > 2 && used_again > 50 && looks < 100_000, "{worn} {used_again} {looks}");
     }
 
@@ -426,7 +436,11 @@ mod tests {
         assert_eq!(search.begin_pass(), 1);
         let last_is_best = |units: &[usize], scores: &mut Vec<f64>| {
             falling(units, scores);
-            units.iter().zip(scores).filter(|(unit, _)| **unit == 39).for_each(|(_, score)| *score = 5.0);
+            units
+                .iter()
+                .zip(scores)
+                .filter(|(unit, _)| **unit == 39)
+                .for_each(|(_, score)| *score = 5.0);
         };
         assert_eq!(search.top_k(1, &[DriftBound::NONE; MAX_SNAPSHOTS], last_is_best), [39]);
     }

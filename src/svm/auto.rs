@@ -1,7 +1,8 @@
 //! The exact solver: which Newton formulation fits the problem, and when to change to another.
 //!
-//! Fewer columns than rows: the primal. Otherwise Gram space, or, where K is too ill-conditioned to hold the model, w with
-//! solves in Gram space. All three stop on the true gradient of the same problem.
+//! Fewer columns than rows: the primal. Otherwise Gram space, or, where K is too ill-conditioned to
+//! hold the model, w with solves in Gram space. All three stop on the true gradient of the same
+//! problem.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -57,12 +58,15 @@ impl<'a> AutoSolver<'a> {
             Formulation::Dual(dual) if dual.columns().count() < self.problem.rows() => {
                 (dual.columns().list(), dual.models(&self.problem))
             }
-            Formulation::Woodbury(formulation) if formulation.columns().len() < self.problem.rows() => {
+            Formulation::Woodbury(formulation)
+                if formulation.columns().len() < self.problem.rows() =>
+            {
                 (formulation.columns().to_vec(), formulation.models())
             }
             _ => return,
         };
-        self.formulation = Formulation::Primal(Box::new(Primal::warm(&self.problem, columns, models)));
+        self.formulation =
+            Formulation::Primal(Box::new(Primal::warm(&self.problem, columns, models)));
     }
 
     /// Fits on the columns present, in another formulation if need be.
@@ -99,7 +103,8 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
 
     fn fit(&mut self) -> Convergence {
         let Some(shared) = self.first.take() else { return self.fit_formulation() };
-        // Do not wait for another thread's fit: computing it here takes as long and gives identical bits.
+        // Do not wait for another thread's fit: computing it here takes as long and gives identical
+        // bits.
         if let Some((formulation, convergence)) = shared.0.get() {
             self.formulation = formulation.clone();
             return *convergence;
@@ -125,7 +130,9 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
         match &self.formulation {
             Formulation::Start(_) => weights.fill(0.0),
             Formulation::Dual(dual) => dual.weights(&self.problem, machine, columns, weights),
-            Formulation::Woodbury(woodbury) => each(&|column| woodbury.weight(machine, column), weights),
+            Formulation::Woodbury(woodbury) => {
+                each(&|column| woodbury.weight(machine, column), weights)
+            }
             Formulation::Primal(primal) => each(&|column| primal.weight(machine, column), weights),
         }
     }
@@ -187,8 +194,9 @@ mod tests {
             let mut bits = Vec::new();
             for gone in (0..45).step_by(3) {
                 assert!(solver.fit().converged);
-                (0..classes)
-                    .for_each(|class| bits.extend(class_weights(&solver, class).iter().map(|w| w.to_bits())));
+                (0..classes).for_each(|class| {
+                    bits.extend(class_weights(&solver, class).iter().map(|w| w.to_bits()))
+                });
                 solver.remove(&[gone]);
             }
             bits
@@ -197,11 +205,15 @@ mod tests {
 
     #[test]
     fn vectors_of_any_width_give_the_same_bits() {
-        // More columns than rows at first, and then fewer; fewer from the start; many rows, of which some are tried first.
+        // More columns than rows at first, and then fewer; fewer from the start; many rows, of
+        // which some are tried first.
         for (rows, classes) in [(40, 2), (40, 3), (90, 2), (90, 4), (500, 3)] {
             let plain = bits_of_a_path(rows, classes, 128);
             for widest in [256, 512] {
-                assert!(bits_of_a_path(rows, classes, widest) == plain, "{rows} {classes} {widest}");
+                assert!(
+                    bits_of_a_path(rows, classes, widest) == plain,
+                    "{rows} {classes} {widest}"
+                );
             }
         }
     }
@@ -214,11 +226,15 @@ mod tests {
             let x = Array2::from_shape_fn((96, 87), |_| normal());
             let y: Vec<usize> = (0..87).map(|i| i % 3).collect();
             for cost in [10.0, 1e5] {
-                let problem = Problem::new(x.view(), &y, 3).unwrap().with_cost(cost, ClassWeight::None);
+                let problem =
+                    Problem::new(x.view(), &y, 3).unwrap().with_cost(cost, ClassWeight::None);
                 let mut solver = AutoSolver::new(problem, None);
                 for gone in [5, 40, 77, 12, 3, 50, 60, 61, 62, 63, 64, 65] {
                     let fit = solver.fit();
-                    assert!(fit.converged && fit.residual < 1e-10 / cost + 1e-13, "{seed} {cost}: {fit:?}");
+                    assert!(
+                        fit.converged && fit.residual < 1e-10 / cost + 1e-13,
+                        "{seed} {cost}: {fit:?}"
+                    );
                     solver.remove(&[gone]);
                 }
             }

@@ -1,7 +1,9 @@
-//! The dual: exact Newton in Gram space, for at least as many columns as rows (docs/method.md section 10).
+//! The dual: exact Newton in Gram space, for at least as many columns as rows (docs/method.md
+//! section 10).
 //!
-//! The model is w = Σ a_i x_i, so fits see only K = X Xᵀ + 1 (rows × rows; the 1 is the bias), and decision values of other
-//! rows only the kernel between them and the training rows. Removing a column is a rank-1 downdate of both.
+//! The model is w = Σ a_i x_i, so fits see only K = X Xᵀ + 1 (rows × rows; the 1 is the bias), and
+//! decision values of other rows only the kernel between them and the training rows. Removing a
+//! column is a rank-1 downdate of both.
 
 use std::sync::Arc;
 
@@ -15,12 +17,14 @@ use crate::linalg::DelayedUpdates;
 use crate::linalg::{PackedSymmetric, UPDATES_PER_PASS};
 use crate::linalg::{add_all_rows, axpy, dot, rank_one_update, row_dots};
 
-/// Warm-started Newton in Gram space. It does not hold the problem, so that it can be shared; every call must pass the same one.
+/// Warm-started Newton in Gram space. It does not hold the problem, so that it can be shared; every
+/// call must pass the same one.
 #[derive(Clone)]
 pub struct Dual {
     columns: Present,
     kernels: Kernels,
-    /// Columns when the kernels were last computed from the data: downdates drift, so they are rebuilt at a quarter of them.
+    /// Columns when the kernels were last computed from the data: downdates drift, so they are
+    /// rebuilt at a quarter of them.
     rebuilt_at: usize,
     machines: Vec<DualMachine>,
     /// All columns in single precision, if their magnitudes allow it.
@@ -60,7 +64,8 @@ struct DualMachine {
 impl Dual {
     /// Starts from the zero model with the columns that are present.
     pub fn new(problem: &Problem<'_>, columns: Present) -> Self {
-        let machines = (0..problem.machines()).map(|machine| DualMachine::new(problem, machine)).collect();
+        let machines =
+            (0..problem.machines()).map(|machine| DualMachine::new(problem, machine)).collect();
         let f32_columns = F32Columns::new(problem).map(Arc::new);
         Self { columns, kernels: Kernels::default(), rebuilt_at: 0, machines, f32_columns }
     }
@@ -89,7 +94,13 @@ impl Dual {
     }
 
     /// The weights of some columns.
-    pub fn weights(&self, problem: &Problem<'_>, machine: usize, columns: &[usize], weights: &mut [f64]) {
+    pub fn weights(
+        &self,
+        problem: &Problem<'_>,
+        machine: usize,
+        columns: &[usize],
+        weights: &mut [f64],
+    ) {
         row_dots(problem.cells(), columns, &self.machines[machine].a, weights);
     }
 
@@ -99,7 +110,12 @@ impl Dual {
     }
 
     /// The decision values of a machine on some of the watched rows.
-    pub fn decisions(&self, machine: usize, watched: &Watched<'_>, rows: std::ops::Range<usize>) -> Vec<f64> {
+    pub fn decisions(
+        &self,
+        machine: usize,
+        watched: &Watched<'_>,
+        rows: std::ops::Range<usize>,
+    ) -> Vec<f64> {
         let mut decisions = vec![0.0; rows.len()];
         let a = &self.machines[machine].a;
         add_all_rows(&self.kernels.cross, watched.rows(), rows, a, &mut decisions);
@@ -123,7 +139,9 @@ impl Dual {
         if self.columns.count() <= self.rebuilt_at / 4 {
             self.rebuild_kernels(problem, watched);
         } else {
-            self.machines.iter_mut().for_each(|machine| machine.update_decisions(&self.kernels.own));
+            self.machines
+                .iter_mut()
+                .for_each(|machine| machine.update_decisions(&self.kernels.own));
         }
     }
 
@@ -160,22 +178,27 @@ impl LazySolver for Dual {
         }
     }
 
-    /// w_j = a·x_j, so the part of a that is not a multiple of the coefficients at the snapshot moves the weight by at most ‖x_j‖
-    /// times its length, by Cauchy–Schwarz.
+    /// w_j = a·x_j, so the part of a that is not a multiple of the coefficients at the snapshot
+    /// moves the weight by at most ‖x_j‖ times its length, by Cauchy–Schwarz.
     fn drift_bounds(&self, problem: &Problem<'_>, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS] {
         let (mut square, mut then, mut common) = (0.0, [0.0; MAX_SNAPSHOTS], [0.0; MAX_SNAPSHOTS]);
         let mut products = [0.0; MAX_SNAPSHOTS];
         let numbers: [usize; MAX_SNAPSHOTS] = std::array::from_fn(|snapshot| snapshot);
         for machine in &self.machines {
-            row_dots(&machine.snapshots, &numbers[..snapshots], &machine.a, &mut products[..snapshots]);
+            row_dots(
+                &machine.snapshots,
+                &numbers[..snapshots],
+                &machine.a,
+                &mut products[..snapshots],
+            );
             square += dot(&machine.a, &machine.a);
             for snapshot in 0..snapshots {
                 common[snapshot] += products[snapshot];
                 then[snapshot] += machine.squares[snapshot];
             }
         }
-        // What rounding can add when a weight, or a criterion made of weights, is computed, now and at the snapshot: each is a
-        // sum of at most rows + classes + columns products.
+        // What rounding can add when a weight, or a criterion made of weights, is computed, now and
+        // at the snapshot: each is a sum of at most rows + classes + columns products.
         let terms = problem.rows() + problem.classes() + problem.columns();
         let rounding = 16.0 * terms as f64 * f64::EPSILON;
         let f32_columns = self.f32_columns.as_ref().map_or(0.0, |f32_columns| f32_columns.error());
@@ -216,7 +239,8 @@ pub(super) fn kernel(problem: &Problem<'_>, columns: &[usize]) -> PackedSymmetri
         for (padded, &column) in features.chunks_exact_mut(width).zip(some) {
             padded[..problem.rows()].copy_from_slice(problem.feature(column));
         }
-        kernel.rank_k_update(&[1.0; UPDATES_PER_PASS][..some.len()], &features[..some.len() * width]);
+        kernel
+            .rank_k_update(&[1.0; UPDATES_PER_PASS][..some.len()], &features[..some.len() * width]);
     }
     kernel
 }
@@ -289,8 +313,8 @@ impl DualMachine {
         )
     }
 
-    /// The squared norm of the gradient, or an upper bound on it if that is at most `enough`: no eigenvalue of K exceeds its
-    /// trace.
+    /// The squared norm of the gradient, or an upper bound on it if that is at most `enough`: no
+    /// eigenvalue of K exceeds its trace.
     fn gap(&mut self, kernel: &DelayedUpdates, enough: f64) -> f64 {
         let gap = &mut self.direction;
         self.hinge.negative_loss_gradient(gap);
@@ -303,8 +327,9 @@ impl DualMachine {
         dot(gap, &self.change).max(0.0)
     }
 
-    /// The step to the minimiser with the supporting rows fixed: (K_SS + diag(1/2C_i)) a = θ on them, zero elsewhere. It is
-    /// computed as a correction of the current coefficients, so rounding errors of the inverse only slow convergence.
+    /// The step to the minimiser with the supporting rows fixed: (K_SS + diag(1/2C_i)) a = θ on
+    /// them, zero elsewhere. It is computed as a correction of the current coefficients, so
+    /// rounding errors of the inverse only slow convergence.
     fn newton_direction(&mut self, kernel: &DelayedUpdates) {
         let Self { hinge, a, inverse, direction, change, .. } = self;
         change.copy_from_slice(&hinge.decision);
@@ -323,7 +348,8 @@ impl DualMachine {
     }
 }
 
-/// One fit of a machine. The gradient is Σ (a_i − g_i) x_i, where g is minus the gradient of the loss.
+/// One fit of a machine. The gradient is Σ (a_i − g_i) x_i, where g is minus the gradient of the
+/// loss.
 struct DualFit<'f> {
     machine: &'f mut DualMachine,
     kernel: &'f mut DelayedUpdates,
@@ -338,7 +364,8 @@ impl System for DualFit<'_> {
 
     fn gradient(&mut self) -> f64 {
         self.machine.inverse.change_rows(&self.machine.hinge, self.kernel);
-        (self.machine.gap(self.kernel, self.tolerance * self.tolerance * self.scale) / self.scale).sqrt()
+        (self.machine.gap(self.kernel, self.tolerance * self.tolerance * self.scale) / self.scale)
+            .sqrt()
     }
 
     fn has_stalled(&mut self, before: f64, after: f64) -> Option<bool> {

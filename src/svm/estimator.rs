@@ -8,13 +8,16 @@ use serde::{Deserialize, Serialize};
 use crate::data::Knots;
 
 /// What decision values may look like.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
     /// A straight line in every feature.
     #[default]
     Linear,
-    /// A restricted cubic spline in every numeric feature: linear machines on its terms, which are removed together.
+    /// A restricted cubic spline in every numeric feature: linear machines on its terms, which are
+    /// removed together.
     Rcs(Knots),
     /// A Gaussian kernel over all features: interactions as well.
     Rbf,
@@ -32,7 +35,8 @@ impl Estimator {
         }
     }
 
-    /// Whether it is the default, which is not recorded: runs made before there was a choice keep their fingerprints.
+    /// Whether it is the default, which is not recorded: runs made before there was a choice keep
+    /// their fingerprints.
     pub fn is_linear(&self) -> bool {
         *self == Self::Linear
     }
@@ -47,7 +51,8 @@ impl FromStr for Estimator {
             None if text == "rbf" => Ok(Self::Rbf),
             None if text == "rcs" => Knots::try_from(4).map(Self::Rcs),
             Some(("rcs", count)) => {
-                let knots = count.parse::<usize>().ok().and_then(|count| Knots::try_from(count).ok());
+                let knots =
+                    count.parse::<usize>().ok().and_then(|count| Knots::try_from(count).ok());
                 knots.map(Self::Rcs).ok_or_else(refusal)
             }
             _ => Err(refusal()),

@@ -1,12 +1,13 @@
-//! Columns in single precision, for weights that may be approximate as long as their error is bounded: half the memory and half
-//! the time.
+//! Columns in single precision, for weights that may be approximate as long as their error is
+//! bounded: half the memory and half the time.
 
 use super::Problem;
 use pulp::cast;
 
 use crate::linalg::simd::{F32_LANES, kernel};
 
-/// If the norms of all columns are within these limits, single precision neither overflows nor underflows where it matters.
+/// If the norms of all columns are within these limits, single precision neither overflows nor
+/// underflows where it matters.
 const LENGTHS: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
 /// All columns of a problem, in single precision.
@@ -41,14 +42,20 @@ impl F32Columns {
         Some(Self { cells, width })
     }
 
-    /// Bound on the error of a weight, relative to the product of the norms of column and coefficients: both are rounded, and so
-    /// are every product and every sum. Doubled to cover terms of higher order.
+    /// Bound on the error of a weight, relative to the product of the norms of column and
+    /// coefficients: both are rounded, and so are every product and every sum. Doubled to cover
+    /// terms of higher order.
     pub fn error(&self) -> f64 {
         (self.width + 8) as f64 * f64::from(f32::EPSILON)
     }
 
     /// The products of some columns with coefficients.
-    pub fn weights_into(&self, columns: &[usize], coefficients: &F32Coefficients, weights: &mut [f64]) {
+    pub fn weights_into(
+        &self,
+        columns: &[usize],
+        coefficients: &F32Coefficients,
+        weights: &mut [f64],
+    ) {
         let F32Coefficients { length, direction } = coefficients;
         approximate_dots(&self.cells, columns, direction, *length, weights);
     }
@@ -60,7 +67,10 @@ impl F32Coefficients {
         self.length = crate::linalg::norm(a);
         let inverse = if self.length > 0.0 { self.length.recip() } else { 0.0 };
         self.direction.resize(a.len().next_multiple_of(F32_LANES), 0.0);
-        self.direction.iter_mut().zip(a).for_each(|(rounded, &value)| *rounded = (value * inverse) as f32);
+        self.direction
+            .iter_mut()
+            .zip(a)
+            .for_each(|(rounded, &value)| *rounded = (value * inverse) as f32);
     }
 }
 
@@ -114,7 +124,9 @@ mod tests {
             for columns in [vec![], vec![3], vec![6, 0, 1, 2], vec![0, 1, 2, 3, 4, 5, 6]] {
                 for bits in [128, 256, 512] {
                     let mut weights = vec![0.0; columns.len()];
-                    limited::to(bits, || columns_f32.weights_into(&columns, &coefficients, &mut weights));
+                    limited::to(bits, || {
+                        columns_f32.weights_into(&columns, &coefficients, &mut weights)
+                    });
                     for (&j, weight) in columns.iter().zip(weights) {
                         let column = problem.feature(j);
                         let most = columns_f32.error() * linalg::norm(column) * linalg::norm(&a);
@@ -129,7 +141,9 @@ mod tests {
     #[test]
     fn columns_out_of_range_are_refused() {
         let y = [0, 1];
-        for (value, is_fine) in [(0.0, true), (1.0, true), (1e-30, false), (1e30, false), (f64::NAN, false)] {
+        for (value, is_fine) in
+            [(0.0, true), (1.0, true), (1e-30, false), (1e30, false), (f64::NAN, false)]
+        {
             let x = Array2::from_shape_fn((2, 2), |(j, _)| if j == 0 { 1.0 } else { value });
             let problem = Problem::new(x.view(), &y, 2).unwrap();
             assert_eq!(F32Columns::new(&problem).is_some(), is_fine, "{value}");

@@ -1,4 +1,5 @@
-//! H = I + 2 Σ C_i x_i x_iᵀ over the active rows: explicit while many rows change, inverted once few do.
+//! H = I + 2 Σ C_i x_i x_iᵀ over the active rows: explicit while many rows change, inverted once
+//! few do.
 
 use super::active_set::RowState;
 use super::training_rows::{TrainingRows, gather};
@@ -60,17 +61,27 @@ impl HessianCache {
 }
 
 impl Hessian {
-    /// Adds the rows that became active and removes those that no longer are; `support` is the state after the change.
-    pub fn change_rows(&mut self, support: Support<'_>, changed: &[usize], cache: &mut HessianCache) {
+    /// Adds the rows that became active and removes those that no longer are; `support` is the
+    /// state after the change.
+    pub fn change_rows(
+        &mut self,
+        support: Support<'_>,
+        changed: &[usize],
+        cache: &mut HessianCache,
+    ) {
         let size = support.rows.slots().len();
         match self {
             Self::Missing => self.rebuild(support, cache),
-            Self::Explicit(hessian) if changed.len() < support.count() => add_rows(hessian, support, changed),
+            Self::Explicit(hessian) if changed.len() < support.count() => {
+                add_rows(hessian, support, changed)
+            }
             Self::Explicit(_) => self.rebuild(support, cache),
             Self::Inverse(_) if changed.is_empty() => {}
             Self::Inverse(inverse) => {
-                // Rebuilding costs as much as updating (2·size + active rows)/3 rows; active rows are counted only if that can decide.
-                let many = 3 * changed.len() > 2 * size && 3 * changed.len() > 2 * size + support.count();
+                // Rebuilding costs as much as updating (2·size + active rows)/3 rows; active rows
+                // are counted only if that can decide.
+                let many =
+                    3 * changed.len() > 2 * size && 3 * changed.len() > 2 * size + support.count();
                 if many || !update(inverse, support, changed, cache) {
                     self.rebuild(support, cache);
                 }
@@ -107,11 +118,13 @@ impl Hessian {
     pub fn invert(&mut self, rows: &TrainingRows) {
         if let Self::Explicit(hessian) = self {
             let factor = Cholesky::new(hessian);
-            *self = factor.map_or(Self::Missing, |factor| Self::Inverse(scatter(&factor.inverse(), rows)));
+            *self = factor
+                .map_or(Self::Missing, |factor| Self::Inverse(scatter(&factor.inverse(), rows)));
         }
     }
 
-    /// −H⁻¹ times a vector by slot; zero if H is unavailable: the stall detection then reports non-convergence.
+    /// −H⁻¹ times a vector by slot; zero if H is unavailable: the stall detection then reports
+    /// non-convergence.
     pub fn newton_direction(&self, rows: &TrainingRows, gradient: &[f64], direction: &mut [f64]) {
         direction.fill(0.0);
         match self {
@@ -121,14 +134,18 @@ impl Hessian {
                 let mut solution = gather(gradient, rows.slots(), rows.width());
                 if let Some(factor) = Cholesky::new(hessian) {
                     factor.solve(&mut solution);
-                    rows.slots().iter().zip(solution).for_each(|(&slot, value)| direction[slot] = value);
+                    rows.slots()
+                        .iter()
+                        .zip(solution)
+                        .for_each(|(&slot, value)| direction[slot] = value);
                 }
             }
         }
         direction.iter_mut().for_each(|d| *d = -*d);
     }
 
-    /// Removes a slot with the active rows fixed, A −= A_j A_jᵀ/A_jj for A = H⁻¹; returns A_jj, and A_j in `row`, if A is known.
+    /// Removes a slot with the active rows fixed, A −= A_j A_jᵀ/A_jj for A = H⁻¹; returns A_jj, and
+    /// A_j in `row`, if A is known.
     pub fn remove(&mut self, slot: usize, row: &mut [f64]) -> Option<f64> {
         if let Self::Inverse(inverse) = self {
             inverse.row_into(slot, row);
@@ -167,7 +184,8 @@ fn add_rows(hessian: &mut PackedSymmetric, support: Support<'_>, rows: &[usize])
     }
 }
 
-/// Adds rows to H⁻¹ or removes them; false if a pivot is lost to rounding. H ⪰ I holds before and after.
+/// Adds rows to H⁻¹ or removes them; false if a pivot is lost to rounding. H ⪰ I holds before and
+/// after.
 fn update(
     inverse: &mut DelayedUpdates,
     support: Support<'_>,

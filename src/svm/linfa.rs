@@ -1,4 +1,5 @@
-//! linfa-svm as a path solver: plain hinge, free bias, the problem of `SVC(kernel="linear")`. No warm start.
+//! linfa-svm as a path solver: plain hinge, free bias, the problem of `SVC(kernel="linear")`. No
+//! warm start.
 
 use linfa::DatasetBase;
 use linfa::traits::Fit;
@@ -42,7 +43,8 @@ struct LinfaMachine {
 }
 
 impl<'a> Linfa<'a> {
-    /// Refuses what linfa-svm solves badly: more than 2000 rows, columns of very different scale, values that are not finite.
+    /// Refuses what linfa-svm solves badly: more than 2000 rows, columns of very different scale,
+    /// values that are not finite.
     pub fn new(problem: Problem<'a>) -> Result<Self> {
         let (columns, rows) = (problem.columns(), problem.rows());
         if rows > MOST_ROWS {
@@ -65,8 +67,10 @@ impl<'a> Linfa<'a> {
             .remedy("leave the class out"));
         }
         if problem.x().iter().any(|value| !value.is_finite()) {
-            return Err(Error::data("linfa-svm cannot learn from values that are missing or not finite")
-                .remedy("fill them with --impute knn:5"));
+            return Err(Error::data(
+                "linfa-svm cannot learn from values that are missing or not finite",
+            )
+            .remedy("fill them with --impute knn:5"));
         }
         let constant = check_scale(&problem)?;
         Ok(Self {
@@ -79,8 +83,9 @@ impl<'a> Linfa<'a> {
         })
     }
 
-    /// The columns present, rows × columns. Constant columns are set to 0: the free bias absorbs them, so their weight is
-    /// 0 in the solution, and a large constant would only spoil the kernel.
+    /// The columns present, rows × columns. Constant columns are set to 0: the free bias absorbs
+    /// them, so their weight is 0 in the solution, and a large constant would only spoil the
+    /// kernel.
     fn records(&self) -> Array2<f64> {
         let mut records = self.problem.x().select(Axis(0), &self.columns);
         for (mut values, &column) in records.outer_iter_mut().zip(&self.columns) {
@@ -92,7 +97,8 @@ impl<'a> Linfa<'a> {
     }
 
     fn train(&self, machine: usize, records: &Array2<f64>) -> LinfaMachine {
-        let labels: Array1<bool> = self.problem.labels(machine).iter().map(|&label| label > 0.0).collect();
+        let labels: Array1<bool> =
+            self.problem.labels(machine).iter().map(|&label| label > 0.0).collect();
         let (positive, negative) = self.problem.costs(machine);
         let data = DatasetBase::new(records.view(), labels.view());
         let params = Svm::<f64, bool>::params().pos_neg_weights(positive, negative).eps(TOLERANCE);
@@ -116,7 +122,10 @@ impl<'a> Linfa<'a> {
     fn keep(&mut self, index: usize, machine: &LinfaMachine) {
         let mut row = self.weights.row_mut(index);
         row.fill(0.0);
-        self.columns.iter().zip(&machine.weights).for_each(|(&column, weight)| row[column] = *weight);
+        self.columns
+            .iter()
+            .zip(&machine.weights)
+            .for_each(|(&column, weight)| row[column] = *weight);
         self.biases[index] = machine.bias;
     }
 }
@@ -152,7 +161,8 @@ fn check_scale(problem: &Problem<'_>) -> Result<Vec<bool>> {
     Ok(constant)
 }
 
-/// Whether the iteration cap was hit, and how many iterations there were: only the display text tells.
+/// Whether the iteration cap was hit, and how many iterations there were: only the display text
+/// tells.
 fn outcome(display: &str) -> (bool, usize) {
     let iterations = display.split_whitespace().find_map(|word| word.parse().ok()).unwrap_or(0);
     (!display.starts_with("Exited after "), iterations)
@@ -219,7 +229,8 @@ mod tests {
 
     #[test]
     fn finds_the_widest_margin() {
-        // The closest rows of the classes are (−1, 0) and (1, 0): w = (1, 0), b = 0; the constant column weighs nothing.
+        // The closest rows of the classes are (−1, 0) and (1, 0): w = (1, 0), b = 0; the constant
+        // column weighs nothing.
         let x = array![[-1.0, -3.0, 1.0, 4.0], [0.0, 2.0, 0.0, -2.0], [1e6, 1e6, 1e6, 1e6]];
         let mut solver = Linfa::new(problem(&x, &[0, 0, 1, 1], 2)).unwrap();
         assert!(solver.fit().converged);
@@ -254,13 +265,18 @@ mod tests {
     fn refuses_what_it_cannot_solve() {
         let y = [0, 1, 0, 1];
         let unequal = refusal(&array![[1.0, 2.0, 3.0, 4.0], [0.001, 0.002, 0.003, 0.005]], &y);
-        assert!(unequal.contains("similar scale") && unequal.contains("--scale standard"), "{unequal}");
+        assert!(
+            unequal.contains("similar scale") && unequal.contains("--scale standard"),
+            "{unequal}"
+        );
         assert!(refusal(&array![[1001.0, 1002.0, 1003.0, 1004.0]], &y).contains("magnitude"));
         assert!(refusal(&array![[1.0, f64::NAN, 3.0, 4.0]], &y).contains("missing"));
         assert!(refusal(&array![[1.0, 2.0, 3.0, 4.0]], &[0; 4]).contains("class number 1"));
         let x = array![[1.0, 2.0, 3.0, 4.0]];
-        let dear =
-            Linfa::new(problem(&x, &y, 2).with_cost(1001.0, ClassWeight::None)).err().unwrap().to_string();
+        let dear = Linfa::new(problem(&x, &y, 2).with_cost(1001.0, ClassWeight::None))
+            .err()
+            .unwrap()
+            .to_string();
         assert!(dear.contains("--cost is 1001") && dear.contains("--solver newton"), "{dear}");
         let many = Array2::zeros((1, 2001));
         assert!(refusal(&many, &[0; 2001]).contains("--solver newton"));
@@ -268,7 +284,10 @@ mod tests {
 
     #[test]
     fn reads_the_outcome_from_the_text() {
-        assert_eq!(outcome("Exited after 79 iterations with obj = -4 and 3 support vectors"), (false, 79));
+        assert_eq!(
+            outcome("Exited after 79 iterations with obj = -4 and 3 support vectors"),
+            (false, 79)
+        );
         assert_eq!(
             outcome("Reached maximal iterations 10000000 with obj = -4 and 3 support vectors"),
             (true, 10_000_000)
@@ -279,15 +298,19 @@ mod tests {
         serde_json::from_value(value.clone()).unwrap()
     }
 
-    /// The worst error of the weights and biases at the full feature set, relative to the largest weight of the split.
+    /// The worst error of the weights and biases at the full feature set, relative to the largest
+    /// weight of the split.
     fn fixture_error(name: &str) -> f64 {
         let text = std::fs::read_to_string(format!("tests/fixtures/paths_{name}.json")).unwrap();
         let fixture: Value = serde_json::from_str(&text).unwrap();
         let classes: Vec<String> = serde_json::from_value(fixture["classes"].clone()).unwrap();
-        let mut reader = csv::Reader::from_path(format!("tests/fixtures/prepared/{name}.csv")).unwrap();
-        let records: Vec<csv::StringRecord> = reader.records().map(|record| record.unwrap()).collect();
+        let mut reader =
+            csv::Reader::from_path(format!("tests/fixtures/prepared/{name}.csv")).unwrap();
+        let records: Vec<csv::StringRecord> =
+            reader.records().map(|record| record.unwrap()).collect();
         let p = records[0].len() - 1;
-        let class_of = |row: usize| classes.iter().position(|class| class == &records[row][p]).unwrap();
+        let class_of =
+            |row: usize| classes.iter().position(|class| class == &records[row][p]).unwrap();
 
         let mut worst = 0.0_f64;
         for split in fixture["splits"].as_array().unwrap() {
@@ -301,7 +324,8 @@ mod tests {
             let biases = numbers(&golden["b0"]);
             let weights: Vec<Vec<f64>> =
                 (0..classes.len()).map(|class| numbers(&golden["w0"][class])).collect();
-            let largest = weights.iter().flatten().fold(0.0_f64, |largest, weight| largest.max(weight.abs()));
+            let largest =
+                weights.iter().flatten().fold(0.0_f64, |largest, weight| largest.max(weight.abs()));
             for class in 0..classes.len() {
                 worst = worst.max((solver.biases()[class] - biases[class]).abs() / largest);
                 for (ours, theirs) in class_weights(&solver, class).iter().zip(&weights[class]) {

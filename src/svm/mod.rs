@@ -1,4 +1,5 @@
-//! One-vs-rest support vector machines, linear and with kernels, along an elimination path. Knows nothing of features' meaning or of files.
+//! One-vs-rest support vector machines, linear and with kernels, along an elimination path. Knows
+//! nothing of features' meaning or of files.
 
 mod active_set;
 mod auto;
@@ -31,8 +32,8 @@ pub(crate) use present::Present;
 use primal::Primal;
 pub use problem::{ClassWeight, Problem};
 pub use solver::{
-    Convergence, DriftBound, LazySolver, MAX_SNAPSHOTS, PathSolver, SolverKind, Watched, class_weights,
-    decisions, linear_decisions, solver, solver_sharing,
+    Convergence, DriftBound, LazySolver, MAX_SNAPSHOTS, PathSolver, SolverKind, Watched,
+    class_weights, decisions, linear_decisions, solver, solver_sharing,
 };
 pub use support_machines::SupportMachines;
 use woodbury::Woodbury;

@@ -1,11 +1,13 @@
-//! The one Newton loop, its stall detection and its exact line search (docs/method.md section 10). It knows a problem only as a
-//! [`System`]: the primal, the dual and the Woodbury form differ in what they keep and in how they solve for a direction.
+//! The one Newton loop, its stall detection and its exact line search (docs/method.md section 10).
+//! It knows a problem only as a [`System`]: the primal, the dual and the Woodbury form differ in
+//! what they keep and in how they solve for a direction.
 
 use super::Convergence;
 
 /// Where Newton stops: the relative norm of the true gradient, at C = 1.
 const TOLERANCE: f64 = 1e-10;
-/// It shrinks as C grows, down to this: the gradient at the zero model, to which it is relative, grows with C, the weights do not.
+/// It shrinks as C grows, down to this: the gradient at the zero model, to which it is relative,
+/// grows with C, the weights do not.
 const LEAST_TOLERANCE: f64 = 1e-14;
 /// A fit that stalls above this residual is reported as not converged.
 const ACCEPTABLE: f64 = 1e-7;
@@ -21,10 +23,12 @@ pub trait System {
     /// Stalls in a row before a fit is abandoned.
     const MAX_STALLS: usize;
 
-    /// The norm of the gradient relative to that at the zero model. If it is within the tolerance, it is the true one.
+    /// The norm of the gradient relative to that at the zero model. If it is within the tolerance,
+    /// it is the true one.
     fn gradient(&mut self) -> f64;
 
-    /// Whether the last step made no progress, given the residuals before and after it; `None` if that is not known yet.
+    /// Whether the last step made no progress, given the residuals before and after it; `None` if
+    /// that is not known yet.
     fn has_stalled(&mut self, before: f64, after: f64) -> Option<bool>;
 
     /// Rebuilds from scratch the matrix that [`System::direction`] solves with.
@@ -40,17 +44,22 @@ pub trait System {
     fn accept(&mut self, step: f64);
 }
 
-/// Newton steps until the relative norm of the true gradient is within the tolerance, or until steps make no progress.
+/// Newton steps until the relative norm of the true gradient is within the tolerance, or until
+/// steps make no progress.
 pub fn minimise<S: System>(system: &mut S, tolerance: f64, max_steps: usize) -> Convergence {
     let (mut verified, mut stalls) = (f64::INFINITY, 0);
     for iterations in 0..max_steps {
         let residual = system.gradient();
-        let stalled = if residual.is_finite() { system.has_stalled(verified, residual) } else { None };
+        let stalled =
+            if residual.is_finite() { system.has_stalled(verified, residual) } else { None };
         if let Some(stalled) = stalled {
             stalls = if stalled { stalls + 1 } else { 0 };
             verified = residual;
         }
-        if stalled.is_some() && residual <= tolerance || stalls > S::MAX_STALLS || !residual.is_finite() {
+        if stalled.is_some() && residual <= tolerance
+            || stalls > S::MAX_STALLS
+            || !residual.is_finite()
+        {
             return Convergence { converged: residual <= ACCEPTABLE, residual, iterations };
         }
         if stalls == REBUILD_AT && stalled.is_some() {
@@ -69,9 +78,15 @@ pub fn tolerance(costs: &[f64]) -> f64 {
     (2.0 * TOLERANCE / largest).max(LEAST_TOLERANCE)
 }
 
-/// The root of an increasing, piecewise linear derivative, given its `slope` and `curvature` at zero, and the places where the
-/// curvature changes, each with the amount. The curvature is at least `least`; anything lower is due to rounding.
-pub fn exact_line_search(slope: f64, curvature: f64, crossings: &mut [(f64, f64)], least: f64) -> f64 {
+/// The root of an increasing, piecewise linear derivative, given its `slope` and `curvature` at
+/// zero, and the places where the curvature changes, each with the amount. The curvature is at
+/// least `least`; anything lower is due to rounding.
+pub fn exact_line_search(
+    slope: f64,
+    curvature: f64,
+    crossings: &mut [(f64, f64)],
+    least: f64,
+) -> f64 {
     crossings.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut here, mut slope, mut curvature) = (0.0, slope, curvature);
     for &(at, change) in &*crossings {
@@ -85,8 +100,9 @@ pub fn exact_line_search(slope: f64, curvature: f64, crossings: &mut [(f64, f64)
     here - slope / curvature.max(least).max(f64::MIN_POSITIVE)
 }
 
-/// Detects whether the objective decreases. The norm of the gradient may grow for many steps while rows enter and leave the
-/// active set, but the objective decreases with every step, down to rounding.
+/// Detects whether the objective decreases. The norm of the gradient may grow for many steps while
+/// rows enter and leave the active set, but the objective decreases with every step, down to
+/// rounding.
 #[derive(Clone)]
 pub struct Descent {
     objective: f64,
@@ -98,7 +114,8 @@ impl Descent {
         Self { objective: f64::INFINITY }
     }
 
-    /// Takes the objective after a step and the residuals before and after it; returns whether the step made no progress.
+    /// Takes the objective after a step and the residuals before and after it; returns whether the
+    /// step made no progress.
     pub fn has_stalled(&mut self, objective: f64, before: f64, after: f64) -> bool {
         // Differences below this are rounding.
         let has_fallen = objective < self.objective * (1.0 - 1e-13);

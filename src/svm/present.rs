@@ -1,4 +1,5 @@
-//! A set of indices that only shrinks: the columns of a problem that are still present, or the units made of them.
+//! A set of indices that only shrinks: the columns of a problem that are still present, or the
+//! units made of them.
 
 /// A subset of 0..n.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,13 @@
 //! The primal: exact Newton on w, for fewer columns than rows (docs/method.md section 10).
 //!
-//! Per machine it keeps H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, or its inverse, the bias being a column of
-//! ones. Removing a column with these rows fixed is closed form; rows that enter or leave are low-rank updates.
+//! Per machine it keeps H = I + 2 Σ C_i x_i x_iᵀ over the rows with positive loss, or its inverse,
+//! the bias being a column of ones. Removing a column with these rows fixed is closed form; rows
+//! that enter or leave are low-rank updates.
 //!
-//! Steps evaluate only rows that are likely to cross the margin ([`super::active_set::Screening`]), and the gradient follows from
-//! those that do. A fit ends with an evaluation of all rows that have loss or may have it, by a bound that holds: it computes
-//! decision values and gradient from w alone, and finds what steps have missed. What a fit stops on is the true gradient.
+//! Steps evaluate only rows that are likely to cross the margin ([`super::active_set::Screening`]),
+//! and the gradient follows from those that do. A fit ends with an evaluation of all rows that have
+//! loss or may have it, by a bound that holds: it computes decision values and gradient from w
+//! alone, and finds what steps have missed. What a fit stops on is the true gradient.
 
 use ndarray::Array2;
 
@@ -22,8 +24,8 @@ const BLOCK: usize = 64;
 const MANY_ROWS: usize = 8;
 /// Every fourth row.
 const SUBSAMPLE: usize = 4;
-/// Longest step, in multiples of the Newton step, while all rows have loss, as under the zero model: Newton does not foresee that
-/// rows leave the active set.
+/// Longest step, in multiples of the Newton step, while all rows have loss, as under the zero
+/// model: Newton does not foresee that rows leave the active set.
 const LONGEST_STEP: f64 = 3.0;
 
 /// A decision value that shrinks by more than this factor in a step is recomputed from scratch.
@@ -53,7 +55,8 @@ struct PrimalMachine {
     start: Vec<f64>,
     tolerance: f64,
     hessian: Hessian,
-    /// Whether a fit has run out of steps without converging: where C is too large for the data, later fits usually do, too.
+    /// Whether a fit has run out of steps without converging: where C is too large for the data,
+    /// later fits usually do, too.
     was_given_up: bool,
 }
 
@@ -74,7 +77,8 @@ struct PrimalScratch {
 }
 
 impl Primal {
-    /// Starts with some of the columns, from the zero model or, if rows are many, from the models of some of them.
+    /// Starts with some of the columns, from the zero model or, if rows are many, from the models
+    /// of some of them.
     pub fn new(problem: &Problem<'_>, columns: Vec<usize>) -> Self {
         let models = if problem.rows() < MANY_ROWS * (columns.len() + 1) {
             vec![vec![0.0; columns.len() + 1]; problem.machines()]
@@ -149,8 +153,9 @@ impl Primal {
     }
 }
 
-/// Heuristic: the largest fraction of a step that is likely to act along one row. A step has many directions, and three times the
-/// usual fraction is rare; rows that are missed are found when a fit verifies its gradient.
+/// Heuristic: the largest fraction of a step that is likely to act along one row. A step has many
+/// directions, and three times the usual fraction is rare; rows that are missed are found when a
+/// fit verifies its gradient.
 fn likely_fraction(rows: &TrainingRows) -> f64 {
     (9.0 / rows.slots().len() as f64).sqrt().min(1.0)
 }
@@ -158,7 +163,9 @@ fn likely_fraction(rows: &TrainingRows) -> f64 {
 /// The models of a subsample of the rows, with costs scaled up to compensate.
 fn models_of_subsample(problem: &Problem<'_>, columns: &[usize]) -> Vec<Vec<f64>> {
     let some: Vec<usize> = (0..problem.rows()).step_by(SUBSAMPLE).collect();
-    let x = Array2::from_shape_fn((columns.len(), some.len()), |(j, l)| problem.feature(columns[j])[some[l]]);
+    let x = Array2::from_shape_fn((columns.len(), some.len()), |(j, l)| {
+        problem.feature(columns[j])[some[l]]
+    });
     let y: Vec<usize> = some.iter().map(|&i| problem.y()[i]).collect();
     let cost = SUBSAMPLE as f64 * problem.cost();
     let smaller = problem.on_rows(x.view(), &y, cost);
@@ -207,7 +214,8 @@ impl PrimalMachine {
         }
         let (fraction, tolerance) = (likely_fraction(rows), self.tolerance);
         let max_steps = if self.was_given_up { FEW_STEPS } else { MAX_STEPS };
-        let mut fit = PrimalFit { machine: self, rows, scratch, scale, fraction, verified: None, found: 0 };
+        let mut fit =
+            PrimalFit { machine: self, rows, scratch, scale, fraction, verified: None, found: 0 };
         let convergence = minimise(&mut fit, tolerance, max_steps);
         let is_verified = fit.verified.is_some();
         self.was_given_up |= !convergence.converged && convergence.iterations == max_steps;
@@ -223,18 +231,20 @@ impl PrimalMachine {
         convergence
     }
 
-    /// Whether all rows, including those not evaluated, are on the recorded side of the margin, or on it.
+    /// Whether all rows, including those not evaluated, are on the recorded side of the margin, or
+    /// on it.
     fn knows_all_sides(&self, rows: &TrainingRows) -> bool {
         // The rounding of a decision value is relative to the lengths of the row and of the model.
         let length = norm(&self.w).max(1.0);
         self.states.iter().enumerate().all(|(i, state)| {
             let slack = 1.0 - state.theta * dot(rows.row(i), &self.w);
-            (slack > 0.0) == state.active || slack.abs() <= 1e-9 * length / rows.inverse_lengths()[i]
+            (slack > 0.0) == state.active
+                || slack.abs() <= 1e-9 * length / rows.inverse_lengths()[i]
         })
     }
 
-    /// Computes decision values and gradient from w, for all rows or for those that have or may have loss; finds the rows that
-    /// changed side.
+    /// Computes decision values and gradient from w, for all rows or for those that have or may
+    /// have loss; finds the rows that changed side.
     fn evaluate(&mut self, rows: &TrainingRows, all: bool, scratch: &mut PrimalScratch) {
         let Self { states, screening, w, gradient, .. } = self;
         let PrimalScratch { near, products, changed, .. } = scratch;
@@ -268,16 +278,18 @@ impl PrimalMachine {
         self.gradient_is_known = true;
     }
 
-    /// Evaluates the rows that are likely to have crossed the margin when columns were removed; finds those that have.
+    /// Evaluates the rows that are likely to have crossed the margin when columns were removed;
+    /// finds those that have.
     fn evaluate_likely(&mut self, rows: &TrainingRows, scratch: &mut PrimalScratch) {
         self.screening.prune_if_many();
-        let near = self.screening.find_crossing(&self.w, 0.0, likely_fraction(rows), &mut scratch.near);
+        let near =
+            self.screening.find_crossing(&self.w, 0.0, likely_fraction(rows), &mut scratch.near);
         rows.row_dots(near, &self.w, &mut scratch.changes);
         self.update_near(rows, near.len(), scratch, |_, decision| decision);
     }
 
-    /// Computes the decision values of the rows found near the margin from the old ones and the changes; finds the rows that have
-    /// crossed, and updates the gradient by them.
+    /// Computes the decision values of the rows found near the margin from the old ones and the
+    /// changes; finds the rows that have crossed, and updates the gradient by them.
     fn update_near(
         &mut self,
         rows: &TrainingRows,
@@ -302,7 +314,11 @@ impl PrimalMachine {
             recorder.record(i, state.distance() * lengths[i], has_loss);
             if has_loss != state.active {
                 changed.push(i);
-                products.push(if has_loss { state.loss_gradient() } else { -state.loss_gradient() });
+                products.push(if has_loss {
+                    state.loss_gradient()
+                } else {
+                    -state.loss_gradient()
+                });
             }
         }
         add_rows(rows.cells(), changed, products, &mut self.gradient);
@@ -318,7 +334,8 @@ impl PrimalMachine {
         self.hessian.change_rows(Support { rows, states: &self.states }, changed, cache);
     }
 
-    /// Removes a slot with the active rows fixed: w −= (w_j/A_jj) A_j. The gradient changes in that slot alone.
+    /// Removes a slot with the active rows fixed: w −= (w_j/A_jj) A_j. The gradient changes in that
+    /// slot alone.
     fn remove(&mut self, slot: usize, row: &mut [f64]) {
         match self.hessian.remove(slot, row) {
             Some(pivot) => axpy(-self.w[slot] / pivot, row, &mut self.w),
@@ -365,7 +382,8 @@ impl System for PrimalFit<'_> {
     }
 
     fn has_stalled(&mut self, before: f64, after: f64) -> Option<bool> {
-        // With the active rows fixed one step is exact, so lack of progress means that rounding level is reached.
+        // With the active rows fixed one step is exact, so lack of progress means that rounding
+        // level is reached.
         self.verified.map(|same_rows| same_rows && after >= 0.5 * before)
     }
 
@@ -380,14 +398,17 @@ impl System for PrimalFit<'_> {
         self.machine.hessian.newton_direction(self.rows, &self.machine.gradient, direction);
     }
 
-    /// With the active rows the derivative is (1 − s)·slope; rows that cross the margin on the way change it.
+    /// With the active rows the derivative is (1 − s)·slope; rows that cross the margin on the way
+    /// change it.
     fn line_search(&mut self) -> f64 {
         let Self { machine, rows, scratch, fraction, .. } = self;
-        let PrimalScratch { near, stale, products, changes, crossings, direction, .. } = &mut **scratch;
+        let PrimalScratch { near, stale, products, changes, crossings, direction, .. } =
+            &mut **scratch;
         let (slope, square) = (dot(&machine.gradient, direction), dot(direction, direction));
         let all_active = machine.states.iter().all(|state| state.active);
         let (longest, fraction) = if all_active { (LONGEST_STEP, 1.0) } else { (1.0, *fraction) };
-        let near = machine.screening.find_crossing(&machine.w, longest * square.sqrt(), fraction, near);
+        let near =
+            machine.screening.find_crossing(&machine.w, longest * square.sqrt(), fraction, near);
         // Update the decision values of rows that were not evaluated since w moved.
         let newest = machine.screening.snapshot(&machine.w);
         let stale = machine.screening.stale(near, newest, stale);
@@ -400,7 +421,8 @@ impl System for PrimalFit<'_> {
         let states = &machine.states[..];
         for (&i, &change) in near.iter().zip(&*changes) {
             let state = &states[i];
-            // A row crosses the margin at most once, and only if it ends on the other side; before the start, if the crossing was missed.
+            // A row crosses the margin at most once, and only if it ends on the other side; before
+            // the start, if the crossing was missed.
             if (state.theta * (state.decision + longest * change) < 1.0) != state.active {
                 let weight = state.cost * change * change;
                 let at = (state.theta - state.decision) / change;
@@ -426,8 +448,8 @@ mod tests {
     use super::*;
     use crate::data::seed::{Purpose, Rng};
 
-    /// Fits of columns from 1e-320 to 1e100, of which single rows may be much longer than others. Debug builds look after every
-    /// fit whether a row has crossed the margin unseen.
+    /// Fits of columns from 1e-320 to 1e100, of which single rows may be much longer than others.
+    /// Debug builds look after every fit whether a row has crossed the margin unseen.
     #[test]
     fn no_row_crosses_the_margin_unseen_at_any_magnitude() {
         for seed in 0..400 {

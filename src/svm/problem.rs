@@ -1,4 +1,5 @@
-//! The problem that every solver solves: one-vs-rest machines with squared hinge loss on some training rows.
+//! The problem that every solver solves: one-vs-rest machines with squared hinge loss on some
+//! training rows.
 
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
@@ -13,12 +14,14 @@ pub enum ClassWeight {
     /// All rows cost C.
     #[default]
     None,
-    /// As LIBLINEAR: in the problem of class k its rows cost C·n/(m·n_k), all others C; for two classes both are weighted.
+    /// As LIBLINEAR: in the problem of class k its rows cost C·n/(m·n_k), all others C; for two
+    /// classes both are weighted.
     Balanced,
 }
 
-/// Training rows and what a mistake on them costs, checked once: at least one column, one row and two classes, a label below the
-/// number of classes for every row, and cells that are contiguous by column.
+/// Training rows and what a mistake on them costs, checked once: at least one column, one row and
+/// two classes, a label below the number of classes for every row, and cells that are contiguous by
+/// column.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
     /// Feature-major (columns × rows).
@@ -30,7 +33,8 @@ pub struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// The rows of a feature-major matrix (columns × rows) and their classes, at C = 1 for all of them.
+    /// The rows of a feature-major matrix (columns × rows) and their classes, at C = 1 for all of
+    /// them.
     pub fn new(x: ArrayView2<'a, f64>, y: &'a [usize], classes: usize) -> Result<Self> {
         let (columns, rows) = x.dim();
         if columns == 0 || rows == 0 {
@@ -56,7 +60,12 @@ impl<'a> Problem<'a> {
     }
 
     /// The same problem on other rows with the same classes, at another C.
-    pub(super) fn on_rows<'b>(&self, x: ArrayView2<'b, f64>, y: &'b [usize], cost: f64) -> Problem<'b> {
+    pub(super) fn on_rows<'b>(
+        &self,
+        x: ArrayView2<'b, f64>,
+        y: &'b [usize],
+        cost: f64,
+    ) -> Problem<'b> {
         Problem { x, y, cost, classes: self.classes, weight: self.weight }
     }
 
@@ -106,12 +115,14 @@ impl<'a> Problem<'a> {
         Columns { cells: self.cells(), length: self.rows(), which }
     }
 
-    /// How many one-vs-rest machines there are: two classes need one, which is that of the last class.
+    /// How many one-vs-rest machines there are: two classes need one, which is that of the last
+    /// class.
     pub fn machines(&self) -> usize {
         if self.classes == 2 { 1 } else { self.classes }
     }
 
-    /// What each class has, given what each machine has: of two classes, the first is the mirror image of the last.
+    /// What each class has, given what each machine has: of two classes, the first is the mirror
+    /// image of the last.
     pub fn by_class(&self, of_machine: impl Fn(usize) -> f64) -> Vec<f64> {
         if self.classes == 2 {
             let own = of_machine(0);

@@ -18,7 +18,8 @@ use crate::linalg::{Columns, add_columns};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SolverKind {
-    /// Exact Newton on the squared hinge: in the primal or, for more columns than rows, in Gram space.
+    /// Exact Newton on the squared hinge: in the primal or, for more columns than rows, in Gram
+    /// space.
     #[default]
     Newton,
     /// linfa-svm: plain hinge, free bias.
@@ -64,8 +65,9 @@ impl Convergence {
 /// How many snapshots of its models a solver keeps at once.
 pub const MAX_SNAPSHOTS: usize = 32;
 
-/// How models have moved since a snapshot: the weights of column j, as a vector over the machines, are `scale` times those at the snapshot,
-/// within ‖x_j‖ times `radius`, rounding included, even where they were [approximate](LazySolver::approximate_weights).
+/// How models have moved since a snapshot: the weights of column j, as a vector over the machines,
+/// are `scale` times those at the snapshot, within ‖x_j‖ times `radius`, rounding included, even
+/// where they were [approximate](LazySolver::approximate_weights).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DriftBound {
     /// Positive.
@@ -122,7 +124,8 @@ pub trait PathSolver<'a>: Send {
     /// The problem that is solved.
     fn problem(&self) -> &Problem<'a>;
 
-    /// Registers rows (feature-major) whose decision values will be read after every fit. To be called before the first fit.
+    /// Registers rows (feature-major) whose decision values will be read after every fit. To be
+    /// called before the first fit.
     fn watch(&mut self, rows: CowArray<'a, f64, Ix2>);
 
     /// Fits all machines on the columns present.
@@ -143,7 +146,8 @@ pub trait PathSolver<'a>: Send {
     /// f_r(x) = w_r·x + b_r on the rows that were given to the n-th `watch`: rows × classes.
     fn decisions(&self, part: usize) -> Array2<f64>;
 
-    /// The lazy interface, if computing a single weight is cheaper than computing all, and decision values are cheaper still.
+    /// The lazy interface, if computing a single weight is cheaper than computing all, and decision
+    /// values are cheaper still.
     fn lazy(&self) -> Option<&dyn LazySolver> {
         None
     }
@@ -154,16 +158,18 @@ pub trait PathSolver<'a>: Send {
     }
 }
 
-/// What bounded top-k search needs of a solver: snapshots of its models, bounds on their drift, and approximate weights.
+/// What bounded top-k search needs of a solver: snapshots of its models, bounds on their drift, and
+/// approximate weights.
 pub trait LazySolver {
     /// Remembers the models of the last fit under a number below [`MAX_SNAPSHOTS`].
     fn snapshot(&mut self, snapshot: usize);
 
-    /// How the models have moved since each of the first `snapshots` snapshots; the other entries are meaningless.
+    /// How the models have moved since each of the first `snapshots` snapshots; the other entries
+    /// are meaningless.
     fn drift_bounds(&self, problem: &Problem<'_>, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS];
 
-    /// The weights of some of the columns present under one machine at the newest snapshot, which must be of the current models;
-    /// within the error that [`LazySolver::drift_bounds`] states.
+    /// The weights of some of the columns present under one machine at the newest snapshot, which
+    /// must be of the current models; within the error that [`LazySolver::drift_bounds`] states.
     fn approximate_weights(
         &self,
         problem: &Problem<'_>,
@@ -199,7 +205,8 @@ pub fn solver_sharing<'a>(
 /// The weights of a class, indexed by column of the problem; zero for removed columns.
 pub fn class_weights<'a>(model: &(dyn PathSolver<'a> + 'a), class: usize) -> Vec<f64> {
     let (problem, columns) = (model.problem(), model.columns());
-    let (machine, sign) = if problem.classes() == 2 { (0, [-1.0, 1.0][class]) } else { (class, 1.0) };
+    let (machine, sign) =
+        if problem.classes() == 2 { (0, [-1.0, 1.0][class]) } else { (class, 1.0) };
     let (mut of_present, mut weights) = (vec![0.0; columns.len()], vec![0.0; problem.columns()]);
     model.weights(machine, &columns, &mut of_present);
     columns.iter().zip(of_present).for_each(|(&column, weight)| weights[column] = sign * weight);
@@ -214,7 +221,11 @@ pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) 
     let of_machine = |machine| {
         let mut decisions = vec![biases[problem.positive(machine)]; x.ncols()];
         model.weights(machine, &columns, &mut weights);
-        add_columns(Columns { cells, length: x.ncols(), which: &columns }, &weights, &mut decisions);
+        add_columns(
+            Columns { cells, length: x.ncols(), which: &columns },
+            &weights,
+            &mut decisions,
+        );
         decisions
     };
     let by_machine: Vec<Vec<f64>> = (0..problem.machines()).map(of_machine).collect();
@@ -222,12 +233,21 @@ pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) 
 }
 
 /// The same from weights and biases by class, one weight for each row of the matrix.
-pub fn linear_decisions(weights: &[Vec<f64>], biases: &[f64], x: ArrayView2<'_, f64>) -> Array2<f64> {
-    let (classes, columns, x) = (biases.len(), (0..x.nrows()).collect::<Vec<_>>(), x.as_standard_layout());
+pub fn linear_decisions(
+    weights: &[Vec<f64>],
+    biases: &[f64],
+    x: ArrayView2<'_, f64>,
+) -> Array2<f64> {
+    let (classes, columns, x) =
+        (biases.len(), (0..x.nrows()).collect::<Vec<_>>(), x.as_standard_layout());
     let cells = x.as_slice().expect("a standard layout is contiguous");
     let of_class = |class: usize| {
         let mut decisions = vec![biases[class]; x.ncols()];
-        add_columns(Columns { cells, length: x.ncols(), which: &columns }, &weights[class], &mut decisions);
+        add_columns(
+            Columns { cells, length: x.ncols(), which: &columns },
+            &weights[class],
+            &mut decisions,
+        );
         decisions
     };
     // For two classes the first is the mirror image of the last.
@@ -235,7 +255,8 @@ pub fn linear_decisions(weights: &[Vec<f64>], biases: &[f64], x: ArrayView2<'_, 
     by_row(&(first..classes).map(of_class).collect::<Vec<_>>(), classes)
 }
 
-/// Decision values by machine as rows × classes; a single machine is that of the second of two classes.
+/// Decision values by machine as rows × classes; a single machine is that of the second of two
+/// classes.
 pub fn by_row(by_machine: &[Vec<f64>], classes: usize) -> Array2<f64> {
     let rows = by_machine[0].len();
     let mut cells = vec![0.0; rows * classes];
@@ -245,7 +266,10 @@ pub fn by_row(by_machine: &[Vec<f64>], classes: usize) -> Array2<f64> {
                 *row = [-value, value];
             }
         } else {
-            cells.chunks_exact_mut(classes).zip(of_machine).for_each(|(row, &value)| row[machine] = value);
+            cells
+                .chunks_exact_mut(classes)
+                .zip(of_machine)
+                .for_each(|(row, &value)| row[machine] = value);
         }
     }
     Array2::from_shape_vec((rows, classes), cells).expect("rows × classes cells")

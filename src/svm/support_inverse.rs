@@ -9,7 +9,8 @@ use crate::linalg::dot;
 /// A pivot below this fraction of its terms has lost its digits to cancellation.
 const LEAST_PIVOT: f64 = 1e-8;
 
-/// The inverse, embedded in a matrix over all rows that is zero outside S, so that no row ever moves.
+/// The inverse, embedded in a matrix over all rows that is zero outside S, so that no row ever
+/// moves.
 #[derive(Clone)]
 pub struct SupportInverse {
     matrix: DelayedUpdates,
@@ -42,7 +43,8 @@ impl SupportInverse {
         self.matrix.multiply(x, product);
     }
 
-    /// Follows K −= x xᵀ; returns (K_SS + D)⁻¹ x of before and 1 − x·that, or nothing if it has to be rebuilt.
+    /// Follows K −= x xᵀ; returns (K_SS + D)⁻¹ x of before and 1 − x·that, or nothing if it has to
+    /// be rebuilt.
     pub fn downdate(&mut self, x: &[f64]) -> Option<(&[f64], f64)> {
         if self.stale {
             return None;
@@ -69,7 +71,9 @@ impl SupportInverse {
         if changed > 0 {
             for i in 0..rows {
                 let now = hinge.has_loss(i);
-                if now != self.support[i] && !if now { self.enter(i, hinge, kernel) } else { self.leave(i) } {
+                if now != self.support[i]
+                    && !if now { self.enter(i, hinge, kernel) } else { self.leave(i) }
+                {
                     self.rebuild(hinge, kernel);
                     break;
                 }
@@ -119,7 +123,10 @@ impl SupportInverse {
         if let Some(factor) = Cholesky::new(&system) {
             let inverse = factor.inverse();
             for (s, &i) in rows.iter().enumerate() {
-                rows[..=s].iter().zip(inverse.row(s)).for_each(|(&j, &cell)| matrix.set(i, j, cell));
+                rows[..=s]
+                    .iter()
+                    .zip(inverse.row(s))
+                    .for_each(|(&j, &cell)| matrix.set(i, j, cell));
             }
         }
         self.matrix = DelayedUpdates::new(matrix);

@@ -1,5 +1,5 @@
-//! Kernel machines apart from their training: supporting rows, coefficients and γ, which decide about any row. Knows nothing of how
-//! they were fitted.
+//! Kernel machines apart from their training: supporting rows, coefficients and γ, which decide
+//! about any row. Knows nothing of how they were fitted.
 
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,8 @@ use super::KernelMachines;
 use super::solver::by_row;
 use crate::linalg::{add_all_rows, decay};
 
-/// Rows that are decided at once; a block is always full, so that the bits of a row do not depend on its neighbours.
+/// Rows that are decided at once; a block is always full, so that the bits of a row do not depend
+/// on its neighbours.
 const BLOCK: usize = 64;
 
 /// One machine per class: f_r(x) = Σ_s c_rs (exp(−γ ‖x − s‖²) + 1).
@@ -39,9 +40,11 @@ impl SupportMachines {
     pub fn decisions(&self, x: ArrayView2<'_, f64>) -> Array2<f64> {
         let classes = self.coefficients.len();
         // For two classes the first is the mirror image of the last.
-        let of_machines = if classes == 2 { &self.coefficients[1..] } else { &self.coefficients[..] };
+        let of_machines =
+            if classes == 2 { &self.coefficients[1..] } else { &self.coefficients[..] };
         let rows = x.ncols();
-        let mut by_machine: Vec<Vec<f64>> = vec![Vec::with_capacity(rows + BLOCK); of_machines.len()];
+        let mut by_machine: Vec<Vec<f64>> =
+            vec![Vec::with_capacity(rows + BLOCK); of_machines.len()];
         let mut kernel = vec![0.0; self.support.len() * BLOCK];
         for first in (0..rows).step_by(BLOCK) {
             self.kernel_of(x, first, &mut kernel);
@@ -54,7 +57,8 @@ impl SupportMachines {
         by_row(&by_machine, classes)
     }
 
-    /// exp(−γ ‖x − s‖²) + 1 of each supporting row with a block of rows; cells beyond the last row mean nothing.
+    /// exp(−γ ‖x − s‖²) + 1 of each supporting row with a block of rows; cells beyond the last row
+    /// mean nothing.
     fn kernel_of(&self, x: ArrayView2<'_, f64>, first: usize, kernel: &mut [f64]) {
         let mut squares = [0.0; BLOCK];
         let mut values = [0.0; BLOCK];
@@ -79,11 +83,13 @@ mod tests {
     use super::*;
 
     fn table(columns: usize, rows: usize, shift: usize) -> Array2<f64> {
-        let cell = |(j, i): (usize, usize)| ((i * (13 + 4 * j) + j + shift) % 29) as f64 / 10.0 - 1.4;
+        let cell =
+            |(j, i): (usize, usize)| ((i * (13 + 4 * j) + j + shift) % 29) as f64 / 10.0 - 1.4;
         Array2::from_shape_fn((columns, rows), cell)
     }
 
-    /// They decide as the machines that they were taken from, to the bit, and whatever rows come together.
+    /// They decide as the machines that they were taken from, to the bit, and whatever rows come
+    /// together.
     #[test]
     fn they_decide_as_in_training() {
         for classes in [2, 3] {
@@ -91,7 +97,8 @@ mod tests {
             // By the first column, so that rows far from the borders have no loss.
             let class = |i: usize| ((x[[0, i]] + 1.5) / 3.0 * classes as f64) as usize;
             let y: Vec<usize> = (0..70).map(class).collect();
-            let problem = Problem::new(x.view(), &y, classes).unwrap().with_cost(2.0, ClassWeight::Balanced);
+            let problem =
+                Problem::new(x.view(), &y, classes).unwrap().with_cost(2.0, ClassWeight::Balanced);
             let gamma = Gamma::Fixed(0.3);
             let mut machines = KernelMachines::new(problem, Kernel::Rbf(gamma));
             machines.watch(CowArray::from(new.view()));

@@ -1,7 +1,8 @@
 //! The training rows, stored by row: screening evaluates single rows.
 //!
-//! Slot 0 of a row is the bias, then come the columns, then zeros up to a whole number of vectors. A removed column leaves its slot
-//! behind, where everything stored by slot is zero; once many slots are unused, rows are compacted.
+//! Slot 0 of a row is the bias, then come the columns, then zeros up to a whole number of vectors.
+//! A removed column leaves its slot behind, where everything stored by slot is zero; once many
+//! slots are unused, rows are compacted.
 
 use std::sync::Arc;
 
@@ -33,12 +34,15 @@ impl TrainingRows {
         let (count, used) = (problem.rows(), columns.len() + 1);
         let width = used.next_multiple_of(PADDING);
         let mut cells = Aligned::zeros(count * width);
-        // Block by block, so that the rows that are written stay in the cache while the columns pass by.
+        // Block by block, so that the rows that are written stay in the cache while the columns
+        // pass by.
         for (block, rows) in cells.chunks_mut(BLOCK * width).enumerate() {
             rows.chunks_exact_mut(width).for_each(|row| row[0] = 1.0);
             for (slot, &j) in (1..).zip(columns) {
                 let column = &problem.feature(j)[block * BLOCK..];
-                rows.chunks_exact_mut(width).zip(column).for_each(|(row, &value)| row[slot] = value);
+                rows.chunks_exact_mut(width)
+                    .zip(column)
+                    .for_each(|(row, &value)| row[slot] = value);
             }
         }
         let inverse_lengths = cells.chunks_exact(width).map(|row| norm(row).recip()).collect();

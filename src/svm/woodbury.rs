@@ -1,7 +1,8 @@
-//! The Woodbury form: exact Newton on w that solves in Gram space, for more columns than rows when K is too ill-conditioned to hold
-//! the model as w = Σ a_i x_i (columns of very different scale).
+//! The Woodbury form: exact Newton on w that solves in Gram space, for more columns than rows when
+//! K is too ill-conditioned to hold the model as w = Σ a_i x_i (columns of very different scale).
 //!
-//! H⁻¹ g = g − X_Sᵀ (K_SS + diag(1/2C_i))⁻¹ X_S g. The gradient is that of w, so rounding in K costs steps, not the answer.
+//! H⁻¹ g = g − X_Sᵀ (K_SS + diag(1/2C_i))⁻¹ X_S g. The gradient is that of w, so rounding in K
+//! costs steps, not the answer.
 
 use super::active_set::HingeRows;
 use super::dual::kernel;
@@ -11,7 +12,8 @@ use super::{Convergence, Problem};
 use crate::linalg::DelayedUpdates;
 use crate::linalg::{add_columns, axpy, dot, norm, row_dots};
 
-/// Warm-started Newton on w with solves in Gram space. It does not hold the problem, so that it can be shared.
+/// Warm-started Newton on w with solves in Gram space. It does not hold the problem, so that it can
+/// be shared.
 #[derive(Clone)]
 pub struct Woodbury {
     columns: Vec<usize>,
@@ -39,7 +41,8 @@ impl Woodbury {
         Self { columns, kernel: DelayedUpdates::default(), machines }
     }
 
-    /// Fits all machines. K is recomputed: downdates would carry the rounding of large columns over to small ones.
+    /// Fits all machines. K is recomputed: downdates would carry the rounding of large columns over
+    /// to small ones.
     pub fn fit(&mut self, problem: &Problem<'_>) -> Convergence {
         self.kernel = DelayedUpdates::new(kernel(problem, &self.columns));
         let Self { columns, kernel, machines } = self;
@@ -54,7 +57,9 @@ impl Woodbury {
 
     /// The weight of a column; zero if it was removed.
     pub fn weight(&self, machine: usize, column: usize) -> f64 {
-        self.columns.binary_search(&column).map_or(0.0, |position| self.machines[machine].w[position + 1])
+        self.columns
+            .binary_search(&column)
+            .map_or(0.0, |position| self.machines[machine].w[position + 1])
     }
 
     /// The bias of a machine.
@@ -82,15 +87,29 @@ impl Woodbury {
 
 impl WoodburyMachine {
     /// Fits from the current weights.
-    fn fit(&mut self, problem: &Problem<'_>, columns: &[usize], kernel: &mut DelayedUpdates) -> Convergence {
-        let start: Vec<f64> = self.hinge.theta.iter().zip(&self.hinge.cost).map(|(t, c)| t * c).collect();
+    fn fit(
+        &mut self,
+        problem: &Problem<'_>,
+        columns: &[usize],
+        kernel: &mut DelayedUpdates,
+    ) -> Convergence {
+        let start: Vec<f64> =
+            self.hinge.theta.iter().zip(&self.hinge.cost).map(|(t, c)| t * c).collect();
         let scale = norm(&neg_xt_times(problem, columns, &start)).max(f64::MIN_POSITIVE);
         let tolerance = tolerance(&self.hinge.cost);
         self.hinge.decision = decisions(problem, columns, &self.w);
         self.inverse.rebuild(&self.hinge, kernel);
         let (gradient, direction, descent) = (Vec::new(), Vec::new(), Descent::new());
-        let mut fit =
-            WoodburyFit { machine: self, problem, columns, kernel, scale, gradient, direction, descent };
+        let mut fit = WoodburyFit {
+            machine: self,
+            problem,
+            columns,
+            kernel,
+            scale,
+            gradient,
+            direction,
+            descent,
+        };
         minimise(&mut fit, tolerance, MAX_STEPS)
     }
 }
@@ -134,7 +153,9 @@ impl System for WoodburyFit<'_, '_> {
 
     fn direction(&mut self) {
         let mut solved = vec![0.0; self.problem.rows()];
-        self.machine.inverse.multiply(&decisions(self.problem, self.columns, &self.gradient), &mut solved);
+        self.machine
+            .inverse
+            .multiply(&decisions(self.problem, self.columns, &self.gradient), &mut solved);
         self.direction = neg_xt_times(self.problem, self.columns, &solved);
         self.direction.iter_mut().zip(&self.gradient).for_each(|(d, g)| *d = -(*d + g));
     }
@@ -182,7 +203,10 @@ mod tests {
         let mut dual = Dual::new(&problem, Present::all(60));
         let mut woodbury = Woodbury::warm(&problem, (0..60).collect(), vec![vec![0.0; 61]; 3]);
         for gone in [3, 40, 17, 0, 59] {
-            assert!(dual.fit(&problem, &Watched::default()).converged && woodbury.fit(&problem).converged);
+            assert!(
+                dual.fit(&problem, &Watched::default()).converged
+                    && woodbury.fit(&problem).converged
+            );
             for (ours, theirs) in
                 dual.models(&problem).iter().flatten().zip(woodbury.models().iter().flatten())
             {

@@ -48,12 +48,14 @@ impl Write for Sent {
     }
 }
 
-/// Writes a run as an asciicast (version 2): one split is played in Explore, then every other view is shown.
+/// Writes a run as an asciicast (version 2): one split is played in Explore, then every other view
+/// is shown.
 pub fn cast(directory: &Path, settings: CastSettings, out: &mut impl Write) -> Result<()> {
     let none = || Error::data("there is no run in this directory").file(directory);
     let mut records = Journals::open(directory)?.ok_or_else(none)?;
     let info = records.info().clone();
-    let mut app = App::new(directory.to_path_buf(), info.spec.clone(), settings.theme, Keymap::default());
+    let mut app =
+        App::new(directory.to_path_buf(), info.spec.clone(), settings.theme, Keymap::default());
     app.set_replay();
     app.choose_view(View::Explore);
     records.replay(|event| app.event(&event))?;
@@ -100,8 +102,7 @@ impl<'a, W: Write> Film<'a, W> {
 
     fn begin(&mut self, title: &str) -> io::Result<()> {
         let (width, height) = self.size;
-        let head =
-            json!({"version": 2, "width": width, "height": height, "title": format!("crfe-tui {title}")});
+        let head = json!({"version": 2, "width": width, "height": height, "title": format!("crfe-tui {title}")});
         writeln!(self.out, "{head}")?;
         // Without the cursor, on an empty screen.
         self.write("\x1b[?25l\x1b[2J\x1b[H")

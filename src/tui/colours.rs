@@ -35,8 +35,8 @@ impl OwnColours {
     /// Those of the palette.
     pub const NONE: Self = Self([None; PAINTED.len()]);
 
-    /// Takes a colour as it is written: `#e69f00`, `yellow`, `lightblue`, or a number of the 256 colours; empty, it stays
-    /// the palette's.
+    /// Takes a colour as it is written: `#e69f00`, `yellow`, `lightblue`, or a number of the 256
+    /// colours; empty, it stays the palette's.
     pub fn set(&mut self, name: &str, colour: &str) -> Result<()> {
         let Some(at) = PAINTED.iter().position(|(known, _)| *known == name) else {
             let names: Vec<&str> = PAINTED.iter().map(|(name, _)| *name).collect();
@@ -47,8 +47,9 @@ impl OwnColours {
             return Ok(());
         }
         let parsed: Color = colour.parse().map_err(|_| {
-            Error::usage(format!("'{colour}', the theme's '{name}', is not a colour"))
-                .remedy("write #rrggbb, a name such as yellow or lightblue, or a number from 0 to 255")
+            Error::usage(format!("'{colour}', the theme's '{name}', is not a colour")).remedy(
+                "write #rrggbb, a name such as yellow or lightblue, or a number from 0 to 255",
+            )
         })?;
         self.0[at] = Some(parsed);
         Ok(())
@@ -118,7 +119,10 @@ fn distance(a: (u8, u8, u8), b: (u8, u8, u8)) -> u32 {
 }
 
 fn nearest_of_16(wanted: (u8, u8, u8)) -> Color {
-    SIXTEEN.iter().min_by_key(|(_, own)| distance(*own, wanted)).map_or(Color::Reset, |(colour, _)| *colour)
+    SIXTEEN
+        .iter()
+        .min_by_key(|(_, own)| distance(*own, wanted))
+        .map_or(Color::Reset, |(colour, _)| *colour)
 }
 
 /// The levels of the 6 × 6 × 6 cube.
@@ -194,7 +198,10 @@ mod tests {
         assert_eq!(nearest_of_256((0, 0, 0)), 16);
         assert_eq!(nearest_of_256((255, 255, 255)), 231);
         assert_eq!(nearest_of_256((0, 95, 135)), 24);
-        assert!((16..=255).all(|index| rgb_of_256(nearest_of_256(rgb_of_256(index))) == rgb_of_256(index)));
+        assert!(
+            (16..=255)
+                .all(|index| rgb_of_256(nearest_of_256(rgb_of_256(index))) == rgb_of_256(index))
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
-//! What a frame needs and does not change with every frame: sorted rows, scores by unit, and the facts of the focused method.
+//! What a frame needs and does not change with every frame: sorted rows, scores by unit, and the
+//! facts of the focused method.
 //!
-//! Computed before drawing, only what the view shows and only when it is stale; `draw` itself stays O(visible).
+//! Computed before drawing, only what the view shows and only when it is stale; `draw` itself stays
+//! O(visible).
 
 use super::app::App;
 use super::table::{RankingColumn, SortKey};
@@ -38,8 +40,11 @@ impl Derived {
         let key = (TaskId { split: 0, ..app.focus() }, app.finished());
         if self.order_for != Some(key) {
             self.order_for = Some(key);
-            self.by_mean_rank =
-                if paths.is_empty() { (0..info.units.len()).collect() } else { self.facts.ranks.all() };
+            self.by_mean_rank = if paths.is_empty() {
+                (0..info.units.len()).collect()
+            } else {
+                self.facts.ranks.all()
+            };
         }
         // A line of every view tells the answer.
         self.facts.refresh_answer(app.history(), &paths, app.finished(), app.rule(), app.taken());
@@ -63,7 +68,8 @@ impl Derived {
         let by_frequency = self.facts.frequency.iter().map(|kept| kept.unit);
         let shown = |unit: &usize| app.table().shows(&info.units[*unit].name);
         let chosen = size.unwrap_or(0).saturating_sub(info.kept());
-        let list: Vec<usize> = kept.chain(by_frequency.clone().take(chosen)).filter(shown).collect();
+        let list: Vec<usize> =
+            kept.chain(by_frequency.clone().take(chosen)).filter(shown).collect();
         self.answer_length = list.len();
         self.answer_rows = list;
         self.answer_rows.extend(by_frequency.skip(chosen).filter(shown));
@@ -77,14 +83,16 @@ impl Derived {
             RankingColumn::MeanRank | RankingColumn::InSplits | RankingColumn::Twins
         );
         let data = if of_splits { app.finished() + app.twins_found() } else { 0 };
-        let key = (app.focus(), app.step().map(|_| app.cursor()), data, app.table().order(), inspected);
+        let key =
+            (app.focus(), app.step().map(|_| app.cursor()), data, app.table().order(), inspected);
         if self.ranking_for == Some(key) {
             return;
         }
         self.ranking_for = Some(key);
         let present = app.present();
         self.score = scores(app, info, &present);
-        self.score_scale = self.score.iter().flatten().fold(0.0, |scale, score| scale.max(score.abs()));
+        self.score_scale =
+            self.score.iter().flatten().fold(0.0, |scale, score| scale.max(score.abs()));
         self.sort(app, info, paths, &present);
         self.rows.retain(|&unit| app.table().shows(&info.units[unit].name));
         if app.table().is_reversed() {
@@ -99,7 +107,9 @@ impl Derived {
         self.by_mean_rank.iter().enumerate().for_each(|(place, &unit)| places[unit] = place as u32);
         match app.table().column() {
             RankingColumn::File => {}
-            RankingColumn::Feature => self.rows.sort_by(|&a, &b| info.units[a].name.cmp(&info.units[b].name)),
+            RankingColumn::Feature => {
+                self.rows.sort_by(|&a, &b| info.units[a].name.cmp(&info.units[b].name))
+            }
             RankingColumn::MeanRank => self.rows.clone_from(&self.by_mean_rank),
             RankingColumn::Mark => {
                 self.rows.sort_by_key(|&unit| (!app.table().is_marked(unit), places[unit]))
@@ -110,12 +120,15 @@ impl Derived {
             }
             RankingColumn::InSplits => {
                 let (ranks, size) = (RankTable::new(paths), app.size());
-                let counts: Vec<usize> = (0..info.units.len()).map(|unit| ranks.count(unit, size)).collect();
+                let counts: Vec<usize> =
+                    (0..info.units.len()).map(|unit| ranks.count(unit, size)).collect();
                 self.rows.sort_by_key(|&unit| (usize::MAX - counts[unit], places[unit]));
             }
             RankingColumn::Score => {
                 let score = |unit: usize| self.score[unit].unwrap_or(f32::NEG_INFINITY);
-                self.rows.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then(places[a].cmp(&places[b])));
+                self.rows.sort_by(|&a, &b| {
+                    score(b).total_cmp(&score(a)).then(places[a].cmp(&places[b]))
+                });
             }
             RankingColumn::Step => self.rows = self.by_step(app, info, present),
         }
@@ -130,7 +143,9 @@ impl Derived {
         // The next to be removed has the highest β, or the lowest Σw².
         let sign = if app.focus().method.by_weights() { -1.0 } else { 1.0 };
         let score = |unit: usize| self.score[unit].map_or(f32::NEG_INFINITY, |score| sign * score);
-        here.sort_by(|&a, &b| turns[a].cmp(&turns[b]).then(score(b).total_cmp(&score(a))).then(a.cmp(&b)));
+        here.sort_by(|&a, &b| {
+            turns[a].cmp(&turns[b]).then(score(b).total_cmp(&score(a))).then(a.cmp(&b))
+        });
         // The path itself is the order in which they were removed.
         let steps = app.trace().map_or(&[][..], |trace| trace.steps());
         let gone = steps[..app.cursor().min(steps.len())].iter().rev();
@@ -144,16 +159,23 @@ fn scores(app: &App, info: &RunInfo, present: &[usize]) -> Vec<Option<f32>> {
     let units = info.units.len();
     let mut scores = vec![None; units];
     let by_weights = app.focus().method.by_weights();
-    let inspection = app.inspected().filter(|_| app.inspected_here()).map(|(_, _, inspection)| inspection);
+    let inspection =
+        app.inspected().filter(|_| app.inspected_here()).map(|(_, _, inspection)| inspection);
     if let Some(inspection) = inspection {
         let values = if by_weights { &inspection.squared_weight } else { &inspection.beta };
-        inspection.units.iter().zip(values).for_each(|(&unit, &value)| scores[unit] = Some(value as f32));
+        inspection
+            .units
+            .iter()
+            .zip(values)
+            .for_each(|(&unit, &value)| scores[unit] = Some(value as f32));
     }
     let Some(step) = app.step() else { return scores };
     match &step.beta {
         // What is recorded is β.
         _ if by_weights => {
-            if let (None, Some(&unit), Some(value)) = (inspection, step.removed.first(), step.criterion) {
+            if let (None, Some(&unit), Some(value)) =
+                (inspection, step.removed.first(), step.criterion)
+            {
                 scores[unit] = Some(value as f32);
             }
         }

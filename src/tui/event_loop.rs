@@ -1,5 +1,5 @@
-//! The loop: waits for whatever comes first, lets the state change, and draws when there is something new. Draws on any
-//! ratatui backend.
+//! The loop: waits for whatever comes first, lets the state change, and draws when there is
+//! something new. Draws on any ratatui backend.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -216,10 +216,14 @@ impl Dashboard {
         }
         self.app.refresh();
         match (self.app.wanted(), self.app.plan().cloned()) {
-            (Some(Effect::Inspect(task, units)), Some(plan)) => self.session.inspect(plan, task, units),
+            (Some(Effect::Inspect(task, units)), Some(plan)) => {
+                self.session.inspect(plan, task, units)
+            }
             (Some(Effect::FindTwins(units)), Some(plan)) => self.session.find_twins(plan, units),
             (Some(Effect::TestList(units)), Some(plan)) => self.session.test_list(plan, units),
-            (Some(Effect::Survey(spec)), _) => self.session.survey(self.app.data().to_path_buf(), *spec),
+            (Some(Effect::Survey(spec)), _) => {
+                self.session.survey(self.app.data().to_path_buf(), *spec)
+            }
             (Some(Effect::EffectCurve(task, units, unit)), Some(plan)) => {
                 self.session.effect(plan, task, units, unit);
             }
@@ -230,14 +234,19 @@ impl Dashboard {
             let is_over = matches!(self.app.phase(), Phase::Done | Phase::Failed(_));
             let state = (is_over, self.app.is_playing());
             let is_answered = telling.is_answered && !self.app.awaits_numbers();
-            // Not every step of a run: what was asked for, its numbers once all are there, and the end of the run and of the play.
+            // Not every step of a run: what was asked for, its numbers once all are there, and the
+            // end of the run and of the play.
             if telling.is_asked || is_answered || state != telling.state {
                 let text = plain_text(&mut self.app);
                 if text != telling.told {
                     terminal.backend_mut().tell(&text)?;
                     telling.told = text;
                 }
-                *telling = Telling { told: std::mem::take(&mut telling.told), state, ..Telling::default() };
+                *telling = Telling {
+                    told: std::mem::take(&mut telling.told),
+                    state,
+                    ..Telling::default()
+                };
             }
             return Ok(());
         }
@@ -251,7 +260,11 @@ impl Dashboard {
         Ok(())
     }
 
-    fn input(&mut self, input: InputEvent, terminal: &mut Terminal<impl Console>) -> io::Result<Flow> {
+    fn input(
+        &mut self,
+        input: InputEvent,
+        terminal: &mut Terminal<impl Console>,
+    ) -> io::Result<Flow> {
         // A mouse that only passes by changes nothing.
         if matches!(&input, InputEvent::Terminal(Event::Mouse(mouse)) if mouse.kind == MouseEventKind::Moved)
         {
@@ -263,19 +276,27 @@ impl Dashboard {
         }
         let effects = match input {
             InputEvent::HungUp => return Ok(Flow::Break(128 + 1)),
-            InputEvent::Signal(number) => return Ok(Flow::Break(128 + u8::try_from(number).unwrap_or(0))),
+            InputEvent::Signal(number) => {
+                return Ok(Flow::Break(128 + u8::try_from(number).unwrap_or(0)));
+            }
             InputEvent::Resized | InputEvent::Terminal(Event::Resize(..)) => {
                 redraw(terminal)?;
                 Vec::new()
             }
-            InputEvent::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => self.app.key(key),
+            InputEvent::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                self.app.key(key)
+            }
             InputEvent::Terminal(Event::Mouse(mouse)) => self.app.mouse(mouse, &self.hits),
             InputEvent::Terminal(_) => Vec::new(),
         };
         self.carry_out(effects, terminal)
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>, terminal: &mut Terminal<impl Console>) -> io::Result<Flow> {
+    fn carry_out(
+        &mut self,
+        effects: Vec<Effect>,
+        terminal: &mut Terminal<impl Console>,
+    ) -> io::Result<Flow> {
         for effect in effects {
             match (effect, self.app.plan().cloned()) {
                 (Effect::Quit, _) => return Ok(Flow::Break(0)),
@@ -294,9 +315,13 @@ impl Dashboard {
                 }
                 (Effect::Save(list), _) => self.save(list, "saved"),
                 (Effect::CopyWords(words), _) => terminal.backend_mut().copy(&words)?,
-                (Effect::Survey(spec), _) => self.session.survey(self.app.data().to_path_buf(), *spec),
+                (Effect::Survey(spec), _) => {
+                    self.session.survey(self.app.data().to_path_buf(), *spec)
+                }
                 (Effect::Export(export), _) => self.export(export),
-                (Effect::Inspect(task, units), Some(plan)) => self.session.inspect(plan, task, units),
+                (Effect::Inspect(task, units), Some(plan)) => {
+                    self.session.inspect(plan, task, units)
+                }
                 (Effect::FindTwins(units), Some(plan)) => self.session.find_twins(plan, units),
                 (Effect::TestList(units), Some(plan)) => self.session.test_list(plan, units),
                 (Effect::Portrait(unit), Some(plan)) => self.session.portrait(plan, unit),
@@ -325,12 +350,15 @@ impl Dashboard {
     fn rerun(&mut self, spec: RunSpec) {
         let SessionRequest::Compute(compute) = &mut self.order else { return };
         compute.spec = spec.clone();
-        // It waits if the one before still did, unless that was for the settings, which have been looked at now.
-        compute.paused &= self.app.pause() != Pause::No && !std::mem::take(&mut compute.settings_first);
+        // It waits if the one before still did, unless that was for the settings, which have been
+        // looked at now.
+        compute.paused &=
+            self.app.pause() != Pause::No && !std::mem::take(&mut compute.settings_first);
         let paused = compute.paused;
         self.app.restart(spec);
         self.again = true;
-        // The old run gives its directory up before the new one claims it; that it failed is of no interest any more.
+        // The old run gives its directory up before the new one claims it; that it failed is of no
+        // interest any more.
         self.session.gate().cancel();
         let _ = self.session.finish();
         self.session = Session::start(self.order.clone());
@@ -416,12 +444,14 @@ mod tests {
                 plain: false,
                 mask_ids: false,
             };
-            let dashboard = Dashboard::new(SessionRequest::Compute(Box::new(compute)), &settings).unwrap();
+            let dashboard =
+                Dashboard::new(SessionRequest::Compute(Box::new(compute)), &settings).unwrap();
             let (send, inputs) = unbounded();
             let (alarm, over) = bounded::<()>(0);
             let late = send.clone();
             std::thread::spawn(move || {
-                if over.recv_timeout(DEADLINE) == Err(crossbeam_channel::RecvTimeoutError::Timeout) {
+                if over.recv_timeout(DEADLINE) == Err(crossbeam_channel::RecvTimeoutError::Timeout)
+                {
                     let _ = late.send(InputEvent::Signal(ALARM));
                 }
             });

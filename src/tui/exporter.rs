@@ -21,7 +21,8 @@ use crate::data::word_list::as_lines;
 use crate::error::{Error, Result};
 use crate::files::{Directory, write_whole};
 use crate::report::{
-    FigureOptions, HeldBefore, PAGE, make_way, refuse_another_run, write_report, write_settings, write_tables,
+    FigureOptions, HeldBefore, PAGE, make_way, refuse_another_run, write_report, write_settings,
+    write_tables,
 };
 use crate::run::{Plan, RunInfo, default_threads};
 use crate::select::{BetaRule, Method};
@@ -47,7 +48,8 @@ enum Content {
 type Chosen = (BetaRule, Option<usize>);
 
 impl ExportJob {
-    /// What was asked for, as it is now; none before there is a run. A view is drawn again at its size.
+    /// What was asked for, as it is now; none before there is a run. A view is drawn again at its
+    /// size.
     pub fn new(app: &mut App, export: Export, size: (u16, u16)) -> Option<Self> {
         let info = app.history().info().cloned()?;
         let content = match export {
@@ -90,7 +92,8 @@ impl ExportJob {
             Content::Run { whole, history, answer: (rule, taken), plan } => {
                 // A page of an earlier export would not belong to the new tables.
                 let whole = whole || directory.join(PAGE).exists();
-                let words = write_run(directory, whole, &history.under(rule, taken)?, plan.as_deref())?;
+                let words =
+                    write_run(directory, whole, &history.under(rule, taken)?, plan.as_deref())?;
                 if let Some(list) = &self.my_list {
                     write_whole(directory, CopiedList::MY_LIST, list.as_bytes())?;
                 }
@@ -107,7 +110,9 @@ impl ExportJob {
     /// Where it goes; made if it is missing.
     fn directory(&self) -> Result<PathBuf> {
         let unmade = |error: std::io::Error, path: &Path| {
-            Error::output(format!("cannot be made: {error}")).file(path).remedy("choose another with --out")
+            Error::output(format!("cannot be made: {error}"))
+                .file(path)
+                .remedy("choose another with --out")
         };
         std::fs::create_dir_all(&self.own).map_err(|error| unmade(error, &self.own))?;
         let Some(name) = self.by_hand.name() else { return Ok(self.own.clone()) };
@@ -126,7 +131,12 @@ fn my_list(app: &App) -> Option<String> {
     (!marks.is_empty()).then(|| as_lines(marks.iter().map(|&unit| info.units[unit].name.as_str())))
 }
 
-fn write_run(directory: &Path, whole: bool, history: &History, plan: Option<&Plan>) -> Result<String> {
+fn write_run(
+    directory: &Path,
+    whole: bool,
+    history: &History,
+    plan: Option<&Plan>,
+) -> Result<String> {
     let words = if whole {
         write_report(directory, history, plan, &FigureOptions::default(), default_threads())?;
         "tables, figures and report.html are"
@@ -155,7 +165,11 @@ fn as_text(app: &mut App, size: (u16, u16)) -> String {
 }
 
 /// What is drawn, without colours.
-fn drawn(app: &mut App, (width, height): (u16, u16), draw: impl FnOnce(&mut Frame<'_>, &App)) -> String {
+fn drawn(
+    app: &mut App,
+    (width, height): (u16, u16),
+    draw: impl FnOnce(&mut Frame<'_>, &App),
+) -> String {
     app.refresh();
     let theme = *app.theme();
     app.set_theme(Theme { depth: Depth::None, ..theme });
@@ -166,7 +180,8 @@ fn drawn(app: &mut App, (width, height): (u16, u16), draw: impl FnOnce(&mut Fram
     (0..buffer.area.height).map(|y| line(buffer, y) + "\n").collect()
 }
 
-/// What is on the screen in words: the view as sentences and tables, or what stands in front of it without its frame.
+/// What is on the screen in words: the view as sentences and tables, or what stands in front of it
+/// without its frame.
 pub fn plain_text(app: &mut App) -> String {
     if app.overlay().is_none() {
         return text(app);
@@ -185,7 +200,8 @@ pub fn plain_text(app: &mut App) -> String {
         }
     });
     let is_frame = |c: char| "│╭╮╰╯─├┤┬┴└┘┌┐█▄▀░▒▓".contains(c);
-    let bare = |line: &str| line.replace(is_frame, " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let bare =
+        |line: &str| line.replace(is_frame, " ").split_whitespace().collect::<Vec<_>>().join(" ");
     let mut lines: Vec<String> = framed.lines().map(bare).filter(|line| !line.is_empty()).collect();
     lines.extend(app.status().map(clean));
     lines.join("\n") + "\n"

@@ -1,5 +1,5 @@
-//! The settings as lines that can be edited, and back to a checked spec. Every option has a line; the table of options says which
-//! come first and what there is to choose from.
+//! The settings as lines that can be edited, and back to a checked spec. Every option has a line;
+//! the table of options says which come first and what there is to choose from.
 
 use crossterm::event::{KeyCode, KeyEvent};
 
@@ -43,7 +43,8 @@ impl Field {
         COLUMNS.contains(&self.name)
     }
 
-    /// The next choice, or the previous one; from a value that is none of them, the first or the last.
+    /// The next choice, or the previous one; from a value that is none of them, the first or the
+    /// last.
     fn turn(&mut self, choices: &[&str], forward: bool) {
         let at = choices.iter().position(|&choice| choice == self.value);
         let next = match (at, forward) {
@@ -87,8 +88,11 @@ impl Form {
             let heading = (last != Some(section)).then_some(section);
             last = Some(section);
             let text = option.text(&options);
-            let value =
-                if text.is_empty() && option.choices.contains(&"false") { "false".to_owned() } else { text };
+            let value = if text.is_empty() && option.choices.contains(&"false") {
+                "false".to_owned()
+            } else {
+                text
+            };
             Field { option, heading, name: option.name, before: value.clone(), value }
         };
         let fields = sorted.into_iter().map(field).collect();
@@ -132,8 +136,11 @@ impl Form {
             })
         };
         // The one that is named first.
-        let found =
-            self.fields.iter().filter(named).min_by_key(|field| message.find(&format!("--{}", field.name)));
+        let found = self
+            .fields
+            .iter()
+            .filter(named)
+            .min_by_key(|field| message.find(&format!("--{}", field.name)));
         let name = found.map(|field| field.name);
         name.into_iter().for_each(|name| self.go_to(name));
         name.is_some()
@@ -156,7 +163,8 @@ impl Form {
         match key.code {
             KeyCode::Delete => field.value.clear(),
             KeyCode::Char(_)
-                if self.is_fresh && !key.modifiers.contains(crossterm::event::KeyModifiers::CONTROL) =>
+                if self.is_fresh
+                    && !key.modifiers.contains(crossterm::event::KeyModifiers::CONTROL) =>
             {
                 field.value.clear();
                 edit(&mut field.value, key);
@@ -239,7 +247,10 @@ mod tests {
     fn a_wrong_line_is_named() {
         let mut form = form();
         form.fields[0].value = "much".into();
-        assert_eq!(form.spec().unwrap_err().to_string(), "lambda: 'much' is not valid; write λ, 0 to 1");
+        assert_eq!(
+            form.spec().unwrap_err().to_string(),
+            "lambda: 'much' is not valid; write λ, 0 to 1"
+        );
         form.fields[0].value = "2".into();
         assert!(form.spec().unwrap_err().to_string().contains("out of range"));
     }

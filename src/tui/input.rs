@@ -15,7 +15,8 @@ impl App {
         // Esc and a key typed in one breath arrive as Alt and that key.
         if key.modifiers.contains(KeyModifiers::ALT) {
             let mut effects = self.key(KeyEvent::from(KeyCode::Esc));
-            effects.extend(self.key(KeyEvent { modifiers: key.modifiers - KeyModifiers::ALT, ..key }));
+            effects
+                .extend(self.key(KeyEvent { modifiers: key.modifiers - KeyModifiers::ALT, ..key }));
             return effects;
         }
         if let Some(overlay) = self.take_typing() {
@@ -46,12 +47,15 @@ impl App {
         }
     }
 
-    /// The wheel scrolls what is in front; a click goes to what was drawn there; dragging over a chart shows that range.
+    /// The wheel scrolls what is in front; a click goes to what was drawn there; dragging over a
+    /// chart shows that range.
     pub fn mouse(&mut self, mouse: MouseEvent, hits: &Hits) -> Vec<Effect> {
         match mouse.kind {
             MouseEventKind::ScrollUp => self.update(Action::Up),
             MouseEventKind::ScrollDown => self.update(Action::Down),
-            MouseEventKind::Down(MouseButton::Left) if self.overlay().is_some() => self.update(Action::Back),
+            MouseEventKind::Down(MouseButton::Left) if self.overlay().is_some() => {
+                self.update(Action::Back)
+            }
             MouseEventKind::Down(MouseButton::Left) => {
                 let at = Position { x: mouse.column, y: mouse.row };
                 // What was drawn last is on top.

@@ -1,4 +1,5 @@
-//! Keys to actions, in one table: help and footer are made from it, and the configuration file may change it.
+//! Keys to actions, in one table: help and footer are made from it, and the configuration file may
+//! change it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -132,7 +133,15 @@ type KeymapLine =
 const LINES: &[KeymapLine] = &[
     ("open", "enter", Action::Open, "details of the selected feature", "feature", LOOK, LISTS),
     ("confirm", "enter", Action::Open, "confirm", "", LOOK, PAGES),
-    ("mark", "a", Action::Mark, "add the selected feature to my list, or remove it", "my list", DO, LISTS),
+    (
+        "mark",
+        "a",
+        Action::Mark,
+        "add the selected feature to my list, or remove it",
+        "my list",
+        DO,
+        LISTS,
+    ),
     ("larger", "+", Action::Larger, "take a larger size as the answer", "size", SIZE, CHOSEN),
     ("smaller", "-", Action::Smaller, "take a smaller size as the answer", "size", SIZE, CHOSEN),
     (
@@ -157,15 +166,39 @@ const LINES: &[KeymapLine] = &[
     ("all", "end", Action::CursorEnd, "cursor to all features", "", TIME, CHARTS),
     ("first", "home", Action::First, "jump to the first step", "", TIME, EXPLORE),
     ("live", "end", Action::Live, "jump to the newest step and follow it", "newest", TIME, EXPLORE),
-    ("goto", "g", Action::GoTo, "go to a given number of features (gg: the first row)", "", TIME, ALL),
+    (
+        "goto",
+        "g",
+        Action::GoTo,
+        "go to a given number of features (gg: the first row)",
+        "",
+        TIME,
+        ALL,
+    ),
     ("faster", "+ =", Action::Faster, "play faster", "", TIME, EXPLORE),
     ("slower", "-", Action::Slower, "play slower", "", TIME, EXPLORE),
     ("previous_split", "[", Action::PreviousSplit, "previous split", "split", MOVE, ALL),
     ("next_split", "]", Action::NextSplit, "next split", "split", MOVE, ALL),
     ("method", "m", Action::NextMethod, "next method", "method", MOVE, ALL),
     ("next_metrics", "v", Action::NextMetrics, "next pair of metrics", "metrics", LOOK, SIZES),
-    ("per_class", "c", Action::PerClass, "table of the classes, worst first", "classes", LOOK, SIZES),
-    ("indices", "i", Action::Indices, "Nogueira's stability, or all indices", "indices", LOOK, STABILITY),
+    (
+        "per_class",
+        "c",
+        Action::PerClass,
+        "table of the classes, worst first",
+        "classes",
+        LOOK,
+        SIZES,
+    ),
+    (
+        "indices",
+        "i",
+        Action::Indices,
+        "Nogueira's stability, or all indices",
+        "indices",
+        LOOK,
+        STABILITY,
+    ),
     ("sort", "s", Action::Sort, "sort by the next column", "sort", LOOK, EXPLORE),
     ("reverse", "S", Action::Reverse, "reverse the order", "", LOOK, EXPLORE),
     (
@@ -181,7 +214,15 @@ const LINES: &[KeymapLine] = &[
     ("find_next", "n *", Action::FindNext, "next match", "", LOOK, LISTS),
     ("find_previous", "N", Action::FindPrevious, "previous match", "", LOOK, LISTS),
     ("axis", "L", Action::ToggleAxis, "linear or logarithmic axis", "log", LOOK, CURVES),
-    ("zoom_in", ")", Action::ZoomIn, "narrower range of sizes, around the cursor", "range", LOOK, CURVES),
+    (
+        "zoom_in",
+        ")",
+        Action::ZoomIn,
+        "narrower range of sizes, around the cursor",
+        "range",
+        LOOK,
+        CURVES,
+    ),
     ("zoom_out", "(", Action::ZoomOut, "wider range of sizes", "range", LOOK, CURVES),
     (
         "compare_models",
@@ -222,18 +263,66 @@ const LINES: &[KeymapLine] = &[
     ("top", "home", Action::Top, "first row", "", MOVE, LISTED),
     ("end", "end", Action::Bottom, "last row", "", MOVE, LISTED),
     ("bottom", "G", Action::Bottom, "last row", "", MOVE, ALL),
-    ("answer", "1", Action::Show(View::Answer), "Answer: which features, and how sure?", "", MOVE, ALL),
-    ("explore", "2", Action::Show(View::Explore), "Explore: what is removed now, and why?", "", MOVE, ALL),
+    (
+        "answer",
+        "1",
+        Action::Show(View::Answer),
+        "Answer: which features, and how sure?",
+        "",
+        MOVE,
+        ALL,
+    ),
+    (
+        "explore",
+        "2",
+        Action::Show(View::Explore),
+        "Explore: what is removed now, and why?",
+        "",
+        MOVE,
+        ALL,
+    ),
     ("size", "3", Action::Show(View::Size), "Size: how small can I go?", "", MOVE, ALL),
-    ("stability", "4", Action::Show(View::Stability), "Stability: would another split agree?", "", MOVE, ALL),
+    (
+        "stability",
+        "4",
+        Action::Show(View::Stability),
+        "Stability: would another split agree?",
+        "",
+        MOVE,
+        ALL,
+    ),
     ("data", "5", Action::Show(View::Data), "Data: what was understood of my file?", "", MOVE, ALL),
     ("next_view", "tab", Action::NextView, "next view", "view", MOVE, ALL),
     ("previous_view", "backtab", Action::PreviousView, "previous view", "", MOVE, ALL),
     ("back", "esc", Action::Back, "back", "", LOOK, ALL),
     ("options", "o", Action::Options, "change the settings and run again", "settings", DO, ALL),
-    ("export", "x", Action::Export, "export tables, figures, or this view as text", "export", DO, ALL),
-    ("copy", "y", Action::Copy, "copy a list of features and save it as selected.txt", "copy", DO, ALL),
-    ("fit", "f", Action::Fit, "command that fits a model of my list, or of the answer", "model", DO, LISTS),
+    (
+        "export",
+        "x",
+        Action::Export,
+        "export tables, figures, or this view as text",
+        "export",
+        DO,
+        ALL,
+    ),
+    (
+        "copy",
+        "y",
+        Action::Copy,
+        "copy a list of features and save it as selected.txt",
+        "copy",
+        DO,
+        ALL,
+    ),
+    (
+        "fit",
+        "f",
+        Action::Fit,
+        "command that fits a model of my list, or of the answer",
+        "model",
+        DO,
+        LISTS,
+    ),
     ("palette", ":", Action::Palette, "search actions, settings and features", "palette", DO, ALL),
     ("suspend", "ctrl-z", Action::Suspend, "suspend (fg resumes)", "", DO, ALL),
     ("help", "?", Action::Help, "these keys", "help", DO, ALL),
@@ -276,7 +365,8 @@ impl Keymap {
 
     /// All chapters, each with its bindings.
     pub fn chapters(&self) -> impl Iterator<Item = (&'static str, Vec<&Binding>)> {
-        let own = |chapter: &str| self.bindings.iter().filter(|own| own.chapter == chapter).collect();
+        let own =
+            |chapter: &str| self.bindings.iter().filter(|own| own.chapter == chapter).collect();
         CHAPTERS.into_iter().map(move |chapter| (chapter, own(chapter)))
     }
 
@@ -292,8 +382,8 @@ impl Keymap {
         binding.and_then(|binding| binding.keys.first()).map_or_else(String::new, |key| key.name())
     }
 
-    /// Gives actions other keys, all at once so that two can swap; refuses an unknown name, an unknown key, or a key with
-    /// two meanings.
+    /// Gives actions other keys, all at once so that two can swap; refuses an unknown name, an
+    /// unknown key, or a key with two meanings.
     pub fn rebind(&mut self, changes: &[(String, Vec<String>)]) -> Result<()> {
         for (name, keys) in changes {
             self.replace(name, keys)?;
@@ -316,8 +406,9 @@ impl Keymap {
     fn replace(&mut self, name: &str, keys: &[String]) -> Result<()> {
         let parsed: Option<Vec<KeyPress>> = keys.iter().map(|key| KeyPress::parse(key)).collect();
         let Some(parsed) = parsed else {
-            return Err(Error::usage(format!("'{}' is not a key", keys.join("', '")))
-                .remedy("write a character or a name such as space, enter, left, pageup or ctrl-x"));
+            return Err(Error::usage(format!("'{}' is not a key", keys.join("', '"))).remedy(
+                "write a character or a name such as space, enter, left, pageup or ctrl-x",
+            ));
         };
         match self.bindings.iter_mut().find(|binding| binding.name == name) {
             Some(binding) => {
@@ -358,7 +449,8 @@ mod tests {
     fn keys_can_be_changed_and_mistakes_are_named() {
         let mut map = Keymap::default();
         let change = |name: &str, key: &str| (name.to_owned(), vec![key.to_owned()]);
-        let action = |map: &Keymap, key: &str| map.action(KeyPress::parse(key).unwrap(), View::Explore);
+        let action =
+            |map: &Keymap, key: &str| map.action(KeyPress::parse(key).unwrap(), View::Explore);
         map.rebind(&[change("quit", "Q")]).unwrap();
         assert_eq!((action(&map, "Q"), action(&map, "q")), (Some(Action::Quit), None));
         for (name, key, part) in [

@@ -57,7 +57,8 @@ pub fn listen(sender: &Sender<InputEvent>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Waits until the terminal hangs up, which crossterm never says by itself; false where that cannot be waited for.
+/// Waits until the terminal hangs up, which crossterm never says by itself; false where that cannot
+/// be waited for.
 fn hangs_up() -> bool {
     let stdin = std::io::stdin();
     loop {

@@ -1,4 +1,5 @@
-//! Numbers in place of the names of rows, for screenshots: the same name gets the same number as long as the program runs.
+//! Numbers in place of the names of rows, for screenshots: the same name gets the same number as
+//! long as the program runs.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,7 +25,8 @@ impl IdMask {
         format!("id {}", seen.entry(id.to_owned()).or_insert(next))
     }
 
-    /// A sentence about the table as it is shown: names of rows that it quotes, gives as examples or lists at its end are hidden.
+    /// A sentence about the table as it is shown: names of rows that it quotes, gives as examples
+    /// or lists at its end are hidden.
     pub fn sentence(&self, text: &str) -> String {
         if self.seen.is_none() {
             return text.to_owned();
@@ -36,7 +38,9 @@ impl IdMask {
     fn hidden(&self, text: &str, passage: &RowNames) -> String {
         let Some((start, end)) = passage.find(text) else { return text.to_owned() };
         let names: Vec<String> = match passage.separator {
-            Some(separator) => text[start..end].split(separator).map(|name| self.id(name)).collect(),
+            Some(separator) => {
+                text[start..end].split(separator).map(|name| self.id(name)).collect()
+            }
             None => vec![self.id(&text[start..end])],
         };
         let names = names.join(passage.separator.unwrap_or_default());
@@ -48,7 +52,8 @@ impl IdMask {
 struct RowNames {
     /// What stands before the names.
     before: &'static str,
-    /// What stands behind them; none if they are the end of the sentence, but for how many more there are.
+    /// What stands behind them; none if they are the end of the sentence, but for how many more
+    /// there are.
     behind: Option<&'static str>,
     /// What is between them, where there may be several.
     separator: Option<&'static str>,
@@ -98,9 +103,11 @@ mod tests {
         let error = "p.csv, line 4: the id 'P9' is also on line 2";
         assert_eq!(mask.sentence(error), "p.csv, line 4: the id 'id 3' is also on line 2");
         assert_eq!(IdMask::default().sentence(error), error);
-        assert_eq!(mask.sentence("the id 'O'Hara' is also in row 2"), "the id 'id 4' is also in row 2");
-        let error =
-            "no id of the matrix is in p.csv (in the matrix: P7, P8, …; there: A1, P9, …); name the column";
+        assert_eq!(
+            mask.sentence("the id 'O'Hara' is also in row 2"),
+            "the id 'id 4' is also in row 2"
+        );
+        let error = "no id of the matrix is in p.csv (in the matrix: P7, P8, …; there: A1, P9, …); name the column";
         assert_eq!(
             mask.sentence(error),
             "no id of the matrix is in p.csv (in the matrix: id 1, id 5, …; there: id 6, id 3, …); name the column"

@@ -1,8 +1,9 @@
 //! The dashboard: the only layer with a screen.
 //!
-//! [`app::App`] is the state and how it changes, [`view`] draws it, [`session`] is what runs behind it, [`terminal`] and
-//! [`input`] are the edge. The loop here sleeps until something happens: input, a signal, a message, a tick of the play, or
-//! the time of the next frame while something has changed.
+//! [`app::App`] is the state and how it changes, [`view`] draws it, [`session`] is what runs behind
+//! it, [`terminal`] and [`input`] are the edge. The loop here sleeps until something happens:
+//! input, a signal, a message, a tick of the play, or the time of the next frame while something
+//! has changed.
 
 mod action;
 mod app;
@@ -36,8 +37,8 @@ pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis
 pub use colours::{OwnColours, PAINTED};
 pub use keymap::{KeyPress, Keymap};
 pub use overlay::{
-    Export, ExportMenu, FeaturePage, FitPage, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt,
-    QuitQuestion,
+    Export, ExportMenu, FeaturePage, FitPage, HelpPage, LinePrompt, OptionsEditor, Overlay,
+    Palette, Prompt, QuitQuestion,
 };
 pub use patients::{PatientColumn, PatientsScreen, Reply, show_model};
 pub use screen::{ScreenSettings, explore, start};

@@ -1,4 +1,5 @@
-//! The views as sentences and tables, for a screen reader: no boxes, no charts, nothing that depends on its place.
+//! The views as sentences and tables, for a screen reader: no boxes, no charts, nothing that
+//! depends on its place.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! The screen from its start to its end: how it is to behave, the terminal it takes, the state it begins with, and what is
-//! printed in the shell afterwards.
+//! The screen from its start to its end: how it is to behave, the terminal it takes, the state it
+//! begins with, and what is printed in the shell afterwards.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -52,7 +52,10 @@ pub fn explore(order: SessionRequest, settings: ScreenSettings) -> Result<u8> {
 }
 
 /// Lets the user choose a recent run or a table nearby, then shows it; the exit code.
-pub fn start(settings: ScreenSettings, order: impl FnOnce(Choice) -> Result<SessionRequest>) -> Result<u8> {
+pub fn start(
+    settings: ScreenSettings,
+    order: impl FnOnce(Choice) -> Result<SessionRequest>,
+) -> Result<u8> {
     let theme = settings.theme;
     show(&settings, |terminal, inputs| Ok(choose(terminal, inputs, theme)?.map(order)))
 }
@@ -65,7 +68,8 @@ fn show(
     wanted: impl FnOnce(&mut Terminal<RealBackend>, &Receiver<InputEvent>) -> io::Result<StartOutcome>,
 ) -> Result<u8> {
     let (sender, inputs) = unbounded();
-    let mut guard = TerminalGuard::enter(settings.mouse, settings.plain).map_err(broken_terminal)?;
+    let mut guard =
+        TerminalGuard::enter(settings.mouse, settings.plain).map_err(broken_terminal)?;
     listen(&sender).map_err(broken_terminal)?;
     let order = match wanted(guard.terminal(), &inputs) {
         Ok(Ok(order)) => order?,
@@ -84,7 +88,8 @@ fn show(
             None => Ok(say_goodbye(dashboard.app_mut())),
         },
         Ok(code) => Ok(code),
-        // A signal cuts a write short. A terminal that is gone cannot be written to, and nobody reads the error either.
+        // A signal cuts a write short. A terminal that is gone cannot be written to, and nobody
+        // reads the error either.
         Err(_) => Ok(ended_by_signal().unwrap_or(128 + 1)),
     }
 }
@@ -133,7 +138,8 @@ pub(super) fn first_state(order: &SessionRequest, settings: &ScreenSettings) -> 
     Ok(app)
 }
 
-/// After the screen is gone: the answer with its cautions, what failed and where the results are; the exit code.
+/// After the screen is gone: the answer with its cautions, what failed and where the results are;
+/// the exit code.
 fn say_goodbye(app: &App) -> u8 {
     let shown = app.history().under(app.rule(), app.taken());
     if let Some(answer) = shown.ok().and_then(|history| Answer::new(&history))
@@ -149,10 +155,14 @@ fn say_goodbye(app: &App) -> u8 {
     match app.directory() {
         Some(directory) => {
             let directory = printable(&directory.to_string_lossy());
-            say(format_args!("The run is in {directory}; open it again with: crfe-tui open {directory}"));
+            say(format_args!(
+                "The run is in {directory}; open it again with: crfe-tui open {directory}"
+            ));
         }
         None => {
-            say("Nothing was written; for tables, figures and a report use: crfe-tui run DATA.CSV --out RUN");
+            say(
+                "Nothing was written; for tables, figures and a report use: crfe-tui run DATA.CSV --out RUN",
+            );
         }
     }
     // As `run`: finished with failed tasks.

@@ -1,5 +1,5 @@
-//! What runs behind the screen: reading the file, the engine and its journal, closer looks. The screen selects on the channel of
-//! the engine itself; everything else sends messages.
+//! What runs behind the screen: reading the file, the engine and its journal, closer looks. The
+//! screen selects on the channel of the engine itself; everything else sends messages.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -14,8 +14,9 @@ use crate::fault;
 use crate::record::{EventSource, Live, RunDirectory, Shard, ShardStatus, state_directory};
 use crate::report::outputs;
 use crate::run::{
-    Branch, EffectCurve, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec,
-    Survey, TaskId, Twins, branch, effects_of_split, inspect, panic_text, portrait, test_list,
+    Branch, EffectCurve, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo,
+    RunSpec, Survey, TaskId, Twins, branch, effects_of_split, inspect, panic_text, portrait,
+    test_list,
 };
 
 /// The thread without which there is no run.
@@ -155,7 +156,8 @@ impl Session {
         let (sender, messages) = bounded(WAITING);
         let messenger = Messenger(sender);
         let (events, shard_changes) = (never(), never());
-        let session = Self { gate: gate.clone(), messages, messenger, source: None, events, shard_changes };
+        let session =
+            Self { gate: gate.clone(), messages, messenger, source: None, events, shard_changes };
         session.spawn(RUN, move |to| {
             let begun = match &order {
                 SessionRequest::Compute(compute) => compute_source(compute, &gate, to),
@@ -180,7 +182,8 @@ impl Session {
         &self.messages
     }
 
-    /// The events of the run, once it has begun. They end when there will be no more: then [`Session::finish`] it.
+    /// The events of the run, once it has begun. They end when there will be no more: then
+    /// [`Session::finish`] it.
     pub fn events(&self) -> &Receiver<RunEvent> {
         &self.events
     }
@@ -270,7 +273,8 @@ impl Session {
     /// Computes the effect of a feature in a model of some features.
     pub fn effect(&self, plan: Arc<Plan>, task: TaskId, units: Vec<usize>, unit: usize) {
         self.spawn("crfe-inspect", move |to| {
-            let curve = effects_of_split(&plan, task.split, &units, &[unit]).map(|mut curves| curves.pop());
+            let curve =
+                effects_of_split(&plan, task.split, &units, &[unit]).map(|mut curves| curves.pop());
             to.send(match curve {
                 Ok(Some(curve)) => Message::EffectCurve(task, units.len(), curve),
                 Ok(None) => return,
@@ -308,7 +312,11 @@ impl Session {
             if let Err(panic) = outcome {
                 let words = format!("internal fault: {}", panic_text(&*panic));
                 let ends = place == RUN;
-                to.send(if ends { Message::Failed(Error::internal(words)) } else { Message::Said(words) });
+                to.send(if ends {
+                    Message::Failed(Error::internal(words))
+                } else {
+                    Message::Said(words)
+                });
             }
         };
         if std::thread::Builder::new().name(name.into()).spawn(guarded).is_err() {
@@ -325,7 +333,11 @@ impl Drop for Session {
 }
 
 /// Reads the file and begins the run; none if nobody wants it any more.
-fn compute_source(order: &Compute, gate: &Arc<Gate>, to: &Messenger) -> Result<Option<EventSource>> {
+fn compute_source(
+    order: &Compute,
+    gate: &Arc<Gate>,
+    to: &Messenger,
+) -> Result<Option<EventSource>> {
     let data = Dataset::load(&order.data, &order.spec.schema, |bytes, of| {
         to.send(Message::event(EventKind::Loading { bytes, of }));
     })?;
@@ -347,19 +359,27 @@ fn compute_source(order: &Compute, gate: &Arc<Gate>, to: &Messenger) -> Result<O
     }
     let tasks = plan.tasks();
     let followups = plan.info.followups();
-    let live =
-        Live { plan, gate: gate.clone(), tasks, followups, threads: order.threads, directory, records };
+    let live = Live {
+        plan,
+        gate: gate.clone(),
+        tasks,
+        followups,
+        threads: order.threads,
+        directory,
+        records,
+    };
     Ok(Some(EventSource::engine(live)))
 }
 
-/// The directory of the run; in the user's state directory another dashboard may be at work on it, which is no harm.
+/// The directory of the run; in the user's state directory another dashboard may be at work on it,
+/// which is no harm.
 fn claim(order: &Compute, plan: &Plan, to: &Messenger) -> Result<Option<RunDirectory>> {
     match &order.record {
         Recording::No => Ok(None),
         Recording::In(path) => RunDirectory::claim(path, Shard::WHOLE).map(Some),
         Recording::State => {
-            let claimed =
-                state_directory(&plan.info).map(|path| RunDirectory::claim_private(&path, Shard::WHOLE));
+            let claimed = state_directory(&plan.info)
+                .map(|path| RunDirectory::claim_private(&path, Shard::WHOLE));
             match claimed {
                 Some(Ok(directory)) => Ok(Some(directory)),
                 Some(Err(error)) => {

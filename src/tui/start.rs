@@ -1,4 +1,5 @@
-//! The first screen where no table and no run was named: recent runs with their answers, and tables nearby.
+//! The first screen where no table and no run was named: recent runs with their answers, and tables
+//! nearby.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -67,26 +68,33 @@ impl StartScreen {
         let mut entries: Vec<StartEntry> =
             runs.into_iter().take(LISTED).map(|run| StartEntry::Run(Box::new(run), None)).collect();
         entries.extend(
-            tables_in(tables).into_iter().take(LISTED).map(|(path, bytes)| StartEntry::Table(path, bytes)),
+            tables_in(tables)
+                .into_iter()
+                .take(LISTED)
+                .map(|(path, bytes)| StartEntry::Table(path, bytes)),
         );
         Self { entries, at: 0, now: SystemTime::now(), theme }
     }
 
-    /// The answers of the runs, one after the other; they come on the channel by the place of the run.
+    /// The answers of the runs, one after the other; they come on the channel by the place of the
+    /// run.
     fn read_answers(&self, to: Sender<(usize, String)>) {
         let runs: Vec<(usize, PathBuf)> = self
             .entries
             .iter()
             .enumerate()
             .filter_map(|(i, entry)| match entry {
-                StartEntry::Run(run, _) if run.bytes <= READ_UP_TO => Some((i, run.directory.clone())),
+                StartEntry::Run(run, _) if run.bytes <= READ_UP_TO => {
+                    Some((i, run.directory.clone()))
+                }
                 _ => None,
             })
             .collect();
         let read = move || {
             for (i, directory) in runs {
                 // A run that cannot be read says so when it is opened.
-                let words = answer(&directory).map_or_else(String::new, |answer| answer_words(&answer));
+                let words =
+                    answer(&directory).map_or_else(String::new, |answer| answer_words(&answer));
                 if to.send((i, words)).is_err() {
                     return;
                 }
@@ -140,7 +148,9 @@ impl StartScreen {
     ) -> std::io::Result<KeyOutcome> {
         Ok(match input {
             InputEvent::HungUp => KeyOutcome::Leave(128 + 1),
-            InputEvent::Signal(number) => KeyOutcome::Leave(128 + u8::try_from(number).unwrap_or(0)),
+            InputEvent::Signal(number) => {
+                KeyOutcome::Leave(128 + u8::try_from(number).unwrap_or(0))
+            }
             InputEvent::Resized | InputEvent::Terminal(Event::Resize(..)) => {
                 redraw(terminal)?;
                 KeyOutcome::Stay
@@ -164,7 +174,8 @@ impl StartScreen {
     pub fn draw(&self, frame: &mut Frame<'_>) {
         let area = frame.area();
         let [top, body, bottom] =
-            Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)]).areas(area);
+            Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
+                .areas(area);
         let (accent, dim) = (self.theme.style(Role::Accent), self.theme.style(Role::Dim));
         frame.render_widget(Paragraph::new(Line::styled(" crfe-tui ", accent)), top);
         let keys = match self.entries.get(self.at) {
@@ -210,8 +221,7 @@ impl StartScreen {
             lines.push(Line::from(vec![Span::styled(mark, accent), Span::styled(text, style)]));
         }
         if lines.is_empty() {
-            let words =
-                "There are no recent runs, and no tables in this directory. Start with: crfe-tui DATA.CSV";
+            let words = "There are no recent runs, and no tables in this directory. Start with: crfe-tui DATA.CSV";
             lines.push(Line::from(words));
         }
         (lines, at)
@@ -220,8 +230,9 @@ impl StartScreen {
     fn words(&self, entry: &StartEntry, width: usize) -> String {
         match entry {
             StartEntry::Table(path, bytes) => {
-                let name =
-                    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+                let name = path
+                    .file_name()
+                    .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
                 format!("{} {:>10}", fit(&name, 40), size_words(*bytes))
             }
             StartEntry::Run(run, answer) => {
@@ -263,10 +274,11 @@ fn answer(directory: &Path) -> Option<Answer> {
 
 fn answer_words(answer: &Answer) -> String {
     let Some(method) = answer.methods.first() else { return String::new() };
-    let size = method.chosen.size.map_or_else(|| "no size".to_owned(), |size| plural(size, "feature"));
-    let stability = method
-        .stability
-        .map_or_else(String::new, |s| format!(", stability {s:.2} {}", band_word(method.stability_band)));
+    let size =
+        method.chosen.size.map_or_else(|| "no size".to_owned(), |size| plural(size, "feature"));
+    let stability = method.stability.map_or_else(String::new, |s| {
+        format!(", stability {s:.2} {}", band_word(method.stability_band))
+    });
     format!("{size}{stability} ({})", plural(method.splits, "split"))
 }
 

@@ -1,5 +1,5 @@
-//! A table: by which column it is sorted, which rows a filter lets through, what was searched for, and which rows are marked. Draws
-//! nothing.
+//! A table: by which column it is sorted, which rows a filter lets through, what was searched for,
+//! and which rows are marked. Draws nothing.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,8 @@ pub trait SortColumn: Copy + PartialEq + 'static {
 /// The columns of the ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RankingColumn {
-    /// The step that removes it: what is removed now on top, then what is left, then what was removed, latest first.
+    /// The step that removes it: what is removed now on top, then what is left, then what was
+    /// removed, latest first.
     Step,
     /// The name.
     Feature,
@@ -231,7 +232,8 @@ impl<C: SortColumn> SortedTable<C> {
 
     /// How many of the rows match what was searched for.
     pub fn matches<'n>(&self, rows: &[usize], name: impl Fn(usize) -> &'n str) -> usize {
-        let passes = |row: &&usize| self.search.as_ref().is_some_and(|search| search.passes(name(**row)));
+        let passes =
+            |row: &&usize| self.search.as_ref().is_some_and(|search| search.passes(name(**row)));
         rows.iter().filter(passes).count()
     }
 }

@@ -1,4 +1,5 @@
-//! The terminal: enter, leave, suspend; writes that a signal can cut short; and a panic hook that gives the terminal back.
+//! The terminal: enter, leave, suspend; writes that a signal can cut short; and a panic hook that
+//! gives the terminal back.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -40,7 +41,8 @@ static PLAIN: AtomicBool = AtomicBool::new(false);
 /// The signal that ends the program; 0 until one has come.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// What a dashboard draws on: a backend that can also do what is no drawing. By default it does none of it, as in a test.
+/// What a dashboard draws on: a backend that can also do what is no drawing. By default it does
+/// none of it, as in a test.
 pub trait Console: Backend<Error: Send + Sync + 'static> {
     /// Comes before a frame.
     fn begin_frame(&mut self) -> io::Result<()> {
@@ -92,7 +94,8 @@ impl Console for RealBackend {
     fn copy(&mut self, text: &str) -> io::Result<()> {
         execute!(self, CopyToClipboard::to_clipboard_from(text))?;
         if std::env::var_os("TMUX").is_some() {
-            // By default tmux keeps what programs copy from the terminal, unless it is told to pass it through.
+            // By default tmux keeps what programs copy from the terminal, unless it is told to pass
+            // it through.
             self.write_all(passed_through(text).as_bytes())?;
             Write::flush(self)?;
         }
@@ -118,7 +121,8 @@ fn passed_through(text: &str) -> String {
 
 /// Holds the terminal while the dashboard is on it; dropping it gives the terminal back.
 pub struct TerminalGuard {
-    // Never dropped: ratatui's destructor writes to the terminal, and panics where terminal and standard error are gone.
+    // Never dropped: ratatui's destructor writes to the terminal, and panics where terminal and
+    // standard error are gone.
     terminal: ManuallyDrop<Terminal<RealBackend>>,
 }
 
@@ -150,8 +154,9 @@ impl Drop for TerminalGuard {
 #[derive(Debug, Clone, Copy)]
 pub struct Output;
 
-/// The terminal, opened a second time so that it does not block: for standard output itself, which other programs share, that
-/// must not change. Where the terminal does not control this process there is none, and standard output is written.
+/// The terminal, opened a second time so that it does not block: for standard output itself, which
+/// other programs share, that must not change. Where the terminal does not control this process
+/// there is none, and standard output is written.
 static TERMINAL: OnceLock<Option<File>> = OnceLock::new();
 
 /// Closed at one end, a pipe is readable at the other: that wakes whoever waits for the terminal.
@@ -210,7 +215,8 @@ fn until_writable(terminal: &File) -> io::Result<()> {
         }
         let mut fds = vec![PollFd::new(terminal, PollFlags::OUT)];
         fds.extend(
-            interrupt_pipe().map(|(signal, _)| PollFd::from_borrowed_fd(signal.as_fd(), PollFlags::IN)),
+            interrupt_pipe()
+                .map(|(signal, _)| PollFd::from_borrowed_fd(signal.as_fd(), PollFlags::IN)),
         );
         match poll(&mut fds, None) {
             Err(rustix::io::Errno::INTR) => {}
@@ -243,7 +249,8 @@ pub fn give_back() {
         if write_restoring().is_err()
             && let Some(terminal) = own_terminal()
         {
-            // Nobody reads: what waits to be read is dropped, and makes room for what restores the screen.
+            // Nobody reads: what waits to be read is dropped, and makes room for what restores the
+            // screen.
             let _ = tcflush(terminal, QueueSelector::OFlush);
             let _ = Output.write_all(CANCEL).and_then(|()| write_restoring());
         }
@@ -258,8 +265,8 @@ fn write_restoring() -> io::Result<()> {
     execute!(Output, EndSynchronizedUpdate, DisableMouseCapture, LeaveAlternateScreen, Show)
 }
 
-/// A panic on the thread that draws gives the terminal back before it is told; on any other the screen lives on, and whoever
-/// started the thread tells what happened.
+/// A panic on the thread that draws gives the terminal back before it is told; on any other the
+/// screen lives on, and whoever started the thread tells what happened.
 fn install_hook() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

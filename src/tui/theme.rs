@@ -1,4 +1,5 @@
-//! Colours and glyphs: palettes for truecolour, 256, 16 and no colours, light and dark; UTF-8 and ASCII marks.
+//! Colours and glyphs: palettes for truecolour, 256, 16 and no colours, light and dark; UTF-8 and
+//! ASCII marks.
 //!
 //! Every colour has a second mark (a glyph, bold, a sign), so nothing depends on colour alone.
 
@@ -70,13 +71,14 @@ impl Theme {
         Self { depth, light, ascii, own: OwnColours::NONE }
     }
 
-    /// What the environment says: NO_COLOR, COLORTERM, TERM, and 256 colours over SSH, where bytes count.
+    /// What the environment says: NO_COLOR, COLORTERM, TERM, and 256 colours over SSH, where bytes
+    /// count.
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
         let term = variable("TERM").unwrap_or_default();
         let remote = set("SSH_CONNECTION") || set("SSH_TTY");
-        let true_colour =
-            variable("COLORTERM").is_some_and(|value| matches!(value.as_str(), "truecolor" | "24bit"));
+        let true_colour = variable("COLORTERM")
+            .is_some_and(|value| matches!(value.as_str(), "truecolor" | "24bit"));
         let depth = if set("NO_COLOR") || term == "dumb" {
             Depth::None
         } else if true_colour && !remote {
@@ -142,7 +144,8 @@ impl Theme {
         let dark = [(SKY, Color::Cyan), (ORANGE, Color::Yellow), (PURPLE, Color::Magenta)];
         let light = [(BLUE, Color::Blue), (VERMILION, Color::Red), (GREEN, Color::Green)];
         let (rgb, sixteen) = if self.light { light[i % 3] } else { dark[i % 3] };
-        let style = painted(Style::new().fg(self.colour(rgb, sixteen)), self.own.method(i), self.depth);
+        let style =
+            painted(Style::new().fg(self.colour(rgb, sixteen)), self.own.method(i), self.depth);
         if i.is_multiple_of(2) { style.add_modifier(Modifier::BOLD) } else { style }
     }
 
@@ -176,7 +179,11 @@ impl Theme {
         let (rgb, sixteen) = if self.light { light } else { dark }[class % Self::CLASSES];
         let style = Style::new().fg(self.colour(rgb, sixteen));
         // Without colours at least half of them differ from the others.
-        if self.depth == Depth::None && class % 2 == 1 { style.add_modifier(Modifier::DIM) } else { style }
+        if self.depth == Depth::None && class % 2 == 1 {
+            style.add_modifier(Modifier::DIM)
+        } else {
+            style
+        }
     }
 
     /// The mark of a class, beside its colour.
@@ -204,17 +211,35 @@ impl Theme {
     pub fn heat(&self, share: f64) -> Color {
         let share = share.clamp(0.0, 1.0);
         let ramp: [(u8, u8, u8); 6] = if self.light {
-            [(247, 247, 247), (209, 229, 240), (146, 197, 222), (67, 147, 195), (33, 102, 172), (5, 48, 97)]
+            [
+                (247, 247, 247),
+                (209, 229, 240),
+                (146, 197, 222),
+                (67, 147, 195),
+                (33, 102, 172),
+                (5, 48, 97),
+            ]
         } else {
-            [(28, 28, 28), (20, 60, 90), (0, 95, 135), (0, 135, 175), (86, 180, 233), (215, 255, 255)]
+            [
+                (28, 28, 28),
+                (20, 60, 90),
+                (0, 95, 135),
+                (0, 135, 175),
+                (86, 180, 233),
+                (215, 255, 255),
+            ]
         };
         if let Some(full) = self.own.heat() {
             return self.colour(mixed(ramp[0], full, share), Color::Reset);
         }
         if self.depth == Depth::Indexed {
-            // Picked in the palette: the nearest of mixed colours would wander through green and violet.
-            let ramp: [u8; 7] =
-                if self.light { [255, 153, 110, 67, 31, 24, 17] } else { [234, 24, 31, 38, 74, 117, 195] };
+            // Picked in the palette: the nearest of mixed colours would wander through green and
+            // violet.
+            let ramp: [u8; 7] = if self.light {
+                [255, 153, 110, 67, 31, 24, 17]
+            } else {
+                [234, 24, 31, 38, 74, 117, 195]
+            };
             return Color::Indexed(ramp[(share * 6.0).round() as usize]);
         }
         let at = share * (ramp.len() - 1) as f64;
@@ -224,7 +249,8 @@ impl Theme {
 
     /// A share as one character, where there are no colours to show it.
     pub fn shade(&self, share: f64) -> &'static str {
-        let marks = if self.ascii { [" ", ".", ":", "+", "#"] } else { [" ", "░", "▒", "▓", "█"] };
+        let marks =
+            if self.ascii { [" ", ".", ":", "+", "#"] } else { [" ", "░", "▒", "▓", "█"] };
         marks[((share.clamp(0.0, 1.0) * 4.0).round()) as usize]
     }
 
@@ -273,8 +299,12 @@ mod tests {
 
     #[test]
     fn the_environment_decides_how_many_colours() {
-        assert_eq!(detect(&[("COLORTERM", "truecolor"), ("TERM", "xterm-256color")]).depth, Depth::True);
-        let ssh = [("COLORTERM", "truecolor"), ("TERM", "xterm-256color"), ("SSH_CONNECTION", "a b")];
+        assert_eq!(
+            detect(&[("COLORTERM", "truecolor"), ("TERM", "xterm-256color")]).depth,
+            Depth::True
+        );
+        let ssh =
+            [("COLORTERM", "truecolor"), ("TERM", "xterm-256color"), ("SSH_CONNECTION", "a b")];
         assert_eq!(detect(&ssh).depth, Depth::Indexed);
         assert_eq!(detect(&[("TERM", "xterm")]).depth, Depth::Sixteen);
         assert_eq!(detect(&[("COLORTERM", "truecolor"), ("NO_COLOR", "1")]).depth, Depth::None);
@@ -284,13 +314,17 @@ mod tests {
 
     #[test]
     fn heat_has_one_hue_and_grows_in_every_palette() {
-        for (depth, light) in
-            [(Depth::True, false), (Depth::True, true), (Depth::Indexed, false), (Depth::Indexed, true)]
-        {
+        for (depth, light) in [
+            (Depth::True, false),
+            (Depth::True, true),
+            (Depth::Indexed, false),
+            (Depth::Indexed, true),
+        ] {
             let theme = Theme::new(depth, light, false);
             let colours: Vec<(u8, u8, u8)> =
                 (0..=12).map(|i| rgb(theme.heat(f64::from(i) / 12.0)).unwrap()).collect();
-            let light_of = |&(r, g, b): &(u8, u8, u8)| 3 * u32::from(r) + 6 * u32::from(g) + u32::from(b);
+            let light_of =
+                |&(r, g, b): &(u8, u8, u8)| 3 * u32::from(r) + 6 * u32::from(g) + u32::from(b);
             let grows = |pair: &[u32]| if light { pair[0] >= pair[1] } else { pair[0] <= pair[1] };
             let lights: Vec<u32> = colours.iter().map(light_of).collect();
             assert!(lights.windows(2).all(grows), "{theme:?} {lights:?}");

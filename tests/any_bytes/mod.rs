@@ -1,8 +1,8 @@
-//! Any bytes as each kind of file the program reads: understood, or refused in one printable sentence. What the fuzzer
-//! feeds, and what `tests/fuzzed.rs` feeds of what it found.
+//! Any bytes as each kind of file the program reads: understood, or refused in one printable
+//! sentence. What the fuzzer feeds, and what `tests/fuzzed.rs` feeds of what it found.
 //!
-//! The last byte of an input is not part of the file: its bits are options, so that magic numbers stay in front. Of a table, the
-//! last two are.
+//! The last byte of an input is not part of the file: its bits are options, so that magic numbers
+//! stay in front. Of a table, the last two are.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -10,8 +10,8 @@ use std::sync::{Arc, OnceLock};
 use crfe::analysis::Answer;
 use crfe::analysis::History;
 use crfe::data::{
-    Calibration, Censored, Dataset, Impute, NewRows, ReadOptions, Scale, SchemaOptions, Split, SplitOptions,
-    Splits, Table, prepare,
+    Calibration, Censored, Dataset, Impute, NewRows, ReadOptions, Scale, SchemaOptions, Split,
+    SplitOptions, Splits, Table, prepare,
 };
 use crfe::model::{CellReading, Ingredients, ListOrigin, Model, ScoredRow, Scorer, fit_list};
 use crfe::record::{EventSource, Journals, Live, RunDirectory, Shard, journals};
@@ -19,7 +19,8 @@ use crfe::run::{EventKind, Gate, Permutations, Plan, RunEvent, RunOptions, fit_s
 use crfe::{Error, Result};
 
 /// A table without faults.
-const GOOD: &str = "a,b,k,class\n1,2,x,u\n2,1,y,v\n3,5,z,u\n4,4,x,v\n5,1,y,u\n6,3,z,v\n7,2,x,u\n8,9,y,v\n";
+const GOOD: &str =
+    "a,b,k,class\n1,2,x,u\n2,1,y,v\n3,5,z,u\n4,4,x,v\n5,1,y,u\n6,3,z,v\n7,2,x,u\n8,9,y,v\n";
 
 /// The options, and the bytes of the file.
 fn opened(input: &[u8]) -> (impl Fn(u8) -> bool, &[u8]) {
@@ -44,7 +45,11 @@ pub fn table(desk: &Path, input: &[u8]) -> (Result<Dataset>, Result<Table>) {
     let (also, bytes) = opened(bytes);
     let path = file(desk, "any.csv", bytes);
     let read = ReadOptions {
-        missing: if also(0) { vec!["-9".to_owned(), "1e400".to_owned(), "x".to_owned()] } else { Vec::new() },
+        missing: if also(0) {
+            vec!["-9".to_owned(), "1e400".to_owned(), "x".to_owned()]
+        } else {
+            Vec::new()
+        },
         delimiter: on(0).then_some(';'),
         decimal: on(1).then_some(if on(0) { ',' } else { '.' }),
         no_header: on(2),
@@ -74,12 +79,16 @@ pub fn table(desk: &Path, input: &[u8]) -> (Result<Dataset>, Result<Table>) {
         assert!(data.x.iter().all(|value| !value.is_infinite()));
         assert!(data.y.iter().all(|&class| class < data.classes.len()));
     }
-    data.as_ref().err().into_iter().chain(text.as_ref().err()).for_each(must_be_one_printable_sentence);
+    data.as_ref()
+        .err()
+        .into_iter()
+        .chain(text.as_ref().err())
+        .for_each(must_be_one_printable_sentence);
     (data, text)
 }
 
-/// A table of numbers of any magnitude, from 1e-324 to 1e308, scaled and imputed in any way, and run: what a model gets is finite
-/// and small enough to be squared, and every task ends.
+/// A table of numbers of any magnitude, from 1e-324 to 1e308, scaled and imputed in any way, and
+/// run: what a model gets is finite and small enough to be squared, and every task ends.
 pub fn magnitudes(desk: &Path, input: &[u8]) -> Result<Vec<String>> {
     let mut bytes = input.iter().copied();
     let mut next = || bytes.next().unwrap_or(0);
@@ -110,7 +119,8 @@ pub fn magnitudes(desk: &Path, input: &[u8]) -> Result<Vec<String>> {
     if options & 128 != 0 {
         run.split.calibration = Calibration::Shared;
     }
-    let plan = Dataset::load(&path, &run.schema, |_, _| {}).and_then(|data| Plan::new(run.check()?, data));
+    let plan =
+        Dataset::load(&path, &run.schema, |_, _| {}).and_then(|data| Plan::new(run.check()?, data));
     let plan = Arc::new(plan.inspect_err(must_be_one_printable_sentence)?);
     let spec = &plan.info.spec;
     for index in 0..plan.splits.count() {
@@ -150,13 +160,15 @@ pub fn groups_and_splits(desk: &Path, input: &[u8]) -> (Result<Dataset>, Result<
     let grouped = Dataset::load(&table, &grouped, |_, _| {});
     match &grouped {
         Ok(data) => {
-            let mut columns: Vec<usize> = data.units.iter().flat_map(|unit| unit.columns.clone()).collect();
+            let mut columns: Vec<usize> =
+                data.units.iter().flat_map(|unit| unit.columns.clone()).collect();
             columns.sort_unstable();
             assert!(columns.into_iter().eq(0..data.columns.len()), "every column is in one unit");
         }
         Err(error) => must_be_one_printable_sentence(error),
     }
-    let data = Dataset::load(&table, &SchemaOptions::default(), |_, _| {}).expect("the table is good");
+    let data =
+        Dataset::load(&table, &SchemaOptions::default(), |_, _| {}).expect("the table is good");
     let calibration = if on(0) { Calibration::Strict } else { Calibration::Shared };
     let options = SplitOptions { splits_from: Some(given), calibration, ..SplitOptions::default() };
     let splits = Splits::new(&data, &options).and_then(|splits| {
@@ -175,10 +187,12 @@ pub fn groups_and_splits(desk: &Path, input: &[u8]) -> (Result<Dataset>, Result<
     (grouped, splits)
 }
 
-/// A journal: finished tasks are taken, all else is said or refused. Half of the inputs follow a good first line.
+/// A journal: finished tasks are taken, all else is said or refused. Half of the inputs follow a
+/// good first line.
 pub fn journal(desk: &Path, input: &[u8]) -> Result<(History, Vec<String>)> {
     let (on, bytes) = opened(input);
-    let first = good_journal().split_inclusive(|&byte| byte == b'\n').next().expect("a journal has lines");
+    let first =
+        good_journal().split_inclusive(|&byte| byte == b'\n').next().expect("a journal has lines");
     let whole = if on(0) { [first, bytes].concat() } else { bytes.to_vec() };
     file(desk, "journal-1of1-any.jsonl", &whole);
     let read = || {
@@ -209,8 +223,11 @@ pub fn good_journal() -> &'static [u8] {
 
 fn write_good_journal(desk: &Path) -> Result<Vec<u8>> {
     let table = file(desk, "good.csv", GOOD.as_bytes());
-    let mut options =
-        RunOptions { validate: None, permutations: Permutations::Count(0), ..RunOptions::default() };
+    let mut options = RunOptions {
+        validate: None,
+        permutations: Permutations::Count(0),
+        ..RunOptions::default()
+    };
     options.split.splits = 1;
     let data = Dataset::load(&table, &options.schema, |_, _| {})?;
     let plan = Arc::new(Plan::new(options.check()?, data)?);
@@ -232,7 +249,8 @@ fn write_good_journal(desk: &Path) -> Result<Vec<u8>> {
     Ok(std::fs::read(&journals(&run)?[0]).expect("the journal was just written"))
 }
 
-/// A model, whole or written over a good one at the place that its first two bytes name; and a good table through it.
+/// A model, whole or written over a good one at the place that its first two bytes name; and a good
+/// table through it.
 pub fn model(desk: &Path, input: &[u8]) -> Result<Vec<ScoredRow>> {
     let (on, bytes) = opened(input);
     let whole = match bytes {
@@ -280,8 +298,11 @@ pub fn good_model() -> &'static [u8] {
 
 fn make_good_model(desk: &Path) -> Result<Vec<u8>> {
     let table = file(desk, "good.csv", GOOD.as_bytes());
-    let mut options =
-        RunOptions { validate: None, permutations: Permutations::Count(0), ..RunOptions::default() };
+    let mut options = RunOptions {
+        validate: None,
+        permutations: Permutations::Count(0),
+        ..RunOptions::default()
+    };
     options.split.splits = 1;
     let data = Dataset::load(&table, &options.schema, |_, _| {})?;
     let plan = Plan::new(options.check()?, data)?;
@@ -292,7 +313,12 @@ fn make_good_model(desk: &Path) -> Result<Vec<u8>> {
         program: "a test",
         data: &plan.data,
         list: &list,
-        selection: ListOrigin { method: None, rule: "given".to_owned(), counts: Vec::new(), splits: 0 },
+        selection: ListOrigin {
+            method: None,
+            rule: "given".to_owned(),
+            counts: Vec::new(),
+            splits: 0,
+        },
         settings: &settings,
         guaranteed: true,
         id_column: None,

@@ -13,8 +13,8 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// The program at the root of the project, without the settings of whoever runs the tests. It ends with the paths, unless the command
-/// line asks for folds or permutations.
+/// The program at the root of the project, without the settings of whoever runs the tests. It ends
+/// with the paths, unless the command line asks for folds or permutations.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crfe-tui"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
@@ -42,7 +42,8 @@ pub fn finish(command: &mut Command) -> Ran {
 
 /// `crfe-tui run DATA --out OUT …`, which must succeed; the options are separated by blanks.
 pub fn run_into(out: &Path, data: &str, options: &str) -> Ran {
-    let ran = finish(program().args(["run", data, "--out"]).arg(out).args(options.split_whitespace()));
+    let ran =
+        finish(program().args(["run", data, "--out"]).arg(out).args(options.split_whitespace()));
     assert_eq!(ran.code, 0, "{data} {options}: {}{}", ran.stdout, ran.stderr);
     ran
 }

@@ -1,5 +1,5 @@
-//! Files that other programs wrote (tests/fixtures/files): each gives the same data as the CSV file it was made from, and a wrong
-//! cell is named by its place in the file.
+//! Files that other programs wrote (tests/fixtures/files): each gives the same data as the CSV file
+//! it was made from, and a wrong cell is named by its place in the file.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,8 @@ fn workbooks_of_libreoffice_give_what_the_csv_file_gives() {
     for name in ["plain.xlsx", "plain.ods", "plain.xls"] {
         assert_same(&load(&file(name), |_| {}), &plain, name);
     }
-    let sheet = load(&file("sheets.ods"), |options| options.read.sheet = Some("Measured".to_owned()));
+    let sheet =
+        load(&file("sheets.ods"), |options| options.read.sheet = Some("Measured".to_owned()));
     assert_same(&sheet, &plain, "a table that does not start in the corner");
 }
 
@@ -70,7 +71,9 @@ fn a_wrong_cell_is_named_by_sheet_row_and_column() {
     let (code, said) = check("sheets.ods", &["--sheet", "Measurd"]);
     assert_eq!(code, 2);
     assert!(
-        said.contains("--sheet names the sheet 'Measurd', which does not exist; did you mean Measured?"),
+        said.contains(
+            "--sheet names the sheet 'Measurd', which does not exist; did you mean Measured?"
+        ),
         "{said}"
     );
     let (code, said) = check("plain.parquet", &["--sheet", "Measured"]);
@@ -84,7 +87,8 @@ fn parquet_of_pandas_gives_what_the_csv_file_gives() {
     for name in ["plain", "plain_gzip", "plain_lz4", "plain_uncompressed"] {
         assert_same(&load(&file(&format!("{name}.parquet")), |_| {}), &plain, name);
     }
-    // Missing booleans and integers, single precision, categories, an index of text, three row groups.
+    // Missing booleans and integers, single precision, categories, an index of text, three row
+    // groups.
     let typed = load(&file("typed.parquet"), target("class"));
     let mut expected = load(&file("typed.csv"), target("class"));
     // pandas writes True, and Parquet has no spelling.
@@ -99,15 +103,22 @@ fn parquet_of_pandas_gives_what_the_csv_file_gives() {
 fn parquet_that_cannot_be_used_is_refused_by_row_and_column() {
     let (code, said) = check("infinite.parquet", &[]);
     assert_eq!(code, 3);
-    assert!(said.contains("infinite.parquet, row 7, column 'crp': 'inf' is not a finite number"), "{said}");
+    assert!(
+        said.contains("infinite.parquet, row 7, column 'crp': 'inf' is not a finite number"),
+        "{said}"
+    );
     let (code, said) = check("nested.parquet", &[]);
     assert_eq!(code, 3);
-    assert!(said.contains("nested.parquet, column 'visits': the column holds lists or records"), "{said}");
+    assert!(
+        said.contains("nested.parquet, column 'visits': the column holds lists or records"),
+        "{said}"
+    );
     for name in ["zstd", "brotli"] {
         let (code, said) = check(&format!("plain_{name}.parquet"), &[]);
         assert_eq!(code, 3);
         assert!(
-            said.contains(&format!("compressed with {name}")) && said.contains("compression='snappy'"),
+            said.contains(&format!("compressed with {name}"))
+                && said.contains("compression='snappy'"),
             "{said}"
         );
     }
@@ -147,8 +158,9 @@ fn a_matrix_and_phenotypes_of_r_are_joined() {
         options.pheno = Some(file("r_pheno.csv"));
         options.target = Some("class".to_owned());
     });
-    let plain =
-        load(Path::new("tests/fixtures/csv/plain.csv"), |options| options.drop = vec!["sex".to_owned()]);
+    let plain = load(Path::new("tests/fixtures/csv/plain.csv"), |options| {
+        options.drop = vec!["sex".to_owned()]
+    });
     assert_same(&data, &plain, "R");
     assert_eq!(data.ids.as_ref().map(|ids| ids[4].as_str()), Some("S5"));
     // A column of the phenotypes by its position, in every model.
@@ -158,7 +170,8 @@ fn a_matrix_and_phenotypes_of_r_are_joined() {
         options.keep = vec!["2".to_owned()];
         options.id_col = Some("1".to_owned());
     });
-    let kept: Vec<&str> = data.units.iter().filter(|unit| unit.kept).map(|unit| unit.name.as_str()).collect();
+    let kept: Vec<&str> =
+        data.units.iter().filter(|unit| unit.kept).map(|unit| unit.name.as_str()).collect();
     assert_eq!((kept, data.target.as_str()), (vec!["batch"], "class"));
 }
 
@@ -169,11 +182,13 @@ fn a_wrong_cell_of_a_transposed_matrix_is_named_as_it_lies_in_the_file() {
     let wrong = folder.path().join("wrong.tsv");
     std::fs::write(&wrong, text.replacen("\t0.25\t", "\thigh\t", 1)).unwrap();
     let pheno = file("r_pheno.csv");
-    let ran =
-        finish(program().arg("check").arg(&wrong).arg("--pheno").arg(pheno).args(["--target", "class"]));
+    let ran = finish(
+        program().arg("check").arg(&wrong).arg("--pheno").arg(pheno).args(["--target", "class"]),
+    );
     assert_eq!(ran.code, 3);
     assert!(
-        ran.stderr.contains("wrong.tsv, row 'crp': 47 of 48 values are numbers, but column 2 has 'high'"),
+        ran.stderr
+            .contains("wrong.tsv, row 'crp': 47 of 48 values are numbers, but column 2 has 'high'"),
         "{}",
         ran.stderr
     );
@@ -211,11 +226,13 @@ fn what_is_not_compiled_in_says_how_to_convert() {
 #[test]
 fn damaged_files_are_read_or_refused_without_a_panic() {
     let folder = tempfile::tempdir().unwrap();
-    let mut options = SchemaOptions { target: Some("class".to_owned()), ..SchemaOptions::default() };
+    let mut options =
+        SchemaOptions { target: Some("class".to_owned()), ..SchemaOptions::default() };
     options.read.memory_limit = Some(256);
     let mut random = 1_u64;
     let mut next = |below: usize| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % below
     };
     let mut names = vec![
@@ -226,7 +243,8 @@ fn damaged_files_are_read_or_refused_without_a_panic() {
         "plain.ods",
         "plain.xls",
     ];
-    names.extend(cfg!(feature = "h5ad").then_some(["dense.h5ad", "csr.h5ad"]).into_iter().flatten());
+    names
+        .extend(cfg!(feature = "h5ad").then_some(["dense.h5ad", "csr.h5ad"]).into_iter().flatten());
     for name in names {
         let whole = std::fs::read(file(name)).unwrap();
         let path = folder.path().join(name);

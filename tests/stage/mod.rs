@@ -1,4 +1,5 @@
-//! A dashboard without a terminal: real runs of small tables told to an [`App`], and pictures of what it draws.
+//! A dashboard without a terminal: real runs of small tables told to an [`App`], and pictures of
+//! what it draws.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -128,14 +129,21 @@ pub fn dump(buffer: &Buffer) -> String {
             .collect();
         letters += &format!("{}\n", line.trim_end_matches('.'));
     }
-    let text: String = (0..buffer.area.height).map(|y| format!("{}\n", row(buffer, y).trim_end())).collect();
+    let text: String =
+        (0..buffer.area.height).map(|y| format!("{}\n", row(buffer, y).trim_end())).collect();
     let legend: String = styles
         .iter()
         .enumerate()
         .skip(1)
         .map(|(i, style)| {
             let colour = |colour: Option<Color>| colour.unwrap_or(Color::Reset).to_string();
-            format!("{} {} on {} {:?}\n", letter(i), colour(style.fg), colour(style.bg), style.add_modifier)
+            format!(
+                "{} {} on {} {:?}\n",
+                letter(i),
+                colour(style.fg),
+                colour(style.bg),
+                style.add_modifier
+            )
         })
         .collect();
     format!("{text}\n{letters}\n{legend}")

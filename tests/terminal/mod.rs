@@ -1,4 +1,5 @@
-//! A terminal for the program: a pseudo-terminal, an emulator that reads along, and deadlines instead of sleeps.
+//! A terminal for the program: a pseudo-terminal, an emulator that reads along, and deadlines
+//! instead of sleeps.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -113,7 +114,11 @@ impl Terminal {
     fn poll(&self, what: &str, mut is: impl FnMut() -> bool) {
         let end = Instant::now() + DEADLINE;
         while !is() {
-            assert!(Instant::now() < end, "never: {what}\n{}", lock(&self.seen.0).parser.screen().contents());
+            assert!(
+                Instant::now() < end,
+                "never: {what}\n{}",
+                lock(&self.seen.0).parser.screen().contents()
+            );
             std::thread::park_timeout(Duration::from_millis(20));
         }
     }
@@ -122,7 +127,8 @@ impl Terminal {
     #[track_caller]
     pub fn until_cooked(&self) {
         self.poll("a cooked terminal", || {
-            let flags = self.master.get_termios().map(|termios| format!("{:?}", termios.local_flags));
+            let flags =
+                self.master.get_termios().map(|termios| format!("{:?}", termios.local_flags));
             flags.is_some_and(|flags| flags.contains("ICANON") && flags.contains("ECHO"))
         });
     }
@@ -169,11 +175,13 @@ impl Terminal {
 
     /// How often any thread of the program went to sleep of its own accord.
     pub fn wake_ups(&self) -> u64 {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid().as_raw_nonzero())).unwrap();
+        let tasks =
+            std::fs::read_dir(format!("/proc/{}/task", self.pid().as_raw_nonzero())).unwrap();
         tasks
             .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("status")).ok())
             .filter_map(|status| {
-                let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches"))?;
+                let line =
+                    status.lines().find(|line| line.starts_with("voluntary_ctxt_switches"))?;
                 line.split_whitespace().nth(1)?.parse::<u64>().ok()
             })
             .sum()
@@ -196,7 +204,8 @@ impl Terminal {
     pub fn silence(&self, time: Duration) {
         let seen = lock(&self.seen.0);
         let bytes = seen.raw.len();
-        let (seen, _) = self.seen.1.wait_timeout_while(seen, time, |seen| seen.raw.len() == bytes).unwrap();
+        let (seen, _) =
+            self.seen.1.wait_timeout_while(seen, time, |seen| seen.raw.len() == bytes).unwrap();
         assert_eq!(seen.raw.len(), bytes, "something was written");
     }
 
@@ -248,7 +257,8 @@ fn wait_for(child: &mut (dyn Child + Send + Sync), otherwise: impl Fn() -> Strin
     }
 }
 
-/// Reads what comes out of a terminal until it ends, or until the first bytes after `closing` is set.
+/// Reads what comes out of a terminal until it ends, or until the first bytes after `closing` is
+/// set.
 fn read_along(
     master: &dyn MasterPty,
     seen: &Arc<(Mutex<Seen>, Condvar)>,

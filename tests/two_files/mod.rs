@@ -1,4 +1,5 @@
-//! Measurements in one file and phenotypes in another, or both in a series matrix: joined by id, with the real program.
+//! Measurements in one file and phenotypes in another, or both in a series matrix: joined by id,
+//! with the real program.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,13 @@ fn group(sample: usize) -> &'static str {
 fn by_rows(samples: impl Iterator<Item = usize>) -> String {
     let mut text = "sample,g0,g1,g2\n".to_owned();
     for sample in samples {
-        let _ = writeln!(text, "s{sample},{},{},{}", value(0, sample), value(1, sample), value(2, sample));
+        let _ = writeln!(
+            text,
+            "s{sample},{},{},{}",
+            value(0, sample),
+            value(1, sample),
+            value(2, sample)
+        );
     }
     text
 }
@@ -39,7 +46,12 @@ fn by_columns(samples: usize) -> String {
 fn phenotypes(samples: usize) -> String {
     let mut text = "sample,age,disease,notes\n".to_owned();
     for sample in (0..samples).rev() {
-        let _ = writeln!(text, "s{sample},{},{},seen on day {sample}", 30 + sample * 7 % 40, group(sample));
+        let _ = writeln!(
+            text,
+            "s{sample},{},{},seen on day {sample}",
+            30 + sample * 7 % 40,
+            group(sample)
+        );
     }
     text
 }
@@ -62,7 +74,8 @@ impl Desk {
         let out = self.0.path().join("RUN");
         let words = ["--splits", "2", "--method", "rfe", "--stop", "1", "--force", "--out"];
         let ran = finish(program().arg("run").arg(matrix).args(words).arg(&out).args(more));
-        let selected = std::fs::read_to_string(out.join("selected.txt")).ok().filter(|_| ran.code == 0);
+        let selected =
+            std::fs::read_to_string(out.join("selected.txt")).ok().filter(|_| ran.code == 0);
         (ran, selected)
     }
 }
@@ -86,11 +99,17 @@ fn a_matrix_and_its_phenotypes_may_be_two_sheets_of_a_workbook() {
     let (ran, _) = desk.run(book, &["--pheno", name, "--target", "disease"]);
     assert!(ran.code == 2 && ran.stderr.contains("are the same file"), "{}", ran.stderr);
     let (ran, _) = desk.run(book, &["--pheno-sheet", "Patients"]);
-    assert!(ran.code == 2 && ran.stderr.contains("--pheno-sheet belongs to --pheno"), "{}", ran.stderr);
-    let (ran, _) = desk.run(book, &["--pheno", name, "--pheno-sheet", "Persons", "--target", "disease"]);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("--pheno-sheet belongs to --pheno"),
+        "{}",
+        ran.stderr
+    );
+    let (ran, _) =
+        desk.run(book, &["--pheno", name, "--pheno-sheet", "Persons", "--target", "disease"]);
     assert!(ran.code != 0 && ran.stderr.contains("Patients"), "{}", ran.stderr);
     let pheno = desk.write("pheno.csv", &phenotypes(40));
-    let given = ["--pheno", pheno.to_str().unwrap(), "--pheno-sheet", "Patients", "--target", "disease"];
+    let given =
+        ["--pheno", pheno.to_str().unwrap(), "--pheno-sheet", "Patients", "--target", "disease"];
     let (ran, _) = desk.run(&matrix, &given);
     assert!(ran.code == 2 && ran.stderr.contains("is for workbooks"), "{}", ran.stderr);
 }
@@ -110,7 +129,8 @@ fn a_matrix_in_either_direction_is_joined_with_its_phenotypes() {
             name == "columns.tsv"
         );
         assert!(ran.stderr.contains("2 columns of phenotypes not used"), "{}", ran.stderr);
-        let predictions = std::fs::read_to_string(desk.0.path().join("RUN/predictions.csv")).unwrap();
+        let predictions =
+            std::fs::read_to_string(desk.0.path().join("RUN/predictions.csv")).unwrap();
         assert!(predictions.contains(",s1"), "rows keep their ids");
     }
 }
@@ -123,11 +143,17 @@ fn a_phenotype_may_be_in_every_model_and_a_class_must_be_named() {
     let matrix = desk.write("rows.csv", &by_rows(0..40));
     let (ran, _) = desk.run(&matrix, &["--pheno", pheno, "--target", "disease", "--keep", "age"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("40 rows, 4 features, 2 classes: case 20, control 20"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("40 rows, 4 features, 2 classes: case 20, control 20"),
+        "{}",
+        ran.stderr
+    );
     let (ran, _) = desk.run(&matrix, &["--pheno", pheno]);
     assert_eq!(ran.code, 2);
     assert!(
-        ran.stderr.contains("the class column is not known: the phenotypes are sample, age, disease, notes"),
+        ran.stderr.contains(
+            "the class column is not known: the phenotypes are sample, age, disease, notes"
+        ),
         "{}",
         ran.stderr
     );
@@ -137,7 +163,8 @@ fn a_phenotype_may_be_in_every_model_and_a_class_must_be_named() {
 fn ids_on_one_side_are_counted_and_named_and_twins_refused() {
     let desk = Desk::new();
     // The only one of its class is not in the matrix.
-    let pheno = desk.write("pheno.csv", &phenotypes(41).replace("s40,30,control", "s40,30,unclear"));
+    let pheno =
+        desk.write("pheno.csv", &phenotypes(41).replace("s40,30,control", "s40,30,unclear"));
     assert!(std::fs::read_to_string(&pheno).unwrap().contains("unclear"));
     let pheno = pheno.to_str().unwrap();
     let matrix = desk.write("rows.csv", &by_rows((0..39).chain([50, 51])));
@@ -149,7 +176,11 @@ fn ids_on_one_side_are_counted_and_named_and_twins_refused() {
     let twins = desk.write("twins.csv", &by_rows((0..40).chain([7])));
     let (ran, _) = desk.run(&twins, &["--pheno", pheno, "--target", "disease"]);
     assert_eq!(ran.code, 3);
-    assert!(ran.stderr.contains("twins.csv, line 42: the id 's7' is also on line 9"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("twins.csv, line 42: the id 's7' is also on line 9"),
+        "{}",
+        ran.stderr
+    );
     let strangers = desk.write("strangers.csv", &by_rows(100..140));
     let (ran, _) = desk.run(&strangers, &["--pheno", pheno, "--target", "disease"]);
     assert_eq!(ran.code, 3);
@@ -162,13 +193,22 @@ fn a_series_matrix_is_read_as_it_is() {
     let each = |cell: &dyn Fn(usize) -> String| -> String {
         (0..40).map(|sample| format!("\t\"{}\"", cell(sample))).collect()
     };
-    let mut text = "!Series_title\t\"Sepsis, a study\"\n!Series_sample_id\t\"GSM1 GSM2\"\n\n".to_owned();
+    let mut text =
+        "!Series_title\t\"Sepsis, a study\"\n!Series_sample_id\t\"GSM1 GSM2\"\n\n".to_owned();
     let _ = writeln!(text, "!Sample_title{}", each(&|i| format!("patient {i}")));
     let _ = writeln!(text, "!Sample_geo_accession{}", each(&|i| format!("GSM{i}")));
+    let _ = writeln!(
+        text,
+        "!Sample_characteristics_ch1{}",
+        each(&|i| format!("disease state: {}", group(i)))
+    );
+    let _ = writeln!(
+        text,
+        "!Sample_characteristics_ch1{}",
+        each(&|i| format!("age: {}", 30 + i * 7 % 40))
+    );
     let _ =
-        writeln!(text, "!Sample_characteristics_ch1{}", each(&|i| format!("disease state: {}", group(i))));
-    let _ = writeln!(text, "!Sample_characteristics_ch1{}", each(&|i| format!("age: {}", 30 + i * 7 % 40)));
-    let _ = writeln!(text, "!series_matrix_table_begin\n\"ID_REF\"{}", each(&|i| format!("GSM{i}")));
+        writeln!(text, "!series_matrix_table_begin\n\"ID_REF\"{}", each(&|i| format!("GSM{i}")));
     for gene in 0..3 {
         let _ = write!(text, "\"{}_at\"", 1000 + gene);
         (0..40).for_each(|sample| write!(text, "\t{}", value(gene, sample)).unwrap());
@@ -181,13 +221,18 @@ fn a_series_matrix_is_read_as_it_is() {
     std::fs::write(&file, packed.finish().unwrap()).unwrap();
     let (ran, selected) = desk.run(&file, &["--target", "disease state"]);
     assert_eq!((ran.code, selected.as_deref()), (0, Some("1000_at\n")), "{}", ran.stderr);
-    assert!(ran.stderr.contains("40 rows, 3 features, 2 classes: case 20, control 20"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("40 rows, 3 features, 2 classes: case 20, control 20"),
+        "{}",
+        ran.stderr
+    );
     let predictions = std::fs::read_to_string(desk.0.path().join("RUN/predictions.csv")).unwrap();
     assert!(predictions.contains(",GSM1"));
     let (ran, _) = desk.run(&file, &[]);
     assert!(
-        ran.stderr
-            .contains("the phenotypes are geo_accession, title, disease state, age; name one with --target"),
+        ran.stderr.contains(
+            "the phenotypes are geo_accession, title, disease state, age; name one with --target"
+        ),
         "{}",
         ran.stderr
     );
@@ -202,18 +247,25 @@ fn a_series_matrix_without_values_is_a_table_of_phenotypes() {
     let mut text = "!Series_title\t\"Counts are in a supplementary file\"\n".to_owned();
     let _ = writeln!(text, "!Sample_title{}", each(&|i| format!("s{i}")));
     let _ = writeln!(text, "!Sample_geo_accession{}", each(&|i| format!("GSM{i}")));
-    let _ = writeln!(text, "!Sample_characteristics_ch1{}", each(&|i| format!("status: {}", group(i))));
+    let _ =
+        writeln!(text, "!Sample_characteristics_ch1{}", each(&|i| format!("status: {}", group(i))));
     let _ = writeln!(text, "!Sample_characteristics_ch2{}", each(&|_| "status: pool".to_owned()));
-    let _ = writeln!(text, "!series_matrix_table_begin\n\"ID_REF\"{}", each(&|i| format!("GSM{i}")));
+    let _ =
+        writeln!(text, "!series_matrix_table_begin\n\"ID_REF\"{}", each(&|i| format!("GSM{i}")));
     text += "!series_matrix_table_end\n";
     let series = desk.write("GSE2_series_matrix.txt", &text);
     let (ran, _) = desk.run(&series, &["--target", "status"]);
     assert_eq!(ran.code, 3);
-    assert!(ran.stderr.contains("the series matrix holds no table of values; download"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the series matrix holds no table of values; download"),
+        "{}",
+        ran.stderr
+    );
     // The columns of the supplementary file are called by title.
     let matrix = desk.write("counts.tsv", &by_columns(40));
     let pheno = series.to_str().unwrap();
-    let (ran, selected) = desk.run(&matrix, &["--pheno", pheno, "--id-col", "title", "--target", "status"]);
+    let (ran, selected) =
+        desk.run(&matrix, &["--pheno", pheno, "--id-col", "title", "--target", "status"]);
     assert_eq!((ran.code, selected.as_deref()), (0, Some("g0\n")), "{}", ran.stderr);
 }
 
@@ -225,13 +277,16 @@ fn a_wrong_cell_of_a_series_matrix_is_named_as_it_lies_in_the_file() {
     let mut text = format!("!Sample_geo_accession{samples}\n!Sample_characteristics_ch1{groups}\n");
     let _ = write!(text, "!series_matrix_table_begin\nID_REF{samples}\n1_at");
     (0..40).for_each(|i| {
-        write!(text, "\t{}", if i == 6 { "high".to_owned() } else { value(0, i).to_string() }).unwrap()
+        write!(text, "\t{}", if i == 6 { "high".to_owned() } else { value(0, i).to_string() })
+            .unwrap()
     });
     text += "\n!series_matrix_table_end\n";
     let (ran, _) = desk.run(&desk.write("series.txt", &text), &["--target", "status"]);
     assert_eq!(ran.code, 3);
     assert!(
-        ran.stderr.contains("series.txt, row '1_at': 39 of 40 values are numbers, but column 8 has 'high'"),
+        ran.stderr.contains(
+            "series.txt, row '1_at': 39 of 40 values are numbers, but column 8 has 'high'"
+        ),
         "{}",
         ran.stderr
     );

@@ -1,4 +1,5 @@
-//! Doubts about finished data: duplicate rows, redundant columns, features that determine the class.
+//! Doubts about finished data: duplicate rows, redundant columns, features that determine the
+//! class.
 //!
 //! Every check costs one pass over the matrix and memory for one number per row or column.
 
@@ -15,7 +16,8 @@ use crate::data::names::{listed, short};
 
 /// Fewer rows agree by chance.
 const FEWEST_ROWS: usize = 10;
-/// A feature leaks the class if it separates the classes and the chance of that, over all features, is below this.
+/// A feature leaks the class if it separates the classes and the chance of that, over all features,
+/// is below this.
 const CHANCE: f64 = 1e-3;
 
 impl Dataset {
@@ -48,8 +50,11 @@ impl Dataset {
         let name = |column: usize| short(&self.columns[column]);
         let said = |&(a, b): &(usize, usize)| format!("'{}' {verb} '{}'", name(b), name(a));
         let shown: Vec<_> = pairs.iter().take(SHOWN).map(said).collect();
-        let more =
-            if pairs.len() > SHOWN { format!(" and {} more", pairs.len() - SHOWN) } else { String::new() };
+        let more = if pairs.len() > SHOWN {
+            format!(" and {} more", pairs.len() - SHOWN)
+        } else {
+            String::new()
+        };
         format!("{}{more}", shown.join(", "))
     }
 
@@ -74,8 +79,9 @@ impl Dataset {
         pairs
     }
 
-    /// Columns that are a straight line of an earlier one, copies left out. Standardised, such columns have the same
-    /// projection up to its sign: neighbours in that order are looked at closely.
+    /// Columns that are a straight line of an earlier one, copies left out. Standardised, such
+    /// columns have the same projection up to its sign: neighbours in that order are looked at
+    /// closely.
     fn twins(&self, copies: &[(usize, usize)]) -> Vec<(usize, usize)> {
         let copied: Vec<usize> = copies.iter().map(|&(_, later)| later).collect();
         let mut projected: Vec<(f64, usize)> = (0..self.columns.len())
@@ -97,17 +103,19 @@ impl Dataset {
     /// Duplicate rows. If an id distinguishes them, they are unlikely to be the same patient.
     fn doubt_repeated_rows(&mut self) {
         let again = self.repeated_rows(false);
-        let ids =
-            [DropReason::Index, DropReason::Counter, DropReason::Identifier].map(|reason| reason.to_string());
+        let ids = [DropReason::Index, DropReason::Counter, DropReason::Identifier]
+            .map(|reason| reason.to_string());
         let id = self.dropped.iter().find(|column| ids.contains(&column.reason));
         let entirely = match (id, &self.ids) {
             (Some(_), _) => 0,
             (None, Some(_)) => self.repeated_rows(true),
             (None, None) => again,
         };
-        let repeat = |n: usize| format!("{} {}", rows(n), if n == 1 { "repeats" } else { "repeat" });
+        let repeat =
+            |n: usize| format!("{} {}", rows(n), if n == 1 { "repeats" } else { "repeat" });
         if again > entirely {
-            let id = id.map_or_else(|| "the id".to_owned(), |column| format!("'{}'", short(&column.name)));
+            let id = id
+                .map_or_else(|| "the id".to_owned(), |column| format!("'{}'", short(&column.name)));
             let words = format!(
                 "{} an earlier row in all columns but {id}: duplicate samples? Remove them, or use --group-col",
                 repeat(again - entirely)
@@ -122,7 +130,8 @@ impl Dataset {
         }
     }
 
-    /// How many rows are equal to an earlier one, their class included, and their id if it is to be.
+    /// How many rows are equal to an earlier one, their class included, and their id if it is to
+    /// be.
     fn repeated_rows(&self, with_ids: bool) -> usize {
         let mut hashes: Vec<u64> = self.y.iter().map(|&class| mix(class as u64)).collect();
         for column in self.x.rows() {
@@ -228,26 +237,36 @@ mod tests {
 
     /// Rows × columns without a pattern.
     fn noise(rows: usize, columns: usize) -> Array2<f64> {
-        Array2::from_shape_fn((rows, columns), |(i, j)| (mix((i * 1000 + j) as u64) % 1000) as f64 / 7.0)
+        Array2::from_shape_fn((rows, columns), |(i, j)| {
+            (mix((i * 1000 + j) as u64) % 1000) as f64 / 7.0
+        })
     }
 
     #[test]
     fn noise_raises_no_doubt() {
         assert_eq!(warnings(&noise(40, 30), 2), Vec::<String>::new());
-        assert_eq!(warnings(&noise(6, 200), 2), Vec::<String>::new(), "chance separates a few rows");
+        assert_eq!(
+            warnings(&noise(6, 200), 2),
+            Vec::<String>::new(),
+            "chance separates a few rows"
+        );
     }
 
     #[test]
     fn straight_lines_are_found_in_either_direction_and_beside_gaps() {
         let mut x = noise(40, 5);
         x[[3, 1]] = f64::NAN;
-        let line = |column: usize, by: f64, x: &Array2<f64>| x.column(column).mapv(|value| 32.0 + by * value);
+        let line = |column: usize, by: f64, x: &Array2<f64>| {
+            x.column(column).mapv(|value| 32.0 + by * value)
+        };
         let (up, down) = (line(1, 1.8, &x), line(2, -0.5, &x));
         x.column_mut(4).assign(&up);
         x.column_mut(3).assign(&down);
         assert_eq!(
             warnings(&x, 2),
-            ["some columns are perfectly correlated with others: 'c5' follows 'c2', 'c4' follows 'c3'"]
+            [
+                "some columns are perfectly correlated with others: 'c5' follows 'c2', 'c4' follows 'c3'"
+            ]
         );
     }
 
@@ -284,7 +303,10 @@ mod tests {
             data.dropped.push(DroppedColumn { name, reason });
         };
         assert_eq!(said(dropped), [apart("'code'")]);
-        assert_eq!(said(|data| data.ids = Some((0..40).map(|i| i.to_string()).collect())), [apart("the id")]);
+        assert_eq!(
+            said(|data| data.ids = Some((0..40).map(|i| i.to_string()).collect())),
+            [apart("the id")]
+        );
         let same = said(|data| data.ids = Some(vec!["one".to_owned(); 40]));
         assert!(same.len() == 1 && same[0].contains("if they are the same patient"), "{same:?}");
     }

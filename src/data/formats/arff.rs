@@ -1,4 +1,5 @@
-//! ARFF, the text format of Weka: names and types of the columns, then lines of values, dense or sparse.
+//! ARFF, the text format of Weka: names and types of the columns, then lines of values, dense or
+//! sparse.
 
 use super::write_record;
 use crate::data::names::short;
@@ -21,7 +22,8 @@ fn keyword<'l>(line: &'l [u8], word: &[u8]) -> Option<&'l [u8]> {
 /// A column.
 struct Attribute {
     name: String,
-    /// What a sparse line means when it does not mention the column: zero, or the first value of the list.
+    /// What a sparse line means when it does not mention the column: zero, or the first value of
+    /// the list.
     default: String,
 }
 
@@ -60,7 +62,8 @@ pub(in crate::data) fn to_csv(text: &str) -> Result<Vec<u8>> {
 }
 
 fn no_attributes() -> Error {
-    Error::data("no @attribute comes before @data").remedy("declare every column with @attribute NAME TYPE")
+    Error::data("no @attribute comes before @data")
+        .remedy("declare every column with @attribute NAME TYPE")
 }
 
 fn no_data() -> Error {
@@ -82,9 +85,9 @@ fn attribute(text: &str) -> Result<Attribute> {
         Error::data(what).remedy("declare it as numeric, as {one, of, these}, as string or as date")
     };
     if let Some(list) = kind.strip_prefix('{') {
-        let list = list
-            .strip_suffix('}')
-            .ok_or_else(|| refuse(format!("the values of '{}' do not end with }}", short(&name))))?;
+        let list = list.strip_suffix('}').ok_or_else(|| {
+            refuse(format!("the values of '{}' do not end with }}", short(&name)))
+        })?;
         let default = cells(list)?.into_iter().next().unwrap_or_default();
         return Ok(Attribute { name, default });
     }
@@ -92,11 +95,16 @@ fn attribute(text: &str) -> Result<Attribute> {
     match word.as_str() {
         "numeric" | "real" | "integer" => Ok(Attribute { name, default: "0".to_owned() }),
         "string" | "date" => Ok(Attribute { name, default: String::new() }),
-        _ => Err(refuse(format!("the type of '{}' is '{}', which is unknown", short(&name), short(kind)))),
+        _ => Err(refuse(format!(
+            "the type of '{}' is '{}', which is unknown",
+            short(&name),
+            short(kind)
+        ))),
     }
 }
 
-/// Writes a line of values: separated by commas, or `{index value, …}` with the values that are not the default.
+/// Writes a line of values: separated by commas, or `{index value, …}` with the values that are not
+/// the default.
 fn write_row(csv: &mut Vec<u8>, line: &str, attributes: &[Attribute]) -> Result<()> {
     let Some(sparse) = line.strip_prefix('{') else {
         let values = cells(line)?;
@@ -112,17 +120,19 @@ fn write_row(csv: &mut Vec<u8>, line: &str, attributes: &[Attribute]) -> Result<
     };
     // A weight in braces may follow: the values end at the first brace outside quotes.
     let sparse = sparse.split_once('}').map_or(sparse, |(values, _)| values);
-    let mut values: Vec<String> = attributes.iter().map(|attribute| attribute.default.clone()).collect();
+    let mut values: Vec<String> =
+        attributes.iter().map(|attribute| attribute.default.clone()).collect();
     for pair in cells(sparse)?.iter().filter(|pair| !pair.is_empty()) {
         let (index, value) = pair.split_once(char::is_whitespace).unwrap_or((pair, ""));
-        let slot = index.parse().ok().and_then(|index: usize| values.get_mut(index)).ok_or_else(|| {
-            Error::data(format!(
-                "'{}' is not the number of one of {} columns",
-                short(index),
-                attributes.len()
-            ))
-            .remedy("count columns from 0")
-        })?;
+        let slot =
+            index.parse().ok().and_then(|index: usize| values.get_mut(index)).ok_or_else(|| {
+                Error::data(format!(
+                    "'{}' is not the number of one of {} columns",
+                    short(index),
+                    attributes.len()
+                ))
+                .remedy("count columns from 0")
+            })?;
         *slot = unquoted(value.trim())?;
     }
     write_record(csv, values.iter().map(String::as_str));
@@ -226,13 +236,18 @@ mod tests {
             csv(&format!("{HEADER}{rows}")),
             "\n\n\n\n\nage,chest pain,class\n61,at rest,ill\n\n?,\"a, b\",well\n48,it\\'s,well\n"
         );
-        assert!(is_arff(HEADER.as_bytes()) && !is_arff(b"@relations,b\n1,2\n") && !is_arff(b"a,b\n"));
+        assert!(
+            is_arff(HEADER.as_bytes()) && !is_arff(b"@relations,b\n1,2\n") && !is_arff(b"a,b\n")
+        );
     }
 
     #[test]
     fn sparse_lines_leave_out_zeros_and_first_values() {
         let rows = "{0 61, 1 'at rest', 2 ill}\n{}\n{1 \"a, b\"} , {3}\n";
-        assert!(csv(&format!("{HEADER}{rows}")).ends_with("61,at rest,ill\n0,none,well\n0,\"a, b\",well\n"));
+        assert!(
+            csv(&format!("{HEADER}{rows}"))
+                .ends_with("61,at rest,ill\n0,none,well\n0,\"a, b\",well\n")
+        );
     }
 
     #[test]
@@ -242,13 +257,18 @@ mod tests {
             "line 2: the values of 'x' do not end with }; declare it as numeric, as {one, of, these}, as string or as date"
         );
         assert!(
-            fault("@relation a\n@attribute x relational\n").contains("is 'relational', which is unknown")
+            fault("@relation a\n@attribute x relational\n")
+                .contains("is 'relational', which is unknown")
         );
         assert!(
-            fault(&format!("{HEADER}{{7 1}}\n")).starts_with("line 7: '7' is not the number of one of 3")
+            fault(&format!("{HEADER}{{7 1}}\n"))
+                .starts_with("line 7: '7' is not the number of one of 3")
         );
         assert!(fault(&format!("{HEADER}1,'a\n")).starts_with("line 7: a quote is opened"));
-        assert!(fault("@relation a\nx,y\n").starts_with("line 2: 'x,y' is not a line of an ARFF header"));
+        assert!(
+            fault("@relation a\nx,y\n")
+                .starts_with("line 2: 'x,y' is not a line of an ARFF header")
+        );
         assert!(fault("@relation a\n@data\n").starts_with("line 2: no @attribute comes before"));
         assert!(fault("@relation a\n@attribute x real\n").contains("no line @data"));
     }

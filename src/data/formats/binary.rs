@@ -25,12 +25,17 @@ pub(in crate::data) struct Converted {
     pub(in crate::data) sheet: Option<String>,
     /// The remedy for a sheet that cannot be used, if the user chose none.
     pub(in crate::data) other_sheets: Option<String>,
-    /// The number of the first line of the text: 1 if the file counts it as a row, 0 if it holds names that the file keeps elsewhere.
+    /// The number of the first line of the text: 1 if the file counts it as a row, 0 if it holds
+    /// names that the file keeps elsewhere.
     pub(in crate::data) first_line: u64,
 }
 
 /// The file as text; nothing if it is text already, or of a format that is not compiled in.
-pub(in crate::data) fn open(path: &Path, options: &ReadOptions, limit: u64) -> Result<Option<Converted>> {
+pub(in crate::data) fn open(
+    path: &Path,
+    options: &ReadOptions,
+    limit: u64,
+) -> Result<Option<Converted>> {
     guarded(|| match Binary::of(path) {
         Some(Binary::Workbook) => super::workbook::open(path, options.sheet.as_deref(), limit),
         Some(Binary::Parquet) => super::parquet::open(path).map(Some),
@@ -101,7 +106,9 @@ pub(super) fn write_number<F: std::fmt::Display + std::fmt::LowerExp + Into<f64>
     let written = match size {
         _ if size.is_nan() => Ok(()),
         // Without an exponent the largest numbers have 300 digits.
-        _ if size == 0.0 || (1e-5..1e16).contains(&size) || size.is_infinite() => write!(text, "{number}"),
+        _ if size == 0.0 || (1e-5..1e16).contains(&size) || size.is_infinite() => {
+            write!(text, "{number}")
+        }
         _ => write!(text, "{number:e}"),
     };
     written.expect("a vector takes all bytes");
@@ -119,7 +126,9 @@ mod tests {
 
     #[test]
     fn numbers_come_back() {
-        for value in [0.0, -0.0, 0.1, 1.0, 1e-300, -2.5e17, 123_456_789.123, f64::MAX, f64::MIN_POSITIVE] {
+        for value in
+            [0.0, -0.0, 0.1, 1.0, 1e-300, -2.5e17, 123_456_789.123, f64::MAX, f64::MIN_POSITIVE]
+        {
             assert_eq!(number(value).parse::<f64>().unwrap().to_bits(), value.to_bits(), "{value}");
         }
         assert_eq!((number(f64::NAN), number(f64::INFINITY)), (String::new(), "inf".to_owned()));

@@ -1,4 +1,5 @@
-//! A series matrix file of the Gene Expression Omnibus: lines about the samples, and a matrix with samples in columns.
+//! A series matrix file of the Gene Expression Omnibus: lines about the samples, and a matrix with
+//! samples in columns.
 
 use std::collections::HashMap;
 
@@ -22,19 +23,26 @@ struct GeoFields {
 }
 
 impl GeoFields {
-    /// Takes a line `!Sample_title "a" "b" …`, or one of characteristics, `"sex: f" "sex: m" …`, in which every cell names its field.
+    /// Takes a line `!Sample_title "a" "b" …`, or one of characteristics, `"sex: f" "sex: m" …`, in
+    /// which every cell names its field.
     fn take(&mut self, record: &CsvRecord) {
         let field = record.cell(0).trim_start_matches("!Sample_");
         let cells: Vec<&str> = record.iter().skip(1).map(str::trim).collect();
         match field {
-            "geo_accession" => self.accessions = cells.iter().map(|&cell| cell.to_owned()).collect(),
+            "geo_accession" => {
+                self.accessions = cells.iter().map(|&cell| cell.to_owned()).collect()
+            }
             _ if field.starts_with("characteristics") => {
                 // The second channel of an array measures another sample, often a reference.
-                let channel = field.strip_prefix("characteristics_").filter(|&channel| channel != "ch1");
-                for (sample, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
+                let channel =
+                    field.strip_prefix("characteristics_").filter(|&channel| channel != "ch1");
+                for (sample, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty())
+                {
                     let (name, value) = cell.split_once(':').unwrap_or((field, cell));
                     let name = match channel {
-                        Some(channel) if cell.contains(':') => format!("{} ({channel})", name.trim()),
+                        Some(channel) if cell.contains(':') => {
+                            format!("{} ({channel})", name.trim())
+                        }
                         _ => name.trim().to_owned(),
                     };
                     self.set(&name, sample, value.trim());
@@ -67,7 +75,8 @@ impl GeoFields {
         let names = self.names.iter().map(String::as_str);
         write_record(&mut text, std::iter::once("geo_accession").chain(names));
         for (sample, accession) in self.accessions.iter().enumerate() {
-            let values = self.values.iter().map(|values| values.get(sample).map_or("", String::as_str));
+            let values =
+                self.values.iter().map(|values| values.get(sample).map_or("", String::as_str));
             write_record(&mut text, std::iter::once(accession.as_str()).chain(values));
         }
         text
@@ -91,8 +100,9 @@ impl Parts {
     pub(in crate::data) fn matrix(self) -> Result<(Vec<u8>, u64)> {
         // Series of sequencing experiments have no values, or only a header.
         if self.lines < 2 {
-            return Err(Error::data("the series matrix holds no table of values")
-                .remedy("download the values (a supplementary file) and give this file as --pheno"));
+            return Err(Error::data("the series matrix holds no table of values").remedy(
+                "download the values (a supplementary file) and give this file as --pheno",
+            ));
         }
         Ok((self.matrix, self.line))
     }
@@ -134,22 +144,26 @@ pub(in crate::data) fn take_apart<P: FnMut(u64, u64)>(
                     if place > 0 {
                         text.push(b'\t');
                     }
-                    // Cells of a series matrix are accessions and numbers: neither has quotes, tabs or line feeds.
-                    text.extend(cell.bytes().filter(|byte| !matches!(byte, b'"' | b'\t' | b'\n' | b'\r')));
+                    // Cells of a series matrix are accessions and numbers: neither has quotes, tabs
+                    // or line feeds.
+                    text.extend(
+                        cell.bytes().filter(|byte| !matches!(byte, b'"' | b'\t' | b'\n' | b'\r')),
+                    );
                 }
                 text.push(b'\n');
                 lines += 1;
                 if memory::PROGRAM + text.capacity() as u64 > limit {
-                    return Err(Error::data("the series matrix is too large for the memory that is allowed")
-                        .remedy("allow more with --memory-limit"));
+                    return Err(Error::data(
+                        "the series matrix is too large for the memory that is allowed",
+                    )
+                    .remedy("allow more with --memory-limit"));
                 }
             }
         }
     }
     if samples.accessions.is_empty() {
-        return Err(
-            Error::data("the series matrix has no line !Sample_geo_accession").remedy("download it again")
-        );
+        return Err(Error::data("the series matrix has no line !Sample_geo_accession")
+            .remedy("download it again"));
     }
     Ok(Parts { samples: samples.write(), matrix: text, line, lines })
 }

@@ -1,4 +1,5 @@
-//! Readers of other formats that panic on damaged files: a panic becomes an error, and nothing is printed.
+//! Readers of other formats that panic on damaged files: a panic becomes an error, and nothing is
+//! printed.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};

@@ -1,4 +1,5 @@
-//! AnnData (.h5ad): X as the matrix, var for the names of its columns, obs as the table about the samples.
+//! AnnData (.h5ad): X as the matrix, var for the names of its columns, obs as the table about the
+//! samples.
 
 use std::io::Write;
 use std::path::Path;
@@ -23,8 +24,8 @@ pub(in crate::data) fn open(path: &Path, limit: u64) -> Result<Converted> {
         return Err(too_large());
     }
     let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
-    let options =
-        OpenOptions::default().with_max_read_bytes(usize::try_from(limit / 2).unwrap_or(usize::MAX));
+    let options = OpenOptions::default()
+        .with_max_read_bytes(usize::try_from(limit / 2).unwrap_or(usize::MAX));
     let file = Hdf5File::from_vec_with_options(bytes, options).map_err(damaged)?;
     let root = file.root_group().map_err(damaged)?;
     let (groups, datasets) = root.member_names().map_err(damaged)?;
@@ -47,9 +48,8 @@ pub(in crate::data) fn open(path: &Path, limit: u64) -> Result<Converted> {
     } else if has(&groups, "X") {
         Matrix::sparse(&root.group("X").map_err(damaged)?, shape)?
     } else {
-        return Err(
-            Error::data("the AnnData file has no X").remedy("put the values that are to be used into X")
-        );
+        return Err(Error::data("the AnnData file has no X")
+            .remedy("put the values that are to be used into X"));
     };
     let mut notes = Vec::new();
     if let Ok(layers) = root.group("layers").and_then(|layers| layers.member_names()) {
@@ -100,11 +100,19 @@ impl Numbers {
     /// All numbers of a dataset.
     fn read(dataset: &Dataset, part: &str) -> Result<Self> {
         let read = || dataset.read_native_bytes().map_err(damaged);
-        let other =
-            || unexpected(part, format!("holds values of a type that is not read ({:?})", dataset.dtype()));
+        let other = || {
+            unexpected(
+                part,
+                format!("holds values of a type that is not read ({:?})", dataset.dtype()),
+            )
+        };
         Ok(match dataset.dtype() {
-            Datatype::FloatingPoint { size: 4, .. } => Self::Single(decode(&read()?, f32::from_ne_bytes)),
-            Datatype::FloatingPoint { size: 8, .. } => Self::Double(decode(&read()?, f64::from_ne_bytes)),
+            Datatype::FloatingPoint { size: 4, .. } => {
+                Self::Single(decode(&read()?, f32::from_ne_bytes))
+            }
+            Datatype::FloatingPoint { size: 8, .. } => {
+                Self::Double(decode(&read()?, f64::from_ne_bytes))
+            }
             Datatype::FixedPoint { size, signed, .. } => Self::Integer(match (size, signed) {
                 (1, true) => decode(&read()?, |byte| i64::from(i8::from_ne_bytes(byte))),
                 (1, false) => decode(&read()?, |[byte]| i64::from(byte)),
@@ -114,13 +122,16 @@ impl Numbers {
                 (4, false) => decode(&read()?, |bytes| i64::from(u32::from_ne_bytes(bytes))),
                 (8, true) => decode(&read()?, i64::from_ne_bytes),
                 (8, false) => {
-                    let numbers = decode(&read()?, u64::from_ne_bytes).into_iter().map(i64::try_from);
+                    let numbers =
+                        decode(&read()?, u64::from_ne_bytes).into_iter().map(i64::try_from);
                     numbers.collect::<std::result::Result<_, _>>().map_err(|_| other())?
                 }
                 _ => return Err(other()),
             }),
             // True and false, as h5py stores them.
-            Datatype::Enum { base, .. } if matches!(**base, Datatype::FixedPoint { size: 1, .. }) => {
+            Datatype::Enum { base, .. }
+                if matches!(**base, Datatype::FixedPoint { size: 1, .. }) =>
+            {
                 Self::Boolean(decode(&read()?, |[byte]| byte != 0))
             }
             _ => return Err(other()),
@@ -140,19 +151,28 @@ impl Numbers {
         match self {
             Self::Single(values) => write_number(text, values[place]),
             Self::Double(values) => write_number(text, values[place]),
-            Self::Integer(values) => write!(text, "{}", values[place]).expect("a vector takes all bytes"),
-            Self::Boolean(values) => text.extend_from_slice(if values[place] { b"true" } else { b"false" }),
+            Self::Integer(values) => {
+                write!(text, "{}", values[place]).expect("a vector takes all bytes")
+            }
+            Self::Boolean(values) => {
+                text.extend_from_slice(if values[place] { b"true" } else { b"false" })
+            }
         }
     }
 
-    /// Positions: codes of categories, indices and pointers of sparse matrices. Negative numbers mean that there is none.
+    /// Positions: codes of categories, indices and pointers of sparse matrices. Negative numbers
+    /// mean that there is none.
     fn positions(self, part: &str) -> Result<Vec<Option<usize>>> {
         match self {
             Self::Integer(values) => {
                 Ok(values.into_iter().map(|value| usize::try_from(value).ok()).collect())
             }
-            Self::Boolean(values) => Ok(values.into_iter().map(|value| Some(usize::from(value))).collect()),
-            Self::Single(_) | Self::Double(_) => Err(unexpected(part, "has fractions where it should count")),
+            Self::Boolean(values) => {
+                Ok(values.into_iter().map(|value| Some(usize::from(value))).collect())
+            }
+            Self::Single(_) | Self::Double(_) => {
+                Err(unexpected(part, "has fractions where it should count"))
+            }
         }
     }
 }
@@ -182,10 +202,14 @@ impl ObsColumn {
         }
     }
 
-    /// A column that is a group: categories, or values with a mask. Nothing for kinds that are not known.
+    /// A column that is a group: categories, or values with a mask. Nothing for kinds that are not
+    /// known.
     fn of_group(group: &Group, part: &str) -> Result<Option<Self>> {
         let dataset = |name: &str| group.dataset(name).map_err(damaged);
-        let kind = group.attribute("encoding-type").and_then(|kind| kind.read_string()).unwrap_or_default();
+        let kind = group
+            .attribute("encoding-type")
+            .and_then(|kind| kind.read_string())
+            .unwrap_or_default();
         Ok(match kind.as_str() {
             "categorical" => {
                 let levels = Box::new(Self::of_dataset(&dataset("categories")?, part)?);
@@ -195,7 +219,10 @@ impl ObsColumn {
             "nullable-integer" | "nullable-boolean" | "nullable-string-array" => {
                 let values = Box::new(Self::of_dataset(&dataset("values")?, part)?);
                 let mask = Numbers::read(&dataset("mask")?, part)?.positions(part)?;
-                let codes = mask.iter().enumerate().map(|(row, masked)| (*masked == Some(0)).then_some(row));
+                let codes = mask
+                    .iter()
+                    .enumerate()
+                    .map(|(row, masked)| (*masked == Some(0)).then_some(row));
                 Some(Self::Categories { levels: values, codes: codes.collect() })
             }
             _ => None,
@@ -253,8 +280,10 @@ impl Frame {
     fn read(group: &Group, part: &str) -> Result<Self> {
         let index = index(group, part)?;
         let (groups, datasets) = group.member_names().map_err(damaged)?;
-        let order =
-            group.attribute("column-order").and_then(|names| names.read_strings()).unwrap_or_default();
+        let order = group
+            .attribute("column-order")
+            .and_then(|names| names.read_strings())
+            .unwrap_or_default();
         let mut columns = Vec::new();
         for name in order {
             let column = if datasets.contains(&name) {
@@ -278,7 +307,10 @@ impl Frame {
     }
 
     fn write(&self, text: &mut Vec<u8>) {
-        write_record(text, std::iter::once("").chain(self.columns.iter().map(|(name, _)| name.as_str())));
+        write_record(
+            text,
+            std::iter::once("").chain(self.columns.iter().map(|(name, _)| name.as_str())),
+        );
         for (row, id) in self.index.iter().enumerate() {
             write_cell(text, id);
             for (_, column) in &self.columns {
@@ -294,8 +326,15 @@ impl Frame {
 enum Matrix {
     /// Row by row.
     Dense { values: Numbers, width: usize },
-    /// For each row where its values start, with the column of each value, ascending; all others are zero.
-    Sparse { values: Numbers, order: Vec<usize>, columns: Vec<usize>, starts: Vec<usize>, width: usize },
+    /// For each row where its values start, with the column of each value, ascending; all others
+    /// are zero.
+    Sparse {
+        values: Numbers,
+        order: Vec<usize>,
+        columns: Vec<usize>,
+        starts: Vec<usize>,
+        width: usize,
+    },
 }
 
 impl Matrix {
@@ -311,11 +350,16 @@ impl Matrix {
     }
 
     fn sparse(group: &Group, (rows, width): (usize, usize)) -> Result<Self> {
-        let kind = group.attribute("encoding-type").and_then(|kind| kind.read_string()).unwrap_or_default();
+        let kind = group
+            .attribute("encoding-type")
+            .and_then(|kind| kind.read_string())
+            .unwrap_or_default();
         let by_row = match kind.as_str() {
             "csr_matrix" => true,
             "csc_matrix" => false,
-            other => return Err(unexpected("X", format!("is stored as '{other}', which is not known"))),
+            other => {
+                return Err(unexpected("X", format!("is stored as '{other}', which is not known")));
+            }
         };
         let read = |name: &str| Numbers::read(&group.dataset(name).map_err(damaged)?, "X");
         let present = |name: &str| -> Result<Vec<usize>> {
@@ -331,14 +375,22 @@ impl Matrix {
             && indices.len() == values.len()
             && indices.iter().all(|&index| index < across);
         if !fits {
-            return Err(unexpected("X", format!("does not fit the {rows} rows of obs and {width} of var")));
+            return Err(unexpected(
+                "X",
+                format!("does not fit the {rows} rows of obs and {width} of var"),
+            ));
         }
         // The places of the values, sorted by row and then by column.
-        let line_of = (0..lines).flat_map(|line| std::iter::repeat_n(line, starts[line + 1] - starts[line]));
+        let line_of =
+            (0..lines).flat_map(|line| std::iter::repeat_n(line, starts[line + 1] - starts[line]));
         let mut cells: Vec<(usize, usize, usize)> = line_of
             .zip(indices)
             .enumerate()
-            .map(|(place, (line, index))| if by_row { (line, index, place) } else { (index, line, place) })
+            .map(
+                |(place, (line, index))| {
+                    if by_row { (line, index, place) } else { (index, line, place) }
+                },
+            )
             .collect();
         cells.sort_unstable();
         if cells.windows(2).any(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1)) {

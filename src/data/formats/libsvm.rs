@@ -1,4 +1,5 @@
-//! The text format of LIBSVM and svmlight: a label and `index:value` pairs on each line; values that are not listed are zero.
+//! The text format of LIBSVM and svmlight: a label and `index:value` pairs on each line; values
+//! that are not listed are zero.
 
 use std::io::Write;
 
@@ -50,12 +51,15 @@ pub(in crate::data) fn to_csv(text: &str, limit: u64) -> Result<Vec<u8>> {
         for word in line.split_whitespace().skip(1) {
             let refuse = |what: String| Error::data(what).line(number);
             let (index, _) = pair(word).ok_or_else(|| {
-                refuse(format!("'{}' is not an index and a number", short(word))).remedy("write index:value")
+                refuse(format!("'{}' is not an index and a number", short(word)))
+                    .remedy("write index:value")
             })?;
             let Some(index) = index else { continue };
             if before.is_some_and(|before| index <= before) {
-                return Err(refuse(format!("the index {index} does not come after the previous one"))
-                    .remedy("sort the pairs of a line by index, each index once"));
+                return Err(refuse(format!(
+                    "the index {index} does not come after the previous one"
+                ))
+                .remedy("sort the pairs of a line by index, each index once"));
             }
             before = Some(index);
             (lowest, highest) = (lowest.min(index), highest.max(index));
@@ -69,19 +73,24 @@ pub(in crate::data) fn to_csv(text: &str, limit: u64) -> Result<Vec<u8>> {
         return Err(Error::data(format!(
             "{rows} rows of {width} columns need too much memory as a full table"
         ))
-        .remedy("leave out columns that are zero in nearly all rows, or allow more with --memory-limit"));
+        .remedy(
+            "leave out columns that are zero in nearly all rows, or allow more with --memory-limit",
+        ));
     }
     let mut csv = Vec::new();
     memory::reserve(&mut csv, (2 * cells) as usize)?;
     csv.extend_from_slice(LABEL.as_bytes());
-    (first..first + width).for_each(|index| write!(csv, ",f{index}").expect("a vector takes all bytes"));
+    (first..first + width)
+        .for_each(|index| write!(csv, ",f{index}").expect("a vector takes all bytes"));
     csv.push(b'\n');
     for line in text.lines().map(content) {
         let mut words = line.split_whitespace();
         if let Some(label) = words.next() {
             write_cell(&mut csv, label);
             let mut next = first;
-            for (index, value) in words.filter_map(pair).filter_map(|(index, value)| Some((index?, value))) {
+            for (index, value) in
+                words.filter_map(pair).filter_map(|(index, value)| Some((index?, value)))
+            {
                 (next..index).for_each(|_| csv.extend_from_slice(b",0"));
                 csv.push(b',');
                 csv.extend_from_slice(value.as_bytes());
@@ -110,13 +119,20 @@ mod tests {
     #[test]
     fn is_recognised_by_its_pairs() {
         assert!(is_libsvm(b"1 1:0.5 2:3\n-1 2:1\n"));
-        assert!(!is_libsvm(b"1 2 3\n4 5 6\n") && !is_libsvm(b"a,b\n1,2\n") && !is_libsvm(b"12:30 1:2\n"));
+        assert!(
+            !is_libsvm(b"1 2 3\n4 5 6\n")
+                && !is_libsvm(b"a,b\n1,2\n")
+                && !is_libsvm(b"12:30 1:2\n")
+        );
     }
 
     #[test]
     fn refuses_what_is_not_a_pair_and_what_is_out_of_order() {
         let fault = |text: &str| to_csv(text, u64::MAX).unwrap_err().to_string();
-        assert_eq!(fault("1 1:2\n1 1:x\n"), "line 2: '1:x' is not an index and a number; write index:value");
+        assert_eq!(
+            fault("1 1:2\n1 1:x\n"),
+            "line 2: '1:x' is not an index and a number; write index:value"
+        );
         assert_eq!(
             fault("1 2:2 2:3\n"),
             "line 1: the index 2 does not come after the previous one; sort the pairs of a line by index, each index once"

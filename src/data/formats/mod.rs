@@ -1,4 +1,5 @@
-//! Files that are not tables of separated text. Each becomes such a text, so that all files pass the same checks.
+//! Files that are not tables of separated text. Each becomes such a text, so that all files pass
+//! the same checks.
 
 use std::fs::File;
 use std::io::Read;
@@ -79,7 +80,8 @@ pub(super) fn is_workbook(path: &Path) -> bool {
     Binary::of(path) == Some(Binary::Workbook)
 }
 
-/// What a file says about its samples: a table of text, separated by commas, with the ids in the first column.
+/// What a file says about its samples: a table of text, separated by commas, with the ids in the
+/// first column.
 pub(super) struct Samples {
     /// What the table is called in sentences.
     pub(super) name: &'static str,
@@ -97,7 +99,8 @@ fn write_record<'c>(text: &mut Vec<u8>, cells: impl IntoIterator<Item = &'c str>
     text.push(b'\n');
 }
 
-/// Appends a cell to a text. Line breaks become spaces: in a cell they would shift the numbers of the lines.
+/// Appends a cell to a text. Line breaks become spaces: in a cell they would shift the numbers of
+/// the lines.
 fn write_cell(text: &mut Vec<u8>, cell: &str) {
     let is_break = |byte: u8| matches!(byte, b'\n' | b'\r');
     if !cell.bytes().any(|byte| matches!(byte, b',' | b'"') || is_break(byte)) {

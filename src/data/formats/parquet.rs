@@ -22,11 +22,13 @@ pub(in crate::data) fn open(path: &Path) -> Result<Converted> {
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     let reader = SerializedFileReader::new(file).map_err(|error| damaged(&error))?;
     let about = reader.metadata().file_metadata();
-    let index =
-        pandas_index(about.key_value_metadata().into_iter().flatten().find(|pair| pair.key == "pandas"));
+    let index = pandas_index(
+        about.key_value_metadata().into_iter().flatten().find(|pair| pair.key == "pandas"),
+    );
     let schema = about.schema_descr();
-    let kinds =
-        (0..schema.num_columns()).map(|i| ValueKind::of(&schema.column(i))).collect::<Result<Vec<_>>>()?;
+    let kinds = (0..schema.num_columns())
+        .map(|i| ValueKind::of(&schema.column(i)))
+        .collect::<Result<Vec<_>>>()?;
     let names: Vec<&str> = schema.columns().iter().map(|column| column.name()).collect();
     // The index of pandas is the last column of the file; as row names it belongs in front.
     let mut order: Vec<usize> = (0..names.len()).collect();
@@ -88,13 +90,13 @@ fn refuse_compression(reader: &SerializedFileReader<File>) -> Result<()> {
     });
     match unknown {
         None => Ok(()),
-        Some(name) => {
-            Err(Error::data(format!("the columns are compressed with {name}, which cannot be unpacked here"))
-                .remedy(
-                    "write the file with compression='snappy', for example: python -c \"import pandas; \
+        Some(name) => Err(Error::data(format!(
+            "the columns are compressed with {name}, which cannot be unpacked here"
+        ))
+        .remedy(
+            "write the file with compression='snappy', for example: python -c \"import pandas; \
                  pandas.read_parquet('FILE').to_parquet('data.parquet', compression='snappy')\"",
-                ))
-        }
+        )),
     }
 }
 
@@ -125,7 +127,9 @@ impl ValueKind {
             return Err(refuse("lists or records"));
         }
         let logical = column.logical_type_ref();
-        let scale = || u32::try_from(column.type_scale()).map_err(|_| refuse("decimals of a negative scale"));
+        let scale = || {
+            u32::try_from(column.type_scale()).map_err(|_| refuse("decimals of a negative scale"))
+        };
         let is_decimal = matches!(logical, Some(LogicalType::Decimal(_)))
             || column.converted_type() == ConvertedType::DECIMAL;
         Ok(match (column.physical_type(), logical, column.converted_type()) {
@@ -136,17 +140,21 @@ impl ValueKind {
                 return Err(refuse("numbers of half precision"));
             }
             (
-                Physical::INT32 | Physical::INT64 | Physical::BYTE_ARRAY | Physical::FIXED_LEN_BYTE_ARRAY,
+                Physical::INT32
+                | Physical::INT64
+                | Physical::BYTE_ARRAY
+                | Physical::FIXED_LEN_BYTE_ARRAY,
                 ..,
             ) if is_decimal => Self::Decimal(scale()?),
-            (Physical::INT32, Some(LogicalType::Date), _) | (Physical::INT32, _, ConvertedType::DATE) => {
-                Self::Date
+            (Physical::INT32, Some(LogicalType::Date), _)
+            | (Physical::INT32, _, ConvertedType::DATE) => Self::Date,
+            (Physical::INT64, Some(LogicalType::Timestamp(about)), _) => {
+                Self::Timestamp(match about.unit {
+                    TimeUnit::MILLIS => 1000,
+                    TimeUnit::MICROS => 1_000_000,
+                    TimeUnit::NANOS => 1_000_000_000,
+                })
             }
-            (Physical::INT64, Some(LogicalType::Timestamp(about)), _) => Self::Timestamp(match about.unit {
-                TimeUnit::MILLIS => 1000,
-                TimeUnit::MICROS => 1_000_000,
-                TimeUnit::NANOS => 1_000_000_000,
-            }),
             (Physical::INT64, _, ConvertedType::TIMESTAMP_MILLIS) => Self::Timestamp(1000),
             (Physical::INT64, _, ConvertedType::TIMESTAMP_MICROS) => Self::Timestamp(1_000_000),
             (
@@ -198,7 +206,8 @@ impl RowWriter for ParquetRows {
             let group = self.reader.get_row_group(self.group).map_err(|error| damaged(&error))?;
             self.left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             let columns = (0..self.kinds.len()).map(|i| group.get_column_reader(i));
-            self.columns = columns.collect::<std::result::Result<_, _>>().map_err(|error| damaged(&error))?;
+            self.columns =
+                columns.collect::<std::result::Result<_, _>>().map_err(|error| damaged(&error))?;
             self.group += 1;
         }
         let rows = self.left.min((CELLS / self.kinds.len().max(1)).clamp(1, 1 << 12));
@@ -230,7 +239,13 @@ impl CellText {
     }
 
     /// Reads the next rows of a column, `before` rows from its start.
-    fn read(&mut self, column: &mut ColumnReader, kind: ValueKind, rows: usize, before: u64) -> Result<()> {
+    fn read(
+        &mut self,
+        column: &mut ColumnReader,
+        kind: ValueKind,
+        rows: usize,
+        before: u64,
+    ) -> Result<()> {
         self.text.clear();
         self.ends.clear();
         match column {
@@ -355,13 +370,15 @@ fn write_decimal(text: &mut Vec<u8>, value: i128, scale: u32) -> Option<()> {
     }
 }
 
-/// Writes the date of a day, counted from 1970-01-01. Days are enough: columns of dates are dropped.
+/// Writes the date of a day, counted from 1970-01-01. Days are enough: columns of dates are
+/// dropped.
 fn write_day(text: &mut Vec<u8>, day: i64) {
     let (year, month, day) = civil(day);
     write!(text, "{year:04}-{month:02}-{day:02}").expect("a vector takes all bytes");
 }
 
-/// The date of a day counted from 1970-01-01, in the Gregorian calendar: eras of 400 years that start on 1 March.
+/// The date of a day counted from 1970-01-01, in the Gregorian calendar: eras of 400 years that
+/// start on 1 March.
 fn civil(day: i64) -> (i64, i64, i64) {
     let day = day + 719_468;
     let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));

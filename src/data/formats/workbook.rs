@@ -1,4 +1,5 @@
-//! A sheet of a workbook (xlsx, xlsb, xls, ods) as the text of a table. Lines of the text are rows of the sheet.
+//! A sheet of a workbook (xlsx, xlsb, xls, ods) as the text of a table. Lines of the text are rows
+//! of the sheet.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -14,7 +15,11 @@ use crate::data::source::{hexadecimal, unreadable};
 use crate::error::{Error, Result, RowKind};
 
 /// The sheet with this name, or the first; nothing if the file is not a workbook.
-pub(in crate::data) fn open(path: &Path, sheet: Option<&str>, limit: u64) -> Result<Option<Converted>> {
+pub(in crate::data) fn open(
+    path: &Path,
+    sheet: Option<&str>,
+    limit: u64,
+) -> Result<Option<Converted>> {
     let length = std::fs::metadata(path).map_or(0, |about| about.len());
     if memory::PROGRAM + 2 * length > limit {
         return Err(Error::data("the workbook is too large for the memory that is allowed")
@@ -33,10 +38,12 @@ pub(in crate::data) fn open(path: &Path, sheet: Option<&str>, limit: u64) -> Res
     };
     let all = listed(names.iter().map(String::as_str));
     let has_choice = sheet.is_none() && names.len() > 1;
-    let other_sheets = has_choice.then(|| format!("or choose another of the sheets with --sheet: {all}"));
+    let other_sheets =
+        has_choice.then(|| format!("or choose another of the sheets with --sheet: {all}"));
     let count = names.len();
-    let note =
-        format!("the workbook has {count} sheets, and '{name}' is read; choose another with --sheet: {all}");
+    let note = format!(
+        "the workbook has {count} sheets, and '{name}' is read; choose another with --sheet: {all}"
+    );
     let notes = has_choice.then_some(note).into_iter().collect();
     let cells = book.worksheet_range(name).map_err(|error| {
         Error::data(format!("the sheet cannot be read ({error})"))
@@ -67,8 +74,8 @@ pub(in crate::data) fn open(path: &Path, sheet: Option<&str>, limit: u64) -> Res
     }))
 }
 
-/// Every row as a line. Rows above the first that holds something are empty lines, so that lines have the numbers of rows; columns
-/// to its left are left out.
+/// Every row as a line. Rows above the first that holds something are empty lines, so that lines
+/// have the numbers of rows; columns to its left are left out.
 fn write(cells: &calamine::Range<Data>) -> Result<Vec<u8>> {
     let (above, left) = cells.start().unwrap_or_default();
     let mut text = vec![b'\n'; above as usize];
@@ -120,6 +127,9 @@ mod tests {
 
     #[test]
     fn columns_have_letters() {
-        assert_eq!([0, 25, 26, 51, 52, 701, 702].map(letters), ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]);
+        assert_eq!(
+            [0, 25, 26, 51, 52, 701, 702].map(letters),
+            ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
+        );
     }
 }

@@ -18,7 +18,8 @@ fn records(text: &[u8], delimiter: u8) -> Result<Vec<(u64, Vec<String>)>> {
 /// The same by the csv crate, which does not tell where a record starts.
 fn by_the_csv_crate(text: &[u8], delimiter: u8) -> Vec<Vec<String>> {
     let mut builder = csv::ReaderBuilder::new();
-    let mut reader = builder.delimiter(delimiter).has_headers(false).flexible(true).from_reader(text);
+    let mut reader =
+        builder.delimiter(delimiter).has_headers(false).flexible(true).from_reader(text);
     let cells = |record: csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
     let blank = |cells: &Vec<String>| cells.len() == 1 && cells[0].trim().is_empty();
     reader.records().map(|record| cells(record.unwrap())).filter(|cells| !blank(cells)).collect()
@@ -45,12 +46,17 @@ fn a_record_may_be_longer_than_what_is_read_at_once() {
 #[test]
 fn quotes_that_cannot_be_meant_are_refused_where_they_are() {
     let refused = |text: &str| records(text.as_bytes(), b',').unwrap_err().to_string();
-    for (text, line) in [("a,b\n1,\"2", 2), ("a,b\n1,\"2\n", 2), ("a,b\n1,2\n3,\"", 3), ("a,\"b\nc,d\ne", 1)]
+    for (text, line) in
+        [("a,b\n1,\"2", 2), ("a,b\n1,\"2\n", 2), ("a,b\n1,2\n3,\"", 3), ("a,\"b\nc,d\ne", 1)]
     {
         let words = refused(text);
-        assert!(words.contains("never closed") && words.contains(&format!("line {line}")), "{text}: {words}");
+        assert!(
+            words.contains("never closed") && words.contains(&format!("line {line}")),
+            "{text}: {words}"
+        );
     }
-    for (text, line) in [("a,b\n\"1\"x,2\n", 2), ("a,b\n1,\"2\n3,4\n5,\"6\n", 4), ("a,b\n\"1\" \"2\",3\n", 2)]
+    for (text, line) in
+        [("a,b\n\"1\"x,2\n", 2), ("a,b\n1,\"2\n3,4\n5,\"6\n", 4), ("a,b\n\"1\" \"2\",3\n", 2)]
     {
         let words = refused(text);
         assert!(

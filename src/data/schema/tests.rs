@@ -49,7 +49,11 @@ const SMALL: &str = "id,age,sex,pain,outcome,who\n\
                      p6,47,m,mid,well,\n";
 
 fn small() -> SchemaOptions {
-    SchemaOptions { id_col: Some("id".into()), group_col: Some("who".into()), ..SchemaOptions::default() }
+    SchemaOptions {
+        id_col: Some("id".into()),
+        group_col: Some("who".into()),
+        ..SchemaOptions::default()
+    }
 }
 
 #[test]
@@ -87,7 +91,8 @@ fn numbers_may_be_categories_and_classes() {
         target: Some("stage".into()),
         ..SchemaOptions::default()
     };
-    let data = load_with("grade,stage,x\n1,10,0.5\n2,2,0.6\n10,10,0.7\n3+,2,0.9\n", &options).unwrap();
+    let data =
+        load_with("grade,stage,x\n1,10,0.5\n2,2,0.6\n10,10,0.7\n3+,2,0.9\n", &options).unwrap();
     assert_eq!(data.columns, ["grade=1", "grade=10", "grade=2", "grade=3+", "x"]);
     assert_eq!(data.classes, ["2", "10"]);
     assert_eq!(data.units[0].columns, [0, 1, 2, 3]);
@@ -105,14 +110,18 @@ fn names_an_unknown_column_and_what_is_near() {
         ("--id-col", SchemaOptions { id_col: one(), ..small() }),
     ];
     for (option, options) in cases {
-        let expected =
-            format!("t.csv: {option} names the column 'agee', which does not exist; did you mean age?");
+        let expected = format!(
+            "t.csv: {option} names the column 'agee', which does not exist; did you mean age?"
+        );
         let result = load_with(SMALL, &options);
         assert_eq!(result.as_ref().unwrap_err().exit_code(), 2);
         assert_eq!(complaint(result), expected);
     }
     let kept = complaint(load_with(SMALL, &SchemaOptions { keep: wrong(), ..small() }));
-    assert_eq!(kept, "t.csv: --keep names the feature 'agee', which does not exist; did you mean age?");
+    assert_eq!(
+        kept,
+        "t.csv: --keep names the feature 'agee', which does not exist; did you mean age?"
+    );
 }
 
 #[test]
@@ -136,7 +145,8 @@ fn drops_with_a_reason_and_says_so() {
         .collect();
     let text = format!("row,name,sparse,flat,empty,x,y\n{rows}");
     let data = load(&text).unwrap();
-    let dropped: Vec<_> = data.dropped.iter().map(|d| (d.name.as_str(), d.reason.as_str())).collect();
+    let dropped: Vec<_> =
+        data.dropped.iter().map(|d| (d.name.as_str(), d.reason.as_str())).collect();
     assert_eq!(
         dropped,
         [
@@ -149,7 +159,8 @@ fn drops_with_a_reason_and_says_so() {
     );
     assert_eq!(unit_names(&data), ["x"]);
     assert_eq!(data.audit.at(Level::Warning).count(), 4);
-    let kept = load_with(&text, &SchemaOptions { keep: owned(&["flat"]), ..SchemaOptions::default() });
+    let kept =
+        load_with(&text, &SchemaOptions { keep: owned(&["flat"]), ..SchemaOptions::default() });
     assert_eq!(kept.unwrap_err().exit_code(), 2);
 }
 
@@ -175,7 +186,10 @@ fn refuses_names_that_would_collide() {
 fn the_dropped_column_may_be_a_mess() {
     let options = SchemaOptions { drop: owned(&["mess"]), ..SchemaOptions::default() };
     let data = load_with("mess,x,y\n1,1,a\nfoo,2,b\n", &options).unwrap();
-    assert_eq!(data.dropped[0], DroppedColumn { name: "mess".into(), reason: "left out with --drop".into() });
+    assert_eq!(
+        data.dropped[0],
+        DroppedColumn { name: "mess".into(), reason: "left out with --drop".into() }
+    );
 }
 
 #[test]
@@ -199,17 +213,31 @@ fn a_groups_file_merges_units() {
     assert_eq!(data.missing_cells(), 1);
     let say = |groups| with(groups).unwrap_err();
     assert_eq!(say("feature,group\nweight,basics\n").exit_code(), 2);
-    assert!(say("feature,group\nweight,basics\n").to_string().contains("groups.csv, line 2: --groups names"));
-    assert!(say("feature,group\nage,\n").to_string().contains("groups.csv, line 2: a feature or its group"));
+    assert!(
+        say("feature,group\nweight,basics\n")
+            .to_string()
+            .contains("groups.csv, line 2: --groups names")
+    );
+    assert!(
+        say("feature,group\nage,\n")
+            .to_string()
+            .contains("groups.csv, line 2: a feature or its group")
+    );
     assert!(say("feature\nage\n").to_string().contains("a groups file has two columns"));
-    assert!(say("feature,group\nage,sex\n").to_string().contains("has the name of a feature outside it"));
+    assert!(
+        say("feature,group\nage,sex\n")
+            .to_string()
+            .contains("has the name of a feature outside it")
+    );
 }
 
 #[test]
 fn names_of_rows_are_kept() {
-    let rows: String =
-        (0..30).map(|i| format!("s{i},{},{}\n", i * 7 % 11, if i % 2 == 0 { "u" } else { "v" })).collect();
-    let ids = |header: &str| load(&format!("{header}\n{rows}")).unwrap().ids.map(|ids| ids[..2].to_vec());
+    let rows: String = (0..30)
+        .map(|i| format!("s{i},{},{}\n", i * 7 % 11, if i % 2 == 0 { "u" } else { "v" }))
+        .collect();
+    let ids =
+        |header: &str| load(&format!("{header}\n{rows}")).unwrap().ids.map(|ids| ids[..2].to_vec());
     let named = Some(owned(&["s0", "s1"]));
     assert_eq!(ids(",a,class"), named, "as pandas and R write an index");
     assert_eq!(ids("a,class"), named, "as R writes row names");
@@ -217,9 +245,14 @@ fn names_of_rows_are_kept() {
     let options = SchemaOptions { id_col: Some("2".to_owned()), ..SchemaOptions::default() };
     let data = load_with("a,who,class\n1,x,u\n2,y,v\n4,x,u\n3,y,v\n", &options).unwrap();
     assert_eq!(data.ids, Some(owned(&["x", "y", "x", "y"])), "by position");
-    let numbered: String =
-        (0..30).map(|i| format!("{i},{},{}\n", i * 7 % 11, if i % 2 == 0 { "u" } else { "v" })).collect();
-    assert_eq!(load(&format!(",a,class\n{numbered}")).unwrap().ids, None, "numbers of rows are no names");
+    let numbered: String = (0..30)
+        .map(|i| format!("{i},{},{}\n", i * 7 % 11, if i % 2 == 0 { "u" } else { "v" }))
+        .collect();
+    assert_eq!(
+        load(&format!(",a,class\n{numbered}")).unwrap().ids,
+        None,
+        "numbers of rows are no names"
+    );
 }
 
 #[test]
@@ -241,11 +274,15 @@ fn heart_has_the_encoded_columns_of_the_reference() {
     assert_eq!(data.classes, ["diseased", "healthy"]);
     assert_eq!(data.missing_cells(), 6);
     assert!(
-        data.audit.at(Level::Notice).any(|text| text == "6 missing cells in 2 columns are imputed per split")
+        data.audit
+            .at(Level::Notice)
+            .any(|text| text == "6 missing cells in 2 columns are imputed per split")
     );
     let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/prepared/heart.csv");
-    let reference = Table::read(&reference, &ReadOptions::default(), |_| Ok(Vec::new()), |_, _| ()).unwrap();
-    let expected: BTreeSet<_> = reference.header.names.iter().filter(|name| *name != "class").collect();
+    let reference =
+        Table::read(&reference, &ReadOptions::default(), |_| Ok(Vec::new()), |_, _| ()).unwrap();
+    let expected: BTreeSet<_> =
+        reference.header.names.iter().filter(|name| *name != "class").collect();
     assert_eq!(data.columns.iter().collect::<BTreeSet<_>>(), expected);
 }
 

@@ -1,5 +1,6 @@
-//! Files that are not tables of text, recognised by their first bytes: what each is, and how to convert it to CSV. Formats that are
-//! compiled in are opened before; they are refused here when they come compressed or on standard input.
+//! Files that are not tables of text, recognised by their first bytes: what each is, and how to
+//! convert it to CSV. Formats that are compiled in are opened before; they are refused here when
+//! they come compressed or on standard input.
 
 use crate::error::{Error, Result};
 
@@ -30,8 +31,16 @@ const KINDS: [(&[u8], &str, &str); 15] = [
     (b"\x28\xb5\x2f\xfd", "a zstd file", "unpack it with unzstd"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it and name the CSV file inside"),
     (b"%PDF", "a PDF", "ask for the table itself as CSV"),
-    (b"RDX", "R's own format", "write a table in R: write.csv(data, 'data.csv', row.names = FALSE)"),
-    (b"X\n\0\0\0", "R's own format", "write a table in R: write.csv(data, 'data.csv', row.names = FALSE)"),
+    (
+        b"RDX",
+        "R's own format",
+        "write a table in R: write.csv(data, 'data.csv', row.names = FALSE)",
+    ),
+    (
+        b"X\n\0\0\0",
+        "R's own format",
+        "write a table in R: write.csv(data, 'data.csv', row.names = FALSE)",
+    ),
     (
         b"$FL2",
         "an SPSS file",
@@ -44,7 +53,8 @@ const KINDS: [(&[u8], &str, &str); 15] = [
 
 /// Refuses what cannot be a table of text.
 pub(in crate::data) fn refuse(head: &[u8]) -> Result<()> {
-    if let Some((magic, what, remedy)) = KINDS.iter().find(|(magic, _, _)| head.starts_with(magic)) {
+    if let Some((magic, what, remedy)) = KINDS.iter().find(|(magic, _, _)| head.starts_with(magic))
+    {
         let is_read = match *magic {
             b"PAR1" => cfg!(feature = "formats"),
             b"\x89HDF" => cfg!(feature = "h5ad"),
@@ -66,8 +76,9 @@ pub(in crate::data) fn refuse(head: &[u8]) -> Result<()> {
             .remedy("unpack it and name the CSV file inside"));
     }
     let start = head.trim_ascii_start();
-    let begins =
-        |word: &str| start.get(..word.len()).is_some_and(|s| s.eq_ignore_ascii_case(word.as_bytes()));
+    let begins = |word: &str| {
+        start.get(..word.len()).is_some_and(|s| s.eq_ignore_ascii_case(word.as_bytes()))
+    };
     if begins("<!doctype html") || begins("<html") {
         return Err(Error::data("this is a web page, not a CSV file")
             .remedy("download the table itself (a log-in page instead of the data?)"));
@@ -90,7 +101,8 @@ fn zip(head: &[u8]) -> Error {
         return Error::data("this is an Excel workbook (xlsx), not a CSV file")
             .remedy("open it in a spreadsheet and save the sheet as CSV (UTF-8)");
     }
-    Error::data("this is a zip archive, not a CSV file").remedy("unpack it and name the CSV file inside")
+    Error::data("this is a zip archive, not a CSV file")
+        .remedy("unpack it and name the CSV file inside")
 }
 
 /// The error for bytes that are not text.

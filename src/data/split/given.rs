@@ -32,7 +32,9 @@ struct GivenSplit {
 /// All splits of a file.
 pub(super) fn read(path: &Path, data: &Dataset, options: &SplitOptions) -> Result<Vec<Split>> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Error::data(format!("the splits cannot be read: {error}")).file(path).remedy("check the path")
+        Error::data(format!("the splits cannot be read: {error}"))
+            .file(path)
+            .remedy("check the path")
     })?;
     let file: File = serde_json::from_str(&text).map_err(|error| {
         let words = error.to_string();
@@ -61,7 +63,8 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn split(&self, index: usize, rows: GivenSplit) -> Result<Split> {
-        let mut checked = Checked { reader: self, index, part: HashMap::new(), group: HashMap::new() };
+        let mut checked =
+            Checked { reader: self, index, part: HashMap::new(), group: HashMap::new() };
         let train = checked.part("train", rows.train)?;
         let test = checked.part("test", rows.test)?;
         let (selection, conformal) = match (rows.calibration, rows.selection, rows.conformal) {
@@ -83,10 +86,14 @@ impl Reader<'_> {
             (None, Some(selection), Some(conformal)) => {
                 (checked.part("selection", selection)?, checked.part("conformal", conformal)?)
             }
-            _ => return Err(self.fault(index, "give either calibration or both selection and conformal")),
+            _ => {
+                return Err(
+                    self.fault(index, "give either calibration or both selection and conformal")
+                );
+            }
         };
-        if let Some(class) =
-            (0..self.data.classes.len()).find(|&class| train.iter().all(|&row| self.data.y[row] != class))
+        if let Some(class) = (0..self.data.classes.len())
+            .find(|&class| train.iter().all(|&row| self.data.y[row] != class))
         {
             let what = format!("class '{}' has no row in train", self.data.classes[class]);
             return Err(self.fault(index, &what));
@@ -101,7 +108,8 @@ impl Reader<'_> {
             Some(groups) => grouped::deal_two(self.data, groups, &calibration, 0.5, &mut rng),
         };
         if selection.is_empty() || conformal.is_empty() {
-            let what = "the calibration rows are too few to halve into selection and conformal rows";
+            let what =
+                "the calibration rows are too few to halve into selection and conformal rows";
             return Err(self.fault(index, what).remedy("give more, or use --calibration shared"));
         }
         Ok((selection, conformal))
@@ -123,20 +131,26 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    /// The positions of a part's rows, ascending; rows that were dropped for want of a class are left out.
+    /// The positions of a part's rows, ascending; rows that were dropped for want of a class are
+    /// left out.
     fn part(&mut self, name: &'static str, rows: Vec<usize>) -> Result<Vec<usize>> {
         let Reader { data, position, .. } = self.reader;
         let last = data.rows.iter().copied().max().unwrap_or_default();
         let mut positions = Vec::with_capacity(rows.len());
         for row in rows {
             if row > last {
-                let what =
-                    format!("row {row} of {name} is not in the data, whose last row with a class is {last}");
-                return Err(self.fault(&what).remedy("rows are counted from 0, without the header"));
+                let what = format!(
+                    "row {row} of {name} is not in the data, whose last row with a class is {last}"
+                );
+                return Err(self
+                    .fault(&what)
+                    .remedy("rows are counted from 0, without the header"));
             }
             let other = self.part.insert(row, name);
             if other == Some(name) {
-                return Err(self.fault(&format!("row {row} is twice in {name}")).remedy("name it once"));
+                return Err(self
+                    .fault(&format!("row {row} is twice in {name}"))
+                    .remedy("name it once"));
             }
             if let Some(other) = other {
                 return Err(self
@@ -148,7 +162,9 @@ impl Checked<'_> {
                 let other = *self.group.entry(groups[at]).or_insert(name);
                 if other != name {
                     let what = format!("row {row} of {name} has its group in {other}");
-                    return Err(self.fault(&what).remedy("keep groups together, or do without --group-col"));
+                    return Err(self
+                        .fault(&what)
+                        .remedy("keep groups together, or do without --group-col"));
                 }
             }
             positions.push(at);
@@ -191,7 +207,8 @@ mod tests {
         (error.exit_code(), error.to_string())
     }
 
-    const ONE: &str = r#"{"splits":[{"train":[3,2,1,0],"calibration":[4,5,6,7],"test":[8,9,10,11]}]}"#;
+    const ONE: &str =
+        r#"{"splits":[{"train":[3,2,1,0],"calibration":[4,5,6,7],"test":[8,9,10,11]}]}"#;
 
     #[test]
     fn takes_the_users_rows() {
@@ -275,7 +292,10 @@ mod tests {
                 "{\"splits\":[\n{\"training\":[0]}]}",
                 "line 2: the splits cannot be understood: unknown field `training`",
             ),
-            (r#"{"splits":[{"train":[-1]}]}"#, "line 1: the splits cannot be understood: invalid value"),
+            (
+                r#"{"splits":[{"train":[-1]}]}"#,
+                "line 1: the splits cannot be understood: invalid value",
+            ),
         ] {
             let (code, message) = refusal(text, Calibration::Shared);
             assert!(code == 3 && message.contains(expected), "{message}");

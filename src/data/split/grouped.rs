@@ -12,18 +12,25 @@ use crate::error::{Error, Result};
 const FURTHER_ATTEMPTS: usize = 20;
 
 /// Split `index`: every class in every part, no group in two.
-pub(super) fn split(data: &Dataset, groups: &[usize], options: &SplitOptions, index: usize) -> Result<Split> {
+pub(super) fn split(
+    data: &Dataset,
+    groups: &[usize],
+    options: &SplitOptions,
+    index: usize,
+) -> Result<Split> {
     let (test, cal) = (options.test_size, options.cal_size);
     let (train, calibration) = ((1.0 - test) * (1.0 - cal), (1.0 - test) * cal);
     let mut rng = options.rng(index);
     let made = match options.calibration {
         Calibration::Strict => {
             let half = calibration / 2.0;
-            attempt(data, groups, [train, half, half, test], &mut rng)
-                .map(|[train, selection, conformal, test]| Split { train, selection, conformal, test })
+            attempt(data, groups, [train, half, half, test], &mut rng).map(
+                |[train, selection, conformal, test]| Split { train, selection, conformal, test },
+            )
         }
-        Calibration::Shared => attempt(data, groups, [train, calibration, test], &mut rng)
-            .map(|[train, both, test]| Split { train, selection: both.clone(), conformal: both, test }),
+        Calibration::Shared => attempt(data, groups, [train, calibration, test], &mut rng).map(
+            |[train, both, test]| Split { train, selection: both.clone(), conformal: both, test },
+        ),
     };
     made.map_err(|class| {
         let members = data.y.iter().zip(groups).filter(|&(&y, _)| y == class);
@@ -40,7 +47,8 @@ pub(super) fn split(data: &Dataset, groups: &[usize], options: &SplitOptions, in
     })
 }
 
-/// Deals all rows until every part has every class; a class that was absent from a part if that never happens.
+/// Deals all rows until every part has every class; a class that was absent from a part if that
+/// never happens.
 fn attempt<const N: usize>(
     data: &Dataset,
     groups: &[usize],
@@ -78,8 +86,8 @@ pub(super) fn deal_two(
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }
 
-/// Deals whole groups, large ones first, each to the part where it most reduces the sum over classes of the squared
-/// relative shortfall from that part's share.
+/// Deals whole groups, large ones first, each to the part where it most reduces the sum over
+/// classes of the squared relative shortfall from that part's share.
 pub(super) fn deal(
     data: &Dataset,
     groups: &[usize],
@@ -93,8 +101,8 @@ pub(super) fn deal(
     }
     let mut members: Vec<Vec<usize>> = members.into_values().collect();
     rng.shuffle(&mut members);
-    // Sizes within a factor of two keep their random order: sorted strictly, groups of distinct sizes would be dealt the
-    // same way in every split.
+    // Sizes within a factor of two keep their random order: sorted strictly, groups of distinct
+    // sizes would be dealt the same way in every split.
     members.sort_by_key(|group| Reverse(group.len().ilog2()));
 
     let classes = data.classes.len();
@@ -108,10 +116,13 @@ pub(super) fn deal(
         let counts = count(data, &group, classes);
         let change = |part: &[(f64, f64)]| -> f64 {
             let terms = part.iter().zip(&counts);
-            terms.map(|(&(short, want), n)| ((short - n).powi(2) - short.powi(2)) / want.powi(2)).sum()
+            terms
+                .map(|(&(short, want), n)| ((short - n).powi(2) - short.powi(2)) / want.powi(2))
+                .sum()
         };
         let changes: Vec<f64> = shortfall.iter().map(|part| change(part)).collect();
-        let best = (0..changes.len()).min_by(|&a, &b| changes[a].total_cmp(&changes[b])).unwrap_or(0);
+        let best =
+            (0..changes.len()).min_by(|&a, &b| changes[a].total_cmp(&changes[b])).unwrap_or(0);
         shortfall[best].iter_mut().zip(&counts).for_each(|((short, _), n)| *short -= n);
         parts[best].extend(group);
     }
@@ -134,7 +145,8 @@ mod tests {
     /// Groups of up to six rows of any class.
     fn grouped() -> Dataset {
         let mut data = dataset(&[90, 60, 30]);
-        let groups = (0..data.y.len()).map(|row| (row as f64).sqrt() as usize * 5 + row % 5).collect();
+        let groups =
+            (0..data.y.len()).map(|row| (row as f64).sqrt() as usize * 5 + row % 5).collect();
         data.groups = Some(groups);
         data
     }
@@ -154,8 +166,16 @@ mod tests {
                         assert_eq!(*owner.entry(groups[row]).or_insert(part), part);
                     }
                 }
-                assert!((35..=55).contains(&split.test.len()), "{} of 180 rows test", split.test.len());
-                assert!((57..=78).contains(&split.train.len()), "{} of 180 rows train", split.train.len());
+                assert!(
+                    (35..=55).contains(&split.test.len()),
+                    "{} of 180 rows test",
+                    split.test.len()
+                );
+                assert!(
+                    (57..=78).contains(&split.train.len()),
+                    "{} of 180 rows train",
+                    split.train.len()
+                );
             }
         }
     }
@@ -176,14 +196,20 @@ mod tests {
         let made: BTreeSet<Vec<usize>> =
             (0..20).map(|index| splits.split(&data, index).unwrap().test).collect();
         assert_eq!(made.len(), 20);
-        assert!(made.iter().all(|test| (35..=70).contains(&test.len())), "about 52 of 210 rows test");
+        assert!(
+            made.iter().all(|test| (35..=70).contains(&test.len())),
+            "about 52 of 210 rows test"
+        );
     }
 
     #[test]
     fn names_the_class_with_too_few_groups() {
         let mut data = dataset(&[40, 9]);
-        let groups =
-            data.y.iter().enumerate().map(|(row, &class)| if class == 1 { row % 3 } else { 3 + row });
+        let groups = data
+            .y
+            .iter()
+            .enumerate()
+            .map(|(row, &class)| if class == 1 { row % 3 } else { 3 + row });
         data.groups = Some(groups.collect());
         let error = Splits::new(&data, &options(Calibration::Strict)).unwrap_err().to_string();
         assert!(error.contains("class 'c1' has rows in 3 groups"), "{error}");

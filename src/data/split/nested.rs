@@ -1,4 +1,5 @@
-//! Rows for testing the whole procedure: outer folds, and in each the rows set aside for calibration (docs/method.md section 12).
+//! Rows for testing the whole procedure: outer folds, and in each the rows set aside for
+//! calibration (docs/method.md section 12).
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,8 @@ pub struct OuterFold {
     pub rest: Vec<usize>,
 }
 
-/// Stratified folds of all rows, whole groups if there are groups; refused where a class is too small.
+/// Stratified folds of all rows, whole groups if there are groups; refused where a class is too
+/// small.
 pub fn outer_folds(data: &Dataset, folds: usize, options: &SplitOptions) -> Result<Vec<OuterFold>> {
     let (seed, calibration) = (options.seed, options.calibration);
     let size = options.reserve.unwrap_or(RESERVE);
@@ -43,10 +45,13 @@ pub fn outer_folds(data: &Dataset, folds: usize, options: &SplitOptions) -> Resu
         .collect()
 }
 
-/// The rows of one level of the site column to be tested, and all others; rows without a site never test. Groups of rows that are also
-/// elsewhere are used for nothing but the test. Refused where the other rows are too few.
+/// The rows of one level of the site column to be tested, and all others; rows without a site never
+/// test. Groups of rows that are also elsewhere are used for nothing but the test. Refused where
+/// the other rows are too few.
 pub fn site_fold(data: &Dataset, level: usize, options: &SplitOptions) -> Result<OuterFold> {
-    let Some(sites) = &data.design.sites else { return Err(Error::internal("there is no site column")) };
+    let Some(sites) = &data.design.sites else {
+        return Err(Error::internal("there is no site column"));
+    };
     let is_tested = |&row: &usize| sites.of_row[row] == Some(level);
     let (test, mut others): (Vec<usize>, Vec<usize>) = (0..data.y.len()).partition(is_tested);
     if let Some(groups) = &data.groups {
@@ -60,7 +65,8 @@ pub fn site_fold(data: &Dataset, level: usize, options: &SplitOptions) -> Result
     Ok(OuterFold { test, reserve, rest })
 }
 
-/// Deals rows into folds: the rows of each class, shuffled, in turn; or whole groups, if there are groups.
+/// Deals rows into folds: the rows of each class, shuffled, in turn; or whole groups, if there are
+/// groups.
 pub fn stratified_folds(
     data: &Dataset,
     mut rows: Vec<usize>,
@@ -111,7 +117,8 @@ const TOO_SMALL_TO_SET_ASIDE: ClassTooSmall = (
     "leave small classes out with --min-class-size, or merge them with --merge-rare NAME",
 );
 
-/// The rows that are set aside before anything, and the others; depends on the seed and the labels alone.
+/// The rows that are set aside before anything, and the others; depends on the seed and the labels
+/// alone.
 pub fn reserve(
     data: &Dataset,
     size: f64,
@@ -179,7 +186,8 @@ mod tests {
     fn every_row_is_tested_once_and_parts_are_disjoint_and_stratified() {
         let data = dataset(&[50, 30, 12]);
         let folds = outer_folds(&data, 5, &seeded(3)).unwrap();
-        let mut tested: Vec<usize> = folds.iter().flat_map(|fold| fold.test.iter().copied()).collect();
+        let mut tested: Vec<usize> =
+            folds.iter().flat_map(|fold| fold.test.iter().copied()).collect();
         tested.sort_unstable();
         assert_eq!(tested, (0..92).collect::<Vec<_>>());
         for fold in &folds {
@@ -188,7 +196,8 @@ mod tests {
             all.sort_unstable();
             assert_eq!(all, (0..92).collect::<Vec<_>>());
             for class in 0..3 {
-                let count = |rows: &[usize]| rows.iter().filter(|&&row| data.y[row] == class).count();
+                let count =
+                    |rows: &[usize]| rows.iter().filter(|&&row| data.y[row] == class).count();
                 let size = data.y.iter().filter(|&&y| y == class).count();
                 assert!((size / 5..=size.div_ceil(5)).contains(&count(&fold.test)));
                 let others = size - count(&fold.test);
@@ -206,7 +215,9 @@ mod tests {
         for fold in outer_folds(&data, 5, &seeded(0)).unwrap() {
             let of = |rows: &[usize]| rows.iter().map(|&row| groups[row]).collect::<BTreeSet<_>>();
             let (test, reserve, rest) = (of(&fold.test), of(&fold.reserve), of(&fold.rest));
-            assert!(test.is_disjoint(&reserve) && test.is_disjoint(&rest) && reserve.is_disjoint(&rest));
+            assert!(
+                test.is_disjoint(&reserve) && test.is_disjoint(&rest) && reserve.is_disjoint(&rest)
+            );
             assert!(!reserve.is_empty());
         }
     }

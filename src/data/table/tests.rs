@@ -68,7 +68,8 @@ fn hashes_the_raw_bytes_and_tells_progress_to_the_end() {
     let fixture = file(&text);
     let as_text = |_: &Header| Ok(Vec::new());
     let table =
-        Table::read(&fixture.path, &ReadOptions::default(), as_text, |at, of| said.push((at, of))).unwrap();
+        Table::read(&fixture.path, &ReadOptions::default(), as_text, |at, of| said.push((at, of)))
+            .unwrap();
     assert_eq!(table.lines.len(), 400_000);
     assert!(said.len() >= 3 && said.is_sorted());
     assert_eq!(said.last(), Some(&(text.len() as u64, text.len() as u64)));
@@ -78,8 +79,10 @@ fn hashes_the_raw_bytes_and_tells_progress_to_the_end() {
 
 #[test]
 fn understands_the_usual_missing_words_and_the_users() {
-    let options = ReadOptions { missing: vec!["-999".into(), "unknown".into()], ..ReadOptions::default() };
-    let cells = ["", " ", "NA", "na", "N/A", "NaN", "nan", "null", "NULL", "?", ".", "-999", "unknown"];
+    let options =
+        ReadOptions { missing: vec!["-999".into(), "unknown".into()], ..ReadOptions::default() };
+    let cells =
+        ["", " ", "NA", "na", "N/A", "NaN", "nan", "null", "NULL", "?", ".", "-999", "unknown"];
     let rows: String = cells.iter().map(|cell| format!("{cell},{cell},x\n")).collect();
     let table = read_with(format!("a,b,k\n1,w,x\n{rows}"), &options, &[]).unwrap();
     assert_eq!(table.lines.len(), cells.len() + 1);
@@ -125,7 +128,8 @@ fn honours_delimiter_decimal_and_no_header() {
     assert_eq!(numbers(&table, 0), [1.5, -3.25]);
     let options = ReadOptions { delimiter: Some(':'), ..ReadOptions::default() };
     assert_eq!(read_with("a:b\n1:2\n", &options, &[]).unwrap().header.len(), 2);
-    let options = ReadOptions { delimiter: Some(','), decimal: Some(','), ..ReadOptions::default() };
+    let options =
+        ReadOptions { delimiter: Some(','), decimal: Some(','), ..ReadOptions::default() };
     assert_eq!(read_with("a,b\n1,2\n", &options, &[]).unwrap_err().exit_code(), 2);
 }
 
@@ -149,7 +153,10 @@ fn refuses_numbers_mixed_with_text() {
 fn a_refusal_names_the_other_columns_at_fault() {
     let also = |text: &str| complaint(read(text)).split("; ").last().unwrap_or_default().to_owned();
     assert_eq!(also("a,b,c\n1,2,3\nx,y,4\n5,6,7\n"), "1 more column cannot be read either: b");
-    assert_eq!(also("a,b,c\n1,2,3\n<4,5,6\n7,inf,8\n9,10,x\n"), "2 more columns cannot be read either: b, c");
+    assert_eq!(
+        also("a,b,c\n1,2,3\n<4,5,6\n7,inf,8\n9,10,x\n"),
+        "2 more columns cannot be read either: b, c"
+    );
 }
 
 #[test]
@@ -184,7 +191,9 @@ fn refuses_thousands_and_censored_values_unless_told() {
         "t.csv, line 2, column 'crp': '<0.5' is a censored value; take the bound with --censored bound, make it missing \
          with --censored na, or read the column as text with --categorical crp"
     );
-    let with = |censored| read_with(text, &ReadOptions { censored, ..ReadOptions::default() }, &[]).unwrap();
+    let with = |censored| {
+        read_with(text, &ReadOptions { censored, ..ReadOptions::default() }, &[]).unwrap()
+    };
     let table = with(Some(Censored::Bound));
     assert_eq!(numbers(&table, 0), [0.5, 3.0, 100.0]);
     assert_eq!(table.notes, ["2 censored values stand for their bound"]);
@@ -237,9 +246,11 @@ fn reads_other_encodings_and_says_so() {
     let table = read(b"a,b\n1,x\n2,caf\xe9\n").unwrap();
     assert_eq!(words(&table, 1), [Some("x"), Some("café")]);
     assert_eq!(table.notes, ["the text is not UTF-8 but looks like Windows-1252, read as such"]);
-    for (mark, bytes) in
-        [(true, u16::to_le_bytes as fn(u16) -> [u8; 2]), (true, u16::to_be_bytes), (false, u16::to_le_bytes)]
-    {
+    for (mark, bytes) in [
+        (true, u16::to_le_bytes as fn(u16) -> [u8; 2]),
+        (true, u16::to_be_bytes),
+        (false, u16::to_le_bytes),
+    ] {
         let text = if mark { "\u{feff}a,b\n1,é\n" } else { "a,b\n1,é\n" };
         let table = read(text.encode_utf16().flat_map(bytes).collect::<Vec<u8>>()).unwrap();
         assert_eq!((numbers(&table, 0), words(&table, 1)), (&[1.0][..], vec![Some("é")]));
@@ -276,13 +287,19 @@ fn unpacks_gzip_by_its_first_bytes_and_hashes_what_is_in_the_file() {
 #[test]
 fn lines_may_end_with_a_carriage_return_alone() {
     let table = read("a,b\r1,x\r\r2,y").unwrap();
-    assert_eq!((numbers(&table, 0), &table.lines), (&[1.0, 2.0][..], &[2, 4].into_iter().collect()));
+    assert_eq!(
+        (numbers(&table, 0), &table.lines),
+        (&[1.0, 2.0][..], &[2, 4].into_iter().collect())
+    );
 }
 
 #[test]
 fn refuses_what_is_no_text() {
     for (bytes, sentence) in [
-        (&b"PK\x03\x04....[Content_Types].xml"[..], "this is an Excel workbook (xlsx), not a CSV file"),
+        (
+            &b"PK\x03\x04....[Content_Types].xml"[..],
+            "this is an Excel workbook (xlsx), not a CSV file",
+        ),
         (b"PK\x03\x04....data.csv", "this is a zip archive, not a CSV file"),
         (b"ARROW1..", "this is a Feather file, not a CSV file"),
         (b"a,b\n1,\0\0\x02\n", "this is not a text file"),
@@ -385,18 +402,24 @@ fn keeps_to_the_memory_limit() {
     let tall = format!("a,b\n{}", "1,2\n".repeat(1_000_000));
     assert!(complaint(read_with(tall.clone(), &options, &[])).contains("2 columns and the first "));
     let transposed = ReadOptions { transpose: true, ..options };
-    assert!(complaint(read_with(tall, &transposed, &[])).contains("too large to transpose in 13 MB"));
+    assert!(
+        complaint(read_with(tall, &transposed, &[])).contains("too large to transpose in 13 MB")
+    );
 }
 
 #[test]
 fn refuses_files_without_rows_or_without_a_file() {
-    assert_eq!(complaint(read("")), "t.csv: the file is empty; give a CSV file with a header and rows");
+    assert_eq!(
+        complaint(read("")),
+        "t.csv: the file is empty; give a CSV file with a header and rows"
+    );
     assert_eq!(
         complaint(read("a,b\n\n")),
         "t.csv: the file has a header but no rows; add rows below the header"
     );
     let folder = tempfile::tempdir().unwrap();
-    let open = |path: &Path| Table::read(path, &ReadOptions::default(), |_| Ok(Vec::new()), |_, _| ());
+    let open =
+        |path: &Path| Table::read(path, &ReadOptions::default(), |_| Ok(Vec::new()), |_, _| ());
     assert!(
         open(folder.path())
             .unwrap_err()
@@ -410,7 +433,8 @@ fn refuses_files_without_rows_or_without_a_file() {
 #[test]
 fn a_table_on_its_side_may_end_with_a_quote() {
     let options = ReadOptions { transpose: true, ..ReadOptions::default() };
-    let table = read_with("name,\"a, b\",\"c\"\nx,1,2\n\"y, z\",\"3\",\"4\"\n\r", &options, &[]).unwrap();
+    let table =
+        read_with("name,\"a, b\",\"c\"\nx,1,2\n\"y, z\",\"3\",\"4\"\n\r", &options, &[]).unwrap();
     assert_eq!(table.header.names, ["name", "x", "y, z"]);
     assert_eq!((numbers(&table, 1), numbers(&table, 2)), (&[1.0, 2.0][..], &[3.0, 4.0][..]));
     assert_eq!(words(&table, 0), [Some("a, b"), Some("c")]);
@@ -419,7 +443,8 @@ fn a_table_on_its_side_may_end_with_a_quote() {
 #[test]
 fn an_error_about_the_header_comes_before_any_row_is_read() {
     let refuse = |_: &Header| Err(Error::usage("no"));
-    let error = Table::read(&file("a\ninf\n").path, &ReadOptions::default(), refuse, |_, _| ()).unwrap_err();
+    let error = Table::read(&file("a\ninf\n").path, &ReadOptions::default(), refuse, |_, _| ())
+        .unwrap_err();
     assert_eq!(error.exit_code(), 2);
 }
 

@@ -45,7 +45,8 @@ impl Axis {
 
     /// An axis for values of very different magnitudes on both sides of zero.
     pub fn signed(name: impl Into<String>, values: impl Iterator<Item = f64> + Clone) -> Self {
-        let mut magnitudes: Vec<f64> = values.clone().map(f64::abs).filter(|value| *value > 0.0).collect();
+        let mut magnitudes: Vec<f64> =
+            values.clone().map(f64::abs).filter(|value| *value > 0.0).collect();
         magnitudes.sort_unstable_by(f64::total_cmp);
         let middle = magnitudes.get(magnitudes.len() / 2).copied().unwrap_or(1.0);
         let (lo, hi) = range(values);
@@ -57,7 +58,10 @@ impl Axis {
         let wide = largest > LINEAR_SIZES;
         let name = if wide { "number of features (logarithmic)" } else { "number of features" };
         let scale = if wide { AxisMapping::Log } else { AxisMapping::Linear };
-        Self { first: Some(smallest as f64), ..Self::new(name, smallest as f64, largest as f64, scale) }
+        Self {
+            first: Some(smallest as f64),
+            ..Self::new(name, smallest as f64, largest as f64, scale)
+        }
     }
 
     /// The same axis, half a size longer at both ends: room for whole cells.
@@ -100,8 +104,9 @@ impl Axis {
             AxisMapping::Log => {
                 let ticks = |steps: &[f64]| -> Vec<f64> {
                     let decades = self.lo.log10().floor() as i32..=self.hi.log10().ceil() as i32;
-                    let all =
-                        decades.flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade)));
+                    let all = decades.flat_map(|decade| {
+                        steps.iter().map(move |step| step * 10_f64.powi(decade))
+                    });
                     // There is no half feature, although the axis may begin there.
                     let lowest = self.first.unwrap_or(self.lo);
                     all.filter(|value| (lowest..=self.hi).contains(value)).collect()
@@ -111,8 +116,9 @@ impl Axis {
             }
             AxisMapping::Asinh(_) => self.signed_ticks(),
         };
-        let room =
-            |first: f64| values.iter().all(|&tick| (self.share(tick) - self.share(first)).abs() > 0.05);
+        let room = |first: f64| {
+            values.iter().all(|&tick| (self.share(tick) - self.share(first)).abs() > 0.05)
+        };
         if let Some(first) = self.first.filter(|&first| room(first)) {
             values.insert(0, first);
         }
@@ -126,11 +132,13 @@ impl Axis {
             return vec![0.0];
         }
         let top = largest.log10().floor() as i32;
-        let powers = |times: f64| (top - 6..=top).rev().map(move |power| times * 10_f64.powi(power));
+        let powers =
+            |times: f64| (top - 6..=top).rev().map(move |power| times * 10_f64.powi(power));
         let candidates = powers(1.0).chain(powers(5.0)).chain(powers(2.0));
         let mut ticks = vec![0.0];
         for value in candidates.flat_map(|value| [value, -value]) {
-            let apart = ticks.iter().all(|&other| (self.share(value) - self.share(other)).abs() > 0.14);
+            let apart =
+                ticks.iter().all(|&other| (self.share(value) - self.share(other)).abs() > 0.14);
             if (self.lo..=self.hi).contains(&value) && apart {
                 ticks.push(value);
             }
@@ -142,7 +150,8 @@ impl Axis {
 
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let finite = values.filter(|value| value.is_finite());
-    let (lo, hi) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (v.min(lo), v.max(hi)));
+    let (lo, hi) =
+        finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (v.min(lo), v.max(hi)));
     if lo <= hi { (lo, hi) } else { (0.0, 1.0) }
 }
 
@@ -150,8 +159,11 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
 fn even_ticks(lo: f64, hi: f64) -> Vec<f64> {
     let rough = (hi - lo) / 5.0;
     let power = 10_f64.powf(rough.log10().floor());
-    let step =
-        [1.0, 2.0, 5.0, 10.0].into_iter().map(|of| of * power).find(|step| *step >= rough).unwrap_or(power);
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|of| of * power)
+        .find(|step| *step >= rough)
+        .unwrap_or(power);
     let (first, last) = ((lo / step - 1e-9).ceil() as i64, (hi / step + 1e-9).floor() as i64);
     (first..=last).map(|i| i as f64 * step).collect()
 }
@@ -173,7 +185,8 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers_inside_the_axis() {
-        let labels = |axis: Axis| axis.ticks().into_iter().map(|(_, label)| label).collect::<Vec<_>>();
+        let labels =
+            |axis: Axis| axis.ticks().into_iter().map(|(_, label)| label).collect::<Vec<_>>();
         assert_eq!(labels(Axis::linear("", 0.0, 1.0)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(labels(Axis::sizes(1, 20_000)), ["1", "10", "100", "1000", "10000"]);
         assert_eq!(labels(Axis::sizes(1, 500).with_cells())[0], "1");
@@ -189,7 +202,9 @@ mod tests {
             Axis::signed("", [-9.0, 0.1, 4.0].into_iter()),
         ] {
             assert_eq!((axis.share(axis.lo), axis.share(axis.hi)), (0.0, 1.0));
-            assert!(axis.ticks().iter().all(|(value, _)| (0.0..=1.0).contains(&axis.share(*value))));
+            assert!(
+                axis.ticks().iter().all(|(value, _)| (0.0..=1.0).contains(&axis.share(*value)))
+            );
         }
         let one = Axis::sizes(7, 7);
         assert_eq!(one.share(7.0), 0.5);

@@ -1,4 +1,5 @@
-//! Figures with the number of features across: metrics, agreement of splits, and methods against each other.
+//! Figures with the number of features across: metrics, agreement of splits, and methods against
+//! each other.
 
 use super::axis::Axis;
 use super::panel::{Panel, Series};
@@ -10,10 +11,12 @@ use crate::evaluate::{Agreement, Bootstrap, ClassMetrics, PairedDifference, Spre
 /// Height of a legend of two rows.
 const LEGEND: i32 = 84;
 /// The metrics of prediction sets, and of single predictions, in the order of their curves.
-const CONFORMAL: [Metric; 4] = [Metric::Coverage, Metric::Certainty, Metric::Uncertainty, Metric::Mistrust];
+const CONFORMAL: [Metric; 4] =
+    [Metric::Coverage, Metric::Certainty, Metric::Uncertainty, Metric::Mistrust];
 const SINGLE: [Metric; 3] = [Metric::Accuracy, Metric::PrecisionMacro, Metric::RecallMacro];
 /// The metrics of which two methods are compared.
-const COMPARED: [Metric; 4] = [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Accuracy];
+const COMPARED: [Metric; 4] =
+    [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Accuracy];
 /// Classes that are drawn; more cannot be told apart.
 const MOST_CLASSES: usize = 8;
 
@@ -28,7 +31,11 @@ fn with_sd(name: &str, values: impl Iterator<Item = (f64, Spread)>) -> Series {
 }
 
 fn names(series: &[Series]) -> Vec<(String, Colour)> {
-    series.iter().enumerate().map(|(i, series)| (series.name.clone(), COLOURS[i % COLOURS.len()])).collect()
+    series
+        .iter()
+        .enumerate()
+        .map(|(i, series)| (series.name.clone(), COLOURS[i % COLOURS.len()]))
+        .collect()
 }
 
 /// Titled panels with the same axes and lines below one legend.
@@ -82,12 +89,17 @@ impl FigureContent<'_> {
     }
 
     fn all_sizes(&self) -> Axis {
-        let sizes: Vec<usize> = self.answer.methods.iter().flat_map(|answer| self.sizes(answer)).collect();
+        let sizes: Vec<usize> =
+            self.answer.methods.iter().flat_map(|answer| self.sizes(answer)).collect();
         size_axis(sizes.iter())
     }
 
     fn each(&self, series: impl Fn(&MethodAnswer) -> Vec<Series>) -> Vec<(String, Vec<Series>)> {
-        self.answer.methods.iter().map(|answer| (answer.method.to_string(), series(answer))).collect()
+        self.answer
+            .methods
+            .iter()
+            .map(|answer| (answer.method.to_string(), series(answer)))
+            .collect()
     }
 }
 
@@ -96,13 +108,15 @@ pub fn size(content: &FigureContent<'_>) -> Figure {
     let methods = &content.answer.methods;
     let series = |metric: Metric| -> Vec<Series> {
         let of_method = |answer: &MethodAnswer| {
-            let chosen = answer.chosen.size.map_or_else(String::new, |size| format!(" (chosen: {size})"));
+            let chosen =
+                answer.chosen.size.map_or_else(String::new, |size| format!(" (chosen: {size})"));
             content.metric(answer, metric, &format!("{}{chosen}", answer.method))
         };
         methods.iter().map(of_method).collect()
     };
     let (set_size, accuracy) = (series(Metric::Inefficiency), series(Metric::Accuracy));
-    let highest = set_size.iter().flat_map(|series| &series.band).map(|&(_, hi)| hi).fold(1.0, f64::max);
+    let highest =
+        set_size.iter().flat_map(|series| &series.band).map(|&(_, hi)| hi).fold(1.0, f64::max);
     let classes = content.info.classes.len();
     let rate = content.info.no_information_rate();
     let target = content.answer.target_coverage;
@@ -112,10 +126,12 @@ pub fn size(content: &FigureContent<'_>) -> Figure {
         sheet.legend((LEFT, 8), LegendKey::Line, &names(&set_size));
         let sets = Axis::linear(format!("mean set size (of {classes})"), 0.0, highest * 1.04);
         let right = Axis::linear("accuracy", 0.0, 1.0);
-        for (n, (name, y, level, series)) in
-            [("Prediction sets", sets, target, set_size), ("Single predictions", right, rate, accuracy)]
-                .into_iter()
-                .enumerate()
+        for (n, (name, y, level, series)) in [
+            ("Prediction sets", sets, target, set_size),
+            ("Single predictions", right, rate, accuracy),
+        ]
+        .into_iter()
+        .enumerate()
         {
             let panel = panels.panel(n, content.all_sizes(), y);
             panel.frame(sheet, name);
@@ -201,7 +217,8 @@ pub fn per_class(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
     let sizes = content.sizes(answer);
     let paths = content.paths(answer.method);
     // For each size, split and class what was counted.
-    let counted: Vec<Vec<Vec<ClassMetrics>>> = sizes.iter().map(|&size| paths.by_class(size)).collect();
+    let counted: Vec<Vec<Vec<ClassMetrics>>> =
+        sizes.iter().map(|&size| paths.by_class(size)).collect();
     let lines = |value: fn(&ClassMetrics) -> f64| -> Vec<Series> {
         let of_class = |&class: &usize| {
             let point = |(&size, splits): (&usize, &Vec<Vec<ClassMetrics>>)| {
@@ -223,7 +240,8 @@ pub fn per_class(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
     let svg = sheet(&title, content.layout, panels.height(), |sheet| {
         sheet.legend((LEFT, 8), LegendKey::Line, &names(&drawn[0].1));
         for (n, (name, series, highest)) in drawn.iter().enumerate() {
-            let panel = panels.panel(n, size_axis(sizes.iter()), Axis::linear(*name, 0.0, *highest));
+            let panel =
+                panels.panel(n, size_axis(sizes.iter()), Axis::linear(*name, 0.0, *highest));
             panel.frame(sheet, &format!("{}: {name}", answer.method));
             if n == 0 {
                 panel.level(sheet, content.answer.target_coverage);
@@ -240,8 +258,15 @@ pub fn per_class(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
         0 => String::new(),
         left => format!(" The {left} rarest classes are left out; per_class.csv has them."),
     };
-    let caption = format!("Mean over {} of each class's own test rows.{cut}", content.splits(answer));
-    Figure { name: of("per_class", answer.method), title, caption, method: Some(answer.method), svg }
+    let caption =
+        format!("Mean over {} of each class's own test rows.{cut}", content.splits(answer));
+    Figure {
+        name: of("per_class", answer.method),
+        title,
+        caption,
+        method: Some(answer.method),
+        svg,
+    }
 }
 
 /// How much splits agree, one panel per method.
@@ -249,7 +274,8 @@ pub fn consistency(content: &FigureContent<'_>) -> Figure {
     let series = |answer: &MethodAnswer| {
         let agreement = content.paths(answer.method).agreement(&content.sizes(answer));
         let line = |value: fn(&Agreement) -> Option<f64>| -> Vec<(f64, f64)> {
-            let point = |(size, agreement): &(usize, Agreement)| Some((*size as f64, value(agreement)?));
+            let point =
+                |(size, agreement): &(usize, Agreement)| Some((*size as f64, value(agreement)?));
             agreement.iter().filter_map(point).collect()
         };
         let mut nogueira = Series::plain("Nogueira (95 %)", line(|a| a.nogueira));
@@ -271,10 +297,14 @@ pub fn consistency(content: &FigureContent<'_>) -> Figure {
         all
     };
     let panels = content.each(series);
-    let values = panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
+    let values =
+        panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
     let lowest = values.fold(0.0, f64::min);
-    let lines =
-        LineFigure { panels, x: content.all_sizes(), y: Axis::linear("agreement of splits", lowest, 1.0) };
+    let lines = LineFigure {
+        panels,
+        x: content.all_sizes(),
+        y: Axis::linear("agreement of splits", lowest, 1.0),
+    };
     let title = "Agreement of the splits by number of features";
     let svg = lines.draw(content, title, |n, panel, sheet| content.mark_chosen(n, panel, sheet));
     let caption = format!(
@@ -313,12 +343,14 @@ pub fn similarity(content: &FigureContent<'_>) -> Option<Figure> {
     if panels.is_empty() {
         return None;
     }
-    let lowest = panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
+    let lowest =
+        panels.iter().flat_map(|(_, series)| series).flat_map(|s| &s.points).map(|&(_, y)| y);
     let y = Axis::linear("similarity of methods", lowest.fold(0.0, f64::min), 1.0);
     let title = "Similarity of the methods by number of features";
     let svg = LineFigure { panels, x: size_axis(all.iter()), y }.draw(content, title, |_, _, _| {});
     let caption =
-        "Subsets of two methods on the same split and of the same size: mean ± sd over splits.".to_owned();
+        "Subsets of two methods on the same split and of the same size: mean ± sd over splits."
+            .to_owned();
     Some(Figure { name: "similarity".into(), title: title.into(), caption, method: None, svg })
 }
 
@@ -345,7 +377,10 @@ pub fn differences(content: &FigureContent<'_>) -> Option<Figure> {
         for (n, (metric, line)) in COMPARED.iter().zip(&lines).enumerate() {
             let metric = metric.label();
             let points = line.iter().map(|(x, d)| (*x, d.mean)).collect();
-            let band = line.iter().map(|(_, d)| (d.lo.unwrap_or(d.mean), d.hi.unwrap_or(d.mean))).collect();
+            let band = line
+                .iter()
+                .map(|(_, d)| (d.lo.unwrap_or(d.mean), d.hi.unwrap_or(d.mean)))
+                .collect();
             let series = Series { name: metric.to_owned(), points, band };
             let ends = series.band.iter().flat_map(|&(lo, hi)| [lo, hi]).chain([0.0]);
             let panel = panels.panel(n, size_axis(sizes.iter()), Axis::around("difference", ends));

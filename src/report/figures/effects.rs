@@ -1,4 +1,5 @@
-//! The effect of each feature of a list on the decision value of each class, by its value. One small panel per feature.
+//! The effect of each feature of a list on the decision value of each class, by its value. One
+//! small panel per feature.
 
 use super::axis::Axis;
 use super::panel::{Panel, Series};
@@ -22,7 +23,11 @@ const TITLE: usize = 26;
 const LEVELS: usize = 24;
 
 /// The features of a method's list; `None` without one that has a value.
-pub fn effects(content: &FigureContent<'_>, answer: &MethodAnswer, curves: &[EffectCurve]) -> Option<Figure> {
+pub fn effects(
+    content: &FigureContent<'_>,
+    answer: &MethodAnswer,
+    curves: &[EffectCurve],
+) -> Option<Figure> {
     let drawn: Vec<&EffectCurve> = curves.iter().filter(|curve| !curve.points.is_empty()).collect();
     if drawn.is_empty() {
         return None;
@@ -33,13 +38,17 @@ pub fn effects(content: &FigureContent<'_>, answer: &MethodAnswer, curves: &[Eff
         2 => vec![1],
         count => (0..count.min(MOST_CLASSES)).collect(),
     };
-    let scores = drawn.iter().flat_map(|curve| &curve.points).flat_map(|point| &point.score).copied();
+    let scores =
+        drawn.iter().flat_map(|curve| &curve.points).flat_map(|point| &point.score).copied();
     let y = Axis::around("", scores.chain([0.0]));
     let rows = drawn.len().div_ceil(COLUMNS) as i32;
     let title = format!("Effects of the features of the list, {}", answer.method);
     let svg = sheet(&title, content.layout, LEGEND + rows * (ABOVE + INSIDE + BELOW), |sheet| {
         let names = classes.iter().enumerate().map(|(which, &class)| {
-            (format!("score for {}", label(&info.classes[class], TITLE)), COLOURS[which % COLOURS.len()])
+            (
+                format!("score for {}", label(&info.classes[class], TITLE)),
+                COLOURS[which % COLOURS.len()],
+            )
         });
         sheet.legend((LEFT, 24), LegendKey::Line, &names.collect::<Vec<_>>());
         let width = content.layout.width / COLUMNS as i32;
@@ -49,14 +58,21 @@ pub fn effects(content: &FigureContent<'_>, answer: &MethodAnswer, curves: &[Eff
                 LEGEND + (n / COLUMNS) as i32 * (ABOVE + INSIDE + BELOW) + ABOVE,
             );
             let inside = ((left + LEFT, top), (left + width - RIGHT, top + INSIDE));
-            let panel = Panel { inside, outer_left: left + 4, letter: None, x: across(curve), y: y.clone() };
+            let panel = Panel {
+                inside,
+                outer_left: left + 4,
+                letter: None,
+                x: across(curve),
+                y: y.clone(),
+            };
             panel.frame(sheet, &label(&info.units[curve.unit].name, TITLE));
             panel.level(sheet, 0.0);
             for (which, &class) in classes.iter().enumerate() {
                 let points = || curve.points.iter().map(|point| (point.value, point.score[class]));
                 if curve.points[0].level.is_some() {
                     // Levels have no order: marks without a line between them.
-                    points().for_each(|at| panel.series(sheet, which, &Series::plain("", vec![at])));
+                    points()
+                        .for_each(|at| panel.series(sheet, which, &Series::plain("", vec![at])));
                 } else {
                     panel.series(sheet, which, &Series::plain("", points().collect()));
                 }
@@ -74,7 +90,13 @@ pub fn effects(content: &FigureContent<'_>, answer: &MethodAnswer, curves: &[Eff
         "Mean effect of each feature on the decision value, by its value, in models of the whole list on selection rows; 0 is the mean over these rows.{mirror}{}{cut}",
         interactions(content, curves)
     );
-    Some(Figure { name: of("effects", answer.method), title, caption, method: Some(answer.method), svg })
+    Some(Figure {
+        name: of("effects", answer.method),
+        title,
+        caption,
+        method: Some(answer.method),
+        svg,
+    })
 }
 
 /// The axis of values, or of levels.
@@ -87,7 +109,9 @@ fn across(curve: &EffectCurve) -> Axis {
         })
         .collect();
     match (levels.first(), levels.last()) {
-        (Some(first), Some(last)) => Axis::linear("", first.0 - 0.5, last.0 + 0.5).with_ticks(levels),
+        (Some(first), Some(last)) => {
+            Axis::linear("", first.0 - 0.5, last.0 + 0.5).with_ticks(levels)
+        }
         _ => Axis::around("", curve.points.iter().map(|point| point.value)),
     }
 }

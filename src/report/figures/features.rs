@@ -1,7 +1,9 @@
 //! Figures with features from top to bottom: how often they were chosen, and their ranks.
 
 use super::axis::Axis;
-use super::svg::{Anchor, At, COLOURS, FAINT, GRID, INK, LegendKey, SMALL, Sheet, TEXT, label, shade, sheet};
+use super::svg::{
+    Anchor, At, COLOURS, FAINT, GRID, INK, LegendKey, SMALL, Sheet, TEXT, label, shade, sheet,
+};
 use super::{Figure, FigureContent, of};
 use crate::analysis::{MethodAnswer, RankTable};
 
@@ -54,7 +56,13 @@ impl FeatureRows {
     }
 
     /// The method above, and the names of the features from top to bottom.
-    fn names(self, sheet: &mut Sheet, content: &FigureContent<'_>, answer: &MethodAnswer, units: &[usize]) {
+    fn names(
+        self,
+        sheet: &mut Sheet,
+        content: &FigureContent<'_>,
+        answer: &MethodAnswer,
+        units: &[usize],
+    ) {
         sheet.words(&answer.method.to_string(), (self.left, 22), TEXT, Anchor::Start, INK);
         let letters = usize::try_from((self.left - 60) / 14).unwrap_or(8).max(8);
         for (row, &unit) in units.iter().enumerate() {
@@ -92,14 +100,22 @@ impl FeatureRows {
     }
 
     /// A row's cells from one size up to, not including, another.
-    fn cell(self, sheet: &mut Sheet, axis: &Axis, (from, to): (usize, usize), row: usize, share: f64) {
+    fn cell(
+        self,
+        sheet: &mut Sheet,
+        axis: &Axis,
+        (from, to): (usize, usize),
+        row: usize,
+        share: f64,
+    ) {
         let at = |size: usize| self.across(axis.share(size as f64 - 0.5));
         let top = self.top(row);
         sheet.rectangle((at(from), top), (at(to), top + ROW - 2), shade(share));
     }
 }
 
-/// How often each feature is in the splits' own subsets of the chosen size, and what chance would give.
+/// How often each feature is in the splits' own subsets of the chosen size, and what chance would
+/// give.
 pub fn frequency(content: &FigureContent<'_>, answer: &MethodAnswer) -> Option<Figure> {
     let size = answer.chosen.size?;
     let info = content.info;
@@ -152,7 +168,8 @@ pub fn frequency(content: &FigureContent<'_>, answer: &MethodAnswer) -> Option<F
         sheet.dashed((x, rows.bottom()), (x, ABOVE - 8), INK);
         sheet.words("chance", (x + 6, ABOVE - 18), SMALL, Anchor::End, INK);
     });
-    let left_out = if all > TOP { format!(" The {TOP} most frequent of {all}.") } else { String::new() };
+    let left_out =
+        if all > TOP { format!(" The {TOP} most frequent of {all}.") } else { String::new() };
     let caption = format!(
         "Share of {} whose own subset of {size} features holds the feature. Dashed: {meaning}.{left_out}",
         content.splits(answer)
@@ -169,7 +186,8 @@ pub fn by_size(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
     let (kept, largest) = (content.info.kept(), content.info.units.len());
     let smallest = kept.max(1);
     let axis = Axis::sizes(smallest, largest).with_cells();
-    let title = format!("{}: share of splits that keep a feature, by number of features", answer.method);
+    let title =
+        format!("{}: share of splits that keep a feature, by number of features", answer.method);
     let rows = FeatureRows::new(content, order.len());
     let svg = sheet(&title, content.layout, rows.height(), |sheet| {
         rows.names(sheet, content, answer, &order);
@@ -202,7 +220,13 @@ pub fn by_size(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
         content.splits(answer),
         cut(content)
     );
-    Figure { name: of("heatmap_sizes", answer.method), title, caption, method: Some(answer.method), svg }
+    Figure {
+        name: of("heatmap_sizes", answer.method),
+        title,
+        caption,
+        method: Some(answer.method),
+        svg,
+    }
 }
 
 /// The rank of each feature in each split.
@@ -210,7 +234,8 @@ pub fn by_split(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
     let ranks = RankTable::new(&content.paths(answer.method));
     let mut order = ranks.means().order;
     order.truncate(TOP);
-    let splits: Vec<usize> = content.history.of_method(answer.method).map(|(split, _)| split).collect();
+    let splits: Vec<usize> =
+        content.history.of_method(answer.method).map(|(split, _)| split).collect();
     let shown = splits.len().min(MOST_SPLITS);
     let lowest = (content.info.removable() as f64).ln().max(f64::MIN_POSITIVE);
     let title = format!("{}: rank of each feature in each split", answer.method);
@@ -224,12 +249,22 @@ pub fn by_split(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
             for (column, ranks) in ranks.splits().iter().take(shown).enumerate() {
                 let share = ranks[unit].map_or(0.0, |rank| 1.0 - f64::from(rank).ln() / lowest);
                 let share = (share * SHADES).round() / SHADES;
-                sheet.rectangle((left(column), top), (left(column + 1) - 1, top + ROW - 2), shade(share));
+                sheet.rectangle(
+                    (left(column), top),
+                    (left(column + 1) - 1, top + ROW - 2),
+                    shade(share),
+                );
             }
         }
         for column in (0..shown).filter(|column| column % shown.div_ceil(10) == 0) {
             let x = (left(column) + left(column + 1)) / 2;
-            sheet.words(&splits[column].to_string(), (x, rows.bottom() + 26), SMALL, Anchor::Middle, INK);
+            sheet.words(
+                &splits[column].to_string(),
+                (x, rows.bottom() + 26),
+                SMALL,
+                Anchor::Middle,
+                INK,
+            );
         }
         rows.name(sheet, "split");
     });
@@ -242,5 +277,11 @@ pub fn by_split(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
         "Splits agree on features whose row has one shade, which follows the logarithm of the rank.{}{left_out}",
         cut(content)
     );
-    Figure { name: of("heatmap_splits", answer.method), title, caption, method: Some(answer.method), svg }
+    Figure {
+        name: of("heatmap_splits", answer.method),
+        title,
+        caption,
+        method: Some(answer.method),
+        svg,
+    }
 }

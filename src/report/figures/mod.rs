@@ -1,4 +1,5 @@
-//! The figures of a run as SVG: the same tasks give the same bytes. Each is small, labelled, and made for one printed column.
+//! The figures of a run as SVG: the same tasks give the same bytes. Each is small, labelled, and
+//! made for one printed column.
 
 mod axis;
 mod by_size;
@@ -44,9 +45,13 @@ pub struct Figure {
     pub svg: String,
 }
 
-/// Writes all figures in all formats into the directory `figures`, and removes earlier ones that no longer apply; returns
-/// warnings.
-pub fn write_figures(directory: &Directory, figures: &[Figure], formats: &[Format]) -> Result<Vec<String>> {
+/// Writes all figures in all formats into the directory `figures`, and removes earlier ones that no
+/// longer apply; returns warnings.
+pub fn write_figures(
+    directory: &Directory,
+    figures: &[Figure],
+    formats: &[Format],
+) -> Result<Vec<String>> {
     let directory = directory.subdirectory(FIGURES).map_err(|error| {
         Error::output(format!("the directory cannot be created: {error}"))
             .file(directory.path().join(FIGURES))
@@ -108,7 +113,8 @@ fn printed(_: &[Figure], _: &[Format], _: &mut Write<'_>) -> Result<Vec<String>>
 
 const OF_ALL: [&str; 7] =
     ["size", "conformal", "accuracy", "consistency", "similarity", "stopping_sizes", "differences"];
-const OF_ONE: [&str; 6] = ["per_class", "frequency", "effects", "beta", "heatmap_sizes", "heatmap_splits"];
+const OF_ONE: [&str; 6] =
+    ["per_class", "frequency", "effects", "beta", "heatmap_sizes", "heatmap_splits"];
 
 /// The names that files of figures may have.
 pub(super) fn every_name() -> Vec<String> {
@@ -121,7 +127,8 @@ fn of(name: &str, method: Method) -> String {
     format!("{name}_{}", method.name())
 }
 
-/// Draws all figures that the history has content for, the most important first; `effects` are those of the methods' lists.
+/// Draws all figures that the history has content for, the most important first; `effects` are
+/// those of the methods' lists.
 pub fn figures(
     history: &History,
     answer: &Answer,
@@ -184,7 +191,8 @@ impl<'a> FigureContent<'a> {
     }
 }
 
-/// Sizes, rising, of which no two lie on the same spot of the axis; the ends and the chosen one stay.
+/// Sizes, rising, of which no two lie on the same spot of the axis; the ends and the chosen one
+/// stay.
 pub fn thinned(mut sizes: Vec<usize>, chosen: Option<usize>) -> Vec<usize> {
     sizes.sort_unstable();
     let (Some(&smallest), Some(&largest)) = (sizes.first(), sizes.last()) else { return sizes };
@@ -243,7 +251,8 @@ impl Panels {
             ((n / columns) as i32, (n % columns) as i32, self.layout.width / columns as i32);
         let (outer_left, top) =
             (column * width, self.legend + row * (ABOVE + self.inside_height() + BELOW) + ABOVE);
-        let inside = ((outer_left + LEFT, top), (outer_left + width - RIGHT, top + self.inside_height()));
+        let inside =
+            ((outer_left + LEFT, top), (outer_left + width - RIGHT, top + self.inside_height()));
         let letter = (self.count > 1).then(|| char::from(b'A' + (n % 26) as u8));
         Panel { inside, outer_left: outer_left + 4, letter, x, y }
     }
@@ -263,7 +272,12 @@ mod tests {
     fn long_paths_are_thinned_and_keep_their_ends_and_the_chosen_size() {
         let sizes = thinned((1..=20_000).rev().collect(), Some(7_777));
         assert!(sizes.len() <= MOST_POINTS + 3, "{}", sizes.len());
-        assert!(sizes.is_sorted() && sizes[0] == 1 && sizes.ends_with(&[20_000]) && sizes.contains(&7_777));
+        assert!(
+            sizes.is_sorted()
+                && sizes[0] == 1
+                && sizes.ends_with(&[20_000])
+                && sizes.contains(&7_777)
+        );
         assert_eq!(thinned(vec![3, 2, 1], None), [1, 2, 3]);
     }
 
@@ -275,7 +289,8 @@ mod tests {
         };
         let axis = || Axis::linear("", 0.0, 1.0);
         assert!(of(89.0, 2).height() > of(183.0, 2).height(), "side by side");
-        let (first, second) = (of(183.0, 2).panel(0, axis(), axis()), of(183.0, 2).panel(1, axis(), axis()));
+        let (first, second) =
+            (of(183.0, 2).panel(0, axis(), axis()), of(183.0, 2).panel(1, axis(), axis()));
         assert_eq!((first.letter, second.letter), (Some('A'), Some('B')));
         assert!(first.inside.1.0 < second.inside.0.0 && first.inside.0.1 == second.inside.0.1);
         assert_eq!(of(89.0, 1).panel(0, axis(), axis()).letter, None);

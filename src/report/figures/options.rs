@@ -47,7 +47,8 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let known = Self::ALL.into_iter().find(|format| format.extension() == text);
-        let format = known.ok_or_else(|| "write svg, pdf or png, separated by commas".to_owned())?;
+        let format =
+            known.ok_or_else(|| "write svg, pdf or png, separated by commas".to_owned())?;
         if format != Self::Svg && !cfg!(feature = "print") {
             return Err(format!(
                 "this build writes SVG only; for {format}, install from a checkout with: cargo install --path . --features print"
@@ -105,7 +106,9 @@ mod tests {
 
     #[test]
     fn text_has_its_size_in_print_and_needs_room() {
-        let of = |width, font_size| FigureOptions { width, font_size, ..FigureOptions::default() }.layout();
+        let of = |width, font_size| {
+            FigureOptions { width, font_size, ..FigureOptions::default() }.layout()
+        };
         // 30 units are 7 points: 89 mm are 252.3 points.
         assert_eq!(of(89.0, 7.0).unwrap().width, 1081);
         assert!(of(183.0, 7.0).unwrap().width > 2 * of(89.0, 7.0).unwrap().width);

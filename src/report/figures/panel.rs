@@ -1,4 +1,5 @@
-//! A rectangle with axes, and what is drawn into it: lines with bands, levels, chosen sizes. Knows no metrics.
+//! A rectangle with axes, and what is drawn into it: lines with bands, levels, chosen sizes. Knows
+//! no metrics.
 
 use super::axis::Axis;
 use super::svg::{Anchor, At, COLOURS, Colour, FAINT, GRID, INK, SMALL, Sheet, TEXT, width_of};
@@ -82,7 +83,8 @@ impl Panel {
                 };
                 series.points.iter().zip(&series.band).map(of).collect::<Vec<At>>()
             };
-            let outline: Vec<At> = edge(true).into_iter().chain(edge(false).into_iter().rev()).collect();
+            let outline: Vec<At> =
+                edge(true).into_iter().chain(edge(false).into_iter().rev()).collect();
             sheet.veil(&outline, colour);
         }
         // Marks of different lines are at different places.

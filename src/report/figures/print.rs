@@ -1,5 +1,6 @@
-//! Figures as PDF and PNG, from their SVG. The font is inside the program, so that the bytes are the same on every machine and a
-//! cluster node without fonts will do; only letters that it lacks are looked for among the fonts of the machine.
+//! Figures as PDF and PNG, from their SVG. The font is inside the program, so that the bytes are
+//! the same on every machine and a cluster node without fonts will do; only letters that it lacks
+//! are looked for among the fonts of the machine.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,7 +31,8 @@ impl Printer {
     /// A printer for these figures.
     pub fn new<'a>(figures: impl Iterator<Item = &'a str>) -> Self {
         let mut fonts = embedded();
-        let mut missing: BTreeSet<char> = figures.flat_map(str::chars).filter(|c| !c.is_control()).collect();
+        let mut missing: BTreeSet<char> =
+            figures.flat_map(str::chars).filter(|c| !c.is_control()).collect();
         missing.retain(|&c| !has(&fonts, c));
         if !missing.is_empty() {
             fonts.load_system_fonts();
@@ -54,13 +56,18 @@ impl Printer {
 
     /// A page of the figure's size.
     pub fn pdf(&self, svg: &str) -> Result<Vec<u8>> {
-        svg2pdf::to_pdf(&self.tree(svg)?, ConversionOptions::default(), PageOptions { dpi: CSS_DPI })
-            .map_err(|error| Error::internal(format!("a figure cannot be written as PDF: {error}")))
+        svg2pdf::to_pdf(
+            &self.tree(svg)?,
+            ConversionOptions::default(),
+            PageOptions { dpi: CSS_DPI },
+        )
+        .map_err(|error| Error::internal(format!("a figure cannot be written as PDF: {error}")))
     }
 
     /// Pixels.
     pub fn png(&self, svg: &str) -> Result<Vec<u8>> {
-        let failed = |why: String| Error::internal(format!("a figure cannot be written as PNG: {why}"));
+        let failed =
+            |why: String| Error::internal(format!("a figure cannot be written as PNG: {why}"));
         let tree = self.tree(svg)?;
         let scale = PRINT_DPI / CSS_DPI;
         let pixels = |length: f32| (length * scale).ceil() as u32;
@@ -104,8 +111,13 @@ mod tests {
         let printer = Printer::new([SVG].into_iter());
         // Without any font of the machine.
         let fonts = embedded();
-        let absent: Vec<char> = "…×·≥≤λεψΣ−±′″–“”öŁЖ%|=".chars().filter(|&c| !has(&fonts, c)).collect();
-        assert!(absent.is_empty() && printer.missing.is_empty(), "{absent:?} {:?}", printer.missing);
+        let absent: Vec<char> =
+            "…×·≥≤λεψΣ−±′″–“”öŁЖ%|=".chars().filter(|&c| !has(&fonts, c)).collect();
+        assert!(
+            absent.is_empty() && printer.missing.is_empty(),
+            "{absent:?} {:?}",
+            printer.missing
+        );
         assert!(!has(&fonts, '漢'), "the test could not fail");
         let png = Pixmap::decode_png(&printer.png(SVG).unwrap()).unwrap();
         assert_eq!((png.width(), png.height()), (1052, 237), "300 dots per inch");
@@ -114,7 +126,10 @@ mod tests {
         let pdf = printer.pdf(SVG).unwrap();
         let text = String::from_utf8_lossy(&pdf);
         // 89 mm are 252.28 points.
-        assert!(text.starts_with("%PDF") && text.contains("252.2") && text.contains("Roboto"), "{text}");
+        assert!(
+            text.starts_with("%PDF") && text.contains("252.2") && text.contains("Roboto"),
+            "{text}"
+        );
         assert_eq!(pdf, Printer::new([SVG].into_iter()).pdf(SVG).unwrap(), "the same bytes again");
     }
 }

@@ -17,10 +17,9 @@ const MOST_GROUPS: usize = 40;
 /// How often each size was chosen, one panel per method.
 pub fn sizes(content: &FigureContent<'_>) -> Figure {
     let mut rules: Vec<StopRule> = StopRule::of_paths().map(|entry| entry.rule).collect();
-    rules.extend(
-        Some(content.info.spec.stop)
-            .filter(|stop| matches!(stop.entry().map(|entry| &entry.chooses), Some(Chooses::ByRun(_)))),
-    );
+    rules.extend(Some(content.info.spec.stop).filter(|stop| {
+        matches!(stop.entry().map(|entry| &entry.chooses), Some(Chooses::ByRun(_)))
+    }));
     let chosen: Vec<Vec<Vec<Option<usize>>>> = content
         .answer
         .methods
@@ -41,7 +40,8 @@ pub fn sizes(content: &FigureContent<'_>) -> Figure {
         }
         counts
     };
-    let most = chosen.iter().flatten().flat_map(|sizes| count(sizes).into_values()).max().unwrap_or(0);
+    let most =
+        chosen.iter().flatten().flat_map(|sizes| count(sizes).into_values()).max().unwrap_or(0);
     let title = "Where the rules stop";
     let panels = Panels { layout: content.layout, legend: LEGEND, count: chosen.len() };
     let svg = sheet(title, content.layout, panels.height(), |sheet| {
@@ -49,17 +49,24 @@ pub fn sizes(content: &FigureContent<'_>) -> Figure {
             rules.iter().zip(COLOURS).map(|(&rule, colour)| (rule.label(), colour)).collect();
         sheet.legend((LEFT, 8), LegendKey::Bar, &legend);
         for (n, (answer, by_rule)) in content.answer.methods.iter().zip(&chosen).enumerate() {
-            let panel = panels.panel(n, axis.clone(), Axis::linear("splits", 0.0, most.max(5) as f64));
+            let panel =
+                panels.panel(n, axis.clone(), Axis::linear("splits", 0.0, most.max(5) as f64));
             let silent: Vec<String> = rules
                 .iter()
                 .zip(by_rule)
-                .map(|(&rule, sizes)| (rule, sizes.iter().filter(|size| size.is_none()).count(), sizes.len()))
+                .map(|(&rule, sizes)| {
+                    (rule, sizes.iter().filter(|size| size.is_none()).count(), sizes.len())
+                })
                 .filter(|(_, silent, _)| *silent > 0)
                 .map(|(rule, silent, splits)| {
                     format!("{}: none on {silent} of {splits} splits", rule.label())
                 })
                 .collect();
-            let note = if silent.is_empty() { String::new() } else { format!("  ({})", silent.join("; ")) };
+            let note = if silent.is_empty() {
+                String::new()
+            } else {
+                format!("  ({})", silent.join("; "))
+            };
             panel.frame(sheet, &format!("{}{note}", answer.method));
             if let Some(size) = answer.chosen.size {
                 panel.upright(sheet, size as f64, INK);
@@ -79,7 +86,8 @@ pub fn sizes(content: &FigureContent<'_>) -> Figure {
             }
         }
     });
-    let bars = if largest + 1 - smallest > groups { " A bar counts neighbouring sizes." } else { "" };
+    let bars =
+        if largest + 1 - smallest > groups { " A bar counts neighbouring sizes." } else { "" };
     let caption = format!(
         "Number of splits on which each rule chose each size. A wide spread means that the data do not determine how many \
          features are needed. Dashed: the size of the answer.{bars}"
@@ -121,7 +129,10 @@ pub fn beta(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
     };
     let drawn = [
         ("mean β", vec![line("mean β", &|s, size| Some(s.trace.at_size(size)?.beta_mean))]),
-        ("β′ along the removal", vec![line("β′", &|s, size| s.first.get(s.trace.at_size(size)?.t).copied())]),
+        (
+            "β′ along the removal",
+            vec![line("β′", &|s, size| s.first.get(s.trace.at_size(size)?.t).copied())],
+        ),
         (
             "β″ and threshold",
             vec![
@@ -136,8 +147,12 @@ pub fn beta(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
     let title = format!("{}: mean β, its derivatives and the threshold", answer.method);
     let panels = Panels { layout: content.layout, legend: LEGEND, count: drawn.len() };
     let svg = sheet(&title, content.layout, panels.height(), |sheet| {
-        let legend: Vec<_> =
-            drawn[2].1.iter().zip(COLOURS).map(|(series, colour)| (series.name.clone(), colour)).collect();
+        let legend: Vec<_> = drawn[2]
+            .1
+            .iter()
+            .zip(COLOURS)
+            .map(|(series, colour)| (series.name.clone(), colour))
+            .collect();
         sheet.legend((LEFT, 8), LegendKey::Line, &legend);
         for (n, (name, series)) in drawn.iter().enumerate() {
             let ends = series.iter().flat_map(|s| &s.band).flat_map(|&(lo, hi)| [lo, hi]);

@@ -1,6 +1,8 @@
-//! An SVG in the making, element by element: rectangles, lines, areas, marks, text. Knows units, no axes.
+//! An SVG in the making, element by element: rectangles, lines, areas, marks, text. Knows units, no
+//! axes.
 //!
-//! 30 units are the height of ordinary text, whatever its size in print; so a sheet has more units where text is smaller.
+//! 30 units are the height of ordinary text, whatever its size in print; so a sheet has more units
+//! where text is smaller.
 
 use std::fmt::{self, Write};
 
@@ -34,7 +36,8 @@ pub const FAINT: Colour = Colour(0x70, 0x70, 0x70);
 /// Grid lines.
 pub const GRID: Colour = Colour(0xDD, 0xDD, 0xDD);
 
-/// The palette of Okabe and Ito, which colour-blind readers can tell apart, without the yellow that is too light for paper.
+/// The palette of Okabe and Ito, which colour-blind readers can tell apart, without the yellow that
+/// is too light for paper.
 pub const COLOURS: [Colour; 8] = [
     Colour(0x00, 0x72, 0xB2),
     Colour(0xD5, 0x5E, 0x00),
@@ -91,7 +94,8 @@ pub fn sheet(title: &str, layout: SheetSize, height: i32, draw: impl FnOnce(&mut
     )
 }
 
-/// A name from a file as a label: without control characters and what XML forbids, cut in the middle where it is too long.
+/// A name from a file as a label: without control characters and what XML forbids, cut in the
+/// middle where it is too long.
 pub fn label(name: &str, longest: usize) -> String {
     let name: String = printable(name)
         .chars()
@@ -153,7 +157,9 @@ impl Sheet {
         let r = MARK;
         let shape: &[At] = match which % 8 {
             0 => {
-                return self.put(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"{colour}\"/>"));
+                return self.put(format_args!(
+                    "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"{colour}\"/>"
+                ));
             }
             1 => &[(x - r, y - r), (x + r, y - r), (x + r, y + r), (x - r, y + r)],
             2 => &[(x, y - r - 2), (x + r + 1, y + r), (x - r - 1, y + r)],
@@ -190,7 +196,14 @@ impl Sheet {
         self.text(text, (x, y), size, Anchor::Middle, turned);
     }
 
-    fn text(&mut self, text: &str, (x, y): At, size: i32, anchor: Anchor, more: fmt::Arguments<'_>) {
+    fn text(
+        &mut self,
+        text: &str,
+        (x, y): At,
+        size: i32,
+        anchor: Anchor,
+        more: fmt::Arguments<'_>,
+    ) {
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
@@ -238,8 +251,9 @@ impl fmt::Display for Points<'_> {
 /// A shade between paper and blue, for a share.
 pub fn shade(share: f64) -> Colour {
     let share = share.clamp(0.0, 1.0);
-    let mix =
-        |paper: u8, ink: u8| (f64::from(paper) + (f64::from(ink) - f64::from(paper)) * share).round() as u8;
+    let mix = |paper: u8, ink: u8| {
+        (f64::from(paper) + (f64::from(ink) - f64::from(paper)) * share).round() as u8
+    };
     Colour(mix(0xF4, 0x00), mix(0xF4, 0x4C), mix(0xF0, 0x86))
 }
 
@@ -258,9 +272,13 @@ mod tests {
     #[test]
     fn words_are_text_and_escaped() {
         let layout = SheetSize { mm: 89.0, width: 1000 };
-        let svg =
-            sheet("a & b", layout, 100, |sheet| sheet.words("<script>", (5, 50), SMALL, Anchor::Start, INK));
-        assert!(svg.contains("&lt;script&gt;") && svg.contains("<title>a &amp; b</title>"), "{svg}");
+        let svg = sheet("a & b", layout, 100, |sheet| {
+            sheet.words("<script>", (5, 50), SMALL, Anchor::Start, INK)
+        });
+        assert!(
+            svg.contains("&lt;script&gt;") && svg.contains("<title>a &amp; b</title>"),
+            "{svg}"
+        );
         assert!(!svg.contains("<script") && svg.contains("height=\"8.90mm\""), "{svg}");
     }
 }

@@ -1,5 +1,5 @@
-//! The items of TRIPOD+AI (Collins et al. 2024) and REFORMS (Kapoor et al. 2024) that a run can fill in, and the others as questions to
-//! the author.
+//! The items of TRIPOD+AI (Collins et al. 2024) and REFORMS (Kapoor et al. 2024) that a run can
+//! fill in, and the others as questions to the author.
 
 use maud::{Markup, html};
 
@@ -44,7 +44,8 @@ const KNOWN: [(&str, &str, &str, Answers); 15] = [
     ("Reproduction", "18f", "2d, 2e", reproduction),
 ];
 
-/// A question that only the author can answer: its items in TRIPOD+AI and REFORMS, and what to tell.
+/// A question that only the author can answer: its items in TRIPOD+AI and REFORMS, and what to
+/// tell.
 const QUESTIONS: [(&str, &str, &str); 28] = [
     (
         "1, 2",
@@ -56,7 +57,11 @@ const QUESTIONS: [(&str, &str, &str); 28] = [
         "1a, 1b",
         "What is the population, the intended use and the intended user, and which models exist already?",
     ),
-    ("3c, 14", "", "Which health inequalities are known, and how was fairness between groups examined?"),
+    (
+        "3c, 14",
+        "",
+        "Which health inequalities are known, and how was fairness between groups examined?",
+    ),
     ("4", "1c", "What are the objectives, and why is machine learning used for them?"),
     (
         "5a, 16, 20c",
@@ -64,11 +69,19 @@ const QUESTIONS: [(&str, &str, &str); 28] = [
         "Where do the rows come from, how were they sampled, and do they represent the population?",
     ),
     ("5b", "", "When were the data collected?"),
-    ("6a, 6b", "4a", "In which setting, and by which criteria, were participants included or excluded?"),
+    (
+        "6a, 6b",
+        "4a",
+        "In which setting, and by which criteria, were participants included or excluded?",
+    ),
     ("6c", "", "Which treatments did participants receive, and how was that handled?"),
     ("8a", "3d", "How is the outcome defined, and how and when was it assessed?"),
     ("8b, 8c", "", "Who assessed the outcome, with which training, and blinded to what?"),
-    ("9b, 9c", "", "How and when was each feature measured, and by whom where that needs judgement?"),
+    (
+        "9b, 9c",
+        "",
+        "How and when was each feature measured, and by whom where that needs judgement?",
+    ),
     (
         "",
         "6c",
@@ -97,7 +110,11 @@ const QUESTIONS: [(&str, &str, &str); 28] = [
         "",
         "What happens with poor or missing input, what must a user know, and what comes next?",
     ),
-    ("5a", "8a", "What is the evidence that the findings hold beyond these rows (external validation)?"),
+    (
+        "5a",
+        "8a",
+        "What is the evidence that the findings hold beyond these rows (external validation)?",
+    ),
 ];
 
 /// What the run knows, and the questions.
@@ -175,7 +192,8 @@ fn features(content: &PageContent<'_>) -> Vec<String> {
         answers.push(format!("{} of them were kept in every model by request.", info.kept()));
     }
     if !info.dropped.is_empty() {
-        answers.push(format!("{} columns were not used; section Data says why.", info.dropped.len()));
+        answers
+            .push(format!("{} columns were not used; section Data says why.", info.dropped.len()));
     }
     answers
 }
@@ -195,14 +213,20 @@ fn missing(content: &PageContent<'_>) -> Vec<String> {
     let each: Vec<String> = some
         .iter()
         .take(NAMED)
-        .map(|(name, count)| format!("{name}: {count} ({:.1} %)", 100.0 * *count as f64 / info.rows as f64))
+        .map(|(name, count)| {
+            format!("{name}: {count} ({:.1} %)", 100.0 * *count as f64 / info.rows as f64)
+        })
         .collect();
     let more = match some.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let cells: usize = some.iter().map(|(_, count)| count).sum();
-    vec![format!("{cells} cells of {} features are missing: {}{more}.", some.len(), each.join("; "))]
+    vec![format!(
+        "{cells} cells of {} features are missing: {}{more}.",
+        some.len(),
+        each.join("; ")
+    )]
 }
 
 fn quality(content: &PageContent<'_>) -> Vec<String> {
@@ -279,9 +303,8 @@ fn leakage(content: &PageContent<'_>) -> Vec<String> {
     };
     let groups = match &info.spec.schema.group_col {
         Some(column) => format!("Rows with the same {column} were never on both sides of a split."),
-        None => {
-            "Rows were treated as independent. If a patient has several rows, use --group-col.".to_owned()
-        }
+        None => "Rows were treated as independent. If a patient has several rows, use --group-col."
+            .to_owned(),
     };
     vec![calibration.to_owned(), validation.to_owned(), groups]
 }
@@ -289,17 +312,22 @@ fn leakage(content: &PageContent<'_>) -> Vec<String> {
 fn performance(content: &PageContent<'_>) -> Vec<String> {
     let of_method = |method: &MethodAnswer| {
         let told = |headline: String, lines: Vec<(String, String)>| {
-            let each: Vec<String> = lines.iter().map(|(label, value)| format!("{label} {value}")).collect();
+            let each: Vec<String> =
+                lines.iter().map(|(label, value)| format!("{label} {value}")).collect();
             format!("{}. {headline}: {}.", method.method, each.join("; "))
         };
         let classes = &content.info.classes;
         let folds = Some(tested_lines(method, classes)).filter(|lines| !lines.is_empty());
         let folds = folds.map(|lines| told(tested_headline(method), lines));
         let elsewhere = method.elsewhere.as_ref();
-        let elsewhere = elsewhere.map(|own| told(own.headline(), measured_lines(&own.measured, classes)));
+        let elsewhere =
+            elsewhere.map(|own| told(own.headline(), measured_lines(&own.measured, classes)));
         let tested: Vec<String> = folds.into_iter().chain(elsewhere).collect();
         if tested.is_empty() {
-            return vec![format!("{}: not tested on rows that the procedure never saw.", method.method)];
+            return vec![format!(
+                "{}: not tested on rows that the procedure never saw.",
+                method.method
+            )];
         }
         tested
     };
@@ -322,9 +350,11 @@ fn baselines(content: &PageContent<'_>) -> Vec<String> {
             ));
         }
         if let Some(chance) = &method.by_chance {
-            let p =
-                chance.p.map_or_else(String::new, |p| format!("; {} for {}", p_words(p), chance.subject()));
-            answers.push(format!("{}: {} label permutations{p}.", method.method, chance.permutations));
+            let p = chance
+                .p
+                .map_or_else(String::new, |p| format!("; {} for {}", p_words(p), chance.subject()));
+            answers
+                .push(format!("{}: {} label permutations{p}.", method.method, chance.permutations));
         }
     }
     answers
@@ -338,11 +368,18 @@ fn reproduction(content: &PageContent<'_>) -> Vec<String> {
             "SHA-256 of the input: {}. Fingerprint of data and settings: {}.",
             info.input_sha256, info.fingerprint
         ),
-        format!("Seed {}. Command: {}", info.spec.split.seed, shell_command(&info.spec, &info.input)),
-        "The same command gives the same bytes on any machine and any number of threads.".to_owned(),
+        format!(
+            "Seed {}. Command: {}",
+            info.spec.split.seed,
+            shell_command(&info.spec, &info.input)
+        ),
+        "The same command gives the same bytes on any machine and any number of threads."
+            .to_owned(),
     ];
     if content.script.is_ok() {
-        answers.push("reproduce.py repeats the elimination of one split with scikit-learn.".to_owned());
+        answers.push(
+            "reproduce.py repeats the elimination of one split with scikit-learn.".to_owned(),
+        );
     }
     answers
 }
@@ -368,12 +405,17 @@ mod tests {
     }
 
     fn listed(cells: impl Iterator<Item = &'static str>) -> BTreeSet<String> {
-        cells.flat_map(|cell| cell.split(", ")).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+        cells
+            .flat_map(|cell| cell.split(", "))
+            .filter(|item| !item.is_empty())
+            .map(str::to_owned)
+            .collect()
     }
 
     #[test]
     fn every_item_of_both_guidelines_is_answered_or_asked() {
-        let tripod = KNOWN.iter().map(|known| known.1).chain(QUESTIONS.iter().map(|question| question.0));
+        let tripod =
+            KNOWN.iter().map(|known| known.1).chain(QUESTIONS.iter().map(|question| question.0));
         let all = [
             ("1", None),
             ("2", None),
@@ -404,7 +446,8 @@ mod tests {
             ("27", Some('c')),
         ];
         assert_eq!(listed(tripod), items(&all));
-        let reforms = KNOWN.iter().map(|known| known.2).chain(QUESTIONS.iter().map(|question| question.1));
+        let reforms =
+            KNOWN.iter().map(|known| known.2).chain(QUESTIONS.iter().map(|question| question.1));
         let all = [
             ("1", Some('c')),
             ("2", Some('e')),

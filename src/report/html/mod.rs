@@ -1,4 +1,5 @@
-//! One self-contained page: style, script and figures are inside, and nothing is loaded from anywhere.
+//! One self-contained page: style, script and figures are inside, and nothing is loaded from
+//! anywhere.
 //!
 //! ```text
 //! header     file, rows, classes, guarantee
@@ -56,7 +57,8 @@ impl<'a> PageContent<'a> {
     }
 }
 
-/// Text from a file or a user without anything that a browser or a terminal would obey; maud escapes it.
+/// Text from a file or a user without anything that a browser or a terminal would obey; maud
+/// escapes it.
 fn text(text: &str) -> String {
     printable(text)
 }
@@ -132,7 +134,9 @@ mod tests {
     fn style_and_script_cannot_end_their_element_or_ask_for_anything() {
         for inside in [STYLE, BEHAVIOUR] {
             assert!(!inside.contains("</") && !inside.contains("<!--"));
-            assert!(!inside.contains("http") && !inside.contains("url(") && !inside.contains("@import"));
+            assert!(
+                !inside.contains("http") && !inside.contains("url(") && !inside.contains("@import")
+            );
         }
         assert_eq!(html! { (text("<b>\u{1b}&\"")) }.0, "&lt;b&gt;\\u{1b}&amp;&quot;");
     }

@@ -1,4 +1,5 @@
-//! What was done, in sentences: the methods paragraph with its references, and the same sentences for the reporting checklists.
+//! What was done, in sentences: the methods paragraph with its references, and the same sentences
+//! for the reporting checklists.
 
 use maud::{Markup, html};
 
@@ -126,7 +127,8 @@ pub fn splits(content: &PageContent<'_>) -> String {
 /// Scaling and imputation.
 pub fn preparation(content: &PageContent<'_>) -> String {
     let spec = &content.info.spec;
-    let is_complete = content.missing.as_ref().is_some_and(|by_unit| by_unit.iter().all(|&cells| cells == 0));
+    let is_complete =
+        content.missing.as_ref().is_some_and(|by_unit| by_unit.iter().all(|&cells| cells == 0));
     let scale = match spec.scale {
         Scale::Standard => "standardised",
         Scale::Minmax => "scaled to the unit interval",
@@ -137,8 +139,11 @@ pub fn preparation(content: &PageContent<'_>) -> String {
         Impute::Median => "missing values were replaced by training medians".to_owned(),
         Impute::None => "there were no missing values".to_owned(),
     };
-    let none = if is_complete && spec.impute != Impute::None { " (no value was missing)" } else { "" };
-    format!("Within each split, columns were {scale} and {impute}{none}, both fitted on training rows only.")
+    let none =
+        if is_complete && spec.impute != Impute::None { " (no value was missing)" } else { "" };
+    format!(
+        "Within each split, columns were {scale} and {impute}{none}, both fitted on training rows only."
+    )
 }
 
 /// The models and the elimination.
@@ -157,8 +162,9 @@ pub fn models(spec: &RunSpec) -> String {
                 Gamma::Fixed(gamma) => format!("γ = {gamma}"),
             },
             match spec.prefilter {
-                Some(count) =>
-                    format!(", after linear machines had reduced the features to {count} on the same split,"),
+                Some(count) => format!(
+                    ", after linear machines had reduced the features to {count} on the same split,"
+                ),
                 None => String::new(),
             }
         ),
@@ -240,17 +246,25 @@ pub fn size(content: &PageContent<'_>) -> String {
     match (spec.stop, spec.stop.entry()) {
         (_, Some(entry)) => {
             let how = if spec.stop == StopRule::OneSe { "as" } else { "by" };
-            format!("The number of features was chosen {how} {}{median}.", (entry.prose)(&spec.beta_rule))
+            format!(
+                "The number of features was chosen {how} {}{median}.",
+                (entry.prose)(&spec.beta_rule)
+            )
         }
         (StopRule::Size(size), None) if content.history.size_is_by_hand() => {
-            format!("The number of features, {size}, was chosen by hand after the results had been seen.")
+            format!(
+                "The number of features, {size}, was chosen by hand after the results had been seen."
+            )
         }
-        (StopRule::Size(size), None) => format!("The number of features, {size}, was fixed in advance."),
+        (StopRule::Size(size), None) => {
+            format!("The number of features, {size}, was fixed in advance.")
+        }
         (_, None) => "No number of features was chosen.".to_owned(),
     }
 }
 
-/// What was found: first what the nested validation measured, which is what to quote, then what the splits say about the selection.
+/// What was found: first what the nested validation measured, which is what to quote, then what the
+/// splits say about the selection.
 fn results(content: &PageContent<'_>) -> String {
     let of_method = |method: &MethodAnswer| {
         let size = method.chosen.size?;
@@ -286,7 +300,9 @@ fn of_splits(content: &PageContent<'_>, method: &MethodAnswer) -> String {
 
 fn tested(content: &PageContent<'_>, method: &MethodAnswer) -> String {
     let tested = method.tested.as_ref();
-    let Some((tested, own)) = tested.and_then(|tested| Some((tested, tested.performance.as_ref()?))) else {
+    let Some((tested, own)) =
+        tested.and_then(|tested| Some((tested, tested.performance.as_ref()?)))
+    else {
         return " The procedure was not tested by nested validation.".to_owned();
     };
     // Why these are not all rows.
@@ -300,9 +316,13 @@ fn tested(content: &PageContent<'_>, method: &MethodAnswer) -> String {
             "in {without} of {folds} folds no number of features was chosen, and their rows were not predicted"
         ));
     }
-    let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join("; ")) };
+    let others =
+        if others.is_empty() { String::new() } else { format!(" ({})", others.join("; ")) };
     measured(
-        &format!("In the nested validation, on {} rows that the procedure never saw{others}", own.rows),
+        &format!(
+            "In the nested validation, on {} rows that the procedure never saw{others}",
+            own.rows
+        ),
         own,
     )
 }
@@ -310,7 +330,10 @@ fn tested(content: &PageContent<'_>, method: &MethodAnswer) -> String {
 fn elsewhere(method: &MethodAnswer) -> String {
     method.elsewhere.as_ref().map_or_else(String::new, |own| {
         let performance = &own.measured.performance;
-        measured(&format!("On {} rows of another file ({})", performance.rows, own.file), performance)
+        measured(
+            &format!("On {} rows of another file ({})", performance.rows, own.file),
+            performance,
+        )
     })
 }
 

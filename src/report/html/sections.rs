@@ -1,4 +1,5 @@
-//! The parts of the page: header, answer, test, cautions, figures, data, settings, how to reproduce it.
+//! The parts of the page: header, answer, test, cautions, figures, data, settings, how to reproduce
+//! it.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -56,11 +57,12 @@ fn list(lines: &[(String, String)]) -> Markup {
     html! { dl { @for (name, value) in lines { dt { (text(name)) } dd { (text(value)) } } } }
 }
 
-/// One card per method, how the methods compare, and the figure that shows why these sizes were chosen.
+/// One card per method, how the methods compare, and the figure that shows why these sizes were
+/// chosen.
 pub fn answer(content: &PageContent<'_>) -> Markup {
     let answer = content.answer;
-    let beware =
-        answer.cautions.len() + answer.methods.iter().map(|method| method.cautions.len()).sum::<usize>();
+    let beware = answer.cautions.len()
+        + answer.methods.iter().map(|method| method.cautions.len()).sum::<usize>();
     html! {
         @if beware > 0 {
             p.note { a href="#cautions" { (counted(beware, "caution")) } " below." }
@@ -90,8 +92,10 @@ pub fn answer(content: &PageContent<'_>) -> Markup {
 /// Where a verdict is a sentence and not a number of features, it is set like a caution.
 fn card(answer: &MethodAnswer) -> Markup {
     let none = "no rule was asked to choose";
-    let size =
-        answer.chosen.size.map_or_else(|| "no size chosen".to_owned(), |size| counted(size, "feature"));
+    let size = answer
+        .chosen
+        .size
+        .map_or_else(|| "no size chosen".to_owned(), |size| counted(size, "feature"));
     let mut table = HtmlTable::new(&["no.#", "feature", "in splits#", "mean rank#", "adjusted p#"]);
     for (i, feature) in answer.features.iter().take(LISTED).enumerate() {
         let rank = match feature.mean_rank {
@@ -154,7 +158,8 @@ fn twins(feature: &ChosenFeature) -> String {
     }
 }
 
-/// What was measured, first on rows that the procedure never saw: the numbers, the classes, the folds, the permutations.
+/// What was measured, first on rows that the procedure never saw: the numbers, the classes, the
+/// folds, the permutations.
 pub fn tested(content: &PageContent<'_>) -> Markup {
     html! {
         .cards { @for method in &content.answer.methods { (tested_card(content, method)) } }
@@ -196,7 +201,9 @@ fn sites(content: &PageContent<'_>) -> Markup {
                     HtmlCell::Interval(own.map(|own| own.accuracy)),
                     HtmlCell::Real(own.and_then(|own| own.accuracy_within)),
                     HtmlCell::Real(own.map(|own| own.coverage.value)),
-                    HtmlCell::Text(band.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}"))),
+                    HtmlCell::Text(
+                        band.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
+                    ),
                     HtmlCell::p(own.and_then(|own| own.p_coverage)),
                     HtmlCell::Real(own.map(|own| own.set_size)),
                 ],
@@ -204,7 +211,9 @@ fn sites(content: &PageContent<'_>) -> Markup {
         }
         let lists = lists_agree(transfer);
         let probe = transfer.probe.as_ref().map(|probe| probe_sentence(probe, &transfer.column));
-        probes.extend(lists.into_iter().chain(probe).map(|line| format!("{}: {line}.", method.method)));
+        probes.extend(
+            lists.into_iter().chain(probe).map(|line| format!("{}: {line}.", method.method)),
+        );
     }
     let column = content.info.spec.schema.leave_out.clone().unwrap_or_default();
     html! {
@@ -219,8 +228,15 @@ fn sites(content: &PageContent<'_>) -> Markup {
 
 /// Coverage by subgroup, the lowest first.
 fn subgroups(content: &PageContent<'_>) -> Markup {
-    let mut table =
-        HtmlTable::new(&["method", "subgroup", "rows#", "coverage#", "expected", "p#", "set size#"]);
+    let mut table = HtmlTable::new(&[
+        "method",
+        "subgroup",
+        "rows#",
+        "coverage#",
+        "expected",
+        "p#",
+        "set size#",
+    ]);
     for method in &content.answer.methods {
         for own in &method.subgroups {
             table.row(
@@ -231,7 +247,8 @@ fn subgroups(content: &PageContent<'_>) -> Markup {
                     HtmlCell::Int(own.rows),
                     HtmlCell::Interval(Some(own.coverage)),
                     HtmlCell::Text(
-                        own.coverage_band.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
+                        own.coverage_band
+                            .map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
                     ),
                     HtmlCell::p(own.p_coverage),
                     HtmlCell::Real(Some(own.set_size)),
@@ -319,7 +336,8 @@ fn tested_card(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
 /// Each class at the chosen size, worst first.
 fn classes(content: &PageContent<'_>) -> Markup {
     let methods = &content.answer.methods;
-    let is_tested = methods.iter().flat_map(|method| &method.classes).any(|class| class.tested.is_some());
+    let is_tested =
+        methods.iter().flat_map(|method| &method.classes).any(|class| class.tested.is_some());
     let mut table = HtmlTable::new(&[
         "method",
         "class",
@@ -333,7 +351,8 @@ fn classes(content: &PageContent<'_>) -> Markup {
     for method in methods {
         for class in method.classes.iter().take(MOST_LINES) {
             let name = HtmlCell::Text(class.class.clone());
-            let mut cells = vec![HtmlCell::Text(method.method.to_string()), name, HtmlCell::Int(class.rows)];
+            let mut cells =
+                vec![HtmlCell::Text(method.method.to_string()), name, HtmlCell::Int(class.rows)];
             match (&class.tested, &class.splits) {
                 (Some(tested), _) => cells.extend([
                     HtmlCell::Interval(tested.recall),
@@ -384,7 +403,12 @@ fn folds(content: &PageContent<'_>) -> Markup {
             let name = HtmlCell::Text(method.method.to_string());
             table.row(
                 Some(method.method),
-                &[name, HtmlCell::Int(fold + 1), HtmlCell::Int(list.len()), HtmlCell::Text(shown + &more)],
+                &[
+                    name,
+                    HtmlCell::Int(fold + 1),
+                    HtmlCell::Int(list.len()),
+                    HtmlCell::Text(shown + &more),
+                ],
             );
         }
     }
@@ -401,13 +425,18 @@ fn achieved(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
     let void = if content.answer.guaranteed { "" } else { "; guarantee void" };
     let target = content.answer.target_coverage;
     let band = match achieved.coverage_band {
-        Some((lo, hi)) => format!(" (target {target}; 95 % band of one valid split {lo:.3} to {hi:.3})"),
+        Some((lo, hi)) => {
+            format!(" (target {target}; 95 % band of one valid split {lo:.3} to {hi:.3})")
+        }
         None => format!(" (target {target}{void})"),
     };
     let classes = content.info.classes.len();
     let line = |name: &str, value: String| (name.to_owned(), value);
-    let set_size =
-        format!("{:.3}{} of {classes} classes", achieved.inefficiency, sd(achieved.inefficiency_sd));
+    let set_size = format!(
+        "{:.3}{} of {classes} classes",
+        achieved.inefficiency,
+        sd(achieved.inefficiency_sd)
+    );
     let mut lines = vec![
         line("coverage", format!("{:.3}{band}", achieved.coverage)),
         line("mean set size", set_size),
@@ -429,7 +458,8 @@ fn achieved(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
 /// Everything to beware of: the run's, then each method's.
 pub fn cautions(content: &PageContent<'_>) -> Markup {
     let answer = content.answer;
-    let none = answer.cautions.is_empty() && answer.methods.iter().all(|method| method.cautions.is_empty());
+    let none = answer.cautions.is_empty()
+        && answer.methods.iter().all(|method| method.cautions.is_empty());
     html! {
         @if none { p { "None: no check of the data, the models or the results found anything to beware of." } }
         @for words in &answer.cautions { (caution(None, words)) }
@@ -474,7 +504,10 @@ pub fn data(content: &PageContent<'_>) -> Markup {
     }
     let mut dropped = HtmlTable::new(&["unused column", "reason"]);
     for column in info.dropped.iter().take(MOST_LINES) {
-        dropped.row(None, &[HtmlCell::Text(column.name.clone()), HtmlCell::Text(column.reason.clone())]);
+        dropped.row(
+            None,
+            &[HtmlCell::Text(column.name.clone()), HtmlCell::Text(column.reason.clone())],
+        );
     }
     html! {
         ul {

@@ -113,8 +113,7 @@ impl HtmlCell {
 
 impl Render for HtmlCell {
     fn render(&self) -> Markup {
-        let number =
-            |value: &dyn std::fmt::Display, shown: String| html! { td.n data-v={ (value) } { (shown) } };
+        let number = |value: &dyn std::fmt::Display, shown: String| html! { td.n data-v={ (value) } { (shown) } };
         match self {
             Self::Text(words) => html! { td { (text(words)) } },
             Self::Named(name, note) => {
@@ -173,7 +172,8 @@ fn features(content: &PageContent<'_>) -> Markup {
             );
         }
     }
-    let left = if cut { format!(" The best {MOST_ROWS} of {}.", info.removable()) } else { String::new() };
+    let left =
+        if cut { format!(" The best {MOST_ROWS} of {}.", info.removable()) } else { String::new() };
     table.folded(
         true,
         "Features",
@@ -200,7 +200,8 @@ fn metrics(content: &PageContent<'_>) -> Markup {
         cut |= sizes.len() < visited;
         for &size in &sizes {
             let mut cells = vec![HtmlCell::Text(answer.method.to_string()), HtmlCell::Int(size)];
-            for &metric in Metric::ALL.iter().filter(|metric| metric.column() != PageColumn::Absent) {
+            for &metric in Metric::ALL.iter().filter(|metric| metric.column() != PageColumn::Absent)
+            {
                 let spread = paths.spread(size, metric);
                 cells.push(HtmlCell::Real(spread.map(|spread| spread.mean)));
                 if let PageColumn::MeanAndSd(_) = metric.column() {
@@ -228,7 +229,9 @@ fn stopping(content: &PageContent<'_>) -> Markup {
         let sizes: Vec<_> = rules.iter().map(|entry| paths.recorded_sizes(entry.rule)).collect();
         for (i, (split, _)) in paths.splits().enumerate().take(MOST_ROWS) {
             let mut cells = vec![HtmlCell::Text(answer.method.to_string()), HtmlCell::Int(split)];
-            cells.extend(sizes.iter().map(|sizes| sizes[i].map_or(HtmlCell::Real(None), HtmlCell::Int)));
+            cells.extend(
+                sizes.iter().map(|sizes| sizes[i].map_or(HtmlCell::Real(None), HtmlCell::Int)),
+            );
             table.row(Some(answer.method), &cells);
         }
     }

@@ -2,7 +2,8 @@
 
 use ndarray::ArrayView2;
 
-/// The different values that a unit has among the training rows: 1 − k_u is computed once for each, not once for each row.
+/// The different values that a unit has among the training rows: 1 − k_u is computed once for each,
+/// not once for each row.
 #[derive(Debug, Clone)]
 pub struct Levels {
     /// The level of each training row.
@@ -31,7 +32,8 @@ impl Levels {
             }
         }
         // In the order of rows, so that what is read one after the other is stored so.
-        let (mut codes, mut counts) = (Vec::with_capacity(first.len()), Vec::with_capacity(first.len()));
+        let (mut codes, mut counts) =
+            (Vec::with_capacity(first.len()), Vec::with_capacity(first.len()));
         let (mut cells, mut count) = (Vec::new(), 0);
         for (row, &first) in first.iter().enumerate() {
             if first == row {
@@ -51,7 +53,8 @@ impl Levels {
         self.cells.len() / self.columns.max(1)
     }
 
-    /// How many there are among the training rows up to one of them; they are numbered in the order of rows.
+    /// How many there are among the training rows up to one of them; they are numbered in the order
+    /// of rows.
     pub fn count_up_to(&self, row: usize) -> usize {
         self.counts[row] as usize
     }

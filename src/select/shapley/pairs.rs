@@ -1,4 +1,5 @@
-//! The shares of units in the decision values of rows: sums over pairs of a row and a supporting row.
+//! The shares of units in the decision values of rows: sums over pairs of a row and a supporting
+//! row.
 
 use pulp::{cast, f64x8};
 
@@ -26,9 +27,14 @@ pub struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Σ_s weight(s, i) · φ_u(x_i, s) for every unit u and row x_i: units × rows. Weights come as one row per supporting row s, one entry
-    /// per row x_i.
-    pub fn shares(&self, weights: &[f64], coalitions: Coalitions, buffers: &mut ShareBuffers) -> Vec<f64> {
+    /// Σ_s weight(s, i) · φ_u(x_i, s) for every unit u and row x_i: units × rows. Weights come as
+    /// one row per supporting row s, one entry per row x_i.
+    pub fn shares(
+        &self,
+        weights: &[f64],
+        coalitions: Coalitions,
+        buffers: &mut ShareBuffers,
+    ) -> Vec<f64> {
         let (units, rows) = (self.units.len(), self.row_count());
         let counts = match coalitions {
             Coalitions::Shapley => Some(NodeCounts::new(units)),
@@ -53,9 +59,11 @@ impl Pairs<'_> {
         self.rows.len() / self.units.iter().map(|unit| unit.columns()).sum::<usize>().max(1)
     }
 
-    /// Calls a function for each block of rows. Supporting rows at the end whose weights are zero on all rows of a block are left out.
+    /// Calls a function for each block of rows. Supporting rows at the end whose weights are zero
+    /// on all rows of a block are left out.
     fn for_blocks(&self, weights: &[f64], mut compute: impl FnMut(&RowBlock<'_>)) {
-        let (rows, columns) = (self.row_count(), self.units.iter().map(|unit| unit.columns()).sum());
+        let (rows, columns) =
+            (self.row_count(), self.units.iter().map(|unit| unit.columns()).sum());
         let places = self.places();
         let (mut cells, mut of_block) = (vec![ZERO; columns], vec![ZERO; self.support.len()]);
         for first in (0..rows).step_by(LANES) {
@@ -69,7 +77,8 @@ impl Pairs<'_> {
                 own.0[..count].copy_from_slice(&all[first..first + count]);
                 own.0[count..].fill(0.0);
             }
-            let used = of_block.iter().rposition(|weights| *weights != ZERO).map_or(0, |last| last + 1);
+            let used =
+                of_block.iter().rposition(|weights| *weights != ZERO).map_or(0, |last| last + 1);
             compute(&RowBlock {
                 first,
                 count,
@@ -89,8 +98,9 @@ impl Pairs<'_> {
             .iter()
             .scan(0, |start, unit| Some(std::mem::replace(start, *start + unit.count() as u32)))
             .collect();
-        let of_row =
-            |&row: &usize| self.units.iter().zip(&starts).map(move |(unit, start)| start + unit.code(row));
+        let of_row = |&row: &usize| {
+            self.units.iter().zip(&starts).map(move |(unit, start)| start + unit.code(row))
+        };
         self.support.iter().flat_map(of_row).collect()
     }
 }
@@ -120,7 +130,8 @@ pub struct RowBlock<'a> {
 pub struct Work {
     /// 1 − k_u.
     lost: Vec<Cells>,
-    /// For each two units, at the nodes that are computed at once: the product of the factors before them, then their own.
+    /// For each two units, at the nodes that are computed at once: the product of the factors
+    /// before them, then their own.
     products: Vec<Cells>,
     /// The result, negated.
     sums: Vec<Cells>,
@@ -138,7 +149,8 @@ impl Work {
 }
 
 kernel! {
-    /// 1 − k_u of a block of rows with every level of every unit, as far as the supporting rows have these levels; unit by unit.
+    /// 1 − k_u of a block of rows with every level of every unit, as far as the supporting rows
+    /// have these levels; unit by unit.
     fill_table(s; block: &RowBlock<'_>, gamma: f64, table: &mut Vec<Cells>) {
         table.resize(block.units.iter().map(|unit| unit.count()).sum(), ZERO);
         let Some(last) = block.last else { return };
@@ -161,7 +173,8 @@ kernel! {
 }
 
 kernel! {
-    /// Adds the shares of a block of rows with its supporting rows. Without node counts the only node is 1.
+    /// Adds the shares of a block of rows with its supporting rows. Without node counts the only
+    /// node is 1.
     add_shares(s; table: &[Cells], block: &RowBlock<'_>, nodes: (Option<&NodeCounts>, &Quadratures), work: &mut Work) {
         let (counts, rules) = nodes;
         for (places, weight) in block.places.chunks_exact(block.units.len()).zip(block.weights) {
@@ -187,7 +200,8 @@ kernel! {
     }
 }
 
-/// A function for each number of nodes: together they would be too large for the compiler to inline what they are made of.
+/// A function for each number of nodes: together they would be too large for the compiler to inline
+/// what they are made of.
 macro_rules! by_count {
     ($($name:ident $count:literal),*) => {
         /// Adds what some nodes, at most [`TOGETHER`], contribute.
@@ -207,9 +221,9 @@ macro_rules! by_count {
 }
 by_count!(one_node 1, two_nodes 2, three_nodes 3, four_nodes 4, five_nodes 5, six_nodes 6, seven_nodes 7, eight_nodes 8);
 
-/// Adds what some nodes contribute, without a division: by the products of the factors before and after each two units u and v. With
-/// o = the product of all other factors, times the weights, the sums are those of a_u Σ o (1 − τ a_v) and of a_v Σ o (1 − τ a_u) over the
-/// nodes.
+/// Adds what some nodes contribute, without a division: by the products of the factors before and
+/// after each two units u and v. With o = the product of all other factors, times the weights, the
+/// sums are those of a_u Σ o (1 − τ a_v) and of a_v Σ o (1 − τ a_u) over the nodes.
 #[inline(always)]
 fn add_nodes<S: Lanes, const N: usize>(
     s: S,

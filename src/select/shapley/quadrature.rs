@@ -1,6 +1,8 @@
-//! Gauss–Legendre quadrature, and how many nodes a product of factors needs: a proven bound (docs/method.md section 15).
+//! Gauss–Legendre quadrature, and how many nodes a product of factors needs: a proven bound
+//! (docs/method.md section 15).
 
-/// The integral of one pair of rows may be off by this much; it is at most 1. Rounding adds up to some 1e-15.
+/// The integral of one pair of rows may be off by this much; it is at most 1. Rounding adds up to
+/// some 1e-15.
 const TOLERANCE: f64 = 1e-11;
 
 /// Up to this number of units the integral is always exact.
@@ -81,13 +83,14 @@ fn cosine(angle: f64) -> f64 {
     sum
 }
 
-/// The ratio of the error bounds of q and of q − 1 nodes for a total of 1; without nodes the bound is 1. It goes with the square of the
-/// total.
+/// The ratio of the error bounds of q and of q − 1 nodes for a total of 1; without nodes the bound
+/// is 1. It goes with the square of the total.
 ///
-/// Gauss–Legendre with q nodes differs from g = ∫₀¹ Π_l (1 − τ a_l) dτ over m factors, where 0 ≤ a_l ≤ 1 and Σ a_l ≤ A, by at most
-/// Aʳ Π_{i<r} (1 − i/m) · (q!)⁴ / ((2q + 1) ((2q)!)³) with r = 2q. Proof: the error of the rule is g⁽ʳ⁾(ξ) (q!)⁴ / ((2q + 1) ((2q)!)³);
-/// factors that are not differentiated are between 0 and 1, so |g⁽ʳ⁾| ≤ r! e_r(a), where e_r is the elementary symmetric polynomial;
-/// and e_r(a) ≤ C(m, r) (A/m)ʳ by Maclaurin's inequality.
+/// Gauss–Legendre with q nodes differs from g = ∫₀¹ Π_l (1 − τ a_l) dτ over m factors, where 0 ≤
+/// a_l ≤ 1 and Σ a_l ≤ A, by at most Aʳ Π_{i<r} (1 − i/m) · (q!)⁴ / ((2q + 1) ((2q)!)³) with r =
+/// 2q. Proof: the error of the rule is g⁽ʳ⁾(ξ) (q!)⁴ / ((2q + 1) ((2q)!)³); factors that are not
+/// differentiated are between 0 and 1, so |g⁽ʳ⁾| ≤ r! e_r(a), where e_r is the elementary symmetric
+/// polynomial; and e_r(a) ≤ C(m, r) (A/m)ʳ by Maclaurin's inequality.
 fn bound_ratio(factors: usize, q: usize) -> f64 {
     let (m, q) = (factors as f64, q as f64);
     let last = 2.0 * q * (2.0 * q - 1.0);
@@ -99,7 +102,8 @@ fn bound_ratio(factors: usize, q: usize) -> f64 {
 pub struct NodeCounts {
     /// Exact for any pair.
     exact: usize,
-    /// The largest total for which one node is enough, two nodes, …; empty where every pair is integrated exactly.
+    /// The largest total for which one node is enough, two nodes, …; empty where every pair is
+    /// integrated exactly.
     limits: Vec<f64>,
 }
 
@@ -115,8 +119,9 @@ impl NodeCounts {
         for q in counts {
             ratios.push(bound_ratio(units - 1, q));
             let value = |step: usize| step as f64 / LIMIT_STEPS as f64;
-            let suffices =
-                |total: f64| ratios.iter().map(|ratio| total * total * ratio).product::<f64>() <= TOLERANCE;
+            let suffices = |total: f64| {
+                ratios.iter().map(|ratio| total * total * ratio).product::<f64>() <= TOLERANCE
+            };
             // The total is below the number of units.
             let (mut low, mut high) = (0, units * LIMIT_STEPS);
             while high - low > 1 {
@@ -148,10 +153,17 @@ mod tests {
     fn rules_integrate_polynomials_exactly() {
         for count in [1, 2, 3, 7, 16, 50, 250] {
             let rule = Quadrature::new(count);
-            assert!(rule.nodes.windows(2).all(|pair| pair[0] < pair[1]), "{count}: the roots are all found");
+            assert!(
+                rule.nodes.windows(2).all(|pair| pair[0] < pair[1]),
+                "{count}: the roots are all found"
+            );
             for degree in [0, 1, count, 2 * count - 1] {
-                let sum: f64 =
-                    rule.nodes.iter().zip(&rule.weights).map(|(x, w)| w * x.powi(degree as i32)).sum();
+                let sum: f64 = rule
+                    .nodes
+                    .iter()
+                    .zip(&rule.weights)
+                    .map(|(x, w)| w * x.powi(degree as i32))
+                    .sum();
                 assert!((sum * (degree + 1) as f64 - 1.0).abs() < 1e-12, "{count} {degree}: {sum}");
             }
         }
@@ -162,7 +174,8 @@ mod tests {
         (1..=nodes).fold(1.0, |bound, q| bound * total * total * bound_ratio(factors, q))
     }
 
-    /// The bound holds, and is not empty talk: a rule with fewer nodes than needed is off by more than the tolerance.
+    /// The bound holds, and is not empty talk: a rule with fewer nodes than needed is off by more
+    /// than the tolerance.
     #[test]
     fn errors_are_below_their_bound() {
         let mut draw = draws(5);
@@ -178,7 +191,8 @@ mod tests {
                 };
                 let exact = integral(units / 2 + 1);
                 for count in 1..=units / 2 {
-                    let (error, bound) = ((integral(count) - exact).abs(), error_bound(total, units, count));
+                    let (error, bound) =
+                        ((integral(count) - exact).abs(), error_bound(total, units, count));
                     assert!(error <= bound + 1e-14, "{units} {scale} {count}: {error:e} {bound:e}");
                     tight += usize::from(bound > 1e-12 && error > bound / 100.0);
                     checked += 1;
@@ -186,9 +200,14 @@ mod tests {
                 // As many factors as the integrals of one unit more have.
                 let needed = NodeCounts::new(units + 1).of(total);
                 assert!(needed <= (units + 1).div_ceil(2));
-                assert!(2 * needed > units || error_bound(total, units, needed) <= 1.01 * TOLERANCE);
+                assert!(
+                    2 * needed > units || error_bound(total, units, needed) <= 1.01 * TOLERANCE
+                );
             }
         }
-        assert!(tight > 5 && checked > 300, "{tight} of {checked} within a hundredth of their bound");
+        assert!(
+            tight > 5 && checked > 300,
+            "{tight} of {checked} within a hundredth of their bound"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The β rule, the paper's: stop before mean β first drops by more than its noise (docs/method.md section 5). A function of a
-//! finished or growing path, so replaying it needs no fit.
+//! The β rule, the paper's: stop before mean β first drops by more than its noise (docs/method.md
+//! section 5). A function of a finished or growing path, so replaying it needs no fit.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,12 +14,16 @@ pub const RULE: Rule = Rule {
     letter: "B",
     prose: |beta_rule| {
         let percent = (beta_rule.window * 1e6).round() / 1e4;
-        format!("the β-based rule of [1] (k = {}, window {percent} % of the features)", beta_rule.sigma)
+        format!(
+            "the β-based rule of [1] (k = {}, window {percent} % of the features)",
+            beta_rule.sigma
+        )
     },
     chooses: Chooses::ByPath(choose),
 };
 
-/// Where the rule fires first; where a path ended early, it ended because it fired there, or did not fire at all.
+/// Where the rule fires first; where a path ended early, it ended because it fired there, or did
+/// not fire at all.
 fn choose(path: &PathPoints<'_>) -> Option<usize> {
     match path.end {
         PathEnd::Early { fired } => path.points.last().filter(|_| fired).map(|&(size, _)| size),
@@ -75,7 +79,8 @@ impl BetaRule {
         Some(Stopping { statistic, threshold, fired: statistic < threshold })
     }
 
-    /// The size kept: the first step that fires; `None` if none does. `path` is (size, mean β) of every model, in order.
+    /// The size kept: the first step that fires; `None` if none does. `path` is (size, mean β) of
+    /// every model, in order.
     pub fn size(&self, path: &[(usize, f64)], units: usize) -> Option<usize> {
         let means: Vec<f64> = path.iter().map(|&(_, mean)| mean).collect();
         let window = self.psi(units) + 1;
@@ -88,9 +93,11 @@ impl BetaRule {
     }
 }
 
-/// Running sums of second derivatives: a long path is replayed in one pass, and only steps near the threshold are tested.
+/// Running sums of second derivatives: a long path is replayed in one pass, and only steps near the
+/// threshold are tested.
 struct Spreads {
-    /// For each step i the sums of c and c² over the steps before it, where c is the central second derivative.
+    /// For each step i the sums of c and c² over the steps before it, where c is the central second
+    /// derivative.
     sums: Vec<(f64, f64)>,
 }
 
@@ -190,7 +197,10 @@ mod tests {
             assert_eq!(rule.psi(units), expected("psi"));
             assert_eq!(rule.size(&path, units).unwrap_or(1), expected("selected_size_recommended"));
             let loose = BetaRule { sigma: 3.0, ..rule };
-            assert_eq!(loose.size(&path, units).unwrap_or(1), expected("selected_size_recommended_k3"));
+            assert_eq!(
+                loose.size(&path, units).unwrap_or(1),
+                expected("selected_size_recommended_k3")
+            );
             assert_eq!(knee_rule(&path, units), Some(expected("selected_size_knee")));
         }
     }
@@ -206,7 +216,9 @@ mod tests {
     fn one_pass_finds_the_step_that_every_test_finds() {
         let mut state = 1_u64;
         let mut noise = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as f64 / f64::from(1_u32 << 31) - 0.5
         };
         let mut fired = 0;
@@ -215,7 +227,11 @@ mod tests {
             let scale = [1e-6, 1.0, 1e6][case % 3];
             let means: Vec<f64> = (0..units)
                 .map(|t| {
-                    let drop = if t > units / 2 && t % 37 == 0 { noise() * (case % 7) as f64 } else { 0.0 };
+                    let drop = if t > units / 2 && t % 37 == 0 {
+                        noise() * (case % 7) as f64
+                    } else {
+                        0.0
+                    };
                     scale * (-1.0 / (units - t) as f64 + 0.01 * noise() + drop)
                 })
                 .collect();
@@ -225,7 +241,11 @@ mod tests {
                 let each = (1..path.len())
                     .find(|&t| rule.test(&means[..t], units).is_some_and(|test| test.fired))
                     .map(|t| path[t - 1].0);
-                assert_eq!(rule.size(&path, units), each, "case {case}, k {sigma}, window {window}");
+                assert_eq!(
+                    rule.size(&path, units),
+                    each,
+                    "case {case}, k {sigma}, window {window}"
+                );
                 fired += usize::from(each.is_some());
             }
         }

@@ -1,4 +1,5 @@
-//! The cv rule: what scikit-learn's RFECV chooses. It needs models of its own, so the run makes them and records the size.
+//! The cv rule: what scikit-learn's RFECV chooses. It needs models of its own, so the run makes
+//! them and records the size.
 
 use super::{Chooses, Rule, StopRule};
 

@@ -18,8 +18,9 @@ fn choose(path: &PathPoints<'_>) -> Option<usize> {
     (path.end == PathEnd::Complete).then(|| knee_rule(path.points, path.units)).flatten()
 }
 
-/// Where total conformity T = −size·mean β bends most away from the straight line; `None` on a flat path. A path on which T is highest
-/// at its end has its knee there: nothing is lost by removing all others.
+/// Where total conformity T = −size·mean β bends most away from the straight line; `None` on a flat
+/// path. A path on which T is highest at its end has its knee there: nothing is lost by removing
+/// all others.
 pub fn knee_rule(path: &[(usize, f64)], units: usize) -> Option<usize> {
     let conformity = |&(size, mean): &(usize, f64)| -mean * size as f64;
     let last = conformity(path.last()?);
@@ -32,10 +33,14 @@ pub fn knee_rule(path: &[(usize, f64)], units: usize) -> Option<usize> {
         return path.last().map(|&(size, _)| size);
     }
     let bend = |point: &(usize, f64)| {
-        (conformity(point) - last) / (highest - last) - (point.0 as f64 - 1.0) / (units as f64 - 1.0)
+        (conformity(point) - last) / (highest - last)
+            - (point.0 as f64 - 1.0) / (units as f64 - 1.0)
     };
     // Sizes fall along the path, so `>=` leaves the smaller size on a tie.
-    let best = path.iter().map(|point| (bend(point), point.0)).reduce(|a, b| if b.0 >= a.0 { b } else { a });
+    let best = path
+        .iter()
+        .map(|point| (bend(point), point.0))
+        .reduce(|a, b| if b.0 >= a.0 { b } else { a });
     best.map(|(_, size)| size)
 }
 

@@ -1,4 +1,5 @@
-//! When to stop: one file per rule, and one list of them. Tables, figures, the page, the command line and the dashboard read the list.
+//! When to stop: one file per rule, and one list of them. Tables, figures, the page, the command
+//! line and the dashboard read the list.
 
 mod beta;
 mod cv;
@@ -155,8 +156,9 @@ mod tests {
         for entry in &RULES {
             assert_eq!(entry.name.parse(), Ok(entry.rule));
             assert_eq!(entry.rule.name(), entry.name);
-            let alike =
-                RULES.iter().filter(|other| other.letter == entry.letter || other.label == entry.label);
+            let alike = RULES
+                .iter()
+                .filter(|other| other.letter == entry.letter || other.label == entry.label);
             assert_eq!(alike.count(), 1, "{}", entry.name);
         }
         for other in [StopRule::None, StopRule::Size(7)] {

@@ -1,5 +1,6 @@
-//! The 1se rule: the smallest size that is as good as the best, within one standard error (docs/method.md section 11). It compares
-//! what the splits achieved, so it is computed where that is known: see `evaluate::Procedure`.
+//! The 1se rule: the smallest size that is as good as the best, within one standard error
+//! (docs/method.md section 11). It compares what the splits achieved, so it is computed where that
+//! is known: see `evaluate::Procedure`.
 
 use super::{Chooses, Rule, StopRule};
 

@@ -1,4 +1,5 @@
-//! The training rows of one one-vs-rest machine: labels, costs, decision values, and which rows have positive loss.
+//! The training rows of one one-vs-rest machine: labels, costs, decision values, and which rows
+//! have positive loss.
 
 use crate::linalg::simd::{LANES, kernel, sum};
 use crate::svm::Problem;
@@ -30,7 +31,8 @@ impl HingeRows {
         self.theta[i] * self.decision[i] < 1.0
     }
 
-    /// Minus the derivative of the loss by each decision value: 2C_i (θ_i − f_i) for rows with positive loss, else 0.
+    /// Minus the derivative of the loss by each decision value: 2C_i (θ_i − f_i) for rows with
+    /// positive loss, else 0.
     pub fn negative_loss_gradient(&self, result: &mut [f64]) {
         negative_loss_gradient(&self.theta, &self.decision, &self.cost, result);
     }
@@ -41,10 +43,12 @@ impl HingeRows {
         rows.map(|((theta, f), cost)| 0.5 * cost * (1.0 - theta * f).max(0.0).powi(2)).sum()
     }
 
-    /// The exact minimum of the objective along a direction that moves the decision values by `change` and for which
-    /// w·d = `along` and d·d = `square`: the root of a piecewise linear increasing derivative.
+    /// The exact minimum of the objective along a direction that moves the decision values by
+    /// `change` and for which w·d = `along` and d·d = `square`: the root of a piecewise linear
+    /// increasing derivative.
     pub fn line_search(&self, change: &[f64], along: f64, square: f64) -> f64 {
-        // The derivative is along + s·square − Σ over rows inside at s of cost (θ − f − s·change)·change.
+        // The derivative is along + s·square − Σ over rows inside at s of cost (θ − f −
+        // s·change)·change.
         let (at_zero, at_one) = slopes_of_loss(&self.theta, &self.decision, &self.cost, change);
         let (slope_at_zero, slope_at_one) = (along - at_zero, along + square - at_one);
         if slope_at_one.abs() <= 1e-12 * slope_at_zero.abs() {
@@ -55,7 +59,8 @@ impl HingeRows {
         let (mut curvature, mut crossings) = (0.0, Vec::new());
         for (i, &moved) in change.iter().enumerate() {
             let weight = self.cost[i] * moved * moved;
-            let (towards_label, slack) = (self.theta[i] * moved, 1.0 - self.theta[i] * self.decision[i]);
+            let (towards_label, slack) =
+                (self.theta[i] * moved, 1.0 - self.theta[i] * self.decision[i]);
             // A row on the margin at s = 0 counts if it is about to have loss.
             if slack > 0.0 || (slack == 0.0 && towards_label < 0.0) {
                 curvature += weight;
@@ -140,12 +145,14 @@ mod tests {
     fn line_search_finds_the_minimum_of_the_objective() {
         let mut rng = Rng::new(3, 0, Purpose::Split);
         for _ in 0..200 {
-            let mut draw = |n: usize| (0..n).map(|_| 4.0 * rng.uniform() - 2.0).collect::<Vec<f64>>();
+            let mut draw =
+                |n: usize| (0..n).map(|_| 4.0 * rng.uniform() - 2.0).collect::<Vec<f64>>();
             let (w, direction) = (draw(3), draw(3));
             let rows: Vec<Vec<f64>> = (0..12).map(|_| draw(3)).collect();
             let theta: Vec<f64> = draw(12).iter().map(|v| v.signum()).collect();
             let along_rows = |v: &[f64]| rows.iter().map(|row| dot(row, v)).collect::<Vec<f64>>();
-            let margin = HingeRows { theta: theta.clone(), cost: vec![2.0; 12], decision: along_rows(&w) };
+            let margin =
+                HingeRows { theta: theta.clone(), cost: vec![2.0; 12], decision: along_rows(&w) };
             let objective = |s: f64| {
                 let v: Vec<f64> = w.iter().zip(&direction).map(|(w, d)| w + s * d).collect();
                 let loss = along_rows(&v)

@@ -1,7 +1,7 @@
 //! Screening: which rows may have crossed the margin, without evaluating them.
 //!
-//! When w moves by d, a decision value moves by at most ‖x_i‖·‖d‖. So a row needs no further evaluation until w has
-//! moved by its slack, its distance from the margin over ‖x_i‖.
+//! When w moves by d, a decision value moves by at most ‖x_i‖·‖d‖. So a row needs no further
+//! evaluation until w has moved by its slack, its distance from the margin over ‖x_i‖.
 
 use super::select::{HAS_LOSS, PADDING, SNAPSHOTS, select_within};
 use crate::linalg::{dot, norm, squared_distance};
@@ -12,10 +12,12 @@ const PRUNE_AT: usize = 12;
 /// Snapshots kept when pruning.
 const KEPT_SNAPSHOTS: usize = 3;
 
-/// What is known of the rows of one machine. Models are by slot of [`crate::svm::training_rows::TrainingRows`].
+/// What is known of the rows of one machine. Models are by slot of
+/// [`crate::svm::training_rows::TrainingRows`].
 #[derive(Clone)]
 pub struct Screening {
-    /// Lower bound on how far w may move before row i changes side, as of its last evaluation (f32, see [`ROUNDING`]).
+    /// Lower bound on how far w may move before row i changes side, as of its last evaluation (f32,
+    /// see [`ROUNDING`]).
     slack: Vec<f32>,
     /// The snapshot of that evaluation, with [`HAS_LOSS`] if the row had loss.
     last_snapshot: Vec<u8>,
@@ -31,7 +33,12 @@ const ROUNDING: f64 = 1e-6;
 impl Screening {
     /// Nothing is known of any row.
     pub fn new(rows: usize) -> Self {
-        Self { slack: vec![0.0; rows], last_snapshot: vec![0; rows], models: Vec::new(), lost: Vec::new() }
+        Self {
+            slack: vec![0.0; rows],
+            last_snapshot: vec![0; rows],
+            models: Vec::new(),
+            lost: Vec::new(),
+        }
     }
 
     /// Forgets everything: all rows must be evaluated next.
@@ -64,7 +71,12 @@ impl Screening {
     }
 
     /// The given rows that were last evaluated under another model than that of a snapshot.
-    pub fn stale<'s>(&self, rows: &[usize], snapshot: u8, stale: &'s mut Vec<usize>) -> &'s [usize] {
+    pub fn stale<'s>(
+        &self,
+        rows: &[usize],
+        snapshot: u8,
+        stale: &'s mut Vec<usize>,
+    ) -> &'s [usize] {
         stale.resize(self.slack.len() + PADDING, 0);
         let mut count = 0;
         for &row in rows {
@@ -74,8 +86,8 @@ impl Screening {
         &stale[..count]
     }
 
-    /// Finds the rows that may have crossed the margin after w moves by this much, if at most a fraction of the step acts
-    /// along one row.
+    /// Finds the rows that may have crossed the margin after w moves by this much, if at most a
+    /// fraction of the step acts along one row.
     pub fn find_crossing<'n>(
         &self,
         w: &[f64],
@@ -97,12 +109,14 @@ impl Screening {
         found: &'n mut Vec<usize>,
     ) -> &'n [usize] {
         found.resize(self.slack.len() + PADDING, 0);
-        let count = select_within::<WITH_LOSS>(&self.slack, &self.last_snapshot, displacements, found);
+        let count =
+            select_within::<WITH_LOSS>(&self.slack, &self.last_snapshot, displacements, found);
         &found[..count]
     }
 
-    /// Upper bounds on how far w is from each snapshot. They allow for the rounding of decision values, which is relative to
-    /// the terms of w·x_i and not to their sum; a distance that is not finite bounds nothing.
+    /// Upper bounds on how far w is from each snapshot. They allow for the rounding of decision
+    /// values, which is relative to the terms of w·x_i and not to their sum; a distance that is not
+    /// finite bounds nothing.
     fn displacements(&self, w: &[f64], further: f64, fraction: f64) -> [f32; SNAPSHOTS] {
         let mut displacements = [0.0; SNAPSHOTS];
         let rounding = 4.0 * w.len() as f64 * f64::EPSILON * norm(w) + f64::from(f32::MIN_POSITIVE);
@@ -115,7 +129,8 @@ impl Screening {
         displacements
     }
 
-    /// Drops the snapshots with the fewest rows if there are many; these rows must be evaluated again.
+    /// Drops the snapshots with the fewest rows if there are many; these rows must be evaluated
+    /// again.
     pub fn prune_if_many(&mut self) {
         if self.lost.len() >= PRUNE_AT {
             self.prune();
@@ -125,14 +140,15 @@ impl Screening {
     fn prune(&mut self) {
         let width = self.models.len() / self.lost.len().max(1);
         let mut members = [0_usize; SNAPSHOTS];
-        self.last_snapshot
-            .iter()
-            .for_each(|&last_snapshot| members[usize::from(last_snapshot & !HAS_LOSS) % SNAPSHOTS] += 1);
+        self.last_snapshot.iter().for_each(|&last_snapshot| {
+            members[usize::from(last_snapshot & !HAS_LOSS) % SNAPSHOTS] += 1
+        });
         let mut kept: Vec<usize> = (0..self.lost.len()).collect();
         kept.sort_by_key(|&snapshot| std::cmp::Reverse(members[snapshot]));
         kept.truncate(KEPT_SNAPSHOTS);
         kept.sort_unstable();
-        // The new position of each snapshot, and whether it stays; rows of the others lose their slack.
+        // The new position of each snapshot, and whether it stays; rows of the others lose their
+        // slack.
         let (mut places, mut stays) = ([0; SNAPSHOTS], [0.0; SNAPSHOTS]);
         for (place, &snapshot) in kept.iter().enumerate() {
             (places[snapshot], stays[snapshot]) = (place as u8, 1.0);

@@ -29,8 +29,8 @@ const SET_BITS: [[u8; 8]; 256] = {
     table
 };
 
-/// Selects the rows i with slack_i ≤ displacement[last_snapshot_i], and on request all rows that had loss, in ascending order;
-/// returns their number.
+/// Selects the rows i with slack_i ≤ displacement[last_snapshot_i], and on request all rows that
+/// had loss, in ascending order; returns their number.
 ///
 /// # Panics
 /// If `found` is not [`PADDING`] longer than the rows.
@@ -57,8 +57,8 @@ kernel! {
                 // Moves bit 7 of each byte to the bit of its lane.
                 within |= ((flagged >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8;
             }
-            // Write all eight and advance past the selected ones: a branch would be mispredicted too often. Arrays of fixed size,
-            // so that the eight are widened and stored as vectors.
+            // Write all eight and advance past the selected ones: a branch would be mispredicted
+            // too often. Arrays of fixed size, so that the eight are widened and stored as vectors.
             let target = found[count..].first_chunk_mut::<PADDING>().expect("the length is checked above");
             let lanes = &SET_BITS[usize::from(within)];
             for lane in 0..PADDING {
@@ -88,7 +88,12 @@ mod tests {
                 let mut found = vec![0; length];
                 let selection = || {
                     limited::to(bits, || {
-                        select_within::<false>(&slack, &last_snapshot, &[1.0; SNAPSHOTS], &mut found)
+                        select_within::<false>(
+                            &slack,
+                            &last_snapshot,
+                            &[1.0; SNAPSHOTS],
+                            &mut found,
+                        )
                     })
                 };
                 assert!(
@@ -113,8 +118,9 @@ mod tests {
             if let Some(slack) = slack.get_mut(9) {
                 *slack = f32::NAN;
             }
-            let expected: Vec<usize> =
-                (0..length).filter(|&i| slack[i] <= displacement[usize::from(last_snapshot[i])]).collect();
+            let expected: Vec<usize> = (0..length)
+                .filter(|&i| slack[i] <= displacement[usize::from(last_snapshot[i])])
+                .collect();
             let mut found = vec![0; length + PADDING];
             let count = select_within::<false>(&slack, &last_snapshot, &displacement, &mut found);
             assert_eq!(found[..count], expected);
@@ -122,15 +128,17 @@ mod tests {
                 select_within::<false>(&slack, &last_snapshot, &displacement, &mut found)
             });
             assert_eq!(found[..count], expected);
-            let flagged: Vec<u8> =
-                (0..length).map(|i| last_snapshot[i] | if i % 3 == 0 { HAS_LOSS } else { 0 }).collect();
+            let flagged: Vec<u8> = (0..length)
+                .map(|i| last_snapshot[i] | if i % 3 == 0 { HAS_LOSS } else { 0 })
+                .collect();
             let expected: Vec<usize> = (0..length)
                 .filter(|&i| slack[i] <= displacement[usize::from(last_snapshot[i])] || i % 3 == 0)
                 .collect();
             let count = select_within::<true>(&slack, &flagged, &displacement, &mut found);
             assert_eq!(found[..count], expected);
-            let count =
-                limited::to(128, || select_within::<true>(&slack, &flagged, &displacement, &mut found));
+            let count = limited::to(128, || {
+                select_within::<true>(&slack, &flagged, &displacement, &mut found)
+            });
             assert_eq!(found[..count], expected);
         }
     }

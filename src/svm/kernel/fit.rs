@@ -13,7 +13,8 @@ pub struct KernelMachine {
     hinge: HingeRows,
     /// c of every training row.
     pub c: Vec<f64>,
-    /// The squared norm of the gradient at the zero model, under the kernel of the first fit: what residuals are relative to.
+    /// The squared norm of the gradient at the zero model, under the kernel of the first fit: what
+    /// residuals are relative to.
     scale: f64,
     direction: Vec<f64>,
     change: Vec<f64>,
@@ -59,12 +60,14 @@ impl KernelMachine {
     }
 }
 
-/// One fit of a machine, as the dual solver's: the gradient is Σ (c_i − g_i) k(·, i), where g is minus the gradient of the loss.
+/// One fit of a machine, as the dual solver's: the gradient is Σ (c_i − g_i) k(·, i), where g is
+/// minus the gradient of the loss.
 struct KernelFit<'f> {
     machine: &'f mut KernelMachine,
     kernel: &'f PackedSymmetric,
     tolerance: f64,
-    /// Of the rows that supported when a direction was first computed, or when too many had changed.
+    /// Of the rows that supported when a direction was first computed, or when too many had
+    /// changed.
     factor: &'f mut SupportFactor,
     has_factor: bool,
     /// No direction was computed yet.
@@ -106,15 +109,17 @@ impl System for KernelFit<'_> {
         self.has_factor = false;
     }
 
-    /// The way to the minimiser with the supporting rows S fixed: (K_SS + diag(1/2C_i)) c = θ on them, zero elsewhere, as a correction
-    /// of the coefficients that there are.
+    /// The way to the minimiser with the supporting rows S fixed: (K_SS + diag(1/2C_i)) c = θ on
+    /// them, zero elsewhere, as a correction of the coefficients that there are.
     fn direction(&mut self) {
         let KernelMachine { hinge, c, direction, change, .. } = &mut *self.machine;
         let system = SupportSystem { kernel: self.kernel, cost: &hinge.cost };
-        // The rows that supported the last fit are a better guess than those that have loss under its coefficients and another kernel.
+        // The rows that supported the last fit are a better guess than those that have loss under
+        // its coefficients and another kernel.
         let keeps_support = std::mem::take(&mut self.is_first) && c.iter().any(|&c| c != 0.0);
-        let supports: Vec<bool> =
-            (0..c.len()).map(|i| if keeps_support { c[i] != 0.0 } else { hinge.has_loss(i) }).collect();
+        let supports: Vec<bool> = (0..c.len())
+            .map(|i| if keeps_support { c[i] != 0.0 } else { hinge.has_loss(i) })
+            .collect();
         let mut dropped = vec![0.0; c.len()];
         for i in (0..c.len()).filter(|&i| !supports[i]) {
             dropped[i] = -c[i];

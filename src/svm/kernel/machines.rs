@@ -1,5 +1,5 @@
-//! One-vs-rest machines with a kernel: squared distances follow the removal of a column; kernels are made of them for each fit, since γ
-//! depends on the columns present.
+//! One-vs-rest machines with a kernel: squared distances follow the removal of a column; kernels
+//! are made of them for each fit, since γ depends on the columns present.
 
 use ndarray::{Array2, CowArray, Ix2};
 
@@ -17,7 +17,8 @@ pub struct KernelMachines<'a> {
     kernel: Kernel,
     columns: Present,
     watched: Watched<'a>,
-    /// Squared distances (or products) of training rows with training rows, and with watched rows, row by row.
+    /// Squared distances (or products) of training rows with training rows, and with watched rows,
+    /// row by row.
     own: PackedSymmetric,
     cross: Vec<f64>,
     /// Columns present when they were last computed from the data: differences drift.
@@ -32,7 +33,8 @@ pub struct KernelMachines<'a> {
 impl<'a> KernelMachines<'a> {
     /// Starts from the zero model with all columns.
     pub fn new(problem: Problem<'a>, kernel: Kernel) -> Self {
-        let machines = (0..problem.machines()).map(|machine| KernelMachine::new(&problem, machine)).collect();
+        let machines =
+            (0..problem.machines()).map(|machine| KernelMachine::new(&problem, machine)).collect();
         Self {
             kernel,
             columns: Present::all(problem.columns()),
@@ -47,7 +49,8 @@ impl<'a> KernelMachines<'a> {
         }
     }
 
-    /// Takes rows (feature-major) whose decision values will be read after every fit; before the first fit.
+    /// Takes rows (feature-major) whose decision values will be read after every fit; before the
+    /// first fit.
     pub fn watch(&mut self, rows: CowArray<'a, f64, Ix2>) {
         self.watched.push(rows);
     }
@@ -73,7 +76,8 @@ impl<'a> KernelMachines<'a> {
             self.compute();
         }
         let mut own_kernel = std::mem::take(&mut self.own_kernel);
-        (0..self.problem.rows()).for_each(|i| self.with_bias(self.own.kept(i), own_kernel.kept_mut(i)));
+        (0..self.problem.rows())
+            .for_each(|i| self.with_bias(self.own.kept(i), own_kernel.kept_mut(i)));
         self.own_kernel = own_kernel;
         let kernel = &self.own_kernel;
         let factor = &mut self.factor;
@@ -125,7 +129,9 @@ impl<'a> KernelMachines<'a> {
     fn with_bias(&self, cells: &[f64], kernels: &mut [f64]) {
         match self.kernel {
             Kernel::Rbf(gamma) => decay(cells, gamma.value(self.columns.count()), 1.0, kernels),
-            Kernel::Linear => kernels.iter_mut().zip(cells).for_each(|(kernel, cell)| *kernel = cell + 1.0),
+            Kernel::Linear => {
+                kernels.iter_mut().zip(cells).for_each(|(kernel, cell)| *kernel = cell + 1.0)
+            }
         }
     }
 
@@ -151,7 +157,9 @@ impl<'a> KernelMachines<'a> {
         let (range, watched) = (self.watched.range(part), self.watched.rows());
         // Made when they are asked for: not every part is at every size.
         let mut kernels = vec![0.0; self.problem.rows() * range.len()];
-        let rows = kernels.chunks_exact_mut(range.len().max(1)).zip(self.cross.chunks_exact(watched.max(1)));
+        let rows = kernels
+            .chunks_exact_mut(range.len().max(1))
+            .zip(self.cross.chunks_exact(watched.max(1)));
         rows.for_each(|(kernels, cells)| self.with_bias(&cells[range.clone()], kernels));
         let of_machine = |machine: &KernelMachine| {
             let mut decisions = vec![0.0; range.len()];
@@ -193,7 +201,9 @@ mod tests {
     /// At the optimum c_i = 2C_i θ_i max(0, 1 − θ_i f_i).
     #[test]
     fn fits_meet_the_optimality_condition() {
-        let x = Array2::from_shape_fn((4, 60), |(j, i)| ((i * (13 + 4 * j) + j) % 29) as f64 / 10.0 - 1.4);
+        let x = Array2::from_shape_fn((4, 60), |(j, i)| {
+            ((i * (13 + 4 * j) + j) % 29) as f64 / 10.0 - 1.4
+        });
         let y: Vec<usize> = (0..60).map(|i| (i * i + i / 7) % 3).collect();
         use crate::svm::ClassWeight::{Balanced, None as Same};
         for (cost, weight) in
@@ -207,10 +217,12 @@ mod tests {
                 assert!(machines.fit().converged);
                 let f = machines.decisions(0);
                 for machine in 0..3 {
-                    let (theta, (positive, negative)) = (problem.labels(machine), problem.costs(machine));
+                    let (theta, (positive, negative)) =
+                        (problem.labels(machine), problem.costs(machine));
                     for i in 0..60 {
                         let cost = if theta[i] > 0.0 { positive } else { negative };
-                        let expected = 2.0 * cost * theta[i] * (1.0 - theta[i] * f[[i, machine]]).max(0.0);
+                        let expected =
+                            2.0 * cost * theta[i] * (1.0 - theta[i] * f[[i, machine]]).max(0.0);
                         let c = machines.coefficients(machine)[i];
                         assert!(
                             (c - expected).abs() < 1e-7 * cost.max(1.0),

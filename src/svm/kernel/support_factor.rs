@@ -1,5 +1,6 @@
-//! The factor of the system that the supporting rows S of a machine give, (K_SS + diag(1/2C_i)) x = b, and its solution for other rows
-//! near S: a row more or less is a border of the system, not another factor.
+//! The factor of the system that the supporting rows S of a machine give, (K_SS + diag(1/2C_i)) x =
+//! b, and its solution for other rows near S: a row more or less is a border of the system, not
+//! another factor.
 
 use pulp::cast;
 
@@ -36,7 +37,8 @@ impl SupportSystem<'_> {
 const EXCHANGED_SHARE: usize = 4;
 
 impl SupportFactor {
-    /// Factorises anew, for the rows that support; false if rounding has made the matrix indefinite.
+    /// Factorises anew, for the rows that support; false if rounding has made the matrix
+    /// indefinite.
     pub fn renew(&mut self, system: SupportSystem<'_>, supports: &[bool]) -> bool {
         self.rows.clear();
         self.rows.extend((0..supports.len()).rev().filter(|&row| supports[row]));
@@ -51,26 +53,37 @@ impl SupportFactor {
         })
     }
 
-    /// Solves the system of the rows that support now for b, which has an entry for every training row; x is zero elsewhere. False if
-    /// too many rows have changed since the factor was made.
+    /// Solves the system of the rows that support now for b, which has an entry for every training
+    /// row; x is zero elsewhere. False if too many rows have changed since the factor was made.
     ///
-    /// With the rows A that came and R that went, x and multipliers μ that keep x_R = 0 solve the bordered system
+    /// With the rows A that came and R that went, x and multipliers μ that keep x_R = 0 solve the
+    /// bordered system
     ///
     /// ```text
     /// M x_S + M_SA x_A + E_R μ = b_S      M_AS x_S + M_AA x_A = b_A      x_R = 0
     /// ```
     ///
-    /// With M_SS = UᵀU and Y = U⁻ᵀ [M_SA E_R], what is left for (x_A, μ) has the matrix diag(M_AA, 0) − YᵀY.
-    pub fn solve(&self, system: SupportSystem<'_>, supports: &[bool], b: &[f64], x: &mut [f64]) -> bool {
-        let came: Vec<usize> =
-            (0..supports.len()).filter(|&row| supports[row] && self.places[row].is_none()).collect();
-        let went: Vec<usize> = (0..self.rows.len()).filter(|&place| !supports[self.rows[place]]).collect();
+    /// With M_SS = UᵀU and Y = U⁻ᵀ [M_SA E_R], what is left for (x_A, μ) has the matrix diag(M_AA,
+    /// 0) − YᵀY.
+    pub fn solve(
+        &self,
+        system: SupportSystem<'_>,
+        supports: &[bool],
+        b: &[f64],
+        x: &mut [f64],
+    ) -> bool {
+        let came: Vec<usize> = (0..supports.len())
+            .filter(|&row| supports[row] && self.places[row].is_none())
+            .collect();
+        let went: Vec<usize> =
+            (0..self.rows.len()).filter(|&place| !supports[self.rows[place]]).collect();
         let borders = came.len() + went.len();
         if EXCHANGED_SHARE * borders > self.rows.len() {
             return false;
         }
         // b and the borders, eight side by side.
-        let mut blocks = vec![vec![Line([0.0; LANES]); self.rows.len()]; (borders + 1).div_ceil(LANES)];
+        let mut blocks =
+            vec![vec![Line([0.0; LANES]); self.rows.len()]; (borders + 1).div_ceil(LANES)];
         for (place, &row) in self.rows.iter().enumerate() {
             blocks[0][place].0[0] = if supports[row] { b[row] } else { 0.0 };
         }
@@ -89,7 +102,11 @@ impl SupportFactor {
         if borders > 0 {
             let products = Products::new(&blocks);
             let cell = |i: usize, j: usize| {
-                let own = if i < came.len() && j < came.len() { system.get(came[i], came[j]) } else { 0.0 };
+                let own = if i < came.len() && j < came.len() {
+                    system.get(came[i], came[j])
+                } else {
+                    0.0
+                };
                 own - products.get(i + 1, j + 1)
             };
             let right = |i: usize| came.get(i).map_or(0.0, |&row| b[row]) - products.get(i + 1, 0);
@@ -101,7 +118,10 @@ impl SupportFactor {
         let mut of_factor: Vec<f64> = blocks[0].iter().map(|cells| cells.0[0]).collect();
         for (number, value) in (1..).zip(&left) {
             let block = &blocks[number / LANES];
-            of_factor.iter_mut().zip(block).for_each(|(own, cells)| *own -= value * cells.0[number % LANES]);
+            of_factor
+                .iter_mut()
+                .zip(block)
+                .for_each(|(own, cells)| *own -= value * cells.0[number % LANES]);
         }
         self.factor.backward(&mut of_factor);
         x.fill(0.0);
@@ -143,8 +163,8 @@ kernel! {
     }
 }
 
-/// Solves a small symmetric system whose first part is positive definite and whose last part is negative definite: LDLᵀ needs no
-/// pivoting then (Vanderbei 1995).
+/// Solves a small symmetric system whose first part is positive definite and whose last part is
+/// negative definite: LDLᵀ needs no pivoting then (Vanderbei 1995).
 fn solve_quasidefinite(
     size: usize,
     cell: impl Fn(usize, usize) -> f64,
@@ -154,7 +174,8 @@ fn solve_quasidefinite(
     let mut x: Vec<f64> = (0..size).map(right).collect();
     for i in 0..size {
         for j in 0..=i {
-            let of_before = |k: usize| lower[i * size + k] * lower[j * size + k] * lower[k * size + k];
+            let of_before =
+                |k: usize| lower[i * size + k] * lower[j * size + k] * lower[k * size + k];
             let value = cell(i, j) - (0..j).map(of_before).sum::<f64>();
             lower[i * size + j] = if i == j { value } else { value / lower[j * size + j] };
         }
@@ -179,7 +200,8 @@ mod tests {
     #[test]
     fn solutions_satisfy_the_system_of_the_rows_that_support_now() {
         let (n, mut rng) = (60, Rng::new(5, 0, Purpose::Split));
-        let x: Vec<[f64; 3]> = (0..n).map(|_| [rng.uniform(), rng.uniform(), rng.uniform()]).collect();
+        let x: Vec<[f64; 3]> =
+            (0..n).map(|_| [rng.uniform(), rng.uniform(), rng.uniform()]).collect();
         let square = |i: usize, j: usize| (0..3).map(|c| (x[i][c] - x[j][c]).powi(2)).sum::<f64>();
         let kernel = PackedSymmetric::new(n, |i, j| (-square(i, j)).exp() + 1.0);
         let cost: Vec<f64> = (0..n).map(|_| 0.5 + rng.uniform()).collect();
@@ -189,7 +211,8 @@ mod tests {
         assert!(factor.renew(system, &supported));
         let mut exchanged = 0;
         for share in [0.0, 0.02, 0.05, 0.1, 0.15, 0.5] {
-            let supports: Vec<bool> = supported.iter().map(|&was| was ^ (rng.uniform() < share)).collect();
+            let supports: Vec<bool> =
+                supported.iter().map(|&was| was ^ (rng.uniform() < share)).collect();
             let b: Vec<f64> = (0..n).map(|_| rng.uniform() - 0.5).collect();
             let mut solution = vec![9.0; n];
             if !factor.solve(system, &supports, &b, &mut solution) {

@@ -166,13 +166,15 @@ impl App {
     pub(super) fn up_or_down(&mut self, down: bool, by: usize) {
         // An enlarged panel beside the list scrolls.
         let is_list = self.layout.view.page().rows(&self.derived).is_some()
-            && (self.layout.view == View::Explore || self.layout.zoom.is_none_or(|panel| panel == 0));
+            && (self.layout.view == View::Explore
+                || self.layout.zoom.is_none_or(|panel| panel == 0));
         if is_list {
             self.move_selection(down, by);
         } else {
             let last = self.last_line();
             let scroll = self.layout.scroll.entry(self.layout.view).or_default();
-            *scroll = if down { scroll.saturating_add(by).min(last) } else { scroll.saturating_sub(by) };
+            *scroll =
+                if down { scroll.saturating_add(by).min(last) } else { scroll.saturating_sub(by) };
         }
     }
 

@@ -21,24 +21,34 @@ impl App {
         let (info, TaskId { method, split }) = (self.info()?, self.playback.focus);
         let present = self.present();
         let names: Vec<&str> = present.iter().map(|&unit| info.units[unit].name.as_str()).collect();
-        let words = format!("{} at this step of {method}, split {}", plural(names.len(), "name"), split + 1);
+        let words = format!(
+            "{} at this step of {method}, split {}",
+            plural(names.len(), "name"),
+            split + 1
+        );
         Some(CopiedList::new(as_lines(names), CopiedList::STEP, words))
     }
 
     /// The answer, if it has a size.
     fn list_of_answer(&self) -> Option<CopiedList> {
         let answer = self.answer()?;
-        let names: Vec<&str> = answer.features.iter().map(|feature| feature.name.as_str()).collect();
+        let names: Vec<&str> =
+            answer.features.iter().map(|feature| feature.name.as_str()).collect();
         let words = format!("{} of the answer of {}", plural(names.len(), "name"), answer.method);
         // selected.txt of a run is the list of its first method.
         let is_first = self.history().methods().first() == Some(&answer.method);
-        let file =
-            if is_first { CopiedList::SELECTED.to_owned() } else { CopiedList::selected_of(answer.method) };
-        let list = || CopiedList { is_answer: true, ..CopiedList::new(as_lines(names), &file, words) };
+        let file = if is_first {
+            CopiedList::SELECTED.to_owned()
+        } else {
+            CopiedList::selected_of(answer.method)
+        };
+        let list =
+            || CopiedList { is_answer: true, ..CopiedList::new(as_lines(names), &file, words) };
         (!answer.features.is_empty()).then(list)
     }
 
-    /// Copies my list if there is one, in Explore what is left under the cursor, elsewhere the answer.
+    /// Copies my list if there is one, in Explore what is left under the cursor, elsewhere the
+    /// answer.
     pub(super) fn copy(&mut self) -> Vec<Effect> {
         self.refresh();
         let list = self.my_list().or_else(|| match self.layout.view {
@@ -63,16 +73,22 @@ impl App {
         }
     }
 
-    /// Shows the command that makes a model of my list, which is saved for it; without one, of the answer.
+    /// Shows the command that makes a model of my list, which is saved for it; without one, of the
+    /// answer.
     pub(super) fn fit(&mut self) -> Vec<Effect> {
         self.refresh();
         let mine = self.my_list();
-        let (Some(info), true) = (self.info(), mine.is_some() || self.list_of_answer().is_some()) else {
+        let (Some(info), true) = (self.info(), mine.is_some() || self.list_of_answer().is_some())
+        else {
             let why = self.no_list();
             self.layout.status = Some(format!("{why}, so there is no list to make a model of"));
             return Vec::new();
         };
-        let data = if self.run.replay { info.input.clone() } else { self.run.data.to_string_lossy().into() };
+        let data = if self.run.replay {
+            info.input.clone()
+        } else {
+            self.run.data.to_string_lossy().into()
+        };
         let file = mine.as_ref().map(|list| self.exports_own_to().join(&list.file));
         let command = fit_command(self.spec(), &data, file.as_deref(), self.sizes.taken);
         let features = match (&mine, self.answer()) {

@@ -1,11 +1,12 @@
-//! What is computed from the data when somebody looks closer, asked for once: β, twins, my list, a feature, what if.
+//! What is computed from the data when somebody looks closer, asked for once: β, twins, my list, a
+//! feature, what if.
 
 use super::{App, Effect, Pause, Phase};
 use crate::analysis::Comparison;
 use crate::evaluate::Tally;
 use crate::run::{
-    Branch, EffectCurve, Forced, Inspection, KernelLimit, Portrait, RunOptions, RunSpec, Survey, Surveyed,
-    TaskId,
+    Branch, EffectCurve, Forced, Inspection, KernelLimit, Portrait, RunOptions, RunSpec, Survey,
+    Surveyed, TaskId,
 };
 use crate::svm::Estimator;
 use crate::tui::overlay::{FeaturePage, OptionsEditor, Overlay};
@@ -67,11 +68,13 @@ impl App {
         self.look_at(unit)
     }
 
-    /// Opens the page of a feature, which stands still: at the step under the cursor, or in Answer where the path has the size
-    /// of the answer. A feature that goes earlier on this path is shown where it is removed.
+    /// Opens the page of a feature, which stands still: at the step under the cursor, or in Answer
+    /// where the path has the size of the answer. A feature that goes earlier on this path is shown
+    /// where it is removed.
     pub(in crate::tui) fn look_at(&mut self, unit: usize) -> Vec<Effect> {
         self.playback.playing = false;
-        let finished = self.trace().filter(|trace| trace.finished() && self.layout.view == View::Answer);
+        let finished =
+            self.trace().filter(|trace| trace.finished() && self.layout.view == View::Answer);
         if let (Some(trace), Some(size)) = (finished, self.chosen_size()) {
             let steps = trace.steps().iter().take_while(|step| step.size >= size).count();
             let last = trace.removed_at(unit).unwrap_or(usize::MAX);
@@ -96,7 +99,10 @@ impl App {
     /// What must be computed from the data because the run does not hold it, asked for once.
     pub fn wanted(&mut self) -> Option<Effect> {
         let closer = self.wanted_survey().or_else(|| self.wanted_beta());
-        closer.or_else(|| self.wanted_effect()).or_else(|| self.wanted_list()).or_else(|| self.wanted_twins())
+        closer
+            .or_else(|| self.wanted_effect())
+            .or_else(|| self.wanted_list())
+            .or_else(|| self.wanted_twins())
     }
 
     /// Whether the page of a feature waits for numbers.
@@ -145,7 +151,9 @@ impl App {
     pub fn effect_of(&self, unit: usize) -> Option<&EffectCurve> {
         let here = (self.playback.focus, self.size());
         let effect = self.lookups.effect.as_ref();
-        effect.filter(|(task, size, own)| (*task, *size) == here && own.unit == unit).map(|(_, _, own)| own)
+        effect
+            .filter(|(task, size, own)| (*task, *size) == here && own.unit == unit)
+            .map(|(_, _, own)| own)
     }
 
     /// The twins of the answer, once it does not change any more.
@@ -154,7 +162,8 @@ impl App {
             return None;
         }
         let features = &self.answer()?.features;
-        let units = features.iter().filter(|feature| feature.twins.is_none()).map(|feature| feature.unit);
+        let units =
+            features.iter().filter(|feature| feature.twins.is_none()).map(|feature| feature.unit);
         let units: Vec<usize> = units.take(MOST_TWINS).collect();
         if units.is_empty() || self.lookups.asked_twins == units {
             return None;
@@ -166,8 +175,13 @@ impl App {
     /// My list on all splits.
     pub(super) fn wanted_list(&mut self) -> Option<Effect> {
         let units: Vec<usize> = self.selection.table.marks().iter().copied().collect();
-        let is_known = self.lookups.tested_list.as_ref().is_some_and(|(tested, _)| *tested == units);
-        if self.run.plan.is_none() || units.is_empty() || is_known || self.lookups.asked_list == units {
+        let is_known =
+            self.lookups.tested_list.as_ref().is_some_and(|(tested, _)| *tested == units);
+        if self.run.plan.is_none()
+            || units.is_empty()
+            || is_known
+            || self.lookups.asked_list == units
+        {
             return None;
         }
         self.lookups.asked_list.clone_from(&units);
@@ -179,25 +193,28 @@ impl App {
         let (units, tallies) = self.lookups.tested_list.as_ref()?;
         let is_mine = units.iter().eq(self.selection.table.marks());
         let (info, answer) = (self.info()?, self.answer()?);
-        is_mine.then(|| Comparison::of_list(self.history(), info, units.len(), tallies, answer)).flatten()
+        is_mine
+            .then(|| Comparison::of_list(self.history(), info, units.len(), tallies, answer))
+            .flatten()
     }
 
-    /// β of all features when the cursor rests, and what each class contributes while a feature is looked at.
+    /// β of all features when the cursor rests, and what each class contributes while a feature is
+    /// looked at.
     pub(super) fn wanted_beta(&mut self) -> Option<Effect> {
         let step = self.step()?;
         let whole = matches!(step.beta, Some(crate::run::Betas::Whole(_)));
         let looking = matches!(self.layout.overlay, Some(Overlay::Feature(_)));
         // The journal holds β, not weights.
         let by_weights = self.playback.focus.method.by_weights();
-        let resting = self.layout.view == View::Explore && (!whole || by_weights) && !self.playback.playing;
+        let resting =
+            self.layout.view == View::Explore && (!whole || by_weights) && !self.playback.playing;
         let here = (self.playback.focus, step.size);
         if self.run.plan.is_none()
             || !(looking || resting)
             || self.inspected_here()
-            || self
-                .lookups
-                .asked
-                .is_some_and(|(task, size)| (task, size) == here || looking && self.playback.playing)
+            || self.lookups.asked.is_some_and(|(task, size)| {
+                (task, size) == here || looking && self.playback.playing
+            })
         {
             return None;
         }
@@ -205,8 +222,8 @@ impl App {
         Some(Effect::Inspect(self.playback.focus, self.present()))
     }
 
-    /// Runs the same splits with the families of models that this run does not have, and asks first where that takes long; what is
-    /// recorded is kept.
+    /// Runs the same splits with the families of models that this run does not have, and asks first
+    /// where that takes long; what is recorded is kept.
     pub(super) fn compare_models(&mut self) -> Vec<Effect> {
         let own = self.spec().estimator;
         let mut families = vec![Estimator::Linear, Estimator::SPLINE, Estimator::Rbf];
@@ -238,7 +255,8 @@ impl App {
                 let untried = limit.map_or_else(String::new, |limit| {
                     format!("; {} was not tried: {}", Estimator::Rbf, limit.words())
                 });
-                self.layout.status = Some(format!("the models of this run are compared already{untried}"));
+                self.layout.status =
+                    Some(format!("the models of this run are compared already{untried}"));
                 Vec::new()
             }
             Ok(spec) => match OptionsEditor::for_comparison(&plan, &spec, limit) {
@@ -265,13 +283,16 @@ impl App {
             return Vec::new();
         };
         if removed && step.removed.contains(&unit) {
-            self.layout.status = Some("this feature is removed here anyway; choose another with ↑ ↓".into());
+            self.layout.status =
+                Some("this feature is removed here anyway; choose another with ↑ ↓".into());
             return Vec::new();
         }
         let present = self.present();
         if present.binary_search(&unit).is_err() {
-            self.layout.status =
-                Some("this feature has already been removed; go back to a step where it is present".into());
+            self.layout.status = Some(
+                "this feature has already been removed; go back to a step where it is present"
+                    .into(),
+            );
             return Vec::new();
         }
         if removed && (present.len() < 2 || self.info().is_some_and(|info| info.units[unit].kept)) {

@@ -23,7 +23,8 @@ impl App {
                     && !self.run.replay
                     && matches!(error.kind(), ErrorKind::Data | ErrorKind::Usage)
                 {
-                    let editor = OptionsEditor::for_remedy(&self.run.asked_spec, &error.to_string());
+                    let editor =
+                        OptionsEditor::for_remedy(&self.run.asked_spec, &error.to_string());
                     self.layout.overlay = editor.map(|editor| Overlay::Options(Box::new(editor)));
                 }
                 self.run.failure = Some(error);
@@ -33,7 +34,9 @@ impl App {
                 self.lookups.asked = None;
             }
             Message::Portrait(portrait) => self.lookups.portrait = Some(portrait),
-            Message::EffectCurve(task, size, curve) => self.lookups.effect = Some((task, size, curve)),
+            Message::EffectCurve(task, size, curve) => {
+                self.lookups.effect = Some((task, size, curve))
+            }
             Message::ListTested(units, tallies) => {
                 self.lookups.asked_list.clear();
                 self.lookups.tested_list = Some((units, tallies));
@@ -65,7 +68,9 @@ impl App {
         let had_finished = trace.is_some_and(Trace::finished);
         self.run.history.apply(event);
         match &event.kind {
-            EventKind::Loading { bytes, of } => self.run.phase = Phase::Loading { bytes: *bytes, of: *of },
+            EventKind::Loading { bytes, of } => {
+                self.run.phase = Phase::Loading { bytes: *bytes, of: *of }
+            }
             EventKind::RunStarted(info) => {
                 self.run.phase = Phase::Running;
                 // The methods of a recorded run were not known before.
@@ -88,7 +93,8 @@ impl App {
             EventKind::Paused => self.run.pause = Pause::Yes,
             EventKind::Resumed => self.run.pause = Pause::No,
             EventKind::FollowupFailed(followup, message) => {
-                self.layout.status = Some(self.mask.sentence(&format!("{followup} failed: {message}")));
+                self.layout.status =
+                    Some(self.mask.sentence(&format!("{followup} failed: {message}")));
             }
             EventKind::TaskStarted(_) => self.run.finished += u64::from(had_finished),
             EventKind::Step(_) | EventKind::Followed(..) => {}

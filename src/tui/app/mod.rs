@@ -1,4 +1,5 @@
-//! The state of the screen and how it changes: [`App::update`] takes actions, and gives back what must be done outside.
+//! The state of the screen and how it changes: [`App::update`] takes actions, and gives back what
+//! must be done outside.
 //!
 //! Nothing here draws, waits, or touches the terminal.
 

@@ -85,10 +85,12 @@ impl App {
         let Some(info) = self.info() else { return Vec::new() };
         let removed_at = |unit| self.trace().and_then(|trace| trace.removed_at(unit));
         let all = 0..info.units.len();
-        all.filter(|&unit| removed_at(unit).is_none_or(|step| step >= self.playback.cursor)).collect()
+        all.filter(|&unit| removed_at(unit).is_none_or(|step| step >= self.playback.cursor))
+            .collect()
     }
 
-    /// Models of the focused path, once it has ended; before, as many as it will have unless the β rule ends it.
+    /// Models of the focused path, once it has ended; before, as many as it will have unless the β
+    /// rule ends it.
     pub fn path_length(&self) -> usize {
         match (self.trace(), self.info()) {
             (Some(trace), Some(info)) if !trace.finished() => {
@@ -100,10 +102,13 @@ impl App {
 
     /// Whether a tick of the play would move the cursor.
     pub fn can_play(&self) -> bool {
-        self.playback.playing && self.layout.view == View::Explore && self.playback.cursor + 1 < self.steps()
+        self.playback.playing
+            && self.layout.view == View::Explore
+            && self.playback.cursor + 1 < self.steps()
     }
 
-    /// Steps that one tick of the play takes: on wide data equal steps on a logarithmic axis, so that it ends.
+    /// Steps that one tick of the play takes: on wide data equal steps on a logarithmic axis, so
+    /// that it ends.
     pub(super) fn stride(&self) -> usize {
         let units = self.info().map_or(1, |info| info.units.len());
         if units <= PLAYED_SINGLY {
@@ -117,8 +122,8 @@ impl App {
         after.take_while(|step| step.size > wanted).count().max(1)
     }
 
-    /// Puts the cursor on a step. A selected feature that is no longer present is deselected: the ranking shows again what
-    /// is removed now.
+    /// Puts the cursor on a step. A selected feature that is no longer present is deselected: the
+    /// ranking shows again what is removed now.
     pub(super) fn go(&mut self, step: usize) {
         let moved = self.playback.cursor != step;
         self.playback.cursor = step;
@@ -133,7 +138,8 @@ impl App {
         if self.can_play() {
             self.go((self.playback.cursor + self.stride()).min(self.steps() - 1));
         }
-        let at_end = self.playback.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished);
+        let at_end =
+            self.playback.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished);
         if at_end {
             self.playback.playing = false;
         }
@@ -143,7 +149,8 @@ impl App {
         self.playback.playing = !self.playback.playing;
         if self.playback.playing {
             self.playback.live = false;
-            if self.playback.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished) {
+            if self.playback.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished)
+            {
                 self.go(0);
             }
         }
@@ -193,7 +200,8 @@ impl App {
         self.go(to.min(self.steps().saturating_sub(1)));
     }
 
-    /// Puts the cursor on the step with this size, or the nearest above; says so when it is another.
+    /// Puts the cursor on the step with this size, or the nearest above; says so when it is
+    /// another.
     pub fn go_to_size(&mut self, size: usize) {
         let Some(trace) = self.trace().filter(|trace| !trace.steps().is_empty()) else { return };
         let steps = trace.steps().iter().take_while(|step| step.size >= size).count();
@@ -212,20 +220,24 @@ impl App {
 
     pub(super) fn focus_split(&mut self, forward: bool) {
         let splits = self.info().map_or(1, |info| info.splits).max(1);
-        let split =
-            if forward { self.playback.focus.split + 1 } else { self.playback.focus.split + splits - 1 }
-                % splits;
+        let split = if forward {
+            self.playback.focus.split + 1
+        } else {
+            self.playback.focus.split + splits - 1
+        } % splits;
         self.refocus(TaskId { split, ..self.playback.focus });
     }
 
     pub(super) fn next_method(&mut self) {
         let methods = &self.spec().methods;
-        let at = methods.iter().position(|&method| method == self.playback.focus.method).unwrap_or(0);
+        let at =
+            methods.iter().position(|&method| method == self.playback.focus.method).unwrap_or(0);
         let method = methods[(at + 1) % methods.len()];
         self.refocus(TaskId { method, ..self.playback.focus });
     }
 
-    /// Looks at another path: at its newest step if that is followed, else at the same step if it has one.
+    /// Looks at another path: at its newest step if that is followed, else at the same step if it
+    /// has one.
     pub(super) fn refocus(&mut self, task: TaskId) {
         self.playback.focus = task;
         self.lookups.branch = None;

@@ -61,7 +61,8 @@ pub(super) struct RunState {
     /// The run is replayed or followed: there is no engine here.
     pub(super) replay: bool,
     pub(super) shards: Vec<ShardStatus>,
-    /// Counts tasks that have finished, or no longer count as finished, so that [`Derived`] knows when it is stale.
+    /// Counts tasks that have finished, or no longer count as finished, so that [`Derived`] knows
+    /// when it is stale.
     pub(super) finished: u64,
     /// How often twins have been found.
     pub(super) twins: u64,
@@ -135,7 +136,8 @@ impl App {
         let paths = history.finished_tasks().count() + history.failed().len();
         let (ended, left): (Vec<Followup>, Vec<Followup>) =
             info.followups().into_iter().partition(|followup| {
-                history.followup(*followup).is_some() || history.failed_followups().contains_key(followup)
+                history.followup(*followup).is_some()
+                    || history.failed_followups().contains_key(followup)
             });
         let of_all = info.splits * info.spec.methods.len();
         WorkLeft {
@@ -236,19 +238,23 @@ impl App {
         self.run.history.info().map(|info| &**info)
     }
 
-    /// Where exports go: what was set by hand has a directory inside, so that it never replaces the run's own files.
+    /// Where exports go: what was set by hand has a directory inside, so that it never replaces the
+    /// run's own files.
     pub fn exports_to(&self) -> PathBuf {
         let own = self.exports_own_to();
         self.by_hand().name().map_or_else(|| own.clone(), |name| own.join(name))
     }
 
-    /// Where the run's own files go: where the user said, to the recorded run, or into a directory with the name of the data.
+    /// Where the run's own files go: where the user said, to the recorded run, or into a directory
+    /// with the name of the data.
     pub fn exports_own_to(&self) -> PathBuf {
-        let kept = self.run.out.clone().or_else(|| self.run.directory.clone().filter(|_| self.run.replay));
+        let kept =
+            self.run.out.clone().or_else(|| self.run.directory.clone().filter(|_| self.run.replay));
         kept.unwrap_or_else(|| {
             let input = self.info().map_or("", |info| info.input.as_str());
-            let stem =
-                Path::new(input).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
+            let stem = Path::new(input)
+                .file_stem()
+                .map_or_else(String::new, |stem| stem.to_string_lossy().into());
             let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
             let stem: String = stem.chars().map(plain).collect();
             let name = stem.trim_matches(['-', '.']);

@@ -69,8 +69,10 @@ impl App {
         if rows.is_empty() {
             return;
         }
-        let at = self.selection().and_then(|unit| rows.iter().position(|&row| row == unit)).unwrap_or(0);
-        let to = if down { at.saturating_add(by).min(rows.len() - 1) } else { at.saturating_sub(by) };
+        let at =
+            self.selection().and_then(|unit| rows.iter().position(|&row| row == unit)).unwrap_or(0);
+        let to =
+            if down { at.saturating_add(by).min(rows.len() - 1) } else { at.saturating_sub(by) };
         self.selection.selected = Some(rows[to]);
     }
 
@@ -78,7 +80,8 @@ impl App {
     pub(super) fn nothing_selected(&self) -> String {
         match self.step() {
             Some(_) => {
-                "nothing is removed at the last step: go back with ←, or choose a feature with ↑ ↓".into()
+                "nothing is removed at the last step: go back with ←, or choose a feature with ↑ ↓"
+                    .into()
             }
             None => "this split has not started yet".into(),
         }
@@ -90,7 +93,9 @@ impl App {
             Prompt::GoTo => match (text.trim().parse(), self.layout.view) {
                 (Ok(size), View::Explore) => self.go_to_size(size),
                 (Ok(size), _) => self.point_at(size),
-                (Err(_), _) => self.layout.status = Some(format!("'{text}' is not a number of features")),
+                (Err(_), _) => {
+                    self.layout.status = Some(format!("'{text}' is not a number of features"))
+                }
             },
             Prompt::Find | Prompt::Filter if text.is_empty() => match prompt {
                 Prompt::Find => self.find_next(true),
@@ -139,7 +144,10 @@ impl App {
         let count = table.matches(rows, |unit| &info.units[unit].name);
         self.layout.status = Some(match found {
             Some(_) => {
-                format!("{count} {} '{text}'", if count == 1 { "name matches" } else { "names match" })
+                format!(
+                    "{count} {} '{text}'",
+                    if count == 1 { "name matches" } else { "names match" }
+                )
             }
             None => format!("no feature name matches '{text}'"),
         });

@@ -71,7 +71,8 @@ impl App {
 
     /// The axis of sizes, as wide as it was zoomed.
     pub fn axis(&self) -> SizeAxis {
-        let (smallest, largest) = self.info().map_or((1, 1), |info| (info.kept().max(1), info.units.len()));
+        let (smallest, largest) =
+            self.info().map_or((1, 1), |info| (info.kept().max(1), info.units.len()));
         let here = self.chart_size();
         let range = self.sizes.range.filter(|&(from, to)| (from..=to).contains(&here));
         let (from, to) = range.unwrap_or((smallest, largest));
@@ -136,8 +137,9 @@ impl App {
     /// The cursor of the charts goes one cell of the axis on, at least to the next visited size.
     pub(super) fn move_chart_cursor(&mut self, right: bool) {
         let (axis, from, visited) = (self.axis(), self.chart_size(), self.visited());
-        let cell =
-            |size: usize| axis.place(size).map(|place| (place * f64::from(CURSOR_STEPS)).round() as i64);
+        let cell = |size: usize| {
+            axis.place(size).map(|place| (place * f64::from(CURSOR_STEPS)).round() as i64)
+        };
         let here = cell(from);
         let moved = |&size: &usize| here.is_none() || cell(size) != here;
         let (below, above): (Vec<usize>, Vec<usize>) =
@@ -170,7 +172,8 @@ impl App {
     /// Takes a size as the answer, or the rule's own.
     pub(super) fn take(&mut self, size: Option<usize>) {
         if size.is_some() && self.answer().is_none() {
-            self.layout.status = Some("no split has finished yet, so there is no answer to change".into());
+            self.layout.status =
+                Some("no split has finished yet, so there is no answer to change".into());
             return;
         }
         self.sizes.taken = size;
@@ -178,7 +181,10 @@ impl App {
         let key = self.keymap.key_of(Action::OwnSize);
         self.layout.status = Some(match size {
             Some(size) => {
-                format!("the answer now has {}; {key} goes back to the rule's size", plural(size, "feature"))
+                format!(
+                    "the answer now has {}; {key} goes back to the rule's size",
+                    plural(size, "feature")
+                )
             }
             None => "the answer has the size that the rule chose".into(),
         });

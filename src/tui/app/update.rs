@@ -5,7 +5,8 @@ use crate::analysis::Trace;
 use crate::select::BetaRule;
 use crate::tui::action::Action;
 use crate::tui::overlay::{
-    ExportMenu, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt, QuitQuestion, Reaction,
+    ExportMenu, HelpPage, LinePrompt, OptionsEditor, Overlay, Palette, Prompt, QuitQuestion,
+    Reaction,
 };
 use crate::tui::table::Filter;
 use crate::tui::view::View;
@@ -59,7 +60,9 @@ impl App {
             Action::Help => self.layout.overlay = Some(Overlay::Help(HelpPage::default())),
             Action::Palette => self.layout.overlay = Some(Overlay::Palette(Palette::default())),
             Action::Back => self.back(),
-            Action::Open if self.layout.view == View::Size => return self.on_view(Action::TakeSize),
+            Action::Open if self.layout.view == View::Size => {
+                return self.on_view(Action::TakeSize);
+            }
             Action::Open => return self.open_feature(),
             Action::Show(view) => self.choose_view(view),
             Action::NextView => {
@@ -144,7 +147,8 @@ impl App {
                 );
             }
             Action::Options => {
-                self.layout.overlay = Some(Overlay::Options(Box::new(OptionsEditor::new(self.spec()))));
+                self.layout.overlay =
+                    Some(Overlay::Options(Box::new(OptionsEditor::new(self.spec()))));
             }
             Action::CompareModels => return self.compare_models(),
             Action::Export => self.layout.overlay = Some(Overlay::Export(ExportMenu::default())),
@@ -180,7 +184,8 @@ impl App {
         self.sizes.slid = Some(rule);
     }
 
-    /// Slides the window by twentieths until ψ is another; not at all if it stays the same to the end.
+    /// Slides the window by twentieths until ψ is another; not at all if it stays the same to the
+    /// end.
     fn slide_window(&mut self, by: f64) {
         let units = self.info().map_or(0, |info| info.units.len());
         let (mut rule, before) = (self.rule(), self.rule().psi(units));

@@ -54,7 +54,9 @@ impl Dots {
 
     pub(super) fn paint(&self, ascii: bool, buffer: &mut Buffer) {
         let width = usize::from(self.area.width);
-        for (i, (bits, (style, mark))) in self.cells.iter().enumerate().filter(|(_, (bits, _))| *bits != 0) {
+        for (i, (bits, (style, mark))) in
+            self.cells.iter().enumerate().filter(|(_, (bits, _))| *bits != 0)
+        {
             let place = (self.area.x + (i % width) as u16, self.area.y + (i / width) as u16);
             let Some(cell) = buffer.cell_mut(place) else { continue };
             // A half of a band becomes its background.

@@ -17,17 +17,32 @@ impl Chart {
     /// Cells for the labels at the ends.
     pub(super) fn end_width(&self) -> u16 {
         let references = self.references.iter().map(|line| line.label.width());
-        let widest = self.curves.iter().map(|curve| curve.label.width()).chain(references).max().unwrap_or(0);
+        let widest = self
+            .curves
+            .iter()
+            .map(|curve| curve.label.width())
+            .chain(references)
+            .max()
+            .unwrap_or(0);
         if widest == 0 { 0 } else { widest.min(END_LABEL) as u16 + 1 }
     }
 
-    /// Names at the right, beside the end of each curve and line; where two would meet, one moves on.
-    pub(super) fn draw_ends(&self, values: &ValueAxis, inside: Rect, right: u16, buffer: &mut Buffer) {
+    /// Names at the right, beside the end of each curve and line; where two would meet, one moves
+    /// on.
+    pub(super) fn draw_ends(
+        &self,
+        values: &ValueAxis,
+        inside: Rect,
+        right: u16,
+        buffer: &mut Buffer,
+    ) {
         let curves = self.curves.iter().filter_map(|curve| {
-            let last = curve.points.iter().rev().find(|(size, _)| self.axis.place(*size).is_some())?;
+            let last =
+                curve.points.iter().rev().find(|(size, _)| self.axis.place(*size).is_some())?;
             Some((last.1, curve.label.as_str(), curve.style))
         });
-        let references = self.references.iter().map(|line| (line.value, line.label.as_str(), line.style));
+        let references =
+            self.references.iter().map(|line| (line.value, line.label.as_str(), line.style));
         let dots = usize::from(inside.height) * Dots::ROWS;
         let mut ends: Vec<(u16, &str, Style)> = curves
             .chain(references)
@@ -47,7 +62,8 @@ impl Chart {
     }
 }
 
-/// Rows for labels that want these, rising: each its own, as near as can be; none for those that have no room left.
+/// Rows for labels that want these, rising: each its own, as near as can be; none for those that
+/// have no room left.
 fn spread(wanted: &[u16], height: u16) -> Vec<Option<u16>> {
     let mut rows: Vec<Option<u16>> = Vec::with_capacity(wanted.len());
     let mut next = 0;

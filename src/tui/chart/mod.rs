@@ -1,5 +1,6 @@
-//! Curves over sizes, the one chart of the dashboard: real ticks on a linear or logarithmic axis, a shaded band, reference
-//! lines, the cursor and the chosen size, labels at the ends of the curves. One feature is at the left, as in the report.
+//! Curves over sizes, the one chart of the dashboard: real ticks on a linear or logarithmic axis, a
+//! shaded band, reference lines, the cursor and the chosen size, labels at the ends of the curves.
+//! One feature is at the left, as in the report.
 //!
 //! Knows nothing of runs: it draws points.
 
@@ -107,12 +108,15 @@ impl Chart {
         curves: impl IntoIterator<Item = (String, Style, &'static str, Vec<(f64, f64)>)>,
         references: Vec<ReferenceLine>,
     ) -> Self {
-        let curve = |(label, style, mark, points): (String, Style, &'static str, Vec<(f64, f64)>)| {
-            let mut points: Vec<(usize, f64)> =
-                points.into_iter().map(|(value, score)| (place_of(range, value), score)).collect();
-            points.dedup_by_key(|point| point.0);
-            ChartCurve { label, style, mark, points, band: Vec::new() }
-        };
+        let curve =
+            |(label, style, mark, points): (String, Style, &'static str, Vec<(f64, f64)>)| {
+                let mut points: Vec<(usize, f64)> = points
+                    .into_iter()
+                    .map(|(value, score)| (place_of(range, value), score))
+                    .collect();
+                points.dedup_by_key(|point| point.0);
+                ChartCurve { label, style, mark, points, band: Vec::new() }
+            };
         Self {
             axis: SizeAxis::new(1..=PLACES, AxisScale::Linear),
             curves: curves.into_iter().map(curve).collect(),
@@ -139,7 +143,9 @@ impl Chart {
             return None;
         };
         let values = ValueAxis::new(range, self.bounds, area.height - 2);
-        let left = values.ticks().map(|tick| values.label(tick).width()).max().unwrap_or(1).min(8) as u16 + 1;
+        let left = values.ticks().map(|tick| values.label(tick).width()).max().unwrap_or(1).min(8)
+            as u16
+            + 1;
         let right = if area.width >= LABELS_FROM { self.end_width() } else { 0 };
         let inside = Rect {
             x: area.x + left,
@@ -169,9 +175,13 @@ impl Chart {
     fn range(&self) -> Option<(f64, f64)> {
         let seen = |size: &usize| self.axis.place(*size).is_some();
         let points = self.curves.iter().flat_map(|curve| {
-            let values = curve.points.iter().filter(move |(size, _)| seen(size)).map(|&(_, value)| value);
-            let bands =
-                curve.band.iter().filter(move |(size, _)| seen(size)).flat_map(|&(_, (lo, hi))| [lo, hi]);
+            let values =
+                curve.points.iter().filter(move |(size, _)| seen(size)).map(|&(_, value)| value);
+            let bands = curve
+                .band
+                .iter()
+                .filter(move |(size, _)| seen(size))
+                .flat_map(|&(_, (lo, hi))| [lo, hi]);
             values.chain(bands)
         });
         let fold = |range: Option<(f64, f64)>, value: f64| {
@@ -184,14 +194,22 @@ impl Chart {
     }
 
     /// Labels and ticks of the values, at the left.
-    fn draw_values(&self, theme: &Theme, values: &ValueAxis, inside: Rect, left: u16, buffer: &mut Buffer) {
+    fn draw_values(
+        &self,
+        theme: &Theme,
+        values: &ValueAxis,
+        inside: Rect,
+        left: u16,
+        buffer: &mut Buffer,
+    ) {
         let dim = theme.style(Role::Dim);
         for y in inside.top()..inside.bottom() {
             buffer.set_string(inside.x - 1, y, theme.glyph("│", "|"), dim);
         }
         let dots = usize::from(inside.height) * Dots::ROWS;
         for tick in values.ticks() {
-            let y = inside.y + (values.dot(tick, dots) as u16 / Dots::ROWS as u16).min(inside.height - 1);
+            let y = inside.y
+                + (values.dot(tick, dots) as u16 / Dots::ROWS as u16).min(inside.height - 1);
             let (label, width) = (values.label(tick), usize::from(left) - 1);
             buffer.set_string(inside.x - left, y, format!("{label:>width$}"), dim);
             buffer.set_string(inside.x - 1, y, theme.glyph("┤", "+"), dim);
@@ -204,23 +222,28 @@ impl Chart {
         for curve in self.curves.iter().filter(|curve| !curve.band.is_empty()) {
             let tint = curve.style.fg.and_then(|colour| theme.tint(colour));
             for cell in 0..inside.width {
-                let size =
-                    self.axis.size_at(f64::from(cell) / f64::from(inside.width.saturating_sub(1).max(1)));
+                let size = self
+                    .axis
+                    .size_at(f64::from(cell) / f64::from(inside.width.saturating_sub(1).max(1)));
                 let Some((low, high)) = interpolated(&self.axis, &curve.band, size, |a, b, t| {
                     (a.0 + t * (b.0 - a.0), a.1 + t * (b.1 - a.1))
                 }) else {
                     continue;
                 };
                 let top = values.dot(high, halves).round().clamp(0.0, (halves - 1) as f64) as usize;
-                let bottom = values.dot(low, halves).round().clamp(0.0, (halves - 1) as f64) as usize;
+                let bottom =
+                    values.dot(low, halves).round().clamp(0.0, (halves - 1) as f64) as usize;
                 for row in top / 2..=bottom / 2 {
-                    let Some(cell) = buffer.cell_mut((inside.x + cell, inside.y + row as u16)) else {
+                    let Some(cell) = buffer.cell_mut((inside.x + cell, inside.y + row as u16))
+                    else {
                         continue;
                     };
                     let (upper, lower) = (top <= 2 * row, bottom > 2 * row);
                     match tint {
                         Some(tint) if upper && lower => drop(cell.set_bg(tint)),
-                        Some(tint) => drop(cell.set_symbol(if upper { "▀" } else { "▄" }).set_fg(tint)),
+                        Some(tint) => {
+                            drop(cell.set_symbol(if upper { "▀" } else { "▄" }).set_fg(tint))
+                        }
                         None => {
                             let style = Style::new().add_modifier(Modifier::DIM);
                             cell.set_symbol(theme.glyph("░", ":")).set_style(style);
@@ -243,7 +266,9 @@ impl Chart {
         let cursor = (theme.style(Role::Cursor), "|");
         for (size, look, every) in [(self.chosen, chosen, 1), (self.cursor, cursor, 2)] {
             if let Some(cell) = size.and_then(|size| self.axis.cell(size, inside.width)) {
-                (0..rows).step_by(every).for_each(|row| dots.set(2 * usize::from(cell), row as f64, look));
+                (0..rows)
+                    .step_by(every)
+                    .for_each(|row| dots.set(2 * usize::from(cell), row as f64, look));
             }
         }
         for curve in &self.curves {
@@ -251,7 +276,8 @@ impl Chart {
             let mut previous = None;
             for column in 0..columns {
                 let size = self.axis.size_at(column as f64 / (columns - 1).max(1) as f64);
-                let value = interpolated(&self.axis, &curve.points, size, |a, b, t| a + t * (b - a));
+                let value =
+                    interpolated(&self.axis, &curve.points, size, |a, b, t| a + t * (b - a));
                 let row = value.map(|value| values.dot(value, rows).round());
                 if let Some(row) = row {
                     dots.set(column, row, look);
@@ -272,16 +298,19 @@ impl Chart {
     fn draw_marks(&self, values: &ValueAxis, inside: Rect, buffer: &mut Buffer) {
         let apart = MARK_EVERY / self.curves.len().min(MARK_EVERY);
         for (i, curve) in self.curves.iter().enumerate() {
-            for x in
-                (apart * i + 1..usize::from(inside.width)).step_by(MARK_EVERY.max(apart * self.curves.len()))
+            for x in (apart * i + 1..usize::from(inside.width))
+                .step_by(MARK_EVERY.max(apart * self.curves.len()))
             {
-                let size = self.axis.size_at(x as f64 / f64::from(inside.width.saturating_sub(1).max(1)));
-                let value = interpolated(&self.axis, &curve.points, size, |a, b, t| a + t * (b - a));
-                let row =
-                    value.map(|value| values.dot(value, usize::from(inside.height) * Dots::ROWS).round());
-                let Some(row) =
-                    row.filter(|row| (0.0..f64::from(inside.height) * Dots::ROWS as f64).contains(row))
-                else {
+                let size =
+                    self.axis.size_at(x as f64 / f64::from(inside.width.saturating_sub(1).max(1)));
+                let value =
+                    interpolated(&self.axis, &curve.points, size, |a, b, t| a + t * (b - a));
+                let row = value.map(|value| {
+                    values.dot(value, usize::from(inside.height) * Dots::ROWS).round()
+                });
+                let Some(row) = row.filter(|row| {
+                    (0.0..f64::from(inside.height) * Dots::ROWS as f64).contains(row)
+                }) else {
                     continue;
                 };
                 let place = (inside.x + x as u16, inside.y + row as u16 / Dots::ROWS as u16);
@@ -348,7 +377,10 @@ mod tests {
                     0,
                     "CRFE",
                     points(0.0),
-                    sizes.iter().map(|&size| (size, (value(size) - 0.15, value(size) + 0.04))).collect(),
+                    sizes
+                        .iter()
+                        .map(|&size| (size, (value(size) - 0.15, value(size) + 0.04)))
+                        .collect(),
                 ),
             ],
             references: vec![ReferenceLine {
@@ -385,13 +417,17 @@ mod tests {
             let (buffer, place) = drawn(&chart, &PALETTES[0], size);
             let labels = words(&row(&buffer, size.1 - 1));
             // Cursor and chosen size come first, with a gap around them.
-            let ticks: Vec<usize> = labels.iter().copied().filter(|tick| ![8, 34].contains(tick)).collect();
+            let ticks: Vec<usize> =
+                labels.iter().copied().filter(|tick| ![8, 34].contains(tick)).collect();
             assert!(
                 ticks.iter().all(|tick| [1, 2, 5, 10, 20, 50, 100, 200, 500].contains(tick)),
                 "{ticks:?}"
             );
             assert!([1, 2, 100, 200, 500].iter().all(|tick| ticks.contains(tick)), "{ticks:?}");
-            assert!(labels.contains(&34) && labels.contains(&8), "cursor and chosen size: {labels:?}");
+            assert!(
+                labels.contains(&34) && labels.contains(&8),
+                "cursor and chosen size: {labels:?}"
+            );
             assert!(labels.is_sorted(), "{labels:?}");
             let columns: Vec<usize> = place.columns().map(|(_, size)| size).collect();
             assert!(columns.is_sorted());
@@ -421,14 +457,21 @@ mod tests {
             let (buffer, _) = drawn(&chart, &PALETTES[0], size);
             let labels: Vec<String> = (0..size.1 - 2)
                 .map(|y| {
-                    row(&buffer, y).chars().take(5).filter(|c| c.is_ascii_digit() || *c == '.').collect()
+                    row(&buffer, y)
+                        .chars()
+                        .take(5)
+                        .filter(|c| c.is_ascii_digit() || *c == '.')
+                        .collect()
                 })
                 .filter(|label: &String| !label.is_empty())
                 .collect();
             assert!(labels.len() >= 3, "{labels:?}");
             let values: Vec<f64> = labels.iter().map(|label| label.parse().unwrap()).collect();
             let step = values[0] - values[1];
-            assert!(values.windows(2).all(|pair| (pair[0] - pair[1] - step).abs() < 1e-9), "{values:?}");
+            assert!(
+                values.windows(2).all(|pair| (pair[0] - pair[1] - step).abs() < 1e-9),
+                "{values:?}"
+            );
         }
     }
 
@@ -438,13 +481,21 @@ mod tests {
             for size in SIZES {
                 let chart = chart(&theme, AxisScale::Log);
                 let (buffer, place) = drawn(&chart, &theme, size);
-                for (wanted, mark) in [(8, theme.glyph("◆", "#")), (34, theme.glyph("▲", "^"))] {
+                for (wanted, mark) in [(8, theme.glyph("◆", "#")), (34, theme.glyph("▲", "^"))]
+                {
                     let cell = chart.axis.cell(wanted, place.area.width).unwrap();
-                    assert_eq!(buffer[(place.area.x + cell, size.1 - 2)].symbol(), mark, "{theme:?}");
+                    assert_eq!(
+                        buffer[(place.area.x + cell, size.1 - 2)].symbol(),
+                        mark,
+                        "{theme:?}"
+                    );
                     // A line through the whole height, but for what is drawn over it.
-                    let lit =
-                        (0..place.area.height).filter(|&y| buffer[(place.area.x + cell, y)].symbol() != " ");
-                    assert!(lit.count() * 10 >= usize::from(place.area.height) * 9, "{theme:?} {wanted}");
+                    let lit = (0..place.area.height)
+                        .filter(|&y| buffer[(place.area.x + cell, y)].symbol() != " ");
+                    assert!(
+                        lit.count() * 10 >= usize::from(place.area.height) * 9,
+                        "{theme:?} {wanted}"
+                    );
                 }
             }
         }
@@ -515,7 +566,10 @@ mod tests {
         let full = chart(&theme, AxisScale::Log);
         let empty = Chart { curves: Vec::new(), ..full.clone() };
         let flat = Chart {
-            curves: vec![ChartCurve { points: vec![(1, 1.0), (500, 1.0)], ..full.curves[0].clone() }],
+            curves: vec![ChartCurve {
+                points: vec![(1, 1.0), (500, 1.0)],
+                ..full.curves[0].clone()
+            }],
             references: Vec::new(),
             ..full.clone()
         };

@@ -1,4 +1,5 @@
-//! The axis of sizes: where a size is, on a linear or logarithmic scale, its ticks, and how it is drawn below a chart.
+//! The axis of sizes: where a size is, on a linear or logarithmic scale, its ticks, and how it is
+//! drawn below a chart.
 
 use std::ops::RangeInclusive;
 
@@ -110,8 +111,8 @@ impl SizeAxis {
         (self.size_at(place).round() as usize).clamp(self.from, self.to)
     }
 
-    /// Sizes worth a tick on an axis of this many cells, the most telling first: the ends, then 1 2 5 10 20 50 … or, on a short
-    /// or linear axis, even steps as fine as their labels allow.
+    /// Sizes worth a tick on an axis of this many cells, the most telling first: the ends, then 1 2
+    /// 5 10 20 50 … or, on a short or linear axis, even steps as fine as their labels allow.
     fn ticks(&self, cells: u16) -> Vec<usize> {
         let within = |size: &usize| (self.from..=self.to).contains(size);
         let mut ticks = vec![self.to, self.from];
@@ -131,7 +132,8 @@ impl SizeAxis {
         ticks
     }
 
-    /// Draws it below an area: a line with ticks, and labels as far as there is room. Chosen size and cursor come first.
+    /// Draws it below an area: a line with ticks, and labels as far as there is room. Chosen size
+    /// and cursor come first.
     pub fn draw(
         &self,
         theme: &Theme,
@@ -163,9 +165,9 @@ impl SizeAxis {
             (chosen, theme.glyph("◆", "#"), theme.style(Role::Good).add_modifier(Modifier::BOLD)),
             (cursor, theme.glyph("▲", "^"), theme.style(Role::Cursor).add_modifier(Modifier::BOLD)),
         ];
-        let special = special
-            .into_iter()
-            .filter_map(|(size, mark, style)| size.map(|size| (size, size.to_string(), mark, style)));
+        let special = special.into_iter().filter_map(|(size, mark, style)| {
+            size.map(|size| (size, size.to_string(), mark, style))
+        });
         let ticks = ticks.map(|(size, label)| (size, label, theme.glyph("┴", "+"), dim));
         let mut marked = Vec::new();
         for (size, label, mark, style) in special.chain(ticks) {
@@ -184,9 +186,15 @@ impl SizeAxis {
             buffer.set_string(from as u16, labels, label, style);
         }
         // Where a label had no room, at least the mark stays.
-        if let Some(cell) = cursor.filter(|_| cursor != chosen).and_then(|size| self.cell(size, inside.width))
+        if let Some(cell) =
+            cursor.filter(|_| cursor != chosen).and_then(|size| self.cell(size, inside.width))
         {
-            buffer.set_string(inside.x + cell, line, theme.glyph("▲", "^"), theme.style(Role::Cursor));
+            buffer.set_string(
+                inside.x + cell,
+                line,
+                theme.glyph("▲", "^"),
+                theme.style(Role::Cursor),
+            );
         }
     }
 }
@@ -205,13 +213,19 @@ mod tests {
                     let near = axis.zoomed(size, zoom);
                     assert!(near.place(size).is_some(), "{scale:?} {size} {zoom} {near:?}");
                     assert!(near.to - near.from >= 2, "{near:?}");
-                    assert!(near.to - near.from <= before.to - before.from, "{scale:?} {size} {zoom}");
+                    assert!(
+                        near.to - near.from <= before.to - before.from,
+                        "{scale:?} {size} {zoom}"
+                    );
                     before = near;
                 }
             }
             assert_eq!(axis.zoomed(5, 0), axis);
         }
-        assert_eq!(SizeAxis::new(1..=2, AxisScale::Log).zoomed(2, 3), SizeAxis::new(1..=2, AxisScale::Log));
+        assert_eq!(
+            SizeAxis::new(1..=2, AxisScale::Log).zoomed(2, 3),
+            SizeAxis::new(1..=2, AxisScale::Log)
+        );
     }
 
     #[test]

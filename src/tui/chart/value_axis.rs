@@ -31,7 +31,8 @@ impl ValueAxis {
     }
 
     pub(super) fn ticks(&self) -> impl Iterator<Item = f64> {
-        let (first, last) = ((self.low / self.step).ceil() as i64, (self.high / self.step).floor() as i64);
+        let (first, last) =
+            ((self.low / self.step).ceil() as i64, (self.high / self.step).floor() as i64);
         (first..=last).map(|i| i as f64 * self.step)
     }
 
@@ -59,7 +60,10 @@ mod tests {
             {
                 let axis = ValueAxis::new((low, high), (f64::NEG_INFINITY, f64::INFINITY), rows);
                 let ticks = axis.ticks().count();
-                assert!((2..=usize::from(rows)).contains(&ticks), "{low} to {high} in {rows} rows: {ticks}");
+                assert!(
+                    (2..=usize::from(rows)).contains(&ticks),
+                    "{low} to {high} in {rows} rows: {ticks}"
+                );
             }
         }
     }

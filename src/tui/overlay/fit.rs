@@ -36,7 +36,9 @@ impl FitPage {
         };
         let mut lines: Vec<Line<'static>> = wrap(lead, width).into_iter().map(Line::from).collect();
         lines.push(Line::from(""));
-        lines.extend(wrap(&clean(&self.command), width).into_iter().map(|line| Line::styled(line, accent)));
+        lines.extend(
+            wrap(&clean(&self.command), width).into_iter().map(|line| Line::styled(line, accent)),
+        );
         lines.push(Line::from(""));
         let then = "Then, for new patients: crfe-tui predict M.json NEW.CSV";
         lines.extend(wrap(then, width).into_iter().map(|line| Line::styled(line, dim)));

@@ -16,7 +16,8 @@ use crate::tui::view::text::{clean, fit, wrap};
 /// Cells of the keys beside what they do.
 const KEYS: usize = 19;
 
-/// The keys of the view, then those of every view; scrolled, and filtered by what is typed after `/`.
+/// The keys of the view, then those of every view; scrolled, and filtered by what is typed after
+/// `/`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HelpPage {
     line: usize,
@@ -38,7 +39,8 @@ impl HelpPage {
 
 impl Component for HelpPage {
     fn act(&mut self, app: &mut App, action: Action) -> Option<Reaction> {
-        let last = self.lines(app, Popup::room(app.width())).len().saturating_sub(app.popup_height());
+        let last =
+            self.lines(app, Popup::room(app.width())).len().saturating_sub(app.popup_height());
         self.line = match action {
             Action::Up => self.line.saturating_sub(1),
             Action::PageUp => self.line.saturating_sub(app.page()),
@@ -94,7 +96,9 @@ impl HelpPage {
         let (view, search) = (app.view(), self.search.to_lowercase());
         let wanted = |binding: &Binding| {
             let keys = binding.key_names().join(" ").to_lowercase();
-            search.is_empty() || binding.words.to_lowercase().contains(&search) || keys.contains(&search)
+            search.is_empty()
+                || binding.words.to_lowercase().contains(&search)
+                || keys.contains(&search)
         };
         let own: Vec<&Binding> =
             app.keymap().in_view(view).filter(|own| !own.is_everywhere() && wanted(own)).collect();
@@ -103,10 +107,21 @@ impl HelpPage {
         for (chapter, bindings) in app.keymap().chapters() {
             let everywhere: Vec<&Binding> =
                 bindings.iter().copied().filter(|own| own.is_everywhere() && wanted(own)).collect();
-            section(app, &mut lines, width, format!("{chapter}, in every view"), &everywhere, false);
+            section(
+                app,
+                &mut lines,
+                width,
+                format!("{chapter}, in every view"),
+                &everywhere,
+                false,
+            );
         }
-        let elsewhere: Vec<&Binding> =
-            app.keymap().bindings().iter().filter(|own| !own.views.contains(&view) && wanted(own)).collect();
+        let elsewhere: Vec<&Binding> = app
+            .keymap()
+            .bindings()
+            .iter()
+            .filter(|own| !own.views.contains(&view) && wanted(own))
+            .collect();
         section(app, &mut lines, width, "In other views".to_owned(), &elsewhere, true);
         if search.is_empty() {
             lines.push(Line::from(""));
@@ -142,9 +157,13 @@ fn section(
         let words = wrap(&format!("{views}{}", binding.words), width.saturating_sub(KEYS));
         for (i, text) in words.into_iter().enumerate() {
             // The names of views are dim, on the lines that they reach.
-            let (before, after) = text.split_at(if i == 0 { views.len().min(text.len()) } else { 0 });
+            let (before, after) =
+                text.split_at(if i == 0 { views.len().min(text.len()) } else { 0 });
             lines.push(Line::from(vec![
-                Span::styled(fit(if i == 0 { &keys } else { "" }, KEYS), app.theme().style(Role::Warn)),
+                Span::styled(
+                    fit(if i == 0 { &keys } else { "" }, KEYS),
+                    app.theme().style(Role::Warn),
+                ),
                 Span::styled(before.to_owned(), app.theme().style(Role::Dim)),
                 Span::raw(after.to_owned()),
             ]));

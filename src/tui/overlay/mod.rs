@@ -1,5 +1,5 @@
-//! What stands in front of a view. One file per overlay: its state, what keys and actions do to it, its line in the footer,
-//! and how it is drawn.
+//! What stands in front of a view. One file per overlay: its state, what keys and actions do to it,
+//! its line in the footer, and how it is drawn.
 
 mod export;
 mod feature;
@@ -133,8 +133,12 @@ impl Overlay {
     pub fn act(&mut self, app: &mut App, action: Action) -> Reaction {
         let own = self.component_mut().act(app, action);
         own.unwrap_or_else(|| match action {
-            Action::Show(_) | Action::NextView | Action::PreviousView => Reaction::Close(app.on_view(action)),
-            Action::Back | Action::Quit | Action::Open | Action::Help => Reaction::Close(Vec::new()),
+            Action::Show(_) | Action::NextView | Action::PreviousView => {
+                Reaction::Close(app.on_view(action))
+            }
+            Action::Back | Action::Quit | Action::Open | Action::Help => {
+                Reaction::Close(Vec::new())
+            }
             _ => Reaction::STAY,
         })
     }

@@ -1,4 +1,5 @@
-//! The settings, edited line by line; enter runs again with them, and asks first where that takes long.
+//! The settings, edited line by line; enter runs again with them, and asks first where that takes
+//! long.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::Frame;
@@ -35,7 +36,8 @@ impl OptionsEditor {
         Self { form: Form::new(spec), question: None }
     }
 
-    /// The settings of a run that was refused, the cursor on the option that would help; none if the message names no option.
+    /// The settings of a run that was refused, the cursor on the option that would help; none if
+    /// the message names no option.
     pub fn for_remedy(spec: &RunSpec, message: &str) -> Option<Self> {
         let mut form = Form::new(spec);
         let is_named = form.go_to_remedy(message);
@@ -54,9 +56,11 @@ impl OptionsEditor {
         let names: Vec<String> = spec.compare.iter().map(ToString::to_string).collect();
         let names = names.join(",");
         form.fields[form.at].value.clone_from(&names);
-        let untried = limit
-            .map_or_else(String::new, |limit| format!("; {} is left out: {}", Estimator::Rbf, limit.words()));
-        let question = format!("comparing with {names} takes {}{untried}; enter starts it", words(&estimate));
+        let untried = limit.map_or_else(String::new, |limit| {
+            format!("; {} is left out: {}", Estimator::Rbf, limit.words())
+        });
+        let question =
+            format!("comparing with {names} takes {}{untried}; enter starts it", words(&estimate));
         Some(Self { form, question: Some(question) })
     }
 
@@ -102,7 +106,9 @@ impl OptionsEditor {
             (None, Some(question)) => (question.clone(), Role::Warn),
             (None, None) => self.outlook(app),
         };
-        lines.extend(wrap(&text, width).into_iter().take(4).map(|text| Line::styled(text, style(role))));
+        lines.extend(
+            wrap(&text, width).into_iter().take(4).map(|text| Line::styled(text, style(role))),
+        );
         let found = self.spec().and_then(|spec| app.surveyed(&spec)).and_then(Result::ok);
         if let Some(found) = found.filter(|_| self.question.is_none()) {
             let counts = wrap(&class_words(&found), width).into_iter().take(2);
@@ -111,7 +117,8 @@ impl OptionsEditor {
         lines
     }
 
-    /// What the table gives under these settings and what a run would take, or why there can be none.
+    /// What the table gives under these settings and what a run would take, or why there can be
+    /// none.
     fn outlook(&self, app: &App) -> (String, Role) {
         let spec = match self.form.spec() {
             Ok(spec) => spec,
@@ -123,9 +130,10 @@ impl OptionsEditor {
             Some(Ok(found)) => match (&found.plan, estimate(app, &spec)) {
                 (Err(why), _) => (clean(&format!("{}: {why}", found.sentence())), Role::Bad),
                 (Ok(_), None) => (clean(&found.sentence()), Role::Text),
-                (Ok(_), Some(estimate)) => {
-                    (clean(&format!("{}; would take {}", found.sentence(), words(&estimate))), Role::Text)
-                }
+                (Ok(_), Some(estimate)) => (
+                    clean(&format!("{}; would take {}", found.sentence(), words(&estimate))),
+                    Role::Text,
+                ),
             },
         }
     }
@@ -151,7 +159,10 @@ impl OptionsEditor {
         let name = field.name.len().clamp(14, 30);
         let hint = if width < usize::from(HINTS_FROM) { "" } else { field.hint() };
         Line::from(vec![
-            Span::styled(if here { theme.glyph("▶ ", "> ") } else { "  " }, theme.style(Role::Accent)),
+            Span::styled(
+                if here { theme.glyph("▶ ", "> ") } else { "  " },
+                theme.style(Role::Accent),
+            ),
             Span::styled(fit(field.name, name) + " ", style),
             Span::styled(fit(&tail(&value, 36 - name), 37 - name), style),
             Span::styled(head(hint, width.saturating_sub(41)), theme.style(Role::Dim)),
@@ -167,8 +178,12 @@ fn estimate(app: &App, spec: &RunSpec) -> Option<Estimate> {
 
 /// The classes with their rows, the smallest first.
 fn class_words(found: &Surveyed) -> String {
-    let words: Vec<String> =
-        found.classes.iter().take(40).map(|(name, rows)| format!("{} {rows}", clean(name))).collect();
+    let words: Vec<String> = found
+        .classes
+        .iter()
+        .take(40)
+        .map(|(name, rows)| format!("{} {rows}", clean(name)))
+        .collect();
     format!("rows by class: {}", words.join(", "))
 }
 

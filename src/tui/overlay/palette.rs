@@ -38,20 +38,20 @@ enum PaletteEntry {
 impl Palette {
     /// The best matches, those first in which the letters stand closest together.
     fn entries(&self, app: &App) -> Vec<PaletteEntry> {
-        let actions = app
-            .keymap()
-            .bindings()
-            .iter()
-            .enumerate()
-            .filter(|(_, own)| own.views.contains(&app.view()) && own.action != Action::Palette);
+        let actions =
+            app.keymap().bindings().iter().enumerate().filter(|(_, own)| {
+                own.views.contains(&app.view()) && own.action != Action::Palette
+            });
         let actions = actions.map(|(i, own)| (PaletteEntry::Action(i), own.words));
         let settings = OPTIONS.iter().enumerate().filter(|_| !app.is_replay());
         let settings = settings.map(|(i, own)| (PaletteEntry::Setting(i), own.name));
         let units = app.info().map_or(&[][..], |info| &info.units);
         // Without letters to look for, features would drown the rest.
         let units = if self.text.is_empty() { &[][..] } else { units };
-        let features =
-            units.iter().enumerate().map(|(i, unit)| (PaletteEntry::Feature(i), unit.name.as_str()));
+        let features = units
+            .iter()
+            .enumerate()
+            .map(|(i, unit)| (PaletteEntry::Feature(i), unit.name.as_str()));
         let wanted = self.text.to_lowercase();
         let mut found: Vec<(usize, PaletteEntry)> = actions
             .chain(settings)
@@ -85,7 +85,8 @@ impl Palette {
     }
 }
 
-/// How far apart the letters stand in a name, in their order; none if one is missing. Nothing is typed: all are equally near.
+/// How far apart the letters stand in a name, in their order; none if one is missing. Nothing is
+/// typed: all are equally near.
 fn distance(wanted: &str, name: &str) -> Option<usize> {
     let name = name.to_lowercase();
     if let Some(at) = name.find(wanted) {
@@ -158,7 +159,8 @@ impl Component for Palette {
                 Span::styled(head(&name, width), style),
             ])
         };
-        let mut lines: Vec<Line<'static>> = self.entries(app).into_iter().enumerate().map(line).collect();
+        let mut lines: Vec<Line<'static>> =
+            self.entries(app).into_iter().enumerate().map(line).collect();
         if lines.is_empty() {
             lines.push(Line::styled("nothing matches", dim));
         }

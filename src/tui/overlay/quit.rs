@@ -44,6 +44,9 @@ fn lines(app: &App) -> Vec<Line<'static>> {
     vec![
         Line::from(results),
         Line::from(""),
-        Line::styled(format!("{key} or enter to quit, esc to stay"), app.theme().style(Role::Accent)),
+        Line::styled(
+            format!("{key} or enter to quit, esc to stay"),
+            app.theme().style(Role::Accent),
+        ),
     ]
 }

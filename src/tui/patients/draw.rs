@@ -42,7 +42,8 @@ impl PatientsScreen<'_> {
         }
         let cautions = self.cautions();
         let width = usize::from(area.width);
-        let mut lines = vec![Line::styled(head(&self.about_model(), width), self.theme.style(Role::Accent))];
+        let mut lines =
+            vec![Line::styled(head(&self.about_model(), width), self.theme.style(Role::Accent))];
         let most = if area.height >= 20 { 2 } else { 1 };
         lines.extend(wrap(&self.summary(), width).into_iter().take(most).map(Line::from));
         let [top, warning, body, bottom] = Layout::vertical([
@@ -59,7 +60,10 @@ impl PatientsScreen<'_> {
                 count => format!(" (1 of {count}, {} for all)", self.keymap.key_of(Action::Help)),
             };
             let text = head(first, width.saturating_sub(more.width())) + &more;
-            frame.render_widget(Paragraph::new(Line::styled(text, self.theme.style(Role::Warn))), warning);
+            frame.render_widget(
+                Paragraph::new(Line::styled(text, self.theme.style(Role::Warn))),
+                warning,
+            );
         }
         self.draw_body(frame, body);
         frame.render_widget(Paragraph::new(self.footer(width)), bottom);
@@ -125,17 +129,25 @@ impl PatientsScreen<'_> {
 
     fn draw_patient(&self, frame: &mut Frame<'_>, area: Rect, scroll: usize) {
         let row = self.selected();
-        let title = row.map_or_else(String::new, |row| clean(&self.mask.id(&self.cohort.rows()[row].id)));
+        let title =
+            row.map_or_else(String::new, |row| clean(&self.mask.id(&self.cohort.rows()[row].id)));
         let block = framed(&self.theme, &title, area);
         let inside = block.inner(area);
         frame.render_widget(block, area);
         let Some(row) = row else { return };
-        let lines = self.patient_lines(row, usize::from(inside.width), usize::from(inside.height), scroll);
+        let lines =
+            self.patient_lines(row, usize::from(inside.width), usize::from(inside.height), scroll);
         frame.render_widget(Paragraph::new(lines), inside);
     }
 
     /// p of each class, then the features as bars.
-    fn patient_lines(&self, row: usize, width: usize, height: usize, scroll: usize) -> Vec<Line<'static>> {
+    fn patient_lines(
+        &self,
+        row: usize,
+        width: usize,
+        height: usize,
+        scroll: usize,
+    ) -> Vec<Line<'static>> {
         let scored = &self.cohort.rows()[row];
         let classes = &self.cohort.scorer().model().classes;
         // At most half of the room: features matter more.
@@ -157,7 +169,8 @@ impl PatientsScreen<'_> {
         // One line for the sum.
         let room = height.saturating_sub(lines.len() + 1);
         let scroll = scroll.min(features.len().saturating_sub(room));
-        let scale = features.iter().map(|feature| feature.share.abs()).fold(f64::MIN_POSITIVE, f64::max);
+        let scale =
+            features.iter().map(|feature| feature.share.abs()).fold(f64::MIN_POSITIVE, f64::max);
         let drawn = features.iter().skip(scroll).take(room);
         lines.extend(drawn.map(|feature| self.feature_line(feature, scale, width)));
         let hidden = features.len().saturating_sub(room);
@@ -187,7 +200,8 @@ impl PatientsScreen<'_> {
         let name_width = (width / 4).clamp(6, 24);
         let bar = (width / 8).clamp(4, 30);
         let full = (scored.p[class] * bar as f64).round() as usize;
-        let glyphs = self.theme.glyph("█", "#").repeat(full) + &self.theme.glyph("░", ".").repeat(bar - full);
+        let glyphs = self.theme.glyph("█", "#").repeat(full)
+            + &self.theme.glyph("░", ".").repeat(bar - full);
         let room = width.saturating_sub(name_width + bar + 9);
         let style = self.theme.style(if in_set { Role::Good } else { Role::Dim });
         Line::from(vec![
@@ -204,7 +218,8 @@ impl PatientsScreen<'_> {
         let half = width.saturating_sub(name + cell + 12) / 2;
         let length = ((feature.share.abs() / scale * half as f64).round() as usize).min(half);
         let is_for = feature.share > 0.0;
-        let glyph = if is_for { self.theme.glyph("▄", "+") } else { self.theme.glyph("▄", "-") };
+        let glyph =
+            if is_for { self.theme.glyph("▄", "+") } else { self.theme.glyph("▄", "-") };
         let (left, right) = if is_for { (0, length) } else { (length, 0) };
         let cells = |count: usize| glyph.repeat(count);
         Line::from(vec![
@@ -320,12 +335,18 @@ impl PatientColumns {
         ];
         let sorted = screen.table.column();
         let role = |column| if column == sorted { Role::Accent } else { Role::Dim };
-        let spans =
-            entries.into_iter().map(|(text, column)| Span::styled(text, screen.theme.style(role(column))));
+        let spans = entries
+            .into_iter()
+            .map(|(text, column)| Span::styled(text, screen.theme.style(role(column))));
         Line::from(spans.collect::<Vec<_>>())
     }
 
-    fn row(&self, screen: &PatientsScreen<'_>, row: &ScoredRow, is_selected: bool) -> Line<'static> {
+    fn row(
+        &self,
+        screen: &PatientsScreen<'_>,
+        row: &ScoredRow,
+        is_selected: bool,
+    ) -> Line<'static> {
         let theme = &screen.theme;
         let style = if is_selected { theme.selected() } else { Style::new() };
         let coloured = |role: Role| theme.style(role).patch(style);
@@ -336,8 +357,10 @@ impl PatientColumns {
             _ => fit(text, width - 1) + " ",
         };
         let predicted = &classes[row.predicted];
-        let is_missed =
-            row.class.as_ref().is_some_and(|class| !row.set.iter().any(|&own| classes[own] == *class));
+        let is_missed = row
+            .class
+            .as_ref()
+            .is_some_and(|class| !row.set.iter().any(|&own| classes[own] == *class));
         // Not by colour alone.
         let mark = if is_missed { theme.glyph("✕ ", "x ") } else { "" };
         let known = format!("{mark}{}", row.class.as_deref().unwrap_or(""));
@@ -356,7 +379,10 @@ impl PatientColumns {
             Span::styled(cell(&screen.set_words(row), self.set), coloured(set_role)),
             Span::styled(format!("{:>5.3} ", row.confidence), style),
             Span::styled(format!("{:>5} ", label_p(row.credibility)), style),
-            Span::styled(cell(&known, self.known), if is_missed { coloured(Role::Bad) } else { style }),
+            Span::styled(
+                cell(&known, self.known),
+                if is_missed { coloured(Role::Bad) } else { style },
+            ),
             Span::styled(cell(&screen.flag_words(row), self.flags), coloured(Role::Warn)),
         ])
     }

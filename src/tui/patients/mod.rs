@@ -1,5 +1,6 @@
-//! New patients through a model: a table of their sets, and for the one under the cursor the features behind its p-values. This is the
-//! state and how keys change it; `draw` draws it, `words` says it, `show` keeps it going.
+//! New patients through a model: a table of their sets, and for the one under the cursor the
+//! features behind its p-values. This is the state and how keys change it; `draw` draws it, `words`
+//! says it, `show` keeps it going.
 
 mod draw;
 mod show;
@@ -273,7 +274,8 @@ impl<'a> PatientsScreen<'a> {
             Action::Sort => self.table.sort_by_next(),
             Action::Reverse => self.table.reverse(),
             Action::Filter => {
-                let text = self.table.filter().map_or_else(String::new, |own| own.text().to_owned());
+                let text =
+                    self.table.filter().map_or_else(String::new, |own| own.text().to_owned());
                 self.typing = Some((Asked::Filter, text));
             }
             Action::Find => self.typing = Some((Asked::Find, String::new())),

@@ -1,4 +1,5 @@
-//! Keeps the screen of patients going: rows are read and measured behind it, keys and rows are taken as they come.
+//! Keeps the screen of patients going: rows are read and measured behind it, keys and rows are
+//! taken as they come.
 
 use std::io;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ pub fn show_model(
     }
     let (sender, inputs) = unbounded();
     let (send, rows) = bounded(WAITING);
-    let mut guard = TerminalGuard::enter(settings.mouse, settings.plain).map_err(broken_terminal)?;
+    let mut guard =
+        TerminalGuard::enter(settings.mouse, settings.plain).map_err(broken_terminal)?;
     listen(&sender).map_err(broken_terminal)?;
     read_behind(model.clone(), source, epsilon, send)?;
     let ended = keep_going(&mut screen, guard.terminal(), &inputs, rows, &settings);
@@ -88,7 +90,8 @@ fn read_behind(
     spawned.map(drop).map_err(|error| Error::internal(format!("no thread can be started: {error}")))
 }
 
-/// Takes whatever comes first and draws when something has changed; the exit code, or why the file cannot be used.
+/// Takes whatever comes first and draws when something has changed; the exit code, or why the file
+/// cannot be used.
 fn keep_going(
     screen: &mut PatientsScreen<'_>,
     terminal: &mut Terminal<impl Console>,

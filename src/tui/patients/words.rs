@@ -1,4 +1,5 @@
-//! What the screen of patients says, in words: the summary that is drawn, and everything for `--plain`.
+//! What the screen of patients says, in words: the summary that is drawn, and everything for
+//! `--plain`.
 
 use std::fmt::Write;
 
@@ -53,7 +54,9 @@ impl PatientsScreen<'_> {
             CohortState::Measuring(_) if self.cohort.has_classes() => write!(text, "; measuring …"),
             CohortState::Measuring(_) => Ok(()),
             CohortState::Done(_, measured) => match &**measured {
-                Some(measured) => write!(text, "; {}", achieved(measured, self.cohort.scorer().epsilon())),
+                Some(measured) => {
+                    write!(text, "; {}", achieved(measured, self.cohort.scorer().epsilon()))
+                }
                 None => Ok(()),
             },
         };
@@ -103,7 +106,11 @@ impl PatientsScreen<'_> {
         let names = &self.cohort.scorer().model().features;
         let missing = || "missing".to_owned();
         let cell = |cells: Vec<Option<String>>| {
-            cells.into_iter().map(|cell| cell.unwrap_or_else(missing)).collect::<Vec<_>>().join(", ")
+            cells
+                .into_iter()
+                .map(|cell| cell.unwrap_or_else(missing))
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         let mut features: Vec<FeatureShare> = names
             .iter()
@@ -245,5 +252,8 @@ fn achieved(measured: &Measured, epsilon: f64) -> String {
         Some((lo, hi)) => format!("(target {target}, exact band {lo:.3} to {hi:.3})"),
         None => format!("(target {target})"),
     };
-    format!("coverage {:.3} {band}, accuracy {:.3}", performance.coverage.value, performance.accuracy.value)
+    format!(
+        "coverage {:.3} {band}, accuracy {:.3}",
+        performance.coverage.value, performance.accuracy.value
+    )
 }

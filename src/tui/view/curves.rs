@@ -1,4 +1,5 @@
-//! What the views put on a chart: the sizes that are drawn, the curve of a metric, and a chart inside a panel.
+//! What the views put on a chart: the sizes that are drawn, the curve of a metric, and a chart
+//! inside a panel.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -13,8 +14,8 @@ use crate::tui::theme::Role;
 /// Rows of a table in words, at most.
 pub const TABLED: usize = 20;
 
-/// The sizes of a curve that are drawn on `cells` cells, rising: all of them, or about two per cell. `falling` are all its sizes,
-/// the largest first.
+/// The sizes of a curve that are drawn on `cells` cells, rising: all of them, or about two per
+/// cell. `falling` are all its sizes, the largest first.
 pub fn drawn_sizes(axis: &SizeAxis, falling: &[usize], cells: u16) -> Vec<usize> {
     let dots = 2 * usize::from(cells.max(1));
     if falling.len() <= 2 * dots {
@@ -89,7 +90,10 @@ fn metric_curves(app: &App, info: &RunInfo, metric: Metric, cells: u16) -> Vec<C
             }
         }
         let (style, mark) = (app.theme().series(i), app.theme().series_mark(i));
-        curves.push((is_focused, ChartCurve { label: method.to_string(), style, mark, points, band }));
+        curves.push((
+            is_focused,
+            ChartCurve { label: method.to_string(), style, mark, points, band },
+        ));
     }
     curves.sort_by_key(|&(is_focused, _)| is_focused);
     curves.into_iter().map(|(_, curve)| curve).collect()

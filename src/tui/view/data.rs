@@ -82,7 +82,8 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
         .iter()
         .filter(|unit| unit.columns.iter().any(|&column| info.columns[column] != unit.name))
         .count();
-    let kept: Vec<&str> = info.units.iter().filter(|unit| unit.kept).map(|unit| unit.name.as_str()).collect();
+    let kept: Vec<&str> =
+        info.units.iter().filter(|unit| unit.kept).map(|unit| unit.name.as_str()).collect();
     let mut lines = vec![
         fact(app, "file", &info.input, width),
         fact(app, "rows", &format!("{}", info.rows), width),
@@ -116,11 +117,21 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
         ));
     }
     lines.extend(info.spec.models().map(|models| fact(app, "models", &models, width)));
-    lines.push(fact(app, "scaling", &format!("{}, fitted on training rows", info.spec.scale), width));
+    lines.push(fact(
+        app,
+        "scaling",
+        &format!("{}, fitted on training rows", info.spec.scale),
+        width,
+    ));
     if !kept.is_empty() {
         lines.push(fact(app, "kept", &kept.join(", "), width));
     }
-    lines.push(fact(app, "class", &format!("'{}', {} classes", info.target, info.classes.len()), width));
+    lines.push(fact(
+        app,
+        "class",
+        &format!("'{}', {} classes", info.target, info.classes.len()),
+        width,
+    ));
     let most = info.class_counts.iter().copied().max().unwrap_or(1).max(1);
     let (bar, count) = (width / 4, most.to_string().len());
     let name = width.saturating_sub(bar + count + 14);
@@ -132,7 +143,10 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
                 fit(class, name),
                 100.0 * rows as f64 / info.rows.max(1) as f64
             )),
-            Span::styled(app.theme().glyph("▄", "#").repeat(filled), app.theme().style(Role::Negative)),
+            Span::styled(
+                app.theme().glyph("▄", "#").repeat(filled),
+                app.theme().style(Role::Negative),
+            ),
         ]));
     }
     let hidden = lines.len().saturating_sub(usize::from(inside.height));
@@ -154,7 +168,8 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
     let inside = panel(frame, app, area, 1, "Notes, warnings and ignored columns", hits);
     let mut lines = Vec::new();
     for note in &info.audit.notes {
-        let (mark, role) = if note.level == Level::Warning { ("! ", Role::Warn) } else { ("  ", Role::Text) };
+        let (mark, role) =
+            if note.level == Level::Warning { ("! ", Role::Warn) } else { ("  ", Role::Text) };
         lines.push(Line::from(vec![
             Span::styled(mark, app.theme().style(role)),
             Span::styled(clean(&app.mask().sentence(&note.text)), app.theme().style(role)),
@@ -165,7 +180,8 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
     }
     for shard in app.shards() {
         let host = shard.host.as_deref().unwrap_or("unknown host");
-        let stale = if shard.stale > 0 { format!(", {} stale", shard.stale) } else { String::new() };
+        let stale =
+            if shard.stale > 0 { format!(", {} stale", shard.stale) } else { String::new() };
         let text = format!(
             "  shard {} on {host}: {} of {} tasks done, {} running, {} failed{stale}",
             shard.shard, shard.done, shard.tasks, shard.running, shard.failed
@@ -219,7 +235,12 @@ fn text(app: &App, info: &RunInfo) -> String {
         let _ = writeln!(text, "{lead}{}", clean(&app.mask().sentence(&note.text)));
     }
     for dropped in &info.dropped {
-        let _ = writeln!(text, "Column {} is not used: {}", clean(&dropped.name), clean(&dropped.reason));
+        let _ = writeln!(
+            text,
+            "Column {} is not used: {}",
+            clean(&dropped.name),
+            clean(&dropped.reason)
+        );
     }
     text
 }

@@ -1,4 +1,5 @@
-//! Mean β and its derivatives along the path of this split, the threshold of the β rule, and where the rules stop.
+//! Mean β and its derivatives along the path of this split, the threshold of the β rule, and where
+//! the rules stop.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -23,7 +24,8 @@ const CHARTS_FROM: u16 = 21;
 /// Rows that one chart needs.
 const CHART_FROM: u16 = 9;
 
-/// The β rule's test at a step, with k and ψ as they are slid. A path that the rule itself ended has only its own.
+/// The β rule's test at a step, with k and ψ as they are slid. A path that the rule itself ended
+/// has only its own.
 fn beta_test(app: &App, trace: &Trace, t: usize) -> Option<Stopping> {
     let spec = &app.info()?.spec;
     if spec.early || spec.beta_rule == app.rule() {
@@ -54,7 +56,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let series = [("mean β", means), ("β′", &first[..]), ("β″", &second[..])];
     let test = test_line(app, trace, usize::from(inside.width));
     if inside.height >= CHART_FROM {
-        let [charts, below] = Layout::vertical([Constraint::Min(4), Constraint::Length(1)]).areas(inside);
+        let [charts, below] =
+            Layout::vertical([Constraint::Min(4), Constraint::Length(1)]).areas(inside);
         frame.render_widget(Paragraph::new(test.unwrap_or_default()), below);
         if inside.height >= CHARTS_FROM {
             let thirds: [Rect; 3] = Layout::vertical([Constraint::Ratio(1, 3); 3]).areas(charts);
@@ -88,7 +91,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
 fn test_line(app: &App, trace: &Trace, width: usize) -> Option<Line<'static>> {
     let test = beta_test(app, trace, app.cursor())?;
     let fired = if test.fired { "fires" } else { "quiet" };
-    let words = format!("β rule: {} against {}: {fired}", number(test.statistic), number(test.threshold));
+    let words =
+        format!("β rule: {} against {}: {fired}", number(test.statistic), number(test.threshold));
     Some(Line::styled(fit(&words, width), app.theme().style(Role::Dim)))
 }
 
@@ -105,7 +109,8 @@ fn chart(
     let axis = app.axis();
     let step_of = |size: usize| falling.binary_search_by(|other| size.cmp(other)).ok();
     let sizes = drawn_sizes(&axis, &falling, area.width);
-    let points = sizes.iter().filter_map(|&size| Some((size, *values.get(step_of(size)?)?))).collect();
+    let points =
+        sizes.iter().filter_map(|&size| Some((size, *values.get(step_of(size)?)?))).collect();
     let line = |label: &str, style, mark, points| ChartCurve {
         label: label.to_owned(),
         style,
@@ -115,14 +120,16 @@ fn chart(
     };
     let mut curves = Vec::new();
     if label == "β″" {
-        let threshold = |&size: &usize| Some((size, beta_test(app, trace, step_of(size)?)?.threshold));
+        let threshold =
+            |&size: &usize| Some((size, beta_test(app, trace, step_of(size)?)?.threshold));
         let points: Vec<(usize, f64)> = sizes.iter().filter_map(threshold).collect();
         if !points.is_empty() {
             curves.push(line("threshold", app.theme().style(Role::Bad), "-", points));
         }
     }
     curves.push(line(label, app.theme().series(0), "*", points));
-    let zero = ReferenceLine { value: 0.0, label: String::new(), style: app.theme().style(Role::Dim) };
+    let zero =
+        ReferenceLine { value: 0.0, label: String::new(), style: app.theme().style(Role::Dim) };
     let chart = Chart {
         axis,
         curves,
@@ -135,7 +142,8 @@ fn chart(
     draw_chart(frame, app, area, &chart, hits);
 }
 
-/// For each cell of a sparkline the steps that it stands for: equal parts of the axis of sizes, one feature at the left.
+/// For each cell of a sparkline the steps that it stands for: equal parts of the axis of sizes, one
+/// feature at the left.
 fn cells(app: &App, trace: &Trace, width: usize) -> Vec<std::ops::Range<usize>> {
     let steps = trace.steps();
     let axis = app.axis();
@@ -144,7 +152,11 @@ fn cells(app: &App, trace: &Trace, width: usize) -> Vec<std::ops::Range<usize>> 
     (0..columns)
         .map(|column| {
             let size = axis.size_of_cell(column, columns);
-            let next = if column + 1 < columns { axis.size_of_cell(column + 1, columns) } else { size + 1 };
+            let next = if column + 1 < columns {
+                axis.size_of_cell(column + 1, columns)
+            } else {
+                size + 1
+            };
             // Sizes fall along the steps.
             below(next.max(size + 1) - 1)..below(size.saturating_sub(1))
         })
@@ -179,9 +191,11 @@ fn places(app: &App, trace: &Trace, width: usize, stops: &[RuleStop]) -> Line<'s
     Line::from(line)
 }
 
-/// A signed series as one row of bars from zero: blue and hanging below it, orange and standing above it; zero is a thin line.
+/// A signed series as one row of bars from zero: blue and hanging below it, orange and standing
+/// above it; zero is a thin line.
 fn sparkline(app: &App, trace: &Trace, values: &[f64], width: usize) -> Vec<Span<'static>> {
-    let scale = values.iter().fold(0.0_f64, |scale, value| scale.max(value.abs())).max(f64::MIN_POSITIVE);
+    let scale =
+        values.iter().fold(0.0_f64, |scale, value| scale.max(value.abs())).max(f64::MIN_POSITIVE);
     let bars = app.theme().bars();
     let mut last = None;
     cells(app, trace, width)
@@ -198,13 +212,17 @@ fn sparkline(app: &App, trace: &Trace, values: &[f64], width: usize) -> Vec<Span
                 0 => (app.theme().glyph("─", "-"), app.theme().style(Role::Dim)),
                 _ if value >= 0.0 => (bars[level], app.theme().style(Role::Positive)),
                 // Hanging bars: the block is the ground, and the glyph its complement.
-                _ if !app.theme().ascii && level < 8 => {
-                    (bars[8 - level], app.theme().style(Role::Negative).add_modifier(Modifier::REVERSED))
-                }
+                _ if !app.theme().ascii && level < 8 => (
+                    bars[8 - level],
+                    app.theme().style(Role::Negative).add_modifier(Modifier::REVERSED),
+                ),
                 _ => (bars[level], app.theme().style(Role::Negative)),
             };
             if steps.contains(&app.cursor()) {
-                style = app.theme().style(Role::Cursor).add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+                style = app
+                    .theme()
+                    .style(Role::Cursor)
+                    .add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
             }
             Span::styled(symbol, style)
         })

@@ -76,7 +76,8 @@ fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     if area.width < 72 {
         // A branch that was asked for is more telling than what the main path does.
         let height = if app.branch().is_some() { area.height / 2 } else { 6 };
-        let [table, now] = Layout::vertical([Constraint::Min(5), Constraint::Length(height)]).areas(area);
+        let [table, now] =
+            Layout::vertical([Constraint::Min(5), Constraint::Length(height)]).areas(area);
         ranking::draw(frame, app, table, hits);
         if app.branch().is_some() {
             what_if::draw(frame, app, now, hits);
@@ -99,9 +100,12 @@ fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         40..84 => 7,
         _ => 6,
     };
-    let [now, middle, rest] =
-        Layout::vertical([Constraint::Length(needed), Constraint::Length(curves), Constraint::Min(3)])
-            .areas(side);
+    let [now, middle, rest] = Layout::vertical([
+        Constraint::Length(needed),
+        Constraint::Length(curves),
+        Constraint::Min(3),
+    ])
+    .areas(side);
     removed_now(frame, app, now);
     // On a small screen a branch that was asked for takes the place of the curves.
     if app.branch().is_some() && area.height < 28 {
@@ -129,10 +133,16 @@ fn removed_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let mut lines = Vec::new();
     match step.removed.as_slice() {
         [] => lines.extend(
-            wrap("This is the last feature; nothing is left to remove.", width).into_iter().map(Line::from),
+            wrap("This is the last feature; nothing is left to remove.", width)
+                .into_iter()
+                .map(Line::from),
         ),
         [first, others @ ..] => {
-            let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            let more = if others.is_empty() {
+                String::new()
+            } else {
+                format!(" and {} more", others.len())
+            };
             lines.push(Line::styled(
                 fit(&format!("{}{more}", name(*first)), width),
                 app.theme().style(Role::Bad),
@@ -166,7 +176,8 @@ fn reason(method: Method, size: usize, value: &str, width: usize) -> String {
     shorter.unwrap_or_else(|| format!("{criterion} ({value})"))
 }
 
-/// What this one split measures here, which is not the result; its coverage beside the usual range of one split.
+/// What this one split measures here, which is not the result; its coverage beside the usual range
+/// of one split.
 fn this_split(app: &App, step: &Step, width: usize) -> Vec<Line<'static>> {
     if !step.converged {
         let words = fit("the solver did not converge here", width);
@@ -174,14 +185,18 @@ fn this_split(app: &App, step: &Step, width: usize) -> Vec<Line<'static>> {
     }
     let value = |metric: Metric| metric.value(&step.tally);
     let band = app.trace().and_then(|trace| coverage_band(app.spec(), trace.parts()));
-    let usual = band.map_or_else(String::new, |band| format!(" (usual {:.2} to {:.2})", band.lo, band.hi));
+    let usual =
+        band.map_or_else(String::new, |band| format!(" (usual {:.2} to {:.2})", band.lo, band.hi));
     let text = format!(
         "this split: coverage {:.2}{usual}, set size {:.2}, accuracy {:.2}",
         value(Metric::Coverage),
         value(Metric::Inefficiency),
         value(Metric::Accuracy)
     );
-    wrap(&text, width).into_iter().map(|line| Line::styled(line, app.theme().style(Role::Dim))).collect()
+    wrap(&text, width)
+        .into_iter()
+        .map(|line| Line::styled(line, app.theme().style(Role::Dim)))
+        .collect()
 }
 
 /// The view in words.
@@ -210,7 +225,8 @@ fn text(app: &App, info: &RunInfo) -> String {
     }
     match (step.removed.first(), step.criterion) {
         (Some(&unit), Some(value)) => {
-            let _ = writeln!(text, "Removed at this step: {} ({score} {}).", name(unit), number(value));
+            let _ =
+                writeln!(text, "Removed at this step: {} ({score} {}).", name(unit), number(value));
         }
         (Some(&unit), None) => {
             let more = match step.removed.len() - 1 {
@@ -237,8 +253,10 @@ fn text(app: &App, info: &RunInfo) -> String {
     let _ = writeln!(text, "feature; {score}; in splits; mean rank");
     for &unit in app.derived().rows.iter().take(TABLED) {
         let value = app.derived().score.get(unit).copied().flatten();
-        let value =
-            value.map_or_else(|| "removed, or not recorded".to_owned(), |value| number(f64::from(value)));
+        let value = value.map_or_else(
+            || "removed, or not recorded".to_owned(),
+            |value| number(f64::from(value)),
+        );
         let mean = app.derived().facts.ranks.mean.get(unit).copied().flatten();
         let mean = mean.map_or_else(|| "none".to_owned(), |mean| format!("{mean:.1}"));
         let count = ranks.count(unit, app.size());

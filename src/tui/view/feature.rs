@@ -1,4 +1,5 @@
-//! All about one feature: its β along the path, what each class contributes, its effect by value, its rank in every split, twins, distribution.
+//! All about one feature: its β along the path, what each class contributes, its effect by value,
+//! its rank in every split, twins, distribution.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -33,7 +34,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, scroll: u
     };
     let room = usize::from(area.width).saturating_sub(4 + hint.width());
     let own = clean(&info.units[unit].name);
-    let block = super::framed(app.theme(), &format!("{}{hint}", fit(&own, room.min(own.width()))), area);
+    let block =
+        super::framed(app.theme(), &format!("{}{hint}", fit(&own, room.min(own.width()))), area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     frame.render_widget(Paragraph::new(lines).scroll((scroll.min(most) as u16, 0)), inside);
@@ -46,7 +48,9 @@ fn paging(app: &App, forward: bool) -> String {
 
 /// How many lines there are to say of a feature.
 pub fn length(app: &App, unit: usize) -> usize {
-    app.info().filter(|info| unit < info.units.len()).map_or(0, |info| lines(app, info, unit, 80).len())
+    app.info()
+        .filter(|info| unit < info.units.len())
+        .map_or(0, |info| lines(app, info, unit, 80).len())
 }
 
 fn lines(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'static>> {
@@ -84,7 +88,11 @@ fn whereabouts(app: &App, info: &RunInfo, unit: usize) -> Vec<Line<'static>> {
     } else {
         String::new()
     };
-    vec![Line::from(format!("{} split {}: {fate}{columns}", app.focus().method, app.focus().split + 1))]
+    vec![Line::from(format!(
+        "{} split {}: {fate}{columns}",
+        app.focus().method,
+        app.focus().split + 1
+    ))]
 }
 
 /// β of this feature at every step that holds it.
@@ -119,7 +127,8 @@ fn beta_path(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
     let line: Vec<Span<'static>> = (0..columns)
         .map(|column| {
             let (_, beta) = values[column * values.len() / columns];
-            let level = if hi > lo { 1 + ((beta - lo) / (hi - lo) * 7.0).round() as usize } else { 4 };
+            let level =
+                if hi > lo { 1 + ((beta - lo) / (hi - lo) * 7.0).round() as usize } else { 4 };
             Span::styled(
                 bars[level.min(8)],
                 app.theme().style(if beta < 0.0 { Role::Negative } else { Role::Positive }),
@@ -130,7 +139,13 @@ fn beta_path(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
     let at_first = format!("{} at {}", number(first.1), plural(first.0, "feature"));
     let words = match values.len() {
         1 => at_first,
-        _ => format!("{at_first} … {} at {}; from {} to {}", number(last.1), last.0, number(lo), number(hi)),
+        _ => format!(
+            "{at_first} … {} at {}; from {} to {}",
+            number(last.1),
+            last.0,
+            number(lo),
+            number(hi)
+        ),
     };
     lines.push(Line::styled(head(&words, width), app.theme().style(Role::Dim)));
     lines
@@ -147,8 +162,10 @@ fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
         inspection.units.binary_search(&unit).ok().map(|i| &inspection.by_class[i])
     });
     let Some(parts) = parts else {
-        let gone =
-            app.trace().and_then(|trace| trace.removed_at(unit)).is_some_and(|step| step < app.cursor());
+        let gone = app
+            .trace()
+            .and_then(|trace| trace.removed_at(unit))
+            .is_some_and(|step| step < app.cursor());
         lines.push(Line::styled(
             if gone { "it was removed before" } else { "computing …" },
             app.theme().style(Role::Dim),
@@ -170,11 +187,14 @@ fn by_class(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
         lines.push(line("each class", first));
         return lines;
     }
-    lines.extend(info.classes.iter().zip(parts).take(CLASSES).map(|(class, &part)| line(class, part)));
+    lines.extend(
+        info.classes.iter().zip(parts).take(CLASSES).map(|(class, &part)| line(class, part)),
+    );
     match parts.len().saturating_sub(CLASSES) {
         0 => {}
         1 => lines.push(Line::styled("  and 1 more class", app.theme().style(Role::Dim))),
-        more => lines.push(Line::styled(format!("  and {more} more classes"), app.theme().style(Role::Dim))),
+        more => lines
+            .push(Line::styled(format!("  and {more} more classes"), app.theme().style(Role::Dim))),
     }
     lines
 }
@@ -235,9 +255,13 @@ fn chart(app: &App, info: &RunInfo, curve: &EffectCurve, width: usize) -> Vec<Li
         let points = curve.points.iter().map(|point| (point.value, point.score[class])).collect();
         (clean(&info.classes[class]), app.theme().series(i), app.theme().series_mark(i), points)
     };
-    let zero = ReferenceLine { value: 0.0, label: String::new(), style: app.theme().style(Role::Dim) };
-    let chart =
-        Chart::of_values(range, shown_classes(info).into_iter().enumerate().map(of_class), vec![zero]);
+    let zero =
+        ReferenceLine { value: 0.0, label: String::new(), style: app.theme().style(Role::Dim) };
+    let chart = Chart::of_values(
+        range,
+        shown_classes(info).into_iter().enumerate().map(of_class),
+        vec![zero],
+    );
     let area = Rect::new(0, 0, width.min(CHART_WIDTH) as u16, CHART_HEIGHT);
     let mut buffer = Buffer::empty(area);
     chart.draw(app.theme(), area, &mut buffer);
@@ -247,18 +271,28 @@ fn chart(app: &App, info: &RunInfo, curve: &EffectCurve, width: usize) -> Vec<Li
 /// A row of cells as a line.
 fn row_of(buffer: &Buffer, y: u16) -> Line<'static> {
     let cells = (0..buffer.area.width).filter_map(|x| buffer.cell((x, y)));
-    Line::from(cells.map(|cell| Span::styled(cell.symbol().to_owned(), cell.style())).collect::<Vec<_>>())
+    Line::from(
+        cells.map(|cell| Span::styled(cell.symbol().to_owned(), cell.style())).collect::<Vec<_>>(),
+    )
 }
 
 /// How many rows of each class have each level, and their share of the class.
-fn level_counts(app: &App, info: &RunInfo, levels: &[LevelCounts], width: usize) -> Vec<Line<'static>> {
+fn level_counts(
+    app: &App,
+    info: &RunInfo,
+    levels: &[LevelCounts],
+    width: usize,
+) -> Vec<Line<'static>> {
     let classes = info.classes.len().min(8);
     let cell = (width.saturating_sub(12) / classes.max(1)).clamp(11, 20);
     let name = width.saturating_sub(2 + cell * classes).clamp(8, 32);
     let cells = |text: &dyn Fn(usize) -> String| -> String {
-        (0..classes).map(|class| format!("{:>cell$}", fit(&text(class), cell - 1).trim_end())).collect()
+        (0..classes)
+            .map(|class| format!("{:>cell$}", fit(&text(class), cell - 1).trim_end()))
+            .collect()
     };
-    let heading = format!("  {}{}", fit("level", name), cells(&|class| info.classes[class].clone()));
+    let heading =
+        format!("  {}{}", fit("level", name), cells(&|class| info.classes[class].clone()));
     let mut lines = vec![Line::styled(head(&heading, width), app.theme().style(Role::Dim))];
     lines.extend(levels.iter().map(|level| {
         let count = |class: usize| {
@@ -293,7 +327,9 @@ fn ranks(app: &App, unit: usize, width: usize) -> Vec<Line<'static>> {
     let words: Vec<String> = app
         .history()
         .of_method(app.focus().method)
-        .map(|(_, trace)| trace.ranks()[unit].map_or_else(|| "kept".to_owned(), |rank| rank.to_string()))
+        .map(|(_, trace)| {
+            trace.ranks()[unit].map_or_else(|| "kept".to_owned(), |rank| rank.to_string())
+        })
         .collect();
     let mean = app
         .derived()
@@ -320,10 +356,16 @@ fn portrait(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
         .map(|&(other, r)| format!("{} (r = {r:.2})", info.units[other].name))
         .collect();
     let twins = if twins.is_empty() { "none".to_owned() } else { twins.join(", ") };
-    let mut lines =
-        vec![title(app, "correlated features, |r| > 0.9"), Line::from(fit(&twins, width)), Line::from("")];
-    let missing =
-        if portrait.missing > 0 { format!(", {} missing", portrait.missing) } else { String::new() };
+    let mut lines = vec![
+        title(app, "correlated features, |r| > 0.9"),
+        Line::from(fit(&twins, width)),
+        Line::from(""),
+    ];
+    let missing = if portrait.missing > 0 {
+        format!(", {} missing", portrait.missing)
+    } else {
+        String::new()
+    };
     if !portrait.levels.is_empty() {
         lines.push(title(app, format!("levels by class, rows and share of the class{missing}")));
         lines.extend(level_counts(app, info, &portrait.levels, width));
@@ -334,14 +376,19 @@ fn portrait(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
         1 => String::new(),
         _ => format!(" of {}", clean(&portrait.column)),
     };
-    lines.push(title(app, format!("values{of} by class, {} to {}{missing}", number(lo), number(hi))));
+    lines.push(title(
+        app,
+        format!("values{of} by class, {} to {}{missing}", number(lo), number(hi)),
+    ));
     let bars = app.theme().bars();
     for (class, name) in info.classes.iter().enumerate().take(8) {
-        let most = portrait.histogram[class].iter().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+        let most =
+            portrait.histogram[class].iter().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
         let line: String = portrait.histogram[class]
             .iter()
             .map(|share| {
-                bars[if *share > 0.0 { 1 + (share / most * 7.0).round() as usize } else { 0 }.min(8)]
+                bars[if *share > 0.0 { 1 + (share / most * 7.0).round() as usize } else { 0 }
+                    .min(8)]
             })
             .collect();
         lines.push(Line::from(vec![

@@ -27,11 +27,12 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
     frame.render_widget(Paragraph::new(line), area);
 }
 
-/// The keys of the view, in the order of the keymap; those that belong together share a word, those that do nothing now are left
-/// out.
+/// The keys of the view, in the order of the keymap; those that belong together share a word, those
+/// that do nothing now are left out.
 fn keys(app: &App, width: usize) -> Line<'static> {
     let mut entries: Vec<(Vec<String>, &'static str, Action)> = Vec::new();
-    for binding in app.keymap().in_view(app.view()).filter(|own| !own.short.is_empty() && is_alive(app, own))
+    for binding in
+        app.keymap().in_view(app.view()).filter(|own| !own.short.is_empty() && is_alive(app, own))
     {
         let key = binding.keys.first().map_or_else(String::new, |key| key.name());
         let key = match key.as_str() {

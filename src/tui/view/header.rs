@@ -22,7 +22,11 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let short = area.width < 78;
     let warnings = app.info().map_or(0, |info| info.audit.at(Level::Warning).count());
     for (i, view) in View::ALL.into_iter().enumerate() {
-        let badge = if view == View::Data && warnings > 0 { format!("!{warnings} ") } else { String::new() };
+        let badge = if view == View::Data && warnings > 0 {
+            format!("!{warnings} ")
+        } else {
+            String::new()
+        };
         let name = if short && view != app.view() {
             format!(" {} {badge}", i + 1)
         } else {
@@ -62,8 +66,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// A state that is too long without its first word, and if need be without the words before its numbers; its end, the time left,
-/// stays.
+/// A state that is too long without its first word, and if need be without the words before its
+/// numbers; its end, the time left, stays.
 fn shortened(state: String, room: usize) -> String {
     let words: Vec<&str> = state.split(' ').collect();
     let shorter = (0..words.len().min(3)).map(|from| words[from..].join(" "));
@@ -109,13 +113,19 @@ fn state(app: &App) -> (String, Role) {
     }
 }
 
-/// file, n × p, classes, method, split, step, play, coverage; on a narrow screen the first to go are the least telling.
+/// file, n × p, classes, method, split, step, play, coverage; on a narrow screen the first to go
+/// are the least telling.
 fn about(app: &App, width: usize) -> Line<'static> {
     let dim = app.theme().style(Role::Dim);
-    let file = app.data().file_name().map_or_else(String::new, |name| clean(&name.to_string_lossy()));
+    let file =
+        app.data().file_name().map_or_else(String::new, |name| clean(&name.to_string_lossy()));
     let Some(info) = app.info() else { return Line::styled(fit(&file, width), dim) };
     // A replayed run is known by its data, not by its directory.
-    let file = if app.is_replay() { clean(info.input.rsplit('/').next().unwrap_or_default()) } else { file };
+    let file = if app.is_replay() {
+        clean(info.input.rsplit('/').next().unwrap_or_default())
+    } else {
+        file
+    };
     let explores = app.view() == View::Explore;
     let play = match (app.is_playing(), app.is_live()) {
         _ if !explores => String::new(),
@@ -131,9 +141,13 @@ fn about(app: &App, width: usize) -> Line<'static> {
     };
     let target = share(1.0 - info.spec.epsilon);
     // What is promised is an average: a single split may well be below.
-    let (promise, role) =
-        if info.spec.guaranteed() { ("on average", Role::Good) } else { ("guarantee void", Role::Bad) };
-    let index = info.spec.methods.iter().position(|&other| other == app.focus().method).unwrap_or(0);
+    let (promise, role) = if info.spec.guaranteed() {
+        ("on average", Role::Good)
+    } else {
+        ("guarantee void", Role::Bad)
+    };
+    let index =
+        info.spec.methods.iter().position(|&other| other == app.focus().method).unwrap_or(0);
     let plain = app.theme().style(Role::Text);
     let split = match explores {
         true => format!("split {}/{}", app.focus().split + 1, info.splits),
@@ -152,17 +166,22 @@ fn about(app: &App, width: usize) -> Line<'static> {
         (format!("coverage {target} {promise}"), app.theme().style(role), 0),
     ];
     pieces.retain(|(text, ..)| !text.is_empty());
-    let used =
-        |pieces: &[(String, Style, u8)]| pieces.iter().map(|(text, _, _)| text.width() + 2).sum::<usize>();
+    let used = |pieces: &[(String, Style, u8)]| {
+        pieces.iter().map(|(text, _, _)| text.width() + 2).sum::<usize>()
+    };
     while used(&pieces) > width + 2 {
-        let Some(least) =
-            pieces.iter().enumerate().filter(|(_, piece)| piece.2 > 0).max_by_key(|(_, piece)| piece.2)
+        let Some(least) = pieces
+            .iter()
+            .enumerate()
+            .filter(|(_, piece)| piece.2 > 0)
+            .max_by_key(|(_, piece)| piece.2)
         else {
             break;
         };
         pieces.remove(least.0);
     }
-    // What is left says less, but never half of it: a guarantee that is void must not look like one.
+    // What is left says less, but never half of it: a guarantee that is void must not look like
+    // one.
     let left = app.step().map_or_else(String::new, |step| format!("{} left", step.size));
     let shorter = [(1, format!("{target} {promise}")), (2, left), (2, String::new())];
     for (from_end, shorter) in shorter.into_iter().take(if explores { 3 } else { 1 }) {

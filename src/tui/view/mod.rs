@@ -62,7 +62,8 @@ pub enum View {
 
 impl View {
     /// All, in the order of their keys.
-    pub const ALL: [Self; 5] = [Self::Answer, Self::Explore, Self::Size, Self::Stability, Self::Data];
+    pub const ALL: [Self; 5] =
+        [Self::Answer, Self::Explore, Self::Size, Self::Stability, Self::Data];
 
     /// Where it is drawn.
     pub(super) fn page(self) -> &'static dyn Page {
@@ -185,9 +186,12 @@ fn draw_all(frame: &mut Frame<'_>, app: &App) -> Hits {
     let mut hits = Vec::new();
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        let words =
-            format!("{}×{} is too small; {}×{} is needed", area.width, area.height, SMALLEST.0, SMALLEST.1);
-        frame.render_widget(Paragraph::new(words).wrap(ratatui::widgets::Wrap { trim: true }), area);
+        let words = format!(
+            "{}×{} is too small; {}×{} is needed",
+            area.width, area.height, SMALLEST.0, SMALLEST.1
+        );
+        frame
+            .render_widget(Paragraph::new(words).wrap(ratatui::widgets::Wrap { trim: true }), area);
         return hits;
     }
     let has_run = app.info().is_some();
@@ -221,7 +225,14 @@ fn draw_all(frame: &mut Frame<'_>, app: &App) -> Hits {
 }
 
 /// A bordered panel; its inside. The title can be clicked to enlarge it.
-fn panel(frame: &mut Frame<'_>, app: &App, area: Rect, index: usize, title: &str, hits: &mut Hits) -> Rect {
+fn panel(
+    frame: &mut Frame<'_>,
+    app: &App,
+    area: Rect,
+    index: usize,
+    title: &str,
+    hits: &mut Hits,
+) -> Rect {
     let block = framed(app.theme(), title, area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
@@ -273,13 +284,15 @@ pub(super) fn framed<'a>(theme: &Theme, title: &str, area: Rect) -> Block<'a> {
 
 fn loading(frame: &mut Frame<'_>, app: &App, area: Rect, bytes: u64, of: u64) {
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    let mut lines =
-        vec![Line::from(""), Line::from(format!("  Reading {}", text::clean(&app.data().to_string_lossy())))];
+    let mut lines = vec![
+        Line::from(""),
+        Line::from(format!("  Reading {}", text::clean(&app.data().to_string_lossy()))),
+    ];
     let width = usize::from(area.width.saturating_sub(4)).min(60);
     if let Some(full) = (width as u64 * bytes.min(of)).checked_div(of) {
         let full = full as usize;
-        let bar: String =
-            app.theme().glyph("█", "#").repeat(full) + &app.theme().glyph("░", ".").repeat(width - full);
+        let bar: String = app.theme().glyph("█", "#").repeat(full)
+            + &app.theme().glyph("░", ".").repeat(width - full);
         lines.push(Line::styled(format!("  {bar}"), app.theme().style(Role::Accent)));
         lines.push(Line::from(format!("  {:.1} of {:.1} MB", megabytes(bytes), megabytes(of))));
     }

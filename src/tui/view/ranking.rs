@@ -1,5 +1,6 @@
-//! The ranking as a table: the step that removes a feature, the score that decides, in how many splits it survives to this size,
-//! its mean rank and whether it is on my list. A click on a heading sorts.
+//! The ranking as a table: the step that removes a feature, the score that decides, in how many
+//! splits it survives to this size, its mean rank and whether it is on my list. A click on a
+//! heading sorts.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -22,7 +23,8 @@ pub fn score_name(method: Method) -> &'static str {
     if method.by_weights() { "Σw²" } else { "β" }
 }
 
-/// Why the score of some features is not there: a long path keeps β for the first few of each step, and no path keeps weights.
+/// Why the score of some features is not there: a long path keeps β for the first few of each step,
+/// and no path keeps weights.
 fn unknown(app: &App) -> Option<String> {
     let step = app.step()?;
     let score = score_name(app.focus().method);
@@ -38,8 +40,11 @@ fn unknown(app: &App) -> Option<String> {
 fn title(app: &App) -> String {
     let table = app.table();
     let score = score_name(app.focus().method);
-    let arrow =
-        if table.is_reversed() { app.theme().glyph("▲", "^") } else { app.theme().glyph("▼", "v") };
+    let arrow = if table.is_reversed() {
+        app.theme().glyph("▲", "^")
+    } else {
+        app.theme().glyph("▼", "v")
+    };
     let by = format!("by {} {arrow}", table.column().words(score));
     let shown = match table.filter() {
         Some(filter) => format!("  &{}: {} shown", filter.text(), app.derived().rows.len()),
@@ -153,7 +158,8 @@ fn row_of(
     is_selected: bool,
 ) -> Line<'static> {
     let splits = ranks.splits().len();
-    let gone = app.trace().and_then(|trace| trace.removed_at(unit)).filter(|&step| step < app.cursor());
+    let gone =
+        app.trace().and_then(|trace| trace.removed_at(unit)).filter(|&step| step < app.cursor());
     let score = app.derived().score.get(unit).copied().flatten().filter(|_| gone.is_none());
     let (step, role) = step_words(app, info, unit, gone);
     let mut style = if gone.is_some() { app.theme().style(Role::Dim) } else { Style::new() };
@@ -208,7 +214,8 @@ pub fn signed_bar(
     let half = width.saturating_sub(1) / 2;
     let axis = app.theme().glyph("│", "|");
     let scale = scale.max(f32::MIN_POSITIVE);
-    let length = score.map_or(0, |score| ((score.abs() / scale * half as f32).round() as usize).min(half));
+    let length =
+        score.map_or(0, |score| ((score.abs() / scale * half as f32).round() as usize).min(half));
     let full = |glyph: &str| glyph.repeat(length);
     let (left, right) = match score {
         Some(score) if score < 0.0 => (full(app.theme().glyph("▄", "-")), String::new()),

@@ -1,5 +1,5 @@
-//! Size: how small can I go? Two large charts, the exact values under the cursor with the difference of the methods, and a table
-//! of the classes behind a key.
+//! Size: how small can I go? Two large charts, the exact values under the cursor with the
+//! difference of the methods, and a table of the classes behind a key.
 
 use std::fmt::Write;
 
@@ -126,7 +126,8 @@ fn values(app: &App, info: &RunInfo, pair: [Metric; 2], width: usize) -> Vec<Lin
             Span::raw(head(&cells, width.saturating_sub(LEAD))),
         ]));
     }
-    if let Some(comparison) = app.derived().facts.comparison.as_ref().filter(|own| own.size == size) {
+    if let Some(comparison) = app.derived().facts.comparison.as_ref().filter(|own| own.size == size)
+    {
         let difference = |metric: &Metric| {
             let own = comparison.of(*metric)?;
             Some(format!("{} {}", metric.short_label(), difference_words(own)))
@@ -195,10 +196,13 @@ fn text(app: &App, info: &RunInfo) -> String {
         for &method in &info.spec.methods {
             let Some(curve) = app.history().curve(method) else { continue };
             let mean = |metric| {
-                curve.spread(size, metric).map_or_else(|| "none".to_owned(), |own| format!("{:.3}", own.mean))
+                curve
+                    .spread(size, metric)
+                    .map_or_else(|| "none".to_owned(), |own| format!("{:.3}", own.mean))
             };
             let values =
-                [Metric::Inefficiency, Metric::Accuracy, Metric::Coverage, Metric::Mistrust].map(mean);
+                [Metric::Inefficiency, Metric::Accuracy, Metric::Coverage, Metric::Mistrust]
+                    .map(mean);
             let _ = writeln!(text, "{size}; {method}; {}", values.join("; "));
         }
     }

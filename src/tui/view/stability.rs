@@ -1,5 +1,5 @@
-//! Stability: would another split agree? Selection frequency by size, rank by split, Nogueira's index by size, and where each
-//! stopping rule stops. k and ψ slide.
+//! Stability: would another split agree? Selection frequency by size, rank by split, Nogueira's
+//! index by size, and where each stopping rule stops. k and ψ slide.
 
 use std::fmt::Write;
 
@@ -70,11 +70,14 @@ fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         by_size(frame, app, top, hits);
         return agreement(frame, app, bottom, hits);
     }
-    let [top, bottom] = Layout::vertical([Constraint::Percentage(52), Constraint::Min(9)]).areas(area);
-    let [left, right] = Layout::horizontal([Constraint::Percentage(58), Constraint::Min(20)]).areas(top);
+    let [top, bottom] =
+        Layout::vertical([Constraint::Percentage(52), Constraint::Min(9)]).areas(area);
+    let [left, right] =
+        Layout::horizontal([Constraint::Percentage(58), Constraint::Min(20)]).areas(top);
     by_size(frame, app, left, hits);
     by_split(frame, app, right, hits);
-    let [left, right] = Layout::horizontal([Constraint::Percentage(58), Constraint::Min(20)]).areas(bottom);
+    let [left, right] =
+        Layout::horizontal([Constraint::Percentage(58), Constraint::Min(20)]).areas(bottom);
     agreement(frame, app, left, hits);
     stops(frame, app, right, hits);
 }
@@ -101,9 +104,14 @@ fn by_size(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     }
     let axis = app.axis();
     let name = name_width(inside);
-    let map =
-        Rect { x: inside.x + name + 2, width: inside.width - name - 3, height: inside.height - 2, ..inside };
-    let share = |unit: usize, column: u16| ranks.frequency(unit, axis.size_of_cell(column, map.width));
+    let map = Rect {
+        x: inside.x + name + 2,
+        width: inside.width - name - 3,
+        height: inside.height - 2,
+        ..inside
+    };
+    let share =
+        |unit: usize, column: u16| ranks.frequency(unit, axis.size_of_cell(column, map.width));
     heatmap(frame, app, info, inside.x, map, &share, hits);
     axis.draw(app.theme(), map, Some(app.chart_size()), app.chosen_size(), frame.buffer_mut());
     hits.extend((0..map.width).map(|column| {
@@ -141,7 +149,12 @@ fn by_split(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     };
     heatmap(frame, app, info, inside.x, map, &value, hits);
     let caption = fit(&format!("splits 1 … {}", ranks.len()), usize::from(room));
-    frame.buffer_mut().set_string(map.x, inside.bottom() - 1, caption, app.theme().style(Role::Dim));
+    frame.buffer_mut().set_string(
+        map.x,
+        inside.bottom() - 1,
+        caption,
+        app.theme().style(Role::Dim),
+    );
 }
 
 /// What a full cell of a heatmap looks like.
@@ -161,7 +174,8 @@ fn legend(app: &App) -> String {
     }
 }
 
-/// Features by mean rank from the scroll position on, their names at `left`, a cell of the map for each column.
+/// Features by mean rank from the scroll position on, their names at `left`, a cell of the map for
+/// each column.
 fn heatmap(
     frame: &mut Frame<'_>,
     app: &App,
@@ -176,7 +190,8 @@ fn heatmap(
     let name = usize::from(map.x - left).saturating_sub(1);
     for (row, &unit) in order.iter().skip(first).take(usize::from(map.height)).enumerate() {
         let y = map.y + row as u16;
-        let style = if app.selected() == Some(unit) { app.theme().selected() } else { Style::new() };
+        let style =
+            if app.selected() == Some(unit) { app.theme().selected() } else { Style::new() };
         frame.buffer_mut().set_string(left, y, fit(&info.units[unit].name, name), style);
         hits.push((Rect { x: left, y, width: name as u16, height: 1 }, Hit::Unit(unit)));
         for column in 0..map.width {
@@ -201,15 +216,19 @@ const INDICES: [Index; 3] = [
     ("Kuncheva", "k", Role::Cursor, |a| a.kuncheva),
 ];
 
-/// Nogueira's stability by size with its interval and the bands of the verdict; behind a key the other indices.
+/// Nogueira's stability by size with its interval and the bands of the verdict; behind a key the
+/// other indices.
 fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let size = app.chart_size();
     let facts = &app.derived().facts;
-    let here = facts.agreement.iter().find(|(other, _)| *other == size).map(|(_, agreement)| agreement);
+    let here =
+        facts.agreement.iter().find(|(other, _)| *other == size).map(|(_, agreement)| agreement);
     let title = here.map_or_else(
         || format!("Stability by size (Nogueira); {} of the cursor: none", size),
         |here| {
-            let Some(own) = Stability::new(here) else { return format!("Stability at {size}: not defined") };
+            let Some(own) = Stability::new(here) else {
+                return format!("Stability at {size}: not defined");
+            };
             let others = if app.shows_indices() {
                 format!("; I_J {:.2}, I_W {:.2}", here.jaccard, here.i_w)
             } else {
@@ -246,7 +265,13 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         for (label, mark, role, value) in INDICES {
             let style = app.theme().style(role);
             let points = points(value);
-            curves.push(ChartCurve { label: label.to_owned(), style, mark, points, band: Vec::new() });
+            curves.push(ChartCurve {
+                label: label.to_owned(),
+                style,
+                mark,
+                points,
+                band: Vec::new(),
+            });
         }
         let alike = |size: usize| {
             let at = facts.similarity.binary_search_by(|(other, _)| size.cmp(other)).ok()?;
@@ -321,7 +346,8 @@ fn sliders(app: &App, info: &RunInfo, width: usize) -> Line<'static> {
     ])
 }
 
-/// The size of each rule: the median over the splits on which it fires, or one size from all splits.
+/// The size of each rule: the median over the splits on which it fires, or one size from all
+/// splits.
 fn sizes(app: &App, stops: &Stops, width: usize) -> Vec<Line<'static>> {
     let splits = stops.splits.len();
     let mut lines = Vec::new();
@@ -343,7 +369,8 @@ fn sizes(app: &App, stops: &Stops, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// Bins of sizes, at most so many: single sizes if they fit, else equal on the axis. Each is from–to.
+/// Bins of sizes, at most so many: single sizes if they fit, else equal on the axis. Each is
+/// from–to.
 fn bins(smallest: usize, largest: usize, most: usize, scale: AxisScale) -> Vec<(usize, usize)> {
     let most = most.max(1);
     if largest - smallest < most {
@@ -363,7 +390,13 @@ fn bins(smallest: usize, largest: usize, most: usize, scale: AxisScale) -> Vec<(
     edges.windows(2).map(|edge| (edge[0], edge[1] - 1)).collect()
 }
 
-fn histogram(app: &App, info: &RunInfo, stops: &Stops, rows: usize, width: usize) -> Vec<Line<'static>> {
+fn histogram(
+    app: &App,
+    info: &RunInfo,
+    stops: &Stops,
+    rows: usize,
+    width: usize,
+) -> Vec<Line<'static>> {
     if rows == 0 {
         return Vec::new();
     }
@@ -378,8 +411,10 @@ fn histogram(app: &App, info: &RunInfo, stops: &Stops, rows: usize, width: usize
         let own = stops.splits.iter().filter_map(|split| split.sizes[rule]);
         own.filter(|size| (from..=to).contains(size)).count()
     };
-    let counts: Vec<Vec<usize>> =
-        bins.iter().map(|bin| (0..stops.rules.len()).map(|rule| count(rule, bin)).collect()).collect();
+    let counts: Vec<Vec<usize>> = bins
+        .iter()
+        .map(|bin| (0..stops.rules.len()).map(|rule| count(rule, bin)).collect())
+        .collect();
     // One letter per split while there is room; rounded so that one split is still seen.
     let most = counts.iter().map(|counts| counts.iter().sum()).max().unwrap_or(0).max(1);
     let per_letter = most.div_ceil(width.saturating_sub(stops.rules.len()).max(1));
@@ -406,13 +441,15 @@ fn text(app: &App, info: &RunInfo) -> String {
         let found = agreement.binary_search_by(|(other, _)| size.cmp(other)).ok();
         let Some(own) = found.and_then(|at| Stability::new(&agreement[at].1)) else { continue };
         let verdict = own.band.map_or("none", |band| band.word());
-        let interval =
-            own.interval.map_or_else(|| "none".to_owned(), |(lo, hi)| format!("{lo:.2} to {hi:.2}"));
+        let interval = own
+            .interval
+            .map_or_else(|| "none".to_owned(), |(lo, hi)| format!("{lo:.2} to {hi:.2}"));
         let _ = writeln!(text, "{size}; {:.2}; {verdict}; {interval}", own.value);
     }
     let stops = &app.derived().facts.stops;
     for (entry, size) in stops.rules.iter().zip(&stops.sizes) {
-        let median = size.size.map_or_else(|| "never stops".to_owned(), |size| format!("median {size}"));
+        let median =
+            size.size.map_or_else(|| "never stops".to_owned(), |size| format!("median {size}"));
         let _ = writeln!(
             text,
             "{}: {median}, stops on {} of {} splits.",
@@ -431,7 +468,8 @@ mod tests {
     #[test]
     fn bins_hold_every_size_once_and_grow_on_a_log_axis() {
         for scale in [AxisScale::Linear, AxisScale::Log] {
-            for (smallest, largest, most) in [(1, 6830, 8), (3, 500, 12), (1, 13, 20), (1, 1, 4), (1, 40, 1)]
+            for (smallest, largest, most) in
+                [(1, 6830, 8), (3, 500, 12), (1, 13, 20), (1, 1, 4), (1, 40, 1)]
             {
                 let bins = bins(smallest, largest, most, scale);
                 assert!(bins.len() <= most.max(1), "{bins:?}");

@@ -18,7 +18,8 @@ const NAME: usize = 8;
 /// Features × splits: which splits still hold a feature at this size.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let size = app.size();
-    let inside = panel(frame, app, area, 2, &format!("Which splits keep each feature at size {size}"), hits);
+    let inside =
+        panel(frame, app, area, 2, &format!("Which splits keep each feature at size {size}"), hits);
     let Some(info) = app.info() else { return };
     let ranks = RankTable::new(&Paths::new(app.history(), info, app.focus().method));
     let splits = ranks.splits().len();

@@ -5,8 +5,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::error::printable;
 
-/// Without control characters or bidirectional overrides, in one line, and without what has no width of its own: joiners
-/// and selectors are drawn one way by one terminal and another way by the next, and then columns no longer meet.
+/// Without control characters or bidirectional overrides, in one line, and without what has no
+/// width of its own: joiners and selectors are drawn one way by one terminal and another way by the
+/// next, and then columns no longer meet.
 pub fn clean(text: &str) -> String {
     let invisible = |c: char| {
         matches!(c, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}')

@@ -36,7 +36,10 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         if x <= reached {
             let size = axis.size_of_cell((width - 1 - x) as u16, width as u16);
             let step = steps.partition_point(|step| step.size > size).min(steps.len() - 1);
-            hits.push((Rect { x: area.x + (left.len() + x) as u16, width: 1, ..area }, Hit::Step(step)));
+            hits.push((
+                Rect { x: area.x + (left.len() + x) as u16, width: 1, ..area },
+                Hit::Step(step),
+            ));
         }
         spans.push(Span::styled(glyph, app.theme().style(role)));
     }

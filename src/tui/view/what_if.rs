@@ -24,15 +24,23 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let (Some(info), Some(branch), Some(trace)) = (app.info(), app.branch(), app.trace()) else {
         let key = |action| app.keymap().key_of(action);
         let (removed, kept) = (key(Action::WhatIfRemoved), key(Action::WhatIfKept));
-        let words = format!("select a feature; {removed} removes it now, {kept} keeps it to the end");
-        frame.render_widget(Paragraph::new(words).wrap(ratatui::widgets::Wrap { trim: true }), inside);
+        let words =
+            format!("select a feature; {removed} removes it now, {kept} keeps it to the end");
+        frame.render_widget(
+            Paragraph::new(words).wrap(ratatui::widgets::Wrap { trim: true }),
+            inside,
+        );
         return;
     };
     let width = usize::from(inside.width);
     let name = |unit: usize| clean(&info.units[unit].name);
     let done = match branch.forced {
-        Forced::Removed(unit) => (unit, format!(" is removed at {} instead", plural(branch.from, "feature"))),
-        Forced::Kept(unit) => (unit, format!(" is kept from {} on", plural(branch.from, "feature"))),
+        Forced::Removed(unit) => {
+            (unit, format!(" is removed at {} instead", plural(branch.from, "feature")))
+        }
+        Forced::Kept(unit) => {
+            (unit, format!(" is kept from {} on", plural(branch.from, "feature")))
+        }
     };
     // A long name gives way: what is done to it matters more.
     let own = name(done.0);
@@ -50,12 +58,15 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     if let Some((words, role)) = verdict(app) {
         // Where there is little room the numbers matter more than what ± is.
         let words = if width < 48 { words.replace(SD_WORDS, "") } else { words };
-        let words = wrap(&words, width).into_iter().map(|line| Line::styled(line, app.theme().style(role)));
+        let words =
+            wrap(&words, width).into_iter().map(|line| Line::styled(line, app.theme().style(role)));
         lines.extend(words);
     }
     lines.push(Line::styled(heading, app.theme().style(Role::Dim)));
     let start = branch.steps.iter().position(|step| step.size <= app.size()).unwrap_or(0);
-    for step in branch.steps.iter().skip(start).take(usize::from(inside.height).saturating_sub(lines.len())) {
+    for step in
+        branch.steps.iter().skip(start).take(usize::from(inside.height).saturating_sub(lines.len()))
+    {
         let main = trace.at_size(step.size);
         let goes = |unit: Option<usize>| unit.map_or_else(|| "end".to_owned(), name);
         let pair = |metric: Metric| {
@@ -90,7 +101,9 @@ pub fn verdict(app: &App) -> Option<(String, Role)> {
         BranchVerdict::Better => (format!("better {it}"), Role::Good),
         BranchVerdict::Worse => (format!("worse {it}"), Role::Bad),
         BranchVerdict::Mixed => (format!("better and worse {it}"), Role::Warn),
-        BranchVerdict::Unknown => ("one split cannot tell whether it matters".to_owned(), Role::Warn),
+        BranchVerdict::Unknown => {
+            ("one split cannot tell whether it matters".to_owned(), Role::Warn)
+        }
     };
     let size = plural(compared.size, "feature");
     let own = if compared.is_answer { ", as in the answer" } else { "" };

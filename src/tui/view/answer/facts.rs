@@ -89,7 +89,9 @@ fn facts(app: &App, info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
     if let Some(choice) = &answer.estimators {
         // Until then as in the header: of all methods.
         let words = match app.estimators_run() {
-            (run, all) if run < all => format!("{run} of {all} runs with other estimators are done"),
+            (run, all) if run < all => {
+                format!("{run} of {all} runs with other estimators are done")
+            }
             _ => choice.sentence.clone(),
         };
         facts.push(("models", words, Role::Text));
@@ -106,8 +108,9 @@ fn my_list(app: &App) -> Option<Fact> {
     }
     let words = match (app.my_list_comparison(), app.plan()) {
         (Some(comparison), _) => {
-            let metric =
-                |own: &ComparedMetric| format!("{} {}", own.label, difference_words(&own.difference));
+            let metric = |own: &ComparedMetric| {
+                format!("{} {}", own.label, difference_words(&own.difference))
+            };
             let metrics: Vec<String> = comparison.metrics.iter().map(metric).collect();
             format!(
                 "{}; against the answer: {}; picked by eye on these rows, which flatters it",
@@ -147,11 +150,11 @@ fn size_words(app: &App, answer: &MethodAnswer) -> String {
 fn stability_words(app: &App, answer: &MethodAnswer, stability: f64) -> String {
     const CELLS: usize = 6;
     let filled = (stability.clamp(0.0, 1.0) * CELLS as f64).round() as usize;
-    let bar =
-        app.theme().glyph("█", "#").repeat(filled) + &app.theme().glyph("░", ".").repeat(CELLS - filled);
-    let spread = answer
-        .stability_interval
-        .map_or_else(String::new, |(lo, hi)| format!(" ({} to {})", two_decimals(lo), two_decimals(hi)));
+    let bar = app.theme().glyph("█", "#").repeat(filled)
+        + &app.theme().glyph("░", ".").repeat(CELLS - filled);
+    let spread = answer.stability_interval.map_or_else(String::new, |(lo, hi)| {
+        format!(" ({} to {})", two_decimals(lo), two_decimals(hi))
+    });
     format!("{} {bar} {}{spread}", two_decimals(stability), band_word(answer.stability_band))
 }
 
@@ -164,7 +167,8 @@ pub(super) fn stability_role(answer: &MethodAnswer) -> Role {
     }
 }
 
-/// Accuracy, set size and coverage: on rows that were never seen, or before that on the test rows of the splits.
+/// Accuracy, set size and coverage: on rows that were never seen, or before that on the test rows
+/// of the splits.
 fn performance(info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
     let classes = info.classes.len();
     let target = share(1.0 - info.spec.epsilon);
@@ -175,12 +179,20 @@ fn performance(info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
         return vec![
             (
                 "accuracy",
-                format!("{:.2}{}; largest class {rate:.2}", achieved.accuracy, sd(achieved.accuracy_sd)),
+                format!(
+                    "{:.2}{}; largest class {rate:.2}",
+                    achieved.accuracy,
+                    sd(achieved.accuracy_sd)
+                ),
                 Role::Text,
             ),
             (
                 "set size",
-                format!("{:.2}{} of {classes} classes", achieved.inefficiency, sd(achieved.inefficiency_sd)),
+                format!(
+                    "{:.2}{} of {classes} classes",
+                    achieved.inefficiency,
+                    sd(achieved.inefficiency_sd)
+                ),
                 Role::Text,
             ),
             ("coverage", format!("{:.2}; target {target}", achieved.coverage), Role::Text),
@@ -208,7 +220,8 @@ fn performance(info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
     if let Some((class, coverage)) = covered.min_by(|a, b| a.1.value.total_cmp(&b.1.value)) {
         let name = &info.classes[class.class];
         let role = if coverage.hi < 1.0 - info.spec.epsilon { Role::Warn } else { Role::Text };
-        let words = format!("'{name}' covered {:.2} in {}", coverage.value, plural(class.rows, "row"));
+        let words =
+            format!("'{name}' covered {:.2} in {}", coverage.value, plural(class.rows, "row"));
         facts.push(("worst class", words, role));
     }
     facts
@@ -233,14 +246,19 @@ fn tested(tested: Option<&Tested>, info: &RunInfo) -> Fact {
     }
     let rows = tested.performance.as_ref().map_or(0, |performance| performance.rows);
     match tested.without_list {
-        0 => ("tested", format!("on {rows} rows it never saw, {} folds", tested.of_folds), Role::Good),
+        0 => (
+            "tested",
+            format!("on {rows} rows it never saw, {} folds", tested.of_folds),
+            Role::Good,
+        ),
         n if rows == 0 => (
             "tested",
             format!("on no rows: no size was chosen in {n} of {} folds", tested.of_folds),
             Role::Warn,
         ),
         n => {
-            let words = format!("on {rows} rows it never saw; no list in {n} of {} folds", tested.of_folds);
+            let words =
+                format!("on {rows} rows it never saw; no list in {n} of {} folds", tested.of_folds);
             ("tested", words, Role::Warn)
         }
     }
@@ -271,7 +289,9 @@ fn by_chance(answer: &MethodAnswer, info: &RunInfo) -> Fact {
         None if answer.chosen.size.is_none() => {
             ("by chance", "nothing to compare without a size".to_owned(), Role::Dim)
         }
-        None => ("by chance", format!("0 of {} permutations done", info.permutations), Role::Accent),
+        None => {
+            ("by chance", format!("0 of {} permutations done", info.permutations), Role::Accent)
+        }
         Some(chance) => {
             let done = if chance.permutations < chance.of_permutations {
                 format!("{} of {} permutations", chance.permutations, chance.of_permutations)
@@ -326,7 +346,9 @@ pub fn difference_words(difference: &PairedDifference) -> String {
         (Some(lo), Some(hi)) => format!(" (bootstrap {} to {})", signed(lo), signed(hi)),
         _ => String::new(),
     };
-    let p = difference.p_corrected.map_or_else(String::new, |p| format!(", corrected p {}", rounded_p(p)));
+    let p = difference
+        .p_corrected
+        .map_or_else(String::new, |p| format!(", corrected p {}", rounded_p(p)));
     format!("{}{spread}{p}", signed(difference.mean))
 }
 
@@ -337,7 +359,8 @@ mod tests {
     #[test]
     fn the_interval_and_the_p_of_a_difference_are_named() {
         let (lo, hi, p_corrected) = (Some(-0.054), Some(-0.01), Some(0.37));
-        let difference = PairedDifference { mean: -0.03, sd: None, lo, hi, t_corrected: None, p_corrected };
+        let difference =
+            PairedDifference { mean: -0.03, sd: None, lo, hi, t_corrected: None, p_corrected };
         let words = "−0.030 (bootstrap −0.054 to −0.010), corrected p 0.37";
         assert_eq!(difference_words(&difference), words);
     }

@@ -1,4 +1,5 @@
-//! The list: its features by the number of splits that keep them, what each count means, and the twins; below it what was not chosen.
+//! The list: its features by the number of splits that keep them, what each count means, and the
+//! twins; below it what was not chosen.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -41,7 +42,8 @@ pub(super) fn list(
     let lines = rows.len() + usize::from(length < rows.len());
     let selection = app.selection();
     let at = selection.and_then(|unit| rows.iter().position(|&row| row == unit)).unwrap_or(0);
-    let first = line_of(at).saturating_sub(height.saturating_sub(2)).min(lines.saturating_sub(height));
+    let first =
+        line_of(at).saturating_sub(height.saturating_sub(2)).min(lines.saturating_sub(height));
     let mut shown = vec![columns.heading(app, answer)];
     for line in (first..lines).take(height) {
         if line == length {
@@ -93,7 +95,8 @@ impl<'a> ListColumns<'a> {
         let least_bar = if width >= 44 { 10 } else { 0 };
         // Short names leave room for twins.
         let needed = 2 + count + tag + longest.max(10) + 1 + least_bar;
-        let twins = if twins == 0 && tag > 0 && has_twins && width >= needed + 20 { 20 } else { twins };
+        let twins =
+            if twins == 0 && tag > 0 && has_twins && width >= needed + 20 { 20 } else { twins };
         let free = width.saturating_sub(2 + count + tag + rank + twins);
         // Names come first; what they leave is for the bar.
         let name = longest.clamp(10, free.saturating_sub(least_bar + 1).clamp(10, 44));
@@ -103,7 +106,8 @@ impl<'a> ListColumns<'a> {
 
     fn heading(&self, app: &App, answer: &MethodAnswer) -> Line<'static> {
         // The heading of the counts may be wider than they are; it then begins above the names.
-        let mut text = format!("  {}splits ", fit("feature", (self.name + self.count).saturating_sub(6)));
+        let mut text =
+            format!("  {}splits ", fit("feature", (self.name + self.count).saturating_sub(6)));
         let chance = match &answer.by_chance {
             Some(chance) if self.bar >= 14 => {
                 format!("{} by chance {}", app.theme().glyph("┊", "!"), chance.count)
@@ -136,7 +140,10 @@ impl<'a> ListColumns<'a> {
         let mut spans = vec![
             Span::styled(mark, app.theme().style(Role::Good)),
             Span::styled(fit(&info.units[unit].name, self.name), style),
-            Span::styled(format!("{:>width$} ", format!("{count}/{splits}"), width = self.count), style),
+            Span::styled(
+                format!("{:>width$} ", format!("{count}/{splits}"), width = self.count),
+                style,
+            ),
         ];
         spans.extend(self.bar(app, answer, count, splits, is_chosen));
         if self.rank > 0 {
@@ -172,8 +179,10 @@ impl<'a> ListColumns<'a> {
         let theme = app.theme();
         let role = if is_chosen { Role::Negative } else { Role::Dim };
         let cells = 8 * self.bar * count / splits.max(1);
-        let chance =
-            answer.by_chance.as_ref().map(|chance| (self.bar * chance.count).div_ceil(splits.max(1)));
+        let chance = answer
+            .by_chance
+            .as_ref()
+            .map(|chance| (self.bar * chance.count).div_ceil(splits.max(1)));
         let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
         (0..self.bar)
             .map(|x| {

@@ -89,24 +89,30 @@ fn draw(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut
     if area.width < 72 {
         let needed = sure_lines(app, info, answer, usize::from(area.width) - 2).len() as u16 + 2;
         let [top, bottom] =
-            Layout::vertical([Constraint::Max(needed.min(area.height / 2)), Constraint::Min(4)]).areas(area);
+            Layout::vertical([Constraint::Max(needed.min(area.height / 2)), Constraint::Min(4)])
+                .areas(area);
         sure(frame, app, info, answer, top, hits);
         return list(frame, app, info, answer, bottom, hits);
     }
     if area.width < 100 {
         let wanted = caution_lines(app, usize::from(area.width) - 2).len() as u16 + 2;
-        let [top, bottom] =
-            Layout::vertical([Constraint::Min(4), Constraint::Length(wanted.clamp(3, area.height * 2 / 5))])
-                .areas(area);
-        let [left, right] = Layout::horizontal([Constraint::Min(30), Constraint::Length(46)]).areas(top);
+        let [top, bottom] = Layout::vertical([
+            Constraint::Min(4),
+            Constraint::Length(wanted.clamp(3, area.height * 2 / 5)),
+        ])
+        .areas(area);
+        let [left, right] =
+            Layout::horizontal([Constraint::Min(30), Constraint::Length(46)]).areas(top);
         list(frame, app, info, answer, left, hits);
         sure(frame, app, info, answer, right, hits);
         return cautions(frame, app, bottom, hits);
     }
-    let [left, right] = Layout::horizontal([Constraint::Percentage(52), Constraint::Min(40)]).areas(area);
+    let [left, right] =
+        Layout::horizontal([Constraint::Percentage(52), Constraint::Min(40)]).areas(area);
     list(frame, app, info, answer, left, hits);
     let needed = sure_lines(app, info, answer, usize::from(right.width) - 2).len() as u16 + 2;
-    let [top, bottom] = Layout::vertical([Constraint::Length(needed), Constraint::Min(4)]).areas(right);
+    let [top, bottom] =
+        Layout::vertical([Constraint::Length(needed), Constraint::Min(4)]).areas(right);
     sure(frame, app, info, answer, top, hits);
     cautions(frame, app, bottom, hits);
 }
@@ -126,8 +132,10 @@ fn nothing_yet(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let block = super::framed(app.theme(), "No answer yet", area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
-    let (engine, explore) =
-        (app.keymap().key_of(Action::ToggleEngine), app.keymap().key_of(Action::Show(super::View::Explore)));
+    let (engine, explore) = (
+        app.keymap().key_of(Action::ToggleEngine),
+        app.keymap().key_of(Action::Show(super::View::Explore)),
+    );
     let words = format!(
         "No split has finished yet. The answer appears with the first one and grows with every other. \
          {explore} shows what is computed now; {engine} pauses and resumes computing."
@@ -159,9 +167,13 @@ fn sentence(app: &App, answer: &MethodAnswer) -> String {
             let count = plural(size, "feature");
             match answer.verdict {
                 Verdict::Chance => format!("{method}: {count}, but nothing beyond chance"),
-                Verdict::Unstable => format!("{method}: {count}, but these data do not support a short list"),
+                Verdict::Unstable => {
+                    format!("{method}: {count}, but these data do not support a short list")
+                }
                 _ if app.taken().is_some() => format!("{method}: {count}, chosen by hand"),
-                Verdict::TooFewSplits => format!("{method}: {count}, from too few splits to judge them"),
+                Verdict::TooFewSplits => {
+                    format!("{method}: {count}, from too few splits to judge them")
+                }
                 Verdict::AllFeatures => format!("{method}: {}", answer.headline),
                 _ => format!("{method}: {count} {} enough", if size == 1 { "is" } else { "are" }),
             }
@@ -194,7 +206,10 @@ fn caution_lines(app: &App, width: usize) -> Vec<Line<'static>> {
         }
     }
     if lines.is_empty() {
-        lines.push(Line::styled("nothing known speaks against this list", app.theme().style(Role::Dim)));
+        lines.push(Line::styled(
+            "nothing known speaks against this list",
+            app.theme().style(Role::Dim),
+        ));
     }
     lines
 }
