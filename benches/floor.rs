@@ -48,8 +48,9 @@ struct Timed {
 
 fn print(name: &str, timed: &Timed, peak: f64) {
     let Timed { inside, multiply_adds, bytes, seconds } = timed;
-    let (work, traffic, reading) =
-        (multiply_adds / seconds, bytes / seconds, bytes_per_second(*inside));
+    let work = multiply_adds / seconds;
+    let traffic = bytes / seconds;
+    let reading = bytes_per_second(*inside);
     println!(
         "| {name} | {} | {multiply_adds:.0} | {bytes:.0} | {:.1} | {:.1} | {:.0} % | {:.1} | {:.0} % |",
         inside >> 10,

@@ -54,7 +54,8 @@ fn rows_times_a_vector(
     bencher: divan::Bencher<'_, '_>,
     (rows, width, looked_at): (usize, usize, usize),
 ) {
-    let (cells, x) = (vec![0.5; rows * width], vec![0.25; width]);
+    let cells = vec![0.5; rows * width];
+    let x = vec![0.25; width];
     let which: Vec<usize> = (0..looked_at).map(|l| l * rows / looked_at).collect();
     let mut products = vec![0.0; looked_at];
     bencher.bench_local(|| row_dots(&cells, &which, divan::black_box(&x), &mut products));
@@ -62,6 +63,7 @@ fn rows_times_a_vector(
 
 #[divan::bench(args = [112, 208])]
 fn eight_changes_to_a_matrix(bencher: divan::Bencher<'_, '_>, size: usize) {
-    let (mut matrix, vectors) = (PackedSymmetric::new(size, |_, _| 1.0), vec![1e-3; 8 * size]);
+    let mut matrix = PackedSymmetric::new(size, |_, _| 1.0);
+    let vectors = vec![1e-3; 8 * size];
     bencher.bench_local(|| matrix.rank_k_update(&[1e-6; 8], divan::black_box(&vectors)));
 }

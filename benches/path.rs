@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! cargo bench --bench path -- time data.csv crfe        seconds of a path and of a fit, as JSON
-//! cargo bench --bench path -- time data.csv crfe rbf    seconds of a path with another estimator, and its order, as JSON
-//! cargo bench --bench path -- once data.csv crfe        one path, to be counted by callgrind --toggle-collect='path::one_path*'
+//! cargo bench --bench path -- time data.csv crfe rbf    with another estimator; its order, too
+//! cargo bench --bench path -- once data.csv crfe        one path, for callgrind
+//!                                                       --toggle-collect='path::one_path*'
 //! cargo bench --bench path -- export data.csv DIR       the prepared training and selection rows, as CSV
 //! ```
 //! The split is the program's own split 0 of seed 0, so the peers get the very rows that are timed
@@ -62,7 +63,8 @@ fn load(csv: &str, estimator: Estimator) -> (Plan, Prepared) {
 /// The order of a path with the estimator of the plan.
 fn order((plan, prepared): &(Plan, Prepared), method: Method) -> Vec<usize> {
     let (train, selection) = (&prepared.train, &prepared.selection);
-    let (train, selection) = ((train.x.view(), &*train.y), (selection.x.view(), &*selection.y));
+    let train = (train.x.view(), &*train.y);
+    let selection = (selection.x.view(), &*selection.y);
     let settings = Settings::new(method, plan.data.classes.len());
     let (units, constant) = (&prepared.units, &prepared.constant);
     let path: Box<dyn FeaturePath> = if plan.info.spec.estimator == Estimator::Rbf {
@@ -94,7 +96,8 @@ fn one_path((plan, prepared): &(Plan, Prepared), method: Method) -> usize {
 fn time(table: &(Plan, Prepared), method: Method) {
     let path = mean(|| one_path(table, method));
     let (plan, prepared) = table;
-    let (classes, train) = (plan.data.classes.len(), &prepared.train);
+    let classes = plan.data.classes.len();
+    let train = &prepared.train;
     let fit = mean(|| {
         let problem = Problem::new(train.x.view(), &train.y, classes).expect("a valid problem");
         solver(SolverKind::Newton, problem).expect("a solver").fit().iterations
@@ -128,7 +131,8 @@ fn processor_seconds() -> Option<f64> {
 
 /// The mean time of runs that together take long enough for the kernel's clock.
 fn mean(mut run: impl FnMut() -> usize) -> f64 {
-    let (start, mut runs) = (Clock::start(), 0);
+    let start = Clock::start();
+    let mut runs = 0;
     while runs == 0 || start.wall.elapsed().as_secs_f64() < ENOUGH_SECONDS {
         std::hint::black_box(run());
         runs += 1;

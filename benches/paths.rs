@@ -43,7 +43,8 @@ impl Split {
 
     fn path(&self) -> Elimination<'_> {
         let Prepared { train, selection, constant, .. } = &self.prepared;
-        let (train, selection) = ((train.x.view(), &*train.y), (selection.x.view(), &*selection.y));
+        let train = (train.x.view(), &*train.y);
+        let selection = (selection.x.view(), &*selection.y);
         Elimination::new(self.settings(), &self.data.units, train, selection, constant)
             .expect("Newton takes any data")
     }

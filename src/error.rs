@@ -70,7 +70,8 @@ pub struct Error {
 
 impl Error {
     fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        let (what, place) = (what.into(), Box::default());
+        let what = what.into();
+        let place = Box::default();
         Self { kind, what, place, remedy: None }
     }
 

@@ -39,7 +39,6 @@ impl Directory {
         Self { private: true, ..self }
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -89,7 +88,8 @@ impl Directory {
             match self.create_new(&temporary) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => {
-                    let (file, name) = (created?, name.to_owned());
+                    let file = created?;
+                    let name = name.to_owned();
                     return Ok(NewFile {
                         directory: self,
                         file,

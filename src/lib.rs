@@ -4,7 +4,8 @@
 //! (a test reads the `use` lines):
 //!
 //! ```text
-//! error ─ files ─ data ─► svm ─► select ─► evaluate ─► model ─► run ═events═► record ─► analysis ─► report ─► tui ─► commands
+//! error ─ files ─ data ─► svm ─► select ─► evaluate ─► model ─► run ═events═► record
+//!   ─► analysis ─► report ─► tui ─► commands
 //! ```
 //!
 //! [`data`] turns a file into matrices, [`svm`] fits linear models along a path, [`select`] decides
@@ -19,8 +20,9 @@
 //! use crfe::{Path, select::Method};
 //! use ndarray::Array2;
 //!
-//! // 40 rows × 3 features; the first separates the classes, the others are a pattern without meaning.
-//! let x = Array2::from_shape_fn((40, 3), |(i, j)| if j == 0 { (i % 2) as f64 } else { ((i * (3 + j)) % 7) as f64 });
+//! // 40 rows × 3 features; the first separates the classes, the others are a meaningless pattern.
+//! let cell = |(i, j): (usize, usize)| if j == 0 { i % 2 } else { i * (3 + j) % 7 };
+//! let x = Array2::from_shape_fn((40, 3), |at| cell(at) as f64);
 //! let labels: Vec<&str> = (0..40).map(|i| if i % 2 == 0 { "healthy" } else { "ill" }).collect();
 //! let path = Path::builder(x.view(), &labels).method(Method::Crfe).run()?;
 //! assert_eq!(path.top(1), [0], "the informative feature survives");
@@ -44,13 +46,17 @@ compile_error!(
 pub mod analysis;
 #[cfg(feature = "cli")]
 pub mod commands;
+#[warn(missing_docs)]
 pub mod data;
+#[warn(missing_docs)]
 pub mod error;
+#[warn(missing_docs)]
 pub mod evaluate;
 mod fault;
 pub mod files;
 #[doc(hidden)]
 pub mod linalg;
+#[warn(missing_docs)]
 pub mod model;
 mod path;
 pub mod record;
@@ -58,7 +64,9 @@ pub mod record;
 pub mod report;
 pub mod run;
 pub mod say;
+#[warn(missing_docs)]
 pub mod select;
+#[warn(missing_docs)]
 pub mod svm;
 #[cfg(feature = "tui")]
 pub mod tui;

@@ -27,9 +27,11 @@ impl Path {
     /// use crfe::{Path, select::Method};
     /// use ndarray::Array2;
     ///
-    /// // 40 rows × 3 features; the first separates the classes, the others are a pattern without meaning.
-    /// let x = Array2::from_shape_fn((40, 3), |(i, j)| if j == 0 { (i % 2) as f64 } else { ((i * (3 + j)) % 7) as f64 });
-    /// let labels: Vec<&str> = (0..40).map(|i| if i % 2 == 0 { "healthy" } else { "ill" }).collect();
+    /// // 40 rows × 3 features; the first separates the classes, the others are a meaningless pattern.
+    /// let cell = |(i, j): (usize, usize)| if j == 0 { i % 2 } else { i * (3 + j) % 7 };
+    /// let x = Array2::from_shape_fn((40, 3), |at| cell(at) as f64);
+    /// let label = |i| if i % 2 == 0 { "healthy" } else { "ill" };
+    /// let labels: Vec<&str> = (0..40).map(label).collect();
     ///
     /// let path = Path::builder(x.view(), &labels).method(Method::Crfe).run()?;
     /// assert_eq!(path.ranking[0], 0);
@@ -144,7 +146,8 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
         settings.weight = self.weight;
         settings.measure.lambda = self.lambda;
         let (train, selection) = (&ready.train, &ready.selection);
-        let (train, selection) = ((train.x.view(), &*train.y), (selection.x.view(), &*selection.y));
+        let train = (train.x.view(), &*train.y);
+        let selection = (selection.x.view(), &*selection.y);
         let places = (self.method == Method::Acm).then(|| {
             let places = order_of_adding(&[train, selection], &ready.units, data.classes.len());
             places.into_iter().map(|place| place as f64).collect()

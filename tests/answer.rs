@@ -39,7 +39,8 @@ fn scatter(row: usize, column: usize) -> f64 {
 #[test]
 fn twins_are_named_beside_a_feature_and_a_report_needs_no_data_for_them() {
     let desk = tempfile::tempdir().unwrap();
-    let (data, out) = (desk.path().join("twins.csv"), desk.path().join("RUN"));
+    let data = desk.path().join("twins.csv");
+    let out = desk.path().join("RUN");
     let marker = |row: usize, class: usize| scatter(row, 0) + class as f64;
     table(
         &data,
@@ -162,10 +163,8 @@ fn cross_validation_of_the_size_keeps_the_visits_of_a_patient_together() {
         let (answer, _) = answer(data, options);
         answer["methods"][0]["chosen"]["size"].as_u64().unwrap()
     };
-    let (by_patient, by_row) = (
-        size("--group-col patient --stop cv --splits 6"),
-        size("--drop patient --stop cv --splits 6"),
-    );
+    let by_patient = size("--group-col patient --stop cv --splits 6");
+    let by_row = size("--drop patient --stop cv --splits 6");
     assert!(by_patient < by_row, "{by_patient} features by patient, {by_row} by row");
 }
 
@@ -189,8 +188,8 @@ fn noise_is_called_noise_before_any_list() {
         answer(data.to_str().unwrap(), "--stop 3 --splits 6 --permutations 19 --validate 3");
     let method = &answer["methods"][0];
     assert_eq!(method["verdict"], "chance", "{text}");
-    let (headline, list) =
-        (text.find("nothing beyond chance").unwrap(), text.find("mean rank").unwrap());
+    let headline = text.find("nothing beyond chance").unwrap();
+    let list = text.find("mean rank").unwrap();
     assert!(headline < list, "{text}");
     let told = cautions(method);
     assert!(

@@ -198,8 +198,9 @@ fn columns_with_another_use_are_named() {
     let desk = Desk::new();
     let mut table = "a,b,ward,gender,hospital,class\n".to_owned();
     for row in 0..60 {
-        let (a, b, class) =
-            (row * 7 % 60, row * 11 % 13, if row * 7 % 60 < 30 { "ill" } else { "well" });
+        let a = row * 7 % 60;
+        let b = row * 11 % 13;
+        let class = if row * 7 % 60 < 30 { "ill" } else { "well" };
         table += &format!(
             "{a}.5,{b}.5,{},{},h{},{class}\n",
             ["x", "y"][row % 2],
@@ -1200,7 +1201,8 @@ fn a_check_knows_the_step_and_the_solver() {
         let run = json(&ran.stdout)["run"].clone();
         (run["seconds"].as_f64().unwrap(), run["bytes"].as_f64().unwrap())
     };
-    let (one, half) = (check(&[]), check(&["--step", "half"]));
+    let one = check(&[]);
+    let half = check(&["--step", "half"]);
     assert!(half.0 < 0.5 * one.0 && half.1 < one.1, "{one:?} {half:?}");
     let linfa = |cost| check(&["--solver", "linfa", "--cost", cost]).0;
     assert!(linfa("100") > 10.0 * linfa("1") && linfa("1") > one.0);
@@ -1348,7 +1350,8 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
             .args(&parts),
     );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let (one, merged) = (report_files(&desk.path("ONE")), report_files(&merged));
+    let one = report_files(&desk.path("ONE"));
+    let merged = report_files(&merged);
     assert!(
         one.len() > 20 && one.contains_key("crfe_mqc.json") && one.contains_key("predictions.csv")
     );

@@ -456,7 +456,8 @@ fn check_says_what_a_run_would_take() {
 #[test]
 fn a_separating_feature_is_kept_at_any_magnitude() {
     let desk = tempfile::tempdir().unwrap();
-    let (table, run) = (desk.path().join("t.csv"), desk.path().join("RUN"));
+    let table = desk.path().join("t.csv");
+    let run = desk.path().join("RUN");
     let magnitudes = [
         "1e-320",
         "1e-310",

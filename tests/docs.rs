@@ -358,7 +358,7 @@ fn hunks(page: &str) -> Vec<(String, Vec<String>)> {
 #[test]
 fn the_examples_of_contributing_still_apply() {
     let hunks = hunks(&read(&root().join("CONTRIBUTING.md")));
-    assert!(hunks.len() > 15, "only {} hunks were found: is the reading right?", hunks.len());
+    assert!(hunks.len() > 4, "only {} hunks were found: is the reading right?", hunks.len());
     for (file, old) in hunks {
         let text = read(&root().join(&file));
         let lines: Vec<&str> = text.lines().collect();

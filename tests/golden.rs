@@ -79,7 +79,8 @@ struct Judged<'a> {
 impl<'a> Judged<'a> {
     fn new(table: &Table, split: &Value, metrics: &'a Value) -> Self {
         let rows = indices(&split["test"]);
-        let (conformal, test) = (table.part(&indices(&split["calibration"])), table.part(&rows));
+        let conformal = table.part(&indices(&split["calibration"]));
+        let test = table.part(&rows);
         let evaluator = |score| {
             let measure = Nonconformity { lambda: 0.5, classes: table.classes, score };
             let settings =
@@ -104,7 +105,8 @@ impl<'a> Judged<'a> {
             }
             let tally = evaluator.tally(conformal.view(), test.view(), &bias);
             for metric in Metric::ALL {
-                let (name, ours) = (metric.key(), metric.value(&tally));
+                let name = metric.key();
+                let ours = metric.value(&tally);
                 let key = match name {
                     "precision_macro" => "precision",
                     "recall_macro" => "recall",
@@ -132,8 +134,8 @@ impl<'a> Judged<'a> {
 
 /// One path, checked against its fixture step by step.
 fn check_path(table: &Table, split: &Value, method: Method, fixture: &Value, what: &str) {
-    let (train, selection) =
-        (table.part(&indices(&split["train"])), table.part(&indices(&split["calibration"])));
+    let train = table.part(&indices(&split["train"]));
+    let selection = table.part(&indices(&split["calibration"]));
     let settings = Settings::new(method, table.classes);
     let constant = vec![false; table.x.nrows()];
     let mut path = Elimination::new(
@@ -186,7 +188,8 @@ fn check_path(table: &Table, split: &Value, method: Method, fixture: &Value, wha
 
 /// The fixture's model of a class; for two classes it may give one row, positive for the last.
 fn expected_model(fixture: &Value, class: usize, classes: usize) -> (Vec<f64>, f64) {
-    let (w, b) = (fixture["w0"].as_array().unwrap(), floats(&fixture["b0"]));
+    let w = fixture["w0"].as_array().unwrap();
+    let b = floats(&fixture["b0"]);
     if w.len() == 1 && classes == 2 {
         let sign = if class == 1 { 1.0 } else { -1.0 };
         return (floats(&w[0]).iter().map(|w| sign * w).collect(), sign * b[0]);
@@ -241,10 +244,11 @@ fn check_hinge(name: &str) {
     let table = table(&fixture["csv"]);
     let constant = vec![false; table.x.nrows()];
     for (s, split) in fixture["splits"].as_array().unwrap().iter().enumerate() {
-        let (train, selection) =
-            (table.part(&indices(&split["train"])), table.part(&indices(&split["calibration"])));
+        let train = table.part(&indices(&split["train"]));
+        let selection = table.part(&indices(&split["calibration"]));
         for (method, key) in [(Method::Crfe, "crfe"), (Method::Rfe, "rfe")] {
-            let (expected, what) = (&split["hinge"][key], format!("{name} split {s} {key}"));
+            let expected = &split["hinge"][key];
+            let what = format!("{name} split {s} {key}");
             let settings =
                 Settings { solver: SolverKind::Linfa, ..Settings::new(method, table.classes) };
             let mut path = Elimination::new(

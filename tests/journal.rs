@@ -46,7 +46,8 @@ fn run(plan: &Arc<Plan>, directory: &Path, shard: Shard) -> (History, usize) {
     let before = journals(directory).unwrap();
     let claimed = Arc::new(RunDirectory::claim(directory, shard).unwrap());
     let records = claimed.resume(plan, &TABLES).unwrap();
-    let (gate, tasks) = (Arc::new(Gate::default()), shard.share(&plan.tasks()));
+    let gate = Arc::new(Gate::default());
+    let tasks = shard.share(&plan.tasks());
     let live = Live {
         plan: plan.clone(),
         gate,
@@ -174,8 +175,8 @@ fn settings_that_only_read_the_path_are_those_of_the_last_start() {
 
 #[test]
 fn the_last_start_counts_whatever_the_clock_says() {
-    let (knee, two) =
-        (plan(options(2)), plan(RunOptions { stop: StopRule::Size(2), ..options(2) }));
+    let knee = plan(options(2));
+    let two = plan(RunOptions { stop: StopRule::Size(2), ..options(2) });
     let scratch = scratch();
     run(&knee, scratch.path(), Shard::WHOLE);
     let journal = journals(scratch.path()).unwrap().remove(0);
@@ -267,7 +268,8 @@ fn the_state_directory_is_the_users_own() {
     use std::os::unix::fs::PermissionsExt;
     let plan = plan(options(1));
     let scratch = scratch();
-    let (parent, path) = (scratch.path().join("crfe-tui"), scratch.path().join("crfe-tui/1a2b"));
+    let parent = scratch.path().join("crfe-tui");
+    let path = scratch.path().join("crfe-tui/1a2b");
     // One that an earlier version made for everybody.
     fs::create_dir_all(&path).unwrap();
     fs::set_permissions(&parent, fs::Permissions::from_mode(0o755)).unwrap();
@@ -587,7 +589,8 @@ fn a_growing_directory_is_followed_to_its_end() {
     assert!(!history.complete());
     let shard = source.shards().remove(0);
     assert_eq!((shard.shard, shard.tasks), (Shard::WHOLE, 6));
-    let (second, mut dice) = (scratch.path().join("journal-2of2-1111-2.jsonl"), Dice(3));
+    let second = scratch.path().join("journal-2of2-1111-2.jsonl");
+    let mut dice = Dice(3);
     let mut at = 0;
     while at < journal.len() {
         let next = (at + 1 + dice.below(journal.len() / 2)).min(journal.len());
@@ -662,7 +665,8 @@ fn opening_a_wide_run() {
     let began = Instant::now();
     let source = EventSource::open(&directory).unwrap();
     println!("indexed after {:?}", began.elapsed());
-    let (mut history, mut focused) = (History::default(), 0);
+    let mut history = History::default();
+    let mut focused = 0;
     for event in source.events() {
         history.apply(&event);
         if matches!(event.kind, EventKind::TaskFinished { .. }) {

@@ -122,8 +122,8 @@ fn p_values_are_those_of_predictions_csv() {
         model_of(&plan, &split.train, &split.conformal, &units, 0).save(&file, false).unwrap();
         let ran = call(&["predict"], &[&file, Path::new(data)], "--quiet");
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let (predicted, expected) =
-            (table(&ran.stdout), table(&fs::read_to_string(out.join("predictions.csv")).unwrap()));
+        let predicted = table(&ran.stdout);
+        let expected = table(&fs::read_to_string(out.join("predictions.csv")).unwrap());
         let mut compared = 0;
         for (at, row) in expected["row"].iter().enumerate() {
             let row: usize = row.parse().unwrap();
@@ -185,7 +185,9 @@ fn fit_and_predict_cover_as_promised() {
     const NEW: usize = 50;
     for (rows, mondrian) in [(150, false), (400, false), (150, true), (400, true)] {
         let mut rng = Rng::new(17, rows as u64, Purpose::Bootstrap);
-        let (mut covered, mut variance, mut expected) = (0_usize, 0.0, 0.0);
+        let mut covered = 0_usize;
+        let mut variance = 0.0;
+        let mut expected = 0.0;
         for seed in 0..TABLES {
             let (x, labels) = synthetic(rows, &mut rng);
             let mut options =
@@ -224,7 +226,8 @@ fn fit_and_predict_cover_as_promised() {
             }
         }
         let share = covered as f64 / (TABLES * NEW) as f64;
-        let (expected, error) = (expected / TABLES as f64, variance.sqrt() / TABLES as f64);
+        let expected = expected / TABLES as f64;
+        let error = variance.sqrt() / TABLES as f64;
         println!(
             "{rows} rows, Mondrian {mondrian}: coverage {share:.4}, expected {expected:.4} ± {error:.4}"
         );
@@ -424,7 +427,8 @@ fn a_given_list_is_fitted_and_tested_in_folds() {
 fn a_given_list_predicts_as_the_run_that_chose_it() {
     for estimator in ["linear", "rcs:4", "rbf"] {
         let desk = desk();
-        let (out, list) = (desk.path().join("RUN"), desk.path().join("list.txt"));
+        let out = desk.path().join("RUN");
+        let list = desk.path().join("list.txt");
         let options =
             format!("--splits 2 --method crfe --reserve 0.2 --stop 4 --estimator {estimator}");
         let quick = "--validate none --permutations none";
@@ -432,7 +436,8 @@ fn a_given_list_predicts_as_the_run_that_chose_it() {
         let predictions =
             |model: &Path| call(&["predict"], &[model, Path::new("data/heart.csv")], "").stdout;
         let chosen = fit(&desk, out.to_str().unwrap(), "");
-        let (by_run, of_run) = (predictions(&chosen), Model::load(&chosen).unwrap());
+        let by_run = predictions(&chosen);
+        let of_run = Model::load(&chosen).unwrap();
         let names: Vec<&str> = of_run.features.iter().rev().map(String::as_str).collect();
         fs::write(&list, names.join("\n")).unwrap();
         let options = format!("--features {} --estimator {estimator} {quick}", list.display());
@@ -1093,8 +1098,8 @@ fn visits(path: &Path) {
         let mut gap = |cell: String| if rng.uniform() < 0.1 { String::new() } else { cell };
         let stage = gap(["I", "II", "III", "IV"][(class + row % 2) % 4].to_owned());
         let answer = gap(["yes", "No", "YES", "no"][(class + row % 3) % 4].to_owned());
-        let (crp, height) =
-            (gap(format!("{}", class * 3 + row % 5)), gap(format!("{}", 150 + row * 7 % 40)));
+        let crp = gap(format!("{}", class * 3 + row % 5));
+        let height = gap(format!("{}", 150 + row * 7 % 40));
         text +=
             &format!("p{},{stage},{crp},{answer},{height},{}\n", row / 3, ["a", "b", "c"][class]);
     }

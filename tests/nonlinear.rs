@@ -93,8 +93,8 @@ fn check_path(table: &str, estimator: Estimator, method: Method) {
     let evaluator =
         Evaluator::new(conformal, &ready.conformal.y, &ready.test.y, &ready.test.rows, 0, 0);
     let settings = Settings::new(method, classes);
-    let (train, selection) =
-        ((ready.train.x.view(), &*ready.train.y), (ready.selection.x.view(), &*ready.selection.y));
+    let train = (ready.train.x.view(), &*ready.train.y);
+    let selection = (ready.selection.x.view(), &*ready.selection.y);
     let mut path: Box<dyn FeaturePath> = if estimator == Estimator::Rbf {
         let kernel = Kernel::Rbf(Gamma::Scale);
         let path = KernelElimination::new(
@@ -114,7 +114,8 @@ fn check_path(table: &str, estimator: Estimator, method: Method) {
     };
     let mut present: Vec<usize> = (0..ready.units.len()).collect();
     let (order, gaps) = (indices(&expected["order"]), floats(&expected["relative_gap"]));
-    let (means, metrics) = (floats(&expected["beta_mean"]), &expected["metrics"]);
+    let means = floats(&expected["beta_mean"]);
+    let metrics = &expected["metrics"];
     let (mut steps, mut snapshots) = (0, 0);
     while let Some(step) = path.next().transpose().unwrap() {
         let what = format!("{what} step {}", step.t);
@@ -193,10 +194,8 @@ fn a_linear_kernel_gives_the_linear_path() {
         let fixture = fixture(table);
         let data = dataset(&fixture);
         let ready = prepared(&data, &fixture, Estimator::Linear);
-        let (train, selection) = (
-            (ready.train.x.view(), &*ready.train.y),
-            (ready.selection.x.view(), &*ready.selection.y),
-        );
+        let train = (ready.train.x.view(), &*ready.train.y);
+        let selection = (ready.selection.x.view(), &*ready.selection.y);
         let mut units = ready.units[3..].to_vec();
         units[0].columns = vec![0, 3];
         units[1].columns = vec![1, 2, 4];
@@ -270,10 +269,8 @@ fn a_product_of_two_features_is_seen_by_the_kernel_alone() {
     let product = |seed| {
         Planted::new(seed, 400, 20, |x, noise| usize::from(x[3] * x[11] + 0.3 * noise > 0.0))
     };
-    let (kernel, linear) = (
-        found(Estimator::Rbf, &[3, 11], 3, product),
-        found(Estimator::Linear, &[3, 11], 3, product),
-    );
+    let kernel = found(Estimator::Rbf, &[3, 11], 3, product);
+    let linear = found(Estimator::Linear, &[3, 11], 3, product);
     assert!(kernel >= 5, "{kernel} of 6");
     assert!(linear <= 1, "{linear} of 6");
 }
@@ -359,8 +356,10 @@ proptest! {
             ((x[0] * x[1] + noise).abs() * 2.0) as usize % classes
         });
         let x = planted.x.t().as_standard_layout().into_owned();
-        let (train, selection) = (x.slice(ndarray::s![.., ..rows]).to_owned(), x.slice(ndarray::s![.., rows..]).to_owned());
-        let (mut y, other) = (planted.y[..rows].to_vec(), &planted.y[rows..]);
+        let train = x.slice(ndarray::s![.., ..rows]).to_owned();
+        let selection = x.slice(ndarray::s![.., rows..]).to_owned();
+        let mut y = planted.y[..rows].to_vec();
+        let other = &planted.y[rows..];
         // Every class is there.
         (0..classes).for_each(|class| y[class] = class);
         let mut units: Vec<Unit> = (0..features).map(|j| Unit::single(format!("x{j}"), j)).collect();
@@ -376,7 +375,8 @@ proptest! {
         ).unwrap();
         while let Some(step) = path.next().transpose().unwrap() {
             prop_assert!(step.convergence.converged);
-            let (betas, sum) = (path.betas(), step.beta_mean * step.size as f64);
+            let betas = path.betas();
+            let sum = step.beta_mean * step.size as f64;
             let scale: f64 = betas.iter().map(|beta| beta.abs()).sum::<f64>().max(1.0);
             prop_assert!((betas.iter().sum::<f64>() - sum).abs() < 1e-11 * scale, "{} {sum}", betas.iter().sum::<f64>());
             let by_class: f64 = path.betas_by_class().iter().flatten().sum();
@@ -520,7 +520,10 @@ fn planted_interactions(rows: usize, seeds: u64) -> Vec<(&'static str, bool, u64
         ),
     ];
     let measured = |(name, features, truth, pair): Table| {
-        let (mut named, mut others, mut shares, mut zs) = (0, 0, Vec::new(), Vec::new());
+        let mut named = 0;
+        let mut others = 0;
+        let mut shares = Vec::new();
+        let mut zs = Vec::new();
         for seed in 1..=seeds {
             let planted = Planted::new(seed, rows, features, truth);
             let labels: Vec<String> =

@@ -37,7 +37,8 @@ default. Lists are separated by commas, and a name with a comma in it stands in 
                 (format!(" {shown}"), option.example.to_owned())
             }
         };
-        let (default, help) = (code(option.default_text()), option.help.replace('|', "\\|"));
+        let default = code(option.default_text());
+        let help = option.help.replace('|', "\\|");
         page +=
             &format!("| `--{}{shown}` | {default} | {} | {help} |\n", option.name, code(example));
         if let Some(details) = option.details {

@@ -74,7 +74,8 @@ fn walk(
 
 /// The order of removal, up to the first near tie.
 fn order(settings: Settings, train: &Table, selection: &Table) -> Vec<usize> {
-    let (mut order, mut clear) = (Vec::new(), true);
+    let mut order = Vec::new();
+    let mut clear = true;
     walk(settings, train, selection, |step, _| {
         let scale = step.criterion.unwrap_or(1.0).abs();
         clear &= step.margin.is_none_or(|margin| margin > NEAR_TIE * scale);
@@ -100,8 +101,8 @@ proptest! {
         seed: u64,
         method in methods(),
     ) {
-        let (train, selection) =
-            (Table::draw(features, rows, classes, seed), Table::draw(features, rows, classes, !seed));
+        let train = Table::draw(features, rows, classes, seed);
+        let selection = Table::draw(features, rows, classes, !seed);
         let mut moved: Vec<usize> = (0..features).collect();
         Rng::new(seed, 1, Purpose::Split).shuffle(&mut moved);
         let settings = Settings::new(method, classes);
@@ -121,8 +122,8 @@ proptest! {
         seed: u64,
         lambda in 0.0..=1.0_f64,
     ) {
-        let (train, selection) =
-            (Table::draw(features, rows, classes, seed), Table::draw(features, rows, classes, !seed));
+        let train = Table::draw(features, rows, classes, seed);
+        let selection = Table::draw(features, rows, classes, !seed);
         let mut settings = Settings::new(Method::Crfe, classes);
         settings.measure.lambda = lambda;
         // α by its definition, docs/method.md section 3.
@@ -155,8 +156,8 @@ proptest! {
         classes in 2_usize..5,
         seed: u64,
     ) {
-        let (train, selection) =
-            (Table::draw(features, rows, classes, seed), Table::draw(features, rows, classes, !seed));
+        let train = Table::draw(features, rows, classes, seed);
+        let selection = Table::draw(features, rows, classes, !seed);
         walk(Settings::new(Method::Crfe, classes), &train, &selection, |step, path| {
             let model = path.model();
             let f = decisions(model, train.x.view());
@@ -182,10 +183,8 @@ proptest! {
 fn gram_and_primal_routes_agree() {
     for (seed, classes) in [(1, 2), (2, 3), (3, 4)] {
         let (features, rows) = (40, 24);
-        let (train, selection) = (
-            Table::draw(features, rows, classes, seed),
-            Table::draw(features, rows, classes, seed + 100),
-        );
+        let train = Table::draw(features, rows, classes, seed);
+        let selection = Table::draw(features, rows, classes, seed + 100);
         let mut primal = 0;
         walk(Settings::new(Method::Crfe, classes), &train, &selection, |step, path| {
             let (model, present) = (path.model(), path.present());
@@ -339,7 +338,8 @@ fn a_journal_torn_anywhere_resumes_to_the_same_tables() {
     let expected = tables(&whole);
     let journal = std::fs::read(&journals(&whole)[0]).unwrap();
     let first_line = journal.iter().position(|&byte| byte == b'\n').unwrap() + 1;
-    let (half, last) = (journal.len() / 2, journal.len() - 1);
+    let half = journal.len() / 2;
+    let last = journal.len() - 1;
     // Nothing; inside and after the first line; inside a step; inside a many-byte character or
     // number; before the last feed.
     for cut in

@@ -182,7 +182,8 @@ fn names_are_text_and_never_markup() {
 fn table_with_gaps(file: &Path) {
     let mut table = String::from("marker,dose,age,weight,outcome\n");
     for i in 0..60_u64 {
-        let (class, noise) = (i % 2, i * 7919 % 101);
+        let class = i % 2;
+        let noise = i * 7919 % 101;
         let marker = if i < 3 { "NA".to_owned() } else { (class * 100 + noise).to_string() };
         let dose = if i == 59 { "NA".to_owned() } else { (noise * 3 % 41).to_string() };
         table += &format!(

@@ -782,7 +782,8 @@ fn the_ranking_sorts_filters_and_finds() {
     assert!(names(&mut app).is_sorted_by(|a, b| a >= b));
     app.sort_by(RankingColumn::InSplits);
     names(&mut app);
-    let (info, size) = (app.info().unwrap(), app.size());
+    let info = app.info().unwrap();
+    let size = app.size();
     let ranks = crfe::analysis::RankTable::new(&crfe::analysis::Paths::new(
         app.history(),
         info,
@@ -1101,7 +1102,8 @@ fn every_split_is_shown_or_counted() {
     app.scrub(0);
     let text = dump(&picture(&mut app, 80, 24).0);
     let line = text.lines().find(|line| line.contains('■')).unwrap();
-    let (shown, rest) = (line.matches('■').count(), line.split("…+").last().unwrap());
+    let shown = line.matches('■').count();
+    let rest = line.split("…+").last().unwrap();
     let unseen: usize = rest.trim_end_matches('│').parse().unwrap();
     assert_eq!(shown + unseen, 40, "{line}");
     assert!(!dump(&picture(&mut app, 160, 48).0).contains("…+"));
@@ -1466,7 +1468,9 @@ proptest! {
     #[test]
     fn random_hands_break_nothing(deeds in prop::collection::vec(deed(), 500)) {
         let mut run = small_run();
-        let (mut app, mut told, mut size) = (run.ready(DARK), 0, (80, 24));
+        let mut app = run.ready(DARK);
+        let mut told = 0;
+        let mut size = (80, 24);
         for deed in deeds {
             undergo(&mut app, &mut run, &mut told, &mut size, deed);
         }
@@ -1734,12 +1738,11 @@ fn kernel_machines_are_named_and_so_is_what_the_linear_path_leaves_out() {
 #[test]
 fn the_worst_site_and_subgroup_are_named() {
     let row = |i: usize| {
-        let (class, site) = (i % 2, i / 30);
+        let class = i % 2;
+        let site = i / 30;
         let noise = |k: usize| ((i * k + 7 * (i % 11)) % 23) as f64;
-        let (a, b) = (
-            noise(31) + 14.0 * class as f64,
-            noise(17) + if site == 3 { -9.0 } else { 9.0 } * class as f64,
-        );
+        let a = noise(31) + 14.0 * class as f64;
+        let b = noise(17) + if site == 3 { -9.0 } else { 9.0 } * class as f64;
         format!(
             "{a},{b},{},{},{},{}\n",
             noise(13),

@@ -217,8 +217,8 @@ fn write_table(path: &Path) {
         let level = |factor: &Factor| factor.levels[factor.of_row[row].unwrap()].clone();
         let values: Vec<String> =
             (0..FEATURES).map(|feature| format!("{:.6}", data.x[[feature, row]])).collect();
-        let (site, sex) =
-            (level(data.design.sites.as_ref().unwrap()), level(&data.design.subgroups[0]));
+        let site = level(data.design.sites.as_ref().unwrap());
+        let sex = level(&data.design.subgroups[0]);
         let date = format!("20{:02}-{:02}-01", 10 + row / 12, 1 + row % 12);
         text +=
             &format!("{},{site},{sex},{date},{}\n", values.join(","), data.classes[data.y[row]]);
@@ -233,8 +233,9 @@ fn the_columns_of_the_design_are_no_features_and_shards_give_the_same_files() {
     let desk = tempfile::tempdir().unwrap();
     let csv = desk.path().join("t.csv");
     write_table(&csv);
-    let (csv, whole, parts) =
-        (csv.to_str().unwrap(), desk.path().join("WHOLE"), desk.path().join("PARTS"));
+    let csv = csv.to_str().unwrap();
+    let whole = desk.path().join("WHOLE");
+    let parts = desk.path().join("PARTS");
     run_into(&whole, csv, ASKED);
     for shard in ["1/2", "2/2"] {
         let line = ["run", csv, "--shard", shard, "--out"];

@@ -207,7 +207,8 @@ fn ended(directory: &Path) -> [usize; 3] {
 fn kill_in_each_part(directory: &Path, start: impl Fn(usize) -> Command) {
     let (mut attempt, mut killed_in_all) = (0, 0);
     for (part, name) in PARTS.iter().enumerate() {
-        let (mut killed, last) = (0, attempt + ATTEMPTS_IN_EACH);
+        let mut killed = 0;
+        let last = attempt + ATTEMPTS_IN_EACH;
         // A fast machine may finish a part between two looks at the journal.
         while killed < KILLS_IN_EACH && attempt < last {
             attempt += 1;
@@ -383,7 +384,8 @@ fn a_directory_turned_read_only_is_said_and_nothing_is_lost() {
         chown(&out, Some(65534), Some(65534)).unwrap();
         fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755)).unwrap();
         // The program may lie where nobody may go.
-        let (program, table) = (scratch.path().join("crfe-tui"), scratch.path().join("heart.csv"));
+        let program = scratch.path().join("crfe-tui");
+        let table = scratch.path().join("heart.csv");
         fs::copy(PROGRAM, &program).unwrap();
         fs::copy(data(), &table).unwrap();
         let mut other = Command::new("setpriv");
@@ -457,7 +459,8 @@ fn huge_lines_take_no_memory() {
 #[test]
 fn a_report_without_the_data_says_what_it_leaves_out() {
     let scratch = tempfile::tempdir().unwrap();
-    let (table, out) = (scratch.path().join("table.csv"), scratch.path().join("run"));
+    let table = scratch.path().join("table.csv");
+    let out = scratch.path().join("run");
     fs::copy(data(), &table).unwrap();
     let report = |more: &[&str]| {
         let output = Command::new(PROGRAM).arg("report").arg(&out).args(more).output().unwrap();

@@ -113,15 +113,14 @@ fn mean_coverage_of(estimator: &str, calibration: Calibration) -> Vec<f64> {
 /// As above for the models beyond the linear one, on small tables; and again shared calibration
 /// covers less where few of many features are left.
 fn check_coverage_of(estimator: &str) {
-    let (strict, shared) = (
-        mean_coverage_of(estimator, Calibration::Strict),
-        mean_coverage_of(estimator, Calibration::Shared),
-    );
+    let strict = mean_coverage_of(estimator, Calibration::Strict);
+    let shared = mean_coverage_of(estimator, Calibration::Shared);
     println!("{estimator}: strict {strict:.3?}, shared {shared:.3?}");
     for (size, coverage) in (1..).zip(&strict) {
         assert!(*coverage >= 0.885, "{estimator}: mean coverage {coverage:.4} at size {size}");
     }
-    let (strict, shared) = (strict[2..6].iter().sum::<f64>(), shared[2..6].iter().sum::<f64>());
+    let strict = strict[2..6].iter().sum::<f64>();
+    let shared = shared[2..6].iter().sum::<f64>();
     assert!(
         shared < strict - 4.0 * 0.01,
         "{estimator}: {shared} and {strict}: is the caution still earned?"
@@ -165,18 +164,22 @@ fn validated(data: Dataset, seed: u64) -> Vec<(usize, usize, usize)> {
 /// Each fold has a band of its own, exact under exchangeability, and a mean. Of many folds 5 % at
 /// most lie outside, and their mean is the mean of the band, both within 3.5 standard errors.
 fn assert_exact(what: &str, folds: &[(usize, usize, usize)]) {
-    let (mut outside, mut excess, mut variance) = (0, 0.0, 0.0);
+    let mut outside = 0;
+    let mut excess = 0.0;
+    let mut variance = 0.0;
     for &(rows, covered, calibrating) in folds {
         let share = covered as f64 / rows as f64;
         let band = coverage_band(rows, calibrating, 0.1).unwrap();
         outside += usize::from(!(band.lo..=band.hi).contains(&share));
         excess += share - band.mean;
         // The variance of a beta-binomial share: μ(1 − μ)(1 + (n − 1)/(n_conf + 2))/n.
-        let (n, overdispersion) = (rows as f64, (rows - 1) as f64 / (calibrating + 2) as f64);
+        let n = rows as f64;
+        let overdispersion = (rows - 1) as f64 / (calibrating + 2) as f64;
         variance += band.mean * (1.0 - band.mean) * (1.0 + overdispersion) / n;
     }
     let count = folds.len() as f64;
-    let (mean, error) = (excess / count, variance.sqrt() / count);
+    let mean = excess / count;
+    let error = variance.sqrt() / count;
     println!(
         "{what}: {} folds, {outside} outside their 95 % bands, mean coverage off by {mean:+.4} ± {error:.4}",
         folds.len()

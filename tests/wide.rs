@@ -113,7 +113,8 @@ fn check_models(
     every: usize,
     of_model: impl Fn(&Elimination<'_>, usize),
 ) {
-    let (units, p) = (table.units(1), table.x.nrows());
+    let units = table.units(1);
+    let p = table.x.nrows();
     let data = (table.x.view(), table.y.as_slice());
     let settings = Settings::new(method, table.classes);
     let path = Elimination::new(settings, &units, data, data, &vec![false; p]).unwrap();
@@ -125,7 +126,8 @@ fn check_models(
         }
         for class in 0..table.classes {
             of_model(&path, class);
-            let (w, b) = (class_weights(path.model(), class), path.model().biases()[class]);
+            let w = class_weights(path.model(), class);
+            let b = path.model().biases()[class];
             for (row, decisions) in
                 table.x.axis_iter(Axis(1)).zip(path.decisions(0).unwrap().rows())
             {
@@ -142,8 +144,10 @@ fn norm(v: &[f64]) -> f64 {
 
 /// The optimality condition w = Σ 2C (1 − θ f)₊ θ x on the columns present, computed here.
 fn check_optimal(table: &Wide, path: &Elimination<'_>, class: usize) {
-    let (w, b) = (class_weights(path.model(), class), path.model().biases()[class]);
-    let (mut rest, mut rest_bias) = (w.clone(), b);
+    let w = class_weights(path.model(), class);
+    let b = path.model().biases()[class];
+    let mut rest = w.clone();
+    let mut rest_bias = b;
     let mut start = vec![0.0; w.len()];
     for (row, &y) in table.x.axis_iter(Axis(1)).zip(&table.y) {
         let theta = if y == class { 1.0 } else { -1.0 };
@@ -169,7 +173,8 @@ fn check_cold(table: &Wide, path: &Elimination<'_>, class: usize) {
     let x = table.x.select(Axis(0), &columns);
     let mut cold = solver(SolverKind::Newton, problem(x.view(), &table.y, table.classes)).unwrap();
     assert!(cold.fit().converged);
-    let (warm, fresh) = (class_weights(path.model(), class), class_weights(&*cold, class));
+    let warm = class_weights(path.model(), class);
+    let fresh = class_weights(&*cold, class);
     let scale = fresh.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
     for (&j, fresh) in columns.iter().zip(&fresh) {
         assert!((warm[j] - fresh).abs() <= 1e-6 * scale, "{} columns, column {j}", columns.len());
@@ -213,7 +218,8 @@ fn told(path: Elimination<'_>) -> Vec<(Vec<usize>, u64, Option<u64>)> {
 fn a_first_fit_that_is_shared_changes_no_bit() {
     for (rows, columns) in [(30, 120), (200, 20), (90, 60)] {
         let table = Wide::new(rows, columns, 3, 12);
-        let (units, constant) = (table.units(1), vec![false; columns]);
+        let units = table.units(1);
+        let constant = vec![false; columns];
         let data = (table.x.view(), table.y.as_slice());
         let common = Common::new(Settings::new(Method::Crfe, 3).measure, data, true);
         for method in METHODS {

@@ -29,7 +29,8 @@ pub struct Achieved {
 
 impl Achieved {
     pub(super) fn new(paths: &Paths<'_>, chosen: &RuleSize) -> Option<Self> {
-        let (info, parts) = (paths.info, paths.traces().next()?.parts());
+        let info = paths.info;
+        let parts = paths.traces().next()?.parts();
         let tallies: Vec<&Tally> =
             paths.achieved(chosen).into_iter().map(|(_, tally)| tally).collect();
         let spread = |metric: Metric| {

@@ -58,7 +58,6 @@ pub struct Answer {
 /// The answer of a method.
 #[derive(Debug, Clone, Serialize)]
 pub struct MethodAnswer {
-    /// The method.
     pub method: Method,
     /// How far the data support the list.
     pub verdict: Verdict,
@@ -150,7 +149,8 @@ impl Answer {
 impl MethodAnswer {
     /// Reads it off the finished paths of a method, with any k and ψ of the β rule.
     pub fn new(history: &History, paths: &Paths<'_>, beta_rule: &BetaRule) -> Self {
-        let (rule, visited) = (paths.info.spec.stop, paths.visited_sizes());
+        let rule = paths.info.spec.stop;
+        let visited = paths.visited_sizes();
         let others = StopRule::of_paths().map(|entry| entry.rule).filter(|&other| other != rule);
         let size_of =
             |rule| paths.rule_size(rule, &paths.sizes_by_split(rule, beta_rule), &visited);

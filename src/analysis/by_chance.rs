@@ -21,7 +21,8 @@ pub fn permutation_words(info: &RunInfo) -> String {
         if seconds < 10.0 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
     };
     let [most, fewest] = DEFAULT_PERMUTATIONS;
-    let (count, budget) = (info.permutations, PERMUTATION_BUDGET);
+    let count = info.permutations;
+    let budget = PERMUTATION_BUDGET;
     match info.permutation_cost {
         None if info.spec.split.splits_from.is_some() => {
             "no label permutations: the splits that were given belong to the labels as they are"
@@ -54,7 +55,6 @@ pub fn permutation_words(info: &RunInfo) -> String {
 pub struct ByChance {
     /// Permutations that have ended.
     pub permutations: usize,
-    /// Permutations in all.
     pub of_permutations: usize,
     /// How many splits keep some feature by chance: the 95 % quantile of the largest count under
     /// permuted labels.

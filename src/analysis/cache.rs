@@ -51,7 +51,6 @@ type Finished = (Method, u64);
 /// What is known of the method in focus.
 #[derive(Debug, Default)]
 pub struct MethodCache {
-    /// Mean ranks.
     pub ranks: Cached<Finished, MeanRanks>,
     /// Where each rule stops, with k and ψ as they are slid.
     pub stops: Cached<(Finished, BetaRule), Stops>,
@@ -76,7 +75,6 @@ pub struct MethodCache {
 /// Where the rules that read a path stop, on each finished split.
 #[derive(Debug, Default)]
 pub struct Stops {
-    /// The rules.
     pub rules: Vec<&'static Rule>,
     /// For each finished split the size of each rule.
     pub splits: Vec<SplitSizes>,
@@ -87,7 +85,6 @@ pub struct Stops {
 /// Where the rules stop on one split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SplitSizes {
-    /// The split.
     pub split: usize,
     /// Rule by rule; none where it never fires.
     pub sizes: Vec<Option<usize>>,

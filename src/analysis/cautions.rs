@@ -142,7 +142,8 @@ fn better_family(concern: &Concern<'_>) -> Option<String> {
 
 fn few_permutations(concern: &Concern<'_>) -> Option<String> {
     let chance = concern.by_chance?;
-    let (asked, p) = (chance.of_permutations, chance.p?);
+    let asked = chance.of_permutations;
+    let p = chance.p?;
     let is_undecided =
         !chance.is_beyond() && !chance.is_not_beyond() && chance.permutations == asked;
     is_undecided.then(|| {
@@ -181,7 +182,8 @@ fn exchanged_twins(concern: &Concern<'_>) -> String {
 /// The folds test the procedure, which chooses a size in each of them: the test says little about a
 /// list of another size.
 fn tested_at_other_sizes(concern: &Concern<'_>) -> Option<String> {
-    let (size, tested) = (concern.chosen.size?, concern.tested?);
+    let size = concern.chosen.size?;
+    let tested = concern.tested?;
     let (&smallest, &largest) = (tested.sizes.iter().min()?, tested.sizes.iter().max()?);
     let other = match size {
         _ if tested.folds < tested.of_folds => return None,
@@ -249,7 +251,8 @@ fn empty_sets(concern: &Concern<'_>) -> Option<String> {
 }
 
 fn few_calibration_rows(concern: &Concern<'_>) -> Option<String> {
-    let (spec, tested) = (&concern.paths.info.spec, concern.tested?);
+    let spec = &concern.paths.info.spec;
+    let tested = concern.tested?;
     // Where rows come in groups, groups count, and the warnings of the table tell how many there
     // are.
     if spec.schema.group_col.is_some() || tested.fewest_conformal.is_empty() {
@@ -290,7 +293,8 @@ fn single_features_by_chance(concern: &Concern<'_>) -> Option<String> {
 }
 
 fn at_the_edge(concern: &Concern<'_>) -> Option<String> {
-    let (size, info) = (concern.chosen.size?, concern.paths.info);
+    let size = concern.chosen.size?;
+    let info = concern.paths.info;
     let units = info.units.len();
     let stop = concern.chosen.stop;
     if matches!(stop, StopRule::None | StopRule::Size(_))
@@ -322,7 +326,8 @@ fn at_the_edge(concern: &Concern<'_>) -> Option<String> {
 }
 
 fn silent(concern: &Concern<'_>) -> Option<String> {
-    let (chosen, splits) = (concern.chosen, concern.paths.len());
+    let chosen = concern.chosen;
+    let splits = concern.paths.len();
     let silent = splits - chosen.fired;
     if matches!(chosen.stop, StopRule::None | StopRule::OneSe) || silent == 0 || chosen.is_of_all()
     {
@@ -336,7 +341,8 @@ fn silent(concern: &Concern<'_>) -> Option<String> {
 }
 
 fn ended_early(concern: &Concern<'_>) -> Option<String> {
-    let (size, splits) = (concern.chosen.size?, concern.paths.len());
+    let size = concern.chosen.size?;
+    let splits = concern.paths.len();
     let short = splits - concern.paths.at_size(size).count();
     (short > 0).then(|| {
         format!(
@@ -347,7 +353,8 @@ fn ended_early(concern: &Concern<'_>) -> Option<String> {
 
 fn untested_folds(concern: &Concern<'_>) -> Option<String> {
     let tested = concern.tested.filter(|tested| tested.without_list > 0)?;
-    let (stop, splits) = (concern.chosen.stop, concern.paths.info.splits);
+    let stop = concern.chosen.stop;
+    let splits = concern.paths.info.splits;
     let why = match (stop, stop.entry()) {
         (StopRule::OneSe, _) => "no size stands out on their rows".to_owned(),
         (_, Some(entry)) => {

@@ -10,7 +10,6 @@ use crate::evaluate::{Bootstrap, PairedDifference, Tally};
 use crate::run::RunInfo;
 use crate::select::Method;
 
-/// What is compared.
 const COMPARED: [Metric; 2] = [Metric::Accuracy, Metric::Inefficiency];
 
 /// One metric of two lists over the same splits.
@@ -128,7 +127,8 @@ impl Comparison {
         };
         let metrics: Vec<ComparedMetric> = COMPARED.iter().filter_map(&mut compare).collect();
         let sentence = sentence(a, b, &metrics);
-        let (sizes, splits) = ((a.size, b.size), both.len());
+        let sizes = (a.size, b.size);
+        let splits = both.len();
         Some(Self { a: a.name.clone(), b: b.name.clone(), sizes, splits, metrics, sentence })
     }
 }

@@ -74,7 +74,8 @@ impl Curve {
             self.visited.insert(at, step.size);
         }
         for metric in Metric::panels() {
-            let (value, sum) = (metric.value(&step.tally), &mut sums.metrics[metric as usize]);
+            let value = metric.value(&step.tally);
+            let sum = &mut sums.metrics[metric as usize];
             sum.values += value;
             sum.squares += value * value;
         }

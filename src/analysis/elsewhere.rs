@@ -15,7 +15,6 @@ pub struct TestedElsewhere {
     pub file: String,
     /// Features in the list.
     pub size: usize,
-    /// What was measured.
     pub measured: Measured,
 }
 

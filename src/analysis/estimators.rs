@@ -248,7 +248,8 @@ fn conclusion(comparisons: &[Comparison], own: &str) -> String {
     let clear = |is_gain: fn(f64) -> bool| -> Vec<&Gain<'_>> {
         gains.iter().filter(|gain| gain.is_clear(level) && is_gain(gain.gain)).collect()
     };
-    let (better, worse) = (clear(|gain| gain > 0.0), clear(|gain| gain < 0.0));
+    let better = clear(|gain| gain > 0.0);
+    let worse = clear(|gain| gain < 0.0);
     let words = |gains: &[&Gain<'_>]| Gain::words(gains);
     let simplest = &comparisons[0].b;
     let own_is_better = better.iter().any(|gain| gain.name == own);

@@ -16,10 +16,8 @@ const NAMED_TWINS: usize = 3;
 /// A feature of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChosenFeature {
-    /// Its unit.
     #[serde(skip)]
     pub unit: usize,
-    /// Its name.
     pub name: String,
     /// Mean rank over splits; none for a kept one.
     pub mean_rank: Option<f64>,
@@ -80,7 +78,6 @@ impl Standing {
 /// A feature that could stand in for another one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Twin {
-    /// Its name.
     pub name: String,
     /// Pearson's r over all rows.
     pub r: f64,
@@ -110,7 +107,8 @@ impl ChosenFeature {
         size: usize,
         by_chance: Option<&ByChance>,
     ) -> Vec<Self> {
-        let (info, splits) = (paths.info, paths.len());
+        let info = paths.info;
+        let splits = paths.len();
         let by_frequency = paths.by_frequency(size);
         let units = info.list(&by_frequency, size);
         let ranks = RankTable::new(paths);

@@ -84,7 +84,6 @@ pub struct FollowupCounts {
     pub sites: usize,
     /// Other estimators.
     pub estimators: usize,
-    /// Permutations.
     pub permutations: usize,
 }
 

@@ -7,7 +7,6 @@ use crate::select::Method;
 
 /// Two methods, and their traces on the splits that both have finished.
 pub struct Pair<'a> {
-    /// What was run.
     pub info: &'a RunInfo,
     /// The first.
     pub a: Method,
@@ -24,7 +23,6 @@ pub struct SizeDifferences {
     pub a: Method,
     /// The second.
     pub b: Method,
-    /// The size.
     pub size: usize,
     /// Metric by metric, with interval and corrected p.
     pub differences: Vec<(Metric, PairedDifference)>,

@@ -7,9 +7,7 @@ use crate::select::Method;
 /// The finished paths of a method, by split.
 #[derive(Debug, Clone)]
 pub struct Paths<'a> {
-    /// What was run.
     pub info: &'a RunInfo,
-    /// The method.
     pub method: Method,
     splits: Vec<(usize, &'a Trace)>,
 }

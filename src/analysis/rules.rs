@@ -11,16 +11,13 @@ use crate::select::{BetaRule, Chooses, RULES, StopRule};
 /// The sizes a rule gives over the splits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleSize {
-    /// The rule.
     #[serde(skip)]
     pub stop: StopRule,
     /// Its name.
     pub rule: String,
     /// The median over the splits on which it fired.
     pub size: Option<usize>,
-    /// The smallest.
     pub smallest: Option<usize>,
-    /// The largest.
     pub largest: Option<usize>,
     /// Standard deviation.
     pub sd: Option<f64>,

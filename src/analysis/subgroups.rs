@@ -19,9 +19,7 @@ pub const DRIFT_LEVEL: f64 = 0.01;
 /// The coverage of one level of a column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SubgroupCoverage {
-    /// The column.
     pub column: String,
-    /// The level.
     pub level: String,
     /// Its validated rows.
     pub rows: usize,

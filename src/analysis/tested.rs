@@ -12,7 +12,6 @@ use crate::select::Method;
 pub struct Tested {
     /// Folds that have ended, and folds in all.
     pub folds: usize,
-    /// Folds in all.
     pub of_folds: usize,
     /// Folds in which the rule chose no size: their rows are not tested.
     pub without_list: usize,
@@ -50,8 +49,9 @@ impl Tested {
             .flat_map(|fold| &fold.rows)
             .map(|row| Predicted { y: row.y, f: &row.f, p: &row.p })
             .collect();
-        let (classes, epsilon, seed) =
-            (info.classes.len(), info.spec.epsilon, info.spec.split.seed);
+        let classes = info.classes.len();
+        let epsilon = info.spec.epsilon;
+        let seed = info.spec.split.seed;
         let groups: Vec<usize> =
             folds.iter().flat_map(|fold| fold.groups.iter().copied()).collect();
         // Folds of earlier versions do not know the groups of their rows.

@@ -288,7 +288,8 @@ fn the_answer_at_another_size_has_the_list_of_that_size_and_no_tested_performanc
 #[test]
 fn a_list_of_ones_own_is_compared_split_by_split() {
     let told = two_paths();
-    let (info, paths) = (told.history.info().unwrap(), told.paths());
+    let info = told.history.info().unwrap();
+    let paths = told.paths();
     let answer = MethodAnswer::new(&told.history, &paths, &info.spec.beta_rule).at_size(
         &told.history,
         &paths,

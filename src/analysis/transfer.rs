@@ -32,9 +32,7 @@ pub struct Transfer {
 /// One site, tested by the list of the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SiteTested {
-    /// The site.
     pub site: String,
-    /// Its rows.
     pub rows: usize,
     /// The list of the other sites, best first; empty if no size was chosen.
     pub features: Vec<String>,
@@ -188,8 +186,9 @@ impl SiteMeasured {
         within: &HashMap<usize, bool>,
         sites: usize,
     ) -> Option<Self> {
-        let (classes, epsilon, seed) =
-            (info.classes.len(), info.spec.epsilon, info.spec.split.seed);
+        let classes = info.classes.len();
+        let epsilon = info.spec.epsilon;
+        let seed = info.spec.split.seed;
         let rows: Vec<Predicted<'_>> =
             test.rows.iter().map(|row| Predicted { y: row.y, f: &row.f, p: &row.p }).collect();
         let performance = if test.groups.len() == rows.len() && !rows.is_empty() {

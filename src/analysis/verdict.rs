@@ -39,7 +39,6 @@ impl StabilityBand {
         }
     }
 
-    /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Poor => "poor",

@@ -8,7 +8,6 @@ use crate::run::{Branch, Forced, Step};
 /// One metric on both paths of a split.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BranchMetric {
-    /// The metric.
     pub metric: Metric,
     /// Its value on the main path.
     pub main: f64,
@@ -51,7 +50,8 @@ pub struct BranchComparison {
 impl BranchComparison {
     /// Compares a branch with its path; none while the path has not come below the choice.
     pub fn new(history: &History, branch: &Branch, answer: Option<usize>) -> Option<Self> {
-        let (trace, curve) = (history.trace(branch.task)?, history.curve(branch.task.method)?);
+        let trace = history.trace(branch.task)?;
+        let curve = history.curve(branch.task.method)?;
         let both = || {
             let below = branch.steps.iter().filter(|step| step.size < branch.from);
             below.filter_map(|step| Some((step, trace.at_size(step.size)?)))

@@ -29,7 +29,8 @@ pub(crate) fn configuration_file() -> String {
     .to_owned();
     let command = Cli::command();
     let commands = ["run", "explore"].into_iter().filter_map(|name| command.find_subcommand(name));
-    let (mut known, mut chapters) = (Vec::new(), Vec::<(&str, Vec<&Arg>)>::new());
+    let mut known = Vec::new();
+    let mut chapters = Vec::<(&str, Vec<&Arg>)>::new();
     for option in commands.flat_map(clap::Command::get_arguments) {
         let Some(name) = option.get_long().filter(|name| !OF_ONE_RUN.contains(name)) else {
             continue;

@@ -23,7 +23,8 @@ pub fn explore(args: &ExploreArgs, look: &Look) -> Result<u8> {
 
 /// What to compute, and where it is recorded.
 pub(super) fn order(args: &ExploreArgs) -> Result<SessionRequest> {
-    let (spec, data) = (args.spec.spec()?, args.spec.data.clone());
+    let spec = args.spec.spec()?;
+    let data = args.spec.data.clone();
     if let Some(out) = args.screen.out.as_deref().filter(|out| !args.no_journal && out.exists()) {
         // Refuses a directory that another process writes, before the screen opens.
         RunDirectory::claim(out, Shard::WHOLE)?;

@@ -249,7 +249,8 @@ fn finish(args: &FitArgs, plan: &Plan, history: &History, made: &Made) -> Result
 
 /// Conformal prediction cannot exclude a class with too few rows to compare with.
 fn few_calibration_rows(plan: &Plan, reserve: &[usize], fitted: &FittedList) -> Vec<String> {
-    let (spec, calibrated) = (&plan.info.spec, &fitted.predictor.calibrated);
+    let spec = &plan.info.spec;
+    let calibrated = &fitted.predictor.calibrated;
     let noun = if calibrated.is_grouped() { "groups" } else { "rows" };
     let few = |class: &usize| never_excluded(calibrated.votes(*class), spec.epsilon);
     if !spec.mondrian {

@@ -360,8 +360,8 @@ mod tests {
             let parsed = |command: clap::Command| {
                 Cli::from_arg_matches(&command.try_get_matches_from(words()).unwrap()).unwrap()
             };
-            let (usual, configured) =
-                (parsed(Cli::command()), parsed(with_defaults(Cli::command(), &defaults)));
+            let usual = parsed(Cli::command());
+            let configured = parsed(with_defaults(Cli::command(), &defaults));
             assert_eq!(format!("{usual:?}"), format!("{configured:?}"));
         }
         let mut keymap = crate::tui::Keymap::default();

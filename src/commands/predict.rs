@@ -294,11 +294,13 @@ fn counted_words(counts: &RowCounts, scorer: &Scorer<'_>) -> String {
             0 => String::new(),
             rows => format!(", in {rows} of them more than {share:.0} % of the columns"),
         };
-        let (filled, rows) = (counts.filled, plural(counts.filled, "row"));
+        let filled = counts.filled;
+        let rows = plural(counts.filled, "row");
         let _ = writeln!(text, "flagged: gaps were filled in {filled} {rows}{too_many}");
     }
     if counts.unmeasured > 0 {
-        let (rows, noun) = (counts.unmeasured, plural(counts.unmeasured, "row"));
+        let rows = counts.unmeasured;
+        let noun = plural(counts.unmeasured, "row");
         let _ = writeln!(
             text,
             "flagged: {rows} {noun} with no value of any column that the model uses: every class is in the set"

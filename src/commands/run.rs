@@ -104,8 +104,8 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
     match &directory {
         Some(directory) if !shard.is_whole() => {
             if !quiet {
-                let (done, out) =
-                    (share.len() - history.failed().len(), directory.path().to_string_lossy());
+                let done = share.len() - history.failed().len();
+                let out = directory.path().to_string_lossy();
                 say(format_args!("shard {shard}: {done} of {} tasks are finished", share.len()));
                 say(format_args!(
                     "when all shards are finished, crfe-tui report {} makes tables, figures and report.html",

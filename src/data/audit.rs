@@ -244,7 +244,8 @@ impl Dataset {
         ));
         let missing: Vec<_> = self.missing_by_variable().filter(|&missing| missing > 0).collect();
         if !missing.is_empty() {
-            let (cells, columns) = (missing.iter().sum(), missing.len());
+            let cells = missing.iter().sum();
+            let columns = missing.len();
             self.audit.notice(format!(
                 "{cells} missing {} in {columns} {} {} imputed per split",
                 word(cells, "cell"),

@@ -105,7 +105,8 @@ pub(super) fn append_while(
         let mut here = Vec::new();
         for (part, columns) in columns.chunks_mut(share).enumerate() {
             let (give, full) = sync_channel(AHEAD);
-            let (start, back) = (part * share, back.clone());
+            let start = part * share;
+            let back = back.clone();
             // Columns are sent through a channel, so that they are not lost if a thread cannot be
             // started.
             let (hand, take) = channel();

@@ -139,7 +139,8 @@ impl ColumnBuilder {
             self.numbers += 1;
             values.push(if censored == Censored::Bound { bound } else { f64::NAN });
         } else if self.numbers == 0 {
-            let (mut codes, mut known) = (vec![None; values.len()], HashMap::new());
+            let mut codes = vec![None; values.len()];
+            let mut known = HashMap::new();
             codes.push(Some(intern(&mut known, &mut self.text_bytes, cell)?));
             self.values = Values::Text { codes, known };
         } else {

@@ -130,7 +130,8 @@ fn time(text: &str) -> Option<f64> {
         None => (text, None),
     };
     let mut parts = date.split('-');
-    let (year, month) = (parts.next()?.parse::<i64>().ok()?, parts.next()?.parse::<i64>().ok()?);
+    let year = parts.next()?.parse::<i64>().ok()?;
+    let month = parts.next()?.parse::<i64>().ok()?;
     let day = parts.next().map_or(Some(1), |day| day.parse::<i64>().ok())?;
     if parts.next().is_some() || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;

@@ -99,7 +99,8 @@ impl Features {
         rows: &[usize],
         max_missing: f64,
     ) -> Result<()> {
-        let (start, name) = (self.columns.len(), offered.name);
+        let start = self.columns.len();
+        let name = offered.name;
         let reason = match offered.column {
             Column::Numbers(values) => self.add_numbers(offered, values, rows, max_missing)?,
             Column::Text { levels, codes } => {
@@ -226,7 +227,9 @@ struct LevelCodes {
 impl LevelCodes {
     fn new(levels: &[String], codes: &[Option<u32>], rows: &[usize]) -> Self {
         let fold = are_answers(levels);
-        let (mut known, mut used, mut present) = (HashMap::new(), Vec::new(), 0);
+        let mut known = HashMap::new();
+        let mut used = Vec::new();
+        let mut present = 0;
         // Each level is compared once, not once per row.
         let mut renumbered = vec![None; levels.len()];
         let codes = rows.iter().map(|&row| {
@@ -245,7 +248,8 @@ impl LevelCodes {
     }
 
     fn reason(&self, offered: &Offered<'_>, rows: usize, max_missing: f64) -> Option<DropReason> {
-        let (count, present) = (self.levels.len(), self.present);
+        let count = self.levels.len();
+        let present = self.present;
         let many = present > guess::FEWEST_IDS;
         match () {
             () if too_empty(present, rows, max_missing).is_some() => {

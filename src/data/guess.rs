@@ -146,7 +146,8 @@ pub(super) fn is_date(text: &str) -> bool {
     };
     let year = |part: &str| part.len() == 4 && number(part, 1800..=2200);
     let short_year = |part: &str| part.len() == 2 && sign != '.' && number(part, 0..=99);
-    let (month, day) = (|part: &str| number(part, 1..=12), |part: &str| number(part, 1..=31));
+    let month = |part: &str| number(part, 1..=12);
+    let day = |part: &str| number(part, 1..=31);
     let named =
         |part: &str| part.get(..3).is_some_and(|m| MONTHS.contains(&m.to_lowercase().as_str()));
     let either = (month(a) && day(b)) || (day(a) && (month(b) || named(b)));
@@ -157,8 +158,10 @@ pub(super) fn is_date(text: &str) -> bool {
 pub(super) fn are_dates(values: impl Iterator<Item = f64>) -> bool {
     let mut present = values.filter(|value| !value.is_nan()).peekable();
     let date = |value: f64| {
-        let (year, rest) = ((value / 10_000.0).floor(), value % 10_000.0);
-        let (month, day) = ((rest / 100.0).floor(), rest % 100.0);
+        let year = (value / 10_000.0).floor();
+        let rest = value % 10_000.0;
+        let month = (rest / 100.0).floor();
+        let day = rest % 100.0;
         value.fract() == 0.0
             && (1900.0..2100.0).contains(&year)
             && (1.0..=12.0).contains(&month)

@@ -106,7 +106,8 @@ impl Version {
     fn mount(self, line: &str) -> Option<(String, String)> {
         let (place, kind) = line.split_once(" - ")?;
         let mut kind = kind.split_whitespace();
-        let (name, options) = (kind.next()?, kind.nth(1)?);
+        let name = kind.next()?;
+        let options = kind.nth(1)?;
         let is = match self {
             Self::One => name == "cgroup" && options.split(',').any(|option| option == "memory"),
             Self::Two => name == "cgroup2",

@@ -316,7 +316,8 @@ impl Text {
     ) -> Result<RowBatch> {
         let mut rows = RowBatch::new(columns, most);
         while self.more && rows.ids.len() < most {
-            let (record, line) = (&self.records.record, self.records.line);
+            let record = &self.records.record;
+            let line = self.records.line;
             let beyond = || record.iter().skip(self.width).any(|cell| !cell.trim().is_empty());
             if record.len() < self.width || (record.len() > self.width && beyond()) {
                 return Err(ragged(
@@ -328,7 +329,8 @@ impl Text {
                 .line(line));
             }
             let at = rows.ids.len();
-            let (mut column, mut unseen) = (0, Vec::new());
+            let mut column = 0;
+            let mut unseen = Vec::new();
             for (variable, (encoding, place)) in encodings.iter().zip(&places.variables).enumerate()
             {
                 let cell = place.map_or("", |place| record.cell(place));
@@ -405,7 +407,8 @@ fn from_table(
     for at in 0..count {
         let row = before + at;
         let line = table.lines.of(row);
-        let (mut column, mut unseen) = (0, Vec::new());
+        let mut column = 0;
+        let mut unseen = Vec::new();
         for (variable, (encoding, place)) in encodings.iter().zip(&places.variables).enumerate() {
             if encoding.is_category() {
                 let cell = place.and_then(|place| text(place, row));

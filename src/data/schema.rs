@@ -507,7 +507,8 @@ impl Roles {
             .chain(time);
         let taken: Vec<_> = taken.collect();
         let (target, found) = choose(header, named, options.target.as_deref(), &taken)?;
-        let (dropped, unused) = (dropped.into_iter().collect(), HashSet::new());
+        let dropped = dropped.into_iter().collect();
+        let unused = HashSet::new();
         let subgroups_are_features = options.subgroups_as_features;
         let roles = Self {
             target,
@@ -598,7 +599,8 @@ impl Roles {
         // Free memory is what remains beside the table; a limit includes the table.
         let read = megabytes
             .map_or(0, |_| memory::PROGRAM + columns.iter().map(Column::bytes).sum::<u64>());
-        let (needed, limit) = (read + more as u64, memory::limit(megabytes));
+        let needed = read + more as u64;
+        let limit = memory::limit(megabytes);
         if needed <= limit {
             return Ok(());
         }
@@ -654,7 +656,8 @@ fn names_of(column: &Column, rows: &[usize]) -> Result<Vec<String>> {
 /// The group of each row, numbered in order of appearance; a row without one is a group of its own.
 fn groups_of(column: &Column, rows: &[usize]) -> Result<Vec<usize>> {
     let (_, codes) = column.text()?;
-    let (mut known, mut count) = (HashMap::new(), 0);
+    let mut known = HashMap::new();
+    let mut count = 0;
     let mut new = || {
         count += 1;
         count - 1

@@ -9,7 +9,10 @@ const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 pub(super) fn separator(head: &[u8], decimal: Option<u8>) -> u8 {
     const LINES: usize = 20;
     let mut lines: Vec<[usize; 4]> = Vec::new();
-    let (mut counts, mut blank, mut quoted, mut before) = ([0; 4], true, false, b'\n');
+    let mut counts = [0; 4];
+    let mut blank = true;
+    let mut quoted = false;
+    let mut before = b'\n';
     for &byte in head {
         match byte {
             b'"' if quoted => quoted = false,

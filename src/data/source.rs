@@ -2,7 +2,8 @@
 //! nothing of cells.
 //!
 //! ```text
-//! file or standard input ─► Raw (SHA-256 of the bytes as they are) ─► Unpacked (gzip) ─► Decoded (UTF-8) ─► parser
+//! file or standard input ─► Raw (SHA-256 of the bytes as they are) ─► Unpacked (gzip)
+//!   ─► Decoded (UTF-8) ─► parser
 //! ```
 
 use std::fs::{File, Metadata};

@@ -96,12 +96,15 @@ impl Spline {
     /// knot, a line beyond the last.
     fn term(&self, term: usize, value: f64) -> f64 {
         let Some(own) = term.checked_sub(1) else { return value };
-        let (first, last) = (self.knots[0], self.knots[self.knots.len() - 1]);
-        let (before_last, knot) = (self.knots[self.knots.len() - 2], self.knots[own]);
+        let first = self.knots[0];
+        let last = self.knots[self.knots.len() - 1];
+        let before_last = self.knots[self.knots.len() - 2];
+        let knot = self.knots[own];
         // Lengths in units of the range of the knots: cubes of anything else might overflow.
         let range = last - first;
-        let (gap, end, inner) =
-            ((last - before_last) / range, (last - knot) / range, (before_last - knot) / range);
+        let gap = (last - before_last) / range;
+        let end = (last - knot) / range;
+        let inner = (before_last - knot) / range;
         let cube = |from: f64| (((value - from) / range).max(0.0)).powi(3);
         // Beyond the last knot cubes would cancel, so the line is taken as such.
         let cubic = if value <= last {
@@ -207,7 +210,8 @@ mod tests {
     fn by_formula(t: &[f64], j: usize, x: f64) -> f64 {
         let cube = |value: f64| value.max(0.0).powi(3);
         let k = t.len() - 1;
-        let (gap, norm) = (t[k] - t[k - 1], (t[k] - t[0]).powi(2));
+        let gap = t[k] - t[k - 1];
+        let norm = (t[k] - t[0]).powi(2);
         (cube(x - t[j]) - cube(x - t[k - 1]) * (t[k] - t[j]) / gap
             + cube(x - t[k]) * (t[k - 1] - t[j]) / gap)
             / norm
@@ -222,7 +226,8 @@ mod tests {
             for i in -200..200 {
                 let x = f64::from(i) / 20.0;
                 for j in 0..count - 2 {
-                    let (ours, formula) = (spline.term(j + 1, x), by_formula(&spline.knots, j, x));
+                    let ours = spline.term(j + 1, x);
+                    let formula = by_formula(&spline.knots, j, x);
                     assert!(
                         (ours - formula).abs() <= 1e-12 * (1.0 + formula.abs()),
                         "{count} {j} {x}: {ours} {formula}"
@@ -266,7 +271,8 @@ mod tests {
         let expanded = basis.expand(x.view());
         assert_eq!(expanded.dim(), (7, 30));
         for column in expanded.outer_iter() {
-            let (mean, square) = (column.sum() / 30.0, column.dot(&column) / 30.0);
+            let mean = column.sum() / 30.0;
+            let square = column.dot(&column) / 30.0;
             assert!(mean.abs() < 1e-12 && (square - 1.0).abs() < 1e-12);
         }
     }

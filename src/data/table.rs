@@ -93,7 +93,8 @@ impl Column {
             Self::Numbers(values) => Self::Numbers(rows.iter().map(|&row| values[row]).collect()),
             Self::Text { levels, codes } => {
                 // Drop values that no row has any more.
-                let (mut used, mut place) = (Vec::new(), vec![None; levels.len()]);
+                let mut used = Vec::new();
+                let mut place = vec![None; levels.len()];
                 let mut code = |&row: &usize| {
                     let level = codes[row]? as usize;
                     Some(*place[level].get_or_insert_with(|| {
@@ -413,7 +414,8 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
             notes.push("numbers have a decimal comma".to_owned());
         }
         notes.append(&mut table.notes);
-        let (delimiter, decimal) = (char::from(delimiter), cells.decimal);
+        let delimiter = char::from(delimiter);
+        let decimal = cells.decimal;
         Ok(Table { sha256, encoding, delimiter, decimal, notes, ..table })
     }
 }
@@ -496,12 +498,15 @@ impl ColumnParser<'_> {
         declared_text[0] |= row_names;
         let mut columns: Vec<_> =
             declared_text.iter().map(|&text| ColumnBuilder::new(text)).collect();
-        let (mut lines, mut longer) = (RowLines::new(rows), 0_usize);
-        let (bytes, mut waiting) = (AtomicU64::new(0), 0);
+        let mut lines = RowLines::new(rows);
+        let mut longer = 0_usize;
+        let bytes = AtomicU64::new(0);
+        let mut waiting = 0;
         let read = |append: &mut dyn FnMut(Batch) -> Option<Batch>| {
             let mut batch = Batch::default();
             while more {
-                let (record, line) = (&records.record, records.line);
+                let record = &records.record;
+                let line = records.line;
                 if record.len() != width {
                     if record.len() < width
                         || record.iter().skip(width).any(|cell| !cell.trim().is_empty())
@@ -572,8 +577,11 @@ impl ColumnParser<'_> {
                 "bound",
             ),
         }));
-        let (name, sha256, encoding) = (String::new(), String::new(), "");
-        let (delimiter, decimal) = (',', '.');
+        let name = String::new();
+        let sha256 = String::new();
+        let encoding = "";
+        let delimiter = ',';
+        let decimal = '.';
         Ok(Table { name, sha256, encoding, delimiter, decimal, header, columns, lines, notes })
     }
 }

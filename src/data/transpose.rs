@@ -11,7 +11,9 @@ pub(super) fn transpose<P: FnMut(u64, u64)>(
     delimiter: u8,
     limit: u64,
 ) -> Result<Vec<u8>> {
-    let (mut cells, mut ends, mut width) = (Vec::new(), vec![0], 0);
+    let mut cells = Vec::new();
+    let mut ends = vec![0];
+    let mut width = 0;
     while records.advance()? {
         if ends.len() == 1 {
             width = records.record.len();

@@ -38,8 +38,8 @@ pub(super) fn read_groups(path: &Path) -> Result<Vec<Member>> {
     let members =
         table.lines.iter().zip(codes.iter().zip(group_codes)).map(|(line, codes)| match codes {
             (Some(feature), Some(group)) => {
-                let (feature, group) =
-                    (levels[*feature as usize].clone(), groups[*group as usize].clone());
+                let feature = levels[*feature as usize].clone();
+                let group = groups[*group as usize].clone();
                 Ok(Member { line, feature, group })
             }
             _ => Err(Error::data("a feature or its group is missing")

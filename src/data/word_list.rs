@@ -4,7 +4,8 @@
 /// The words of a list: separated by commas, and a word in double quotes may hold commas, as in
 /// CSV.
 pub fn split(list: &str) -> Vec<String> {
-    let (mut words, mut rest) = (Vec::new(), list);
+    let mut words = Vec::new();
+    let mut rest = list;
     if list.is_empty() {
         return words;
     }
@@ -25,7 +26,8 @@ pub fn split(list: &str) -> Vec<String> {
 /// do not end where a word may end.
 fn quoted_word(list: &str) -> Option<(String, Option<&str>)> {
     let inner = list.strip_prefix('"')?;
-    let (mut word, mut rest) = (String::new(), inner);
+    let mut word = String::new();
+    let mut rest = inner;
     loop {
         let (before, after) = rest.split_once('"')?;
         word.push_str(before);
@@ -68,7 +70,8 @@ pub fn as_lines<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
 /// The words of such a file with the numbers of their lines; empty lines and blanks around words do
 /// not count.
 pub fn from_lines(text: &str) -> Vec<(u64, String)> {
-    let (mut words, mut line) = (Vec::new(), 1);
+    let mut words = Vec::new();
+    let mut line = 1;
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     while !rest.is_empty() {
         let (word, after) = quoted_line(rest).unwrap_or_else(|| {
@@ -87,7 +90,8 @@ pub fn from_lines(text: &str) -> Vec<(u64, String)> {
 /// A word in double quotes at the start of a line, and what follows the line; `None` if the quotes
 /// do not end at the end of a line.
 fn quoted_line(text: &str) -> Option<(String, &str)> {
-    let (mut word, mut rest) = (String::new(), text.strip_prefix('"')?);
+    let mut word = String::new();
+    let mut rest = text.strip_prefix('"')?;
     loop {
         let (before, after) = rest.split_once('"')?;
         word.push_str(before);

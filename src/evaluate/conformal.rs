@@ -403,7 +403,9 @@ mod tests {
         let evaluator = |settings| Evaluator::new(settings, &labels, &zeros, &rows, 0, 0);
         let check = |evaluator: &Evaluator, y: usize, key: &str| {
             let test = decisions(&column("alpha"), &vec![y; tests.len()]);
-            let (conformal, test, bias) = (conformal.view(), test.view(), [0.3, -0.2]);
+            let conformal = conformal.view();
+            let test = test.view();
+            let bias = [0.3, -0.2];
             let tally = evaluator.tally(conformal, test, &bias);
             assert_eq!(evaluator.s_score(conformal, test, &bias), Metric::SScore.value(&tally));
             let p = evaluator.p_values(conformal, test, &bias);
@@ -550,7 +552,10 @@ mod tests {
 
     #[test]
     fn band_agrees_with_simulated_splits() {
-        let (n_test, n_conf, epsilon, draws) = (40, 25, 0.1, 20_000);
+        let n_test = 40;
+        let n_conf = 25;
+        let epsilon = 0.1;
+        let draws = 20_000;
         let band = coverage_band(n_test, n_conf, epsilon).unwrap();
         let mut rng = Rng::new(3, 0, Purpose::Split);
         let mut coverages: Vec<f64> = (0..draws)
@@ -614,7 +619,8 @@ mod tests {
                 let settings = ConformalSettings { epsilon, ..settings(Score::Weighted) };
                 Evaluator::new(settings, &y, &y, &y, 0, 0).tally(f.view(), f.view(), &[0.0; 2])
             };
-            let (wide, narrow) = (tally(small), tally(small + more));
+            let wide = tally(small);
+            let narrow = tally(small + more);
             prop_assert!(narrow.covered.iter().zip(&wide.covered).all(|(a, b)| a <= b));
             prop_assert!(narrow.set_sizes.iter().zip(&wide.set_sizes).all(|(a, b)| a <= b));
             prop_assert_eq!(narrow.confusion, wide.confusion);

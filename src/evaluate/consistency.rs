@@ -224,7 +224,8 @@ impl CountTable<'_> {
     /// √V.
     fn nogueira_error(&self, phi: f64, shared: &[u64]) -> f64 {
         let Some(share) = self.mean_share() else { return 0.0 };
-        let (n, p) = (self.splits() as f64, self.features as f64);
+        let n = self.splits() as f64;
+        let p = self.features as f64;
         let part = |(&size, &shared): (&usize, &u64)| {
             let own = size as f64 / p;
             let spread = 2.0 * own * share - own - share + 1.0;

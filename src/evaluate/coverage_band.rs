@@ -33,7 +33,8 @@ pub fn coverage_band(n_test: usize, n_conf: usize, epsilon: f64) -> Option<Band>
         return None;
     }
     let l = excluding_counts(n_conf, epsilon);
-    let (a, b) = ((n_conf + 1 - l) as f64, l as f64);
+    let a = (n_conf + 1 - l) as f64;
+    let b = l as f64;
     let mean = a / (a + b);
     if l == 0 || l == n_conf + 1 {
         return Some(Band { lo: mean, hi: mean, mean });

@@ -49,7 +49,8 @@ impl CoverageLaw {
         if rows > MOST_EXACT_ROWS {
             let (mut mean, mut variance) = (0.0, 0.0);
             for (n, a, b) in parts {
-                let (n, sum) = (n as f64, a + b);
+                let n = n as f64;
+                let sum = a + b;
                 mean += n * a / sum;
                 variance += n * a * b * (sum + n) / (sum * sum * (sum + 1.0));
             }
@@ -136,7 +137,8 @@ mod tests {
             [Calibrations { test: 20, conformal: 30 }, Calibrations { test: 13, conformal: 45 }];
         let law = CoverageLaw::new(&parts, 0.2).unwrap();
         let mut rng = Rng::new(1, 0, Purpose::Folds);
-        let (draws, mut at_most) = (20_000, [0_usize; 34]);
+        let draws = 20_000;
+        let mut at_most = [0_usize; 34];
         for _ in 0..draws {
             let mut covered = 0;
             for part in parts {
@@ -150,7 +152,8 @@ mod tests {
             at_most[covered..].iter_mut().for_each(|count| *count += 1);
         }
         for (covered, &count) in at_most.iter().enumerate() {
-            let (simulated, exact) = (count as f64 / f64::from(draws), law.at_most(covered));
+            let simulated = count as f64 / f64::from(draws);
+            let exact = law.at_most(covered);
             assert!((simulated - exact).abs() < 0.015, "{covered}: {simulated} {exact}");
         }
     }

@@ -87,7 +87,8 @@ mod tests {
     #[test]
     fn p_values_match_the_fixture() {
         for case in answer()["group_p_values"].as_array().unwrap() {
-            let (groups, scores) = (whole(&case["group"]), floats(&case["alpha"]));
+            let groups = whole(&case["group"]);
+            let scores = floats(&case["alpha"]);
             let rows = groups.iter().enumerate().map(|(slot, &group)| (0, slot, group));
             let weighed = GroupVotes::new(rows, 1).weigh(0, 0, &scores);
             for (alpha, p) in floats(&case["test"]).into_iter().zip(floats(&case["p"])) {

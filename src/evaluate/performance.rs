@@ -47,7 +47,8 @@ impl Interval {
         if of == 0 {
             return None;
         }
-        let (n, z) = (of as f64, NORMAL_QUANTILE);
+        let n = of as f64;
+        let z = NORMAL_QUANTILE;
         let p = count as f64 / n;
         let centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
         let half = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt() / (1.0 + z * z / n);
@@ -260,7 +261,9 @@ impl RankedRows {
         let m = self.classes;
         let mut confusion = vec![0_u32; m * m];
         let mut covered = vec![0_u32; m];
-        let (mut set_size, mut empty, mut certain) = (0.0, 0, 0);
+        let mut set_size = 0.0;
+        let mut empty = 0;
+        let mut certain = 0;
         for (row, &times) in self.rows.iter().zip(times) {
             confusion[row.y * m + row.predicted] += times;
             set_size += f64::from(times) * row.size as f64;

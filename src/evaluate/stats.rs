@@ -92,7 +92,8 @@ impl Bootstrap {
         }
         let spread =
             differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>().sqrt() / splits as f64;
-        let (lo, hi) = (-self.tail(-1.0, LIKELY * spread), self.tail(1.0, LIKELY * spread));
+        let lo = -self.tail(-1.0, LIKELY * spread);
+        let hi = self.tail(1.0, LIKELY * spread);
         (mean + lo, mean + hi)
     }
 
@@ -185,7 +186,8 @@ impl BetaBinomial {
 /// The exact two-sided sign test: how likely so uneven a division of `better` + `worse` is if both
 /// are equally likely.
 pub fn sign_test(better: usize, worse: usize) -> f64 {
-    let (n, fewer) = ((better + worse) as f64, better.min(worse));
+    let n = (better + worse) as f64;
+    let fewer = better.min(worse);
     if better == worse {
         return 1.0;
     }
@@ -266,7 +268,8 @@ mod tests {
 
     #[test]
     fn correlation_leaves_out_what_is_missing() {
-        let (x, y) = ([1.0, 2.0, f64::NAN, 3.0, 9.0], [2.0, 4.0, 5.0, 6.0, f64::NAN]);
+        let x = [1.0, 2.0, f64::NAN, 3.0, 9.0];
+        let y = [2.0, 4.0, 5.0, 6.0, f64::NAN];
         assert!((correlation(x.iter().zip(&y)) - 1.0).abs() < 1e-12);
         assert_eq!(
             correlation([1.0, 1.0].iter().zip(&[2.0, 3.0])),

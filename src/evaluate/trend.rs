@@ -45,7 +45,8 @@ impl Trend {
             strata.entry(timed.stratum).or_default().push(timed);
         }
         let mut parts: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
-        let (mut scale, mut n) = (0.0, 0);
+        let mut scale = 0.0;
+        let mut n = 0;
         for of_stratum in strata.values().filter(|of_stratum| of_stratum.len() >= 3) {
             let times = centred_ranks(of_stratum.iter().map(|timed| timed.time).collect());
             let values = centred_ranks(of_stratum.iter().map(|timed| timed.value).collect());
@@ -85,7 +86,8 @@ fn correlation(parts: &[(Vec<f64>, Vec<f64>)]) -> f64 {
 fn centred_ranks(values: Vec<f64>) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let (mut ranks, mean) = (vec![0.0; values.len()], (values.len() as f64 - 1.0) / 2.0);
+    let mut ranks = vec![0.0; values.len()];
+    let mean = (values.len() as f64 - 1.0) / 2.0;
     let mut start = 0;
     while start < order.len() {
         let equal =

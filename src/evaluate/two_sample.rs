@@ -43,8 +43,11 @@ impl TwoSample {
 
     /// The largest distance between the two distribution functions.
     pub fn distance(&self) -> f64 {
-        let (n, new) = (self.known.len() as f64, self.count as f64);
-        let (mut largest, mut below, mut i) = (0.0_f64, 0, 0);
+        let n = self.known.len() as f64;
+        let new = self.count as f64;
+        let mut largest = 0.0_f64;
+        let mut below = 0;
+        let mut i = 0;
         while i < self.known.len() {
             let tied = self.known[i..].iter().take_while(|&&own| own == self.known[i]).count();
             below += self.between[i];
@@ -63,7 +66,8 @@ impl TwoSample {
         if self.known.is_empty() || self.count == 0 {
             return None;
         }
-        let (n, new) = (self.known.len() as f64, self.count as f64);
+        let n = self.known.len() as f64;
+        let new = self.count as f64;
         let root = (n * new / (n + new)).sqrt();
         Some(kolmogorov((root + 0.12 + 0.11 / root) * self.distance()))
     }

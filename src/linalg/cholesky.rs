@@ -220,8 +220,8 @@ fn without_above<S: Lanes, const V: usize>(
         (0..V).for_each(|v| cells[r][v] = cast(row[v]));
     }
     for row in above.chunks_exact(width) {
-        let (vectors, factors) =
-            (row[at..][..V * LANES].as_chunks::<LANES>().0, &row[start..][..PANEL]);
+        let vectors = row[at..][..V * LANES].as_chunks::<LANES>().0;
+        let factors = &row[start..][..PANEL];
         for r in 0..PANEL {
             let factor = s.splat_f64s(factors[r]);
             (0..V).for_each(|v| {

@@ -41,7 +41,8 @@ impl DelayedUpdates {
     /// The products of the matrix, without pending updates, with several vectors, one after the
     /// other.
     fn multiply_several(&self, x: &[f64], products: &mut [f64], interleaved: &mut Vec<f64>) {
-        let (size, width) = (self.size(), self.matrix.width());
+        let size = self.size();
+        let width = self.matrix.width();
         interleaved.resize(4 * width, 0.0);
         let (of_x, of_products) = interleaved.split_at_mut(2 * width);
         for (x, products) in x.chunks(2 * size).zip(products.chunks_mut(2 * size)) {
@@ -60,7 +61,6 @@ impl DelayedUpdates {
         add_projections(&self.factors, &self.vectors, self.matrix.width(), x, product);
     }
 
-    /// Row j.
     pub fn row_into(&self, j: usize, row: &mut [f64]) {
         self.matrix.row_into(j, row);
         for (factor, v) in self.pending() {
@@ -167,7 +167,8 @@ mod tests {
     /// A matrix of ones after some updates, delayed and at once.
     fn delayed_and_immediate(size: usize, changes: usize) -> (DelayedUpdates, PackedSymmetric) {
         let ones = PackedSymmetric::new(size, |_, _| 1.0);
-        let (mut late, mut soon) = (DelayedUpdates::new(ones.clone()), ones);
+        let mut late = DelayedUpdates::new(ones.clone());
+        let mut soon = ones;
         for change in 1..=changes {
             let t = change as f64;
             let mut v: Vec<f64> =

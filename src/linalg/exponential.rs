@@ -14,7 +14,8 @@ const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
 /// 1/k! for k from 0 to 13: the next term is below 5e-18 on |r| ≤ ln 2 / 2.
 const INVERSE_FACTORIALS: [f64; 14] = {
     let mut inverse = [1.0; 14];
-    let (mut k, mut factorial) = (1, 1.0);
+    let mut k = 1;
+    let mut factorial = 1.0;
     while k < 14 {
         factorial *= k as f64;
         inverse[k] = 1.0 / factorial;
@@ -23,7 +24,6 @@ const INVERSE_FACTORIALS: [f64; 14] = {
     inverse
 };
 
-/// a + b · power.
 #[inline(always)]
 fn plus<S: Lanes>(s: S, a: f64x8, b: f64x8, power: f64x8) -> f64x8 {
     s.add_f64s(a, s.mul_f64s(b, power))
@@ -62,7 +62,8 @@ pub fn exp<S: Lanes>(s: S, x: f64x8) -> f64x8 {
 kernel! {
     /// result_i = exp(−factor · x_i) + offset for x_i ≥ 0.
     decay(s; x: &[f64], factor: f64, offset: f64, result: &mut [f64]) {
-        let (factors, offsets) = (s.splat_f64s(-factor), s.splat_f64s(offset));
+        let factors = s.splat_f64s(-factor);
+        let offsets = s.splat_f64s(offset);
         let ((x, x_rest), (result, result_rest)) = (x.as_chunks::<LANES>(), result.as_chunks_mut::<LANES>());
         for (x, result) in x.iter().zip(result) {
             *result = cast(s.add_f64s(exp(s, s.mul_f64s(cast(*x), factors)), offsets));

@@ -40,7 +40,8 @@ kernel! {
         let (scales, radii, thresholds) = (s.splat_f64s(scale), s.splat_f64s(radius), s.splat_f64s(threshold));
         let (a_blocks, a_rest) = a.as_chunks::<LANES>();
         let (b_blocks, b_rest) = b.as_chunks::<LANES>();
-        let (mut block, blocks) = (0, a_blocks.len().min(b_blocks.len()));
+        let mut block = 0;
+        let blocks = a_blocks.len().min(b_blocks.len());
         loop {
             // Most blocks have none, and a loop without calls keeps the constants in registers.
             let mut others = 0;
@@ -183,9 +184,11 @@ kernel! {
     add_columns(s; matrix: Columns<'_>, w: &[f64], sum: &mut [f64]) {
         // A block of the sum stays in the first-level cache while the columns pass by.
         for (block, sum) in sum.chunks_mut(1024).enumerate() {
-            let (start, end) = (1024 * block, 1024 * block + sum.len());
+            let start = 1024 * block;
+            let end = 1024 * block + sum.len();
             let part = |j: usize| &matrix.column(j)[start..end];
-            let (mut four, mut weights) = (matrix.which.chunks_exact(4), w.chunks_exact(4));
+            let mut four = matrix.which.chunks_exact(4);
+            let mut weights = w.chunks_exact(4);
             for (j, w) in (&mut four).zip(&mut weights) {
                 combine(s, [w[0], w[1], w[2], w[3]], [part(j[0]), part(j[1]), part(j[2]), part(j[3])], sum);
             }

@@ -42,7 +42,6 @@ impl PackedSymmetric {
         matrix
     }
 
-    /// All zeros.
     pub fn zeros(size: usize) -> Self {
         let width = size.next_multiple_of(LANES);
         Self { size, width, cells: Aligned::zeros(size.next_multiple_of(BLOCK) * width) }
@@ -104,7 +103,6 @@ impl PackedSymmetric {
         update(&mut self.cells, self.width, factors, u);
     }
 
-    /// self · x.
     pub fn multiply(&self, x: &[f64], product: &mut [f64]) {
         multiply(&self.cells, self.width, x, product);
     }
@@ -190,7 +188,8 @@ kernel! {
         let zeros = vec![0.0; if factors.len().is_multiple_of(UPDATES_PER_PASS) { 0 } else { width }];
         for (factors, vectors) in factors.chunks(UPDATES_PER_PASS).zip(u.chunks(UPDATES_PER_PASS * width)) {
             // Missing updates are updates by zero.
-            let (mut f, mut v) = ([0.0; UPDATES_PER_PASS], [&zeros[..]; UPDATES_PER_PASS]);
+            let mut f = [0.0; UPDATES_PER_PASS];
+            let mut v = [&zeros[..]; UPDATES_PER_PASS];
             for (l, (&factor, vector)) in factors.iter().zip(vectors.chunks_exact(width)).enumerate() {
                 (f[l], v[l]) = (factor, vector);
             }
@@ -212,7 +211,8 @@ fn update_pair<S: Lanes>(
     (first, second): (&mut [f64], &mut [f64]),
 ) {
     let end = (i / BLOCK * BLOCK + BLOCK).div_ceil(LANES);
-    let (mut a, mut b) = ([s.splat_f64s(0.0); 4], [s.splat_f64s(0.0); 4]);
+    let mut a = [s.splat_f64s(0.0); 4];
+    let mut b = [s.splat_f64s(0.0); 4];
     for l in 0..4 {
         a[l] = s.splat_f64s(f[l] * v[l][i]);
         b[l] = s.splat_f64s(f[l] * v[l][i + 1]);
@@ -325,7 +325,9 @@ mod tests {
     #[test]
     fn products_are_those_of_all_rows() {
         for size in 1..40 {
-            let (matrix, x, y) = (matrix(size), vector(size, 3), vector(size, 2));
+            let matrix = matrix(size);
+            let x = vector(size, 3);
+            let y = vector(size, 2);
             let expected = |x: &[f64]| -> Vec<f64> {
                 whole(&matrix)
                     .iter()

@@ -112,10 +112,8 @@ mod x86 {
     fn sum_each(token: V3, [a, b, c, d]: [f64x4; 4]) -> f64x4 {
         // (a₀₁ b₀₁ a₂₃ b₂₃) and (c₀₁ d₀₁ c₂₃ d₂₃), where 01 and 23 are the sums of the lower and
         // the upper pair.
-        let (ab, cd) = (
-            token.avx._mm256_hadd_pd(cast(a), cast(b)),
-            token.avx._mm256_hadd_pd(cast(c), cast(d)),
-        );
+        let ab = token.avx._mm256_hadd_pd(cast(a), cast(b));
+        let cd = token.avx._mm256_hadd_pd(cast(c), cast(d));
         let crossed = token.avx._mm256_permute2f128_pd::<0x21>(ab, cd);
         cast(token.avx._mm256_add_pd(token.avx._mm256_blend_pd::<0b1100>(ab, cd), crossed))
     }

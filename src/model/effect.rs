@@ -10,7 +10,8 @@ pub struct Baseline(Vec<f64>);
 impl Baseline {
     /// The mean over some rows; 0 without rows.
     pub fn over<'a>(shares: impl Iterator<Item = &'a [f64]>, classes: usize) -> Self {
-        let (mut sums, mut rows) = (vec![0.0; classes], 0);
+        let mut sums = vec![0.0; classes];
+        let mut rows = 0;
         for share in shares {
             sums.iter_mut().zip(share).for_each(|(sum, share)| *sum += share);
             rows += 1;

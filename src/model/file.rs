@@ -264,7 +264,8 @@ impl Model {
 
     /// What decides; why not, if its numbers do not fit its estimator, its classes and its columns.
     fn machines(&self) -> std::result::Result<Machines, String> {
-        let (classes, columns) = (self.classes.len(), self.preparation.sources().len());
+        let classes = self.classes.len();
+        let columns = self.preparation.sources().len();
         let is_table = |rows: &[Vec<f64>], count: usize, width: usize| {
             rows.len() == count && rows.iter().all(|row| row.len() == width)
         };

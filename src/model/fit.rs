@@ -92,7 +92,8 @@ pub fn fit_list(
     let decisions = machines.decisions(calibration.view());
     let groups: Option<Vec<usize>> =
         data.groups.as_ref().map(|groups| reserve.iter().map(|&row| groups[row]).collect());
-    let (bias, y) = (&machines.bias, labels(reserve));
+    let bias = &machines.bias;
+    let y = labels(reserve);
     let calibrated =
         Calibrated::new(&settings.conformal, decisions.view(), bias, &y, groups.as_deref());
     if !machines.is_finite() || !calibrated.is_finite() {
@@ -128,7 +129,8 @@ impl Predictor {
         let is_unmeasured: Vec<bool> =
             x.columns().into_iter().map(|row| row.iter().all(|cell| cell.is_nan())).collect();
         self.preparation.apply(&mut x);
-        let (f, bias) = (self.machines.decisions(x.view()), &self.machines.bias);
+        let f = self.machines.decisions(x.view());
+        let bias = &self.machines.bias;
         let (mut p, mut alpha) = (Array2::zeros(f.dim()), Array2::zeros(f.dim()));
         let classes = bias.len();
         let (mut decision, mut scores, mut values) =

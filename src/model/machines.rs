@@ -187,8 +187,8 @@ mod tests {
         let baselines = machines.baselines(&features);
         let rows =
             Array2::from_shape_fn((3, support.support.len()), |(j, i)| support.support[i][j]);
-        let (shares, decisions) =
-            (machines.shares(rows.view(), &features), machines.decisions(rows.view()));
+        let shares = machines.shares(rows.view(), &features);
+        let decisions = machines.decisions(rows.view());
         let mut means = [[0.0; 2]; 2];
         for (row, shares) in shares.iter().enumerate() {
             let mut sums = machines.without_features();

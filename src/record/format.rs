@@ -1,15 +1,15 @@
 //! The lines of a journal: one event as one short JSON object, and back. Knows no files.
 //!
 //! ```text
-//! {"format":1,"generation":2,"run":{…}}                                  the start of the run, always the first line
-//! {"task":"crfe/3","start":{"train":…,…},"run":"1a2b3c4d"}               a task begins; the start of the fingerprint
+//! {"format":1,"generation":2,"run":{…}}  the start of the run, always the first line
+//! {"task":"crfe/3","start":{"train":…,…},"run":"1a2b3c4d"}  a task begins; the start of the fingerprint
 //! {"task":"crfe/3","step":7,"out":[4],"by":…,"next":9,"gap":…,"mean":…,  a model; see `StepLine`
 //!  "stop":[…,…],"counts":[…],"p":[…,…],"beta":[…]}
-//! {"task":"crfe/3","end":"complete","rest":[2]}                          a path ended
-//! {"task":"crfe/3","failed":"why"}                                       a task failed
-//! {"followup":"fold/crfe/2","of":"1a2b…","outcome":{…}}                 a fold or a permutation ended; what determines it
-//! {"twins":{"4":{"count":1,"closest":[[9,0.97]]}}}                      the twins of some features
-//! {"finished":true}                                                      all tasks of this process have ended
+//! {"task":"crfe/3","end":"complete","rest":[2]}  a path ended
+//! {"task":"crfe/3","failed":"why"}  a task failed
+//! {"followup":"fold/crfe/2","of":"1a2b…","outcome":{…}}  a fold or a permutation ended; what determines it
+//! {"twins":{"4":{"count":1,"closest":[[9,0.97]]}}}  the twins of some features
+//! {"finished":true}  all tasks of this process have ended
 //! ```
 //!
 //! The task comes first so that a reader can pass over other tasks' lines without parsing them.
@@ -468,7 +468,6 @@ pub struct RunStart {
     /// not depend on clocks.
     #[serde(default)]
     pub generation: u64,
-    /// The run.
     pub run: RunInfo,
 }
 
@@ -501,7 +500,8 @@ mod tests {
         // As long as numbers get.
         let number = -1.234_567_890_123_456_7e-300;
         let row = |row: usize| TestedRow { row, y: 1, f: vec![number; 2], p: vec![number; 2] };
-        let (subgroups, times) = (Vec::new(), vec![Some(number); 200_000]);
+        let subgroups = Vec::new();
+        let times = vec![Some(number); 200_000];
         let test = FoldTest {
             size: Some(1),
             units: vec![0],

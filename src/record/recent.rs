@@ -18,7 +18,6 @@ pub struct RecentRun {
     pub changed: SystemTime,
     /// Bytes of its journals.
     pub bytes: u64,
-    /// What was run.
     pub info: Arc<RunInfo>,
 }
 

@@ -12,13 +12,11 @@ pub const SCRIPT_HEAD: &[u8] = b"#!/bin/bash\n# Written by crfe-tui cluster.\n";
 /// A scheduler that scripts are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheduler {
-    /// Slurm.
     Slurm,
     /// Sun Grid Engine and its successors.
     Sge,
     /// PBS Pro and OpenPBS.
     Pbs,
-    /// Torque.
     Torque,
     /// IBM Spectrum LSF.
     Lsf,
@@ -27,7 +25,6 @@ pub enum Scheduler {
 /// The names that belong to a scheduler.
 #[derive(Debug, Clone, Copy)]
 pub struct SchedulerEntry {
-    /// The scheduler.
     pub scheduler: Scheduler,
     /// As it is typed.
     pub name: &'static str,

@@ -5,15 +5,19 @@
 //! # fn main() -> crfe::Result<()> {
 //! use crfe::{analysis::History, record::EventSource};
 //!
-//! let source = EventSource::open(Path::new("RUN"))?;           // or EventSource::engine(live)
+//! // or EventSource::engine(live)
+//! let source = EventSource::open(Path::new("RUN"))?;
 //! let mut history = History::default();
-//! for event in source.events() {                          // a crossbeam Receiver: select! over it beside other channels
+//! // a crossbeam Receiver: select! over it beside other channels
+//! for event in source.events() {
 //!     history.apply(&event);
 //! }
-//! for shard in source.shards() {                          // who computes what, where; changes while a run is followed
+//! // who computes what, where; changes while a run is followed
+//! for shard in source.shards() {
 //!     println!("{} on {:?}: {} of {} tasks", shard.shard, shard.host, shard.done, shard.tasks);
 //! }
-//! source.close()                                          // ends the source; errors of the journal come out here
+//! // ends the source; errors of the journal come out here
+//! source.close()
 //! # }
 //! ```
 //!
@@ -36,13 +40,16 @@
 //!
 //! ```no_run
 //! # use std::{path::Path, sync::Arc};
-//! # use crfe::{record::{Live, RunDirectory, Shard, EventSource}, report::outputs, run::{Gate, Plan}};
+//! # use crfe::record::{EventSource, Live, RunDirectory, Shard};
+//! # use crfe::{report::outputs, run::{Gate, Plan}};
 //! # fn live(plan: Arc<Plan>, out: &Path) -> crfe::Result<EventSource> {
 //! let directory = Arc::new(RunDirectory::claim(out, Shard::WHOLE)?);  // refuses a second writer
-//! let records = directory.resume(&plan, &outputs())?;                 // refuses another run
+//! // refuses another run
+//! let records = directory.resume(&plan, &outputs())?;
 //! let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
 //! let followups = plan.info.followups();
-//! Ok(EventSource::engine(Live { plan, gate, tasks, followups, threads: 2, directory: Some(directory), records }))
+//! let directory = Some(directory);
+//! Ok(EventSource::engine(Live { plan, gate, tasks, followups, threads: 2, directory, records }))
 //! # }
 //! ```
 //!
@@ -89,7 +96,6 @@ pub struct Live {
 /// The status of one shard of a run, by the latest process that worked on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShardStatus {
-    /// The shard.
     pub shard: Shard,
     /// The machine, if it is known.
     pub host: Option<String>,
@@ -179,7 +185,6 @@ impl EventSource {
         Self { events, status, shard_changes, stop: Some(stop), gate, thread: Some(thread) }
     }
 
-    /// The events.
     pub fn events(&self) -> &Receiver<RunEvent> {
         &self.events
     }

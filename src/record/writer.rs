@@ -85,7 +85,6 @@ impl RunDirectory {
         Ok(Self { files, shard, started: Mutex::default(), _lock: lock })
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         self.files.path()
     }
@@ -532,7 +531,6 @@ pub struct JournalAuthor {
     pub host: String,
     /// The process.
     pub pid: u32,
-    /// Its shard.
     pub shard: String,
     /// Seconds since 1970.
     pub started: u64,
@@ -609,7 +607,8 @@ pub fn differences(old: &RunInfo, new: &RunInfo) -> String {
     if old.splits_sha256 != new.splits_sha256 {
         words.push("the file of splits differs".to_owned());
     }
-    let (before, after) = (RunOptions::from(old.spec.clone()), RunOptions::from(new.spec.clone()));
+    let before = RunOptions::from(old.spec.clone());
+    let after = RunOptions::from(new.spec.clone());
     words.extend(OPTIONS.iter().filter_map(|option| difference(option, &before, &after)));
     if words.is_empty() && old.units != new.units {
         words.push("the features or their groups differ".to_owned());

@@ -24,7 +24,8 @@ pub fn command_line(spec: &RunSpec, data: &str) -> Vec<String> {
         {
             continue;
         }
-        let (name, value) = (option.name, option.text(spec));
+        let name = option.name;
+        let value = option.text(spec);
         match option.takes {
             Takes::Nothing => line.push(format!("--{name}")),
             // A value that begins like an option, or is empty, must be joined to its name.

@@ -64,7 +64,9 @@ pub fn write_report(
             }),
             Box::new(|| {
                 let missing = plan.map(|plan| plan.data.missing_by_unit());
-                let (answer, figures, script) = (&answer, &figures, Err(""));
+                let answer = &answer;
+                let figures = &figures;
+                let script = Err("");
                 let content = html::PageContent { history, info, answer, figures, missing, script };
                 write_page(directory, content, plan)
             }),

@@ -132,7 +132,8 @@ fn truth(value: bool) -> &'static str {
 /// Name, position, level and case of each encoded column.
 fn columns(names: &[String], origins: &[Origin]) -> String {
     let one = |(name, origin): (&String, &Origin)| {
-        let (level, case) = (or_none(origin.level.as_ref()), truth(origin.any_case));
+        let level = or_none(origin.level.as_ref());
+        let case = truth(origin.any_case);
         format!("({}, {}, {level}, {case})", literal(name), origin.position)
     };
     format!("[{}]", names.iter().zip(origins).map(one).collect::<Vec<_>>().join(", "))

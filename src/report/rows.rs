@@ -12,9 +12,7 @@ use crate::files::{Directory, NewFile, unwritable};
 /// Tables of more bytes are packed with gzip, which pandas, R and DuckDB read as they are.
 const LARGE: usize = 16 << 20;
 
-/// One cell.
 pub enum CsvCell<'a> {
-    /// Text.
     Text(&'a str),
     /// Text made for this cell.
     Owned(String),
@@ -164,7 +162,8 @@ mod tests {
     #[test]
     fn a_large_table_is_packed_while_it_is_written_and_replaces_the_small_one() {
         let desk = tempfile::tempdir().unwrap();
-        let (plain, packed) = (desk.path().join("t.csv"), desk.path().join("t.csv.gz"));
+        let plain = desk.path().join("t.csv");
+        let packed = desk.path().join("t.csv.gz");
         let small = table(desk.path(), 10);
         assert_eq!(std::fs::read(&plain).unwrap(), small);
         let large = table(desk.path(), 900_000);

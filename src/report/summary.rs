@@ -551,7 +551,8 @@ fn shown(name: &str) -> String {
     if length <= NAME_WIDTH {
         return name;
     }
-    let (head, tail) = (NAME_WIDTH.div_ceil(2), NAME_WIDTH / 2 - 1);
+    let head = NAME_WIDTH.div_ceil(2);
+    let tail = NAME_WIDTH / 2 - 1;
     name.chars().take(head).chain(['…']).chain(name.chars().skip(length - tail)).collect()
 }
 

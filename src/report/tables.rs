@@ -121,14 +121,12 @@ fn pretty(value: &impl serde::Serialize) -> String {
     text
 }
 
-/// Fills a table.
 type Fill<'a> = fn(&Tables<'a>, &mut CsvTable<'_>) -> Result<()>;
 
 /// What tables are made of, and where.
 pub struct Tables<'a> {
     /// Everything that happened.
     pub history: &'a History,
-    /// What was run.
     pub info: &'a RunInfo,
     /// What came of it.
     pub answer: &'a Answer,
@@ -323,8 +321,8 @@ impl<'a> Tables<'a> {
 
     fn metrics(&self, rows: &mut CsvTable<'_>) -> Result<()> {
         // The band stands beside the coverage.
-        let (coverage, others) =
-            (Metric::Coverage, Metric::ALL.iter().filter(|&&m| m != Metric::Coverage));
+        let coverage = Metric::Coverage;
+        let others = Metric::ALL.iter().filter(|&&m| m != Metric::Coverage);
         let mut header = vec!["method", "split", "n_features"];
         header.extend([coverage.key(), "coverage_lo", "coverage_hi", "guaranteed"]);
         header.extend(others.clone().map(|metric| metric.key()));

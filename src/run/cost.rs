@@ -81,7 +81,8 @@ impl PathCost {
     }
 
     pub(super) fn of_shape(spec: &RunSpec, shape: &TableShape) -> Self {
-        let (rows, units) = (shape.rows as f64, shape.units);
+        let rows = shape.rows as f64;
+        let units = shape.units;
         // At most: a column with few values has one term.
         let terms = spec.estimator.knots().map_or(1, Knots::terms);
         let columns = (shape.columns * terms) as f64;

@@ -60,7 +60,8 @@ fn folds(plan: &Plan, mut rows: Vec<usize>, seed: u64, index: usize) -> Vec<Spli
 
 /// The accuracy of RFE on the held-out rows at every size; nothing if the fold cannot be fitted.
 fn accuracies(plan: &Plan, fold: &Split, seed: u64, index: usize) -> Vec<(usize, f64)> {
-    let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
+    let spec = &plan.info.spec;
+    let classes = plan.data.classes.len();
     let fold = prepare(&plan.data, fold, spec.preparation(), seed, index);
     let rows = PathRows {
         units: &fold.units,
@@ -97,7 +98,8 @@ mod tests {
     /// The rule by its definition: at every size a model fitted from scratch; the feature with the
     /// smallest Σ w² is removed, and correct predictions on the held-out rows are counted.
     fn by_definition(plan: &Plan, prepared: &Prepared, index: usize) -> usize {
-        let (spec, features) = (&plan.info.spec, plan.data.units.len());
+        let spec = &plan.info.spec;
+        let features = plan.data.units.len();
         let rows: Vec<usize> =
             prepared.train.rows.iter().chain(&prepared.selection.rows).copied().collect();
         let mut right = vec![0.0; features + 1];
@@ -105,8 +107,8 @@ mod tests {
             let fold = prepare(&plan.data, &fold, spec.preparation(), spec.split.seed, index);
             let mut present: Vec<usize> = (0..features).collect();
             while !present.is_empty() {
-                let (x, test) =
-                    (fold.train.x.select(Axis(0), &present), fold.test.x.select(Axis(0), &present));
+                let x = fold.train.x.select(Axis(0), &present);
+                let test = fold.test.x.select(Axis(0), &present);
                 let classes = plan.data.classes.len();
                 let problem = Problem::new(x.view(), &fold.train.y, classes).unwrap();
                 let mut model =

@@ -22,7 +22,6 @@ const BINS: usize = 10;
 /// The effect of one feature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectCurve {
-    /// Which unit.
     pub unit: usize,
     /// By rising value, or level by level; empty for a group of several columns, which has no
     /// value.
@@ -172,7 +171,8 @@ impl<'a> Curves<'a> {
     }
 
     fn add_linear(&mut self, work: &SplitWork) -> Result<()> {
-        let (plan, selection) = (self.plan, &work.prepared.selection);
+        let plan = self.plan;
+        let selection = &work.prepared.selection;
         let classes = plan.data.classes.len();
         fresh_fit(plan, work, self.units, |model, columns| {
             let weights: Vec<Vec<f64>> =
@@ -224,7 +224,9 @@ type Shared<'a> = (f64, Option<usize>, &'a [f64]);
 /// Sorted rows in bins of about the same number of rows; equal values share a bin.
 fn bins<'a, 's>(sorted: &'a [Shared<'s>]) -> Vec<&'a [Shared<'s>]> {
     let wanted = sorted.len().div_ceil(BINS);
-    let (mut bins, mut start, mut end) = (Vec::new(), 0, 0);
+    let mut bins = Vec::new();
+    let mut start = 0;
+    let mut end = 0;
     for equal in sorted.chunk_by(|a, b| a.0 == b.0) {
         end += equal.len();
         if end - start >= wanted {

@@ -261,7 +261,8 @@ mod tests {
 
     #[test]
     fn one_panicking_task_fails_alone() {
-        let (plan, gate) = (plan(), Gate::default());
+        let plan = plan();
+        let gate = Gate::default();
         let (send, receive) = crossbeam_channel::unbounded();
         let engine = Engine::new(&plan, &gate, send);
         let bad = TaskId { method: Method::Rfe, split: 1 };
@@ -287,7 +288,8 @@ mod tests {
 
     #[test]
     fn a_paused_engine_steps_a_task_that_nobody_has_begun() {
-        let (plan, gate) = (plan(), Gate::default());
+        let plan = plan();
+        let gate = Gate::default();
         gate.pause();
         let (send, receive) = crossbeam_channel::unbounded();
         let last = TaskId { method: Method::Rfe, split: 2 };
@@ -306,7 +308,8 @@ mod tests {
 
     #[test]
     fn a_paused_engine_finishes_one_path_and_stays_paused() {
-        let (plan, gate) = (plan(), Gate::default());
+        let plan = plan();
+        let gate = Gate::default();
         gate.pause();
         let (send, receive) = crossbeam_channel::unbounded();
         let first = TaskId { method: Method::Crfe, split: 0 };
@@ -336,7 +339,8 @@ mod tests {
 
     #[test]
     fn a_pause_and_its_end_are_said_once() {
-        let (plan, gate) = (plan(), Gate::default());
+        let plan = plan();
+        let gate = Gate::default();
         let (send, receive) = crossbeam_channel::unbounded();
         gate.pause();
         std::thread::scope(|scope| {
@@ -353,7 +357,8 @@ mod tests {
 
     #[test]
     fn ends_when_nobody_listens() {
-        let (plan, gate) = (plan(), Gate::default());
+        let plan = plan();
+        let gate = Gate::default();
         let (send, receive) = crossbeam_channel::bounded(1);
         drop(receive);
         Engine::new(&plan, &gate, send).run(&plan.tasks(), 2);

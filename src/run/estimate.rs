@@ -76,7 +76,8 @@ impl Estimate {
 
     /// Of other settings on a table that has been read.
     pub fn of_settings(spec: &RunSpec, data: &Dataset, threads: usize) -> Self {
-        let (splits, methods) = (spec.split.splits, spec.methods.len());
+        let splits = spec.split.splits;
+        let methods = spec.methods.len();
         let permutations = match spec.permutations {
             Permutations::Count(count) => count,
             Permutations::Auto => default_permutations(&PathCost::new(spec, data), spec).count,
@@ -98,8 +99,8 @@ impl Estimate {
 
     fn of(spec: &RunSpec, data: &Dataset, counts: TaskCounts, threads: usize) -> Self {
         let TaskCounts { tasks, followups, splits } = counts;
-        let (cells, units) =
-            (data.y.len() as f64 * data.columns.len() as f64, data.units.len() as f64);
+        let cells = data.y.len() as f64 * data.columns.len() as f64;
+        let units = data.units.len() as f64;
         let terms = spec.estimator.knots().map_or(1.0, |knots| knots.terms() as f64);
         let cost = PathCost::new(spec, data);
         let once = PER_CELL * cells + PER_STEP_OF_TABLES * cost.models * tasks as f64;
@@ -197,8 +198,9 @@ mod tests {
                 options.compare = compare.iter().map(|own| own.parse().unwrap()).collect()
             })
         };
-        let (none, splines, kernels) =
-            (of(&[]).seconds, of(&["rcs:4"]).seconds, of(&["rbf"]).seconds);
+        let none = of(&[]).seconds;
+        let splines = of(&["rcs:4"]).seconds;
+        let kernels = of(&["rbf"]).seconds;
         assert!(none < splines && splines < kernels, "{none} {splines} {kernels}");
     }
 

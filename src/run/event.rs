@@ -16,7 +16,6 @@ pub const FORMAT: u32 = 1;
 /// One path: a method on a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TaskId {
-    /// The method.
     pub method: Method,
     /// The split, from 0.
     pub split: usize,

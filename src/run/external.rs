@@ -81,7 +81,8 @@ impl External {
             .remedy("--test needs rows whose class is known"));
         }
         let mut batches: Vec<(Array2<f64>, Vec<usize>)> = Vec::new();
-        let (mut unknown_classes, mut without_class) = (BTreeMap::new(), 0);
+        let mut unknown_classes = BTreeMap::new();
+        let mut without_class = 0;
         while let Some(RowBatch { x, classes, .. }) = rows.next(BATCH)? {
             let (mut kept, mut y) = (Vec::new(), Vec::new());
             for (row, class) in classes.into_iter().enumerate() {

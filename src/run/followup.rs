@@ -70,7 +70,9 @@ impl Followup {
     /// Reads [`Followup::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         let mut parts = name.split('/');
-        let (kind, method, which) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+        let kind = parts.next()?;
+        let method = parts.next()?.parse().ok()?;
+        let which = parts.next()?;
         let index = || which.parse().ok();
         match (kind, parts.next()) {
             ("fold", None) => Some(Self::Fold(method, index()?)),
@@ -83,7 +85,6 @@ impl Followup {
         }
     }
 
-    /// The method.
     pub fn method(self) -> Method {
         match self {
             Self::Fold(method, _)

@@ -48,7 +48,8 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
         let weights: Vec<Vec<f64>> =
             (0..classes).map(|class| class_weights(model, class)).collect();
         let parts = |unit: usize| -> (Vec<f64>, f64) {
-            let (mut parts, mut squared_weight) = (vec![0.0; classes], 0.0);
+            let mut parts = vec![0.0; classes];
+            let mut squared_weight = 0.0;
             for j in work.prepared.units[unit]
                 .columns
                 .iter()
@@ -89,7 +90,6 @@ pub struct LevelCounts {
 /// The profile of one feature over all rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Portrait {
-    /// Which unit.
     pub unit: usize,
     /// Other units with |r| > 0.9 to one of its columns, and r; the closest first.
     pub twins: Vec<(usize, f64)>,
@@ -117,8 +117,9 @@ pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
     let lo = present().map(|(&v, _)| v).fold(f64::INFINITY, f64::min);
     let hi = present().map(|(&v, _)| v).fold(f64::NEG_INFINITY, f64::max);
     let classes = data.classes.len();
-    let (mut histogram, mut sums, mut counts) =
-        (vec![vec![0.0; BINS]; classes], vec![0.0; classes], vec![0.0; classes]);
+    let mut histogram = vec![vec![0.0; BINS]; classes];
+    let mut sums = vec![0.0; classes];
+    let mut counts = vec![0.0; classes];
     for (&value, &class) in present() {
         let bin = if hi > lo { ((value - lo) / (hi - lo) * BINS as f64) as usize } else { 0 };
         histogram[class][bin.min(BINS - 1)] += 1.0;
@@ -129,7 +130,8 @@ pub fn portrait(data: &Dataset, unit: usize) -> Portrait {
         bars.iter_mut().for_each(|bar| *bar /= f64::max(*count, 1.0));
     }
     let means = sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
-    let (levels, column) = (level_counts(data, unit), data.columns[own[0]].clone());
+    let levels = level_counts(data, unit);
+    let column = data.columns[own[0]].clone();
     let missing = data.y.len() - present().count();
     Portrait { unit, twins, levels, column, range: (lo, hi), histogram, means, missing }
 }
@@ -191,8 +193,10 @@ pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> R
     units.iter_mut().zip(&start).for_each(|(own, &unit)| own.kept |= forced == Forced::Kept(unit));
     let of = |part: &Part| part.x.select(Axis(0), &columns);
     let (train, selection) = (&work.prepared.train, &work.prepared.selection);
-    let (x, s, conformal, test) =
-        (of(train), of(selection), of(&work.prepared.conformal), of(&work.prepared.test));
+    let x = of(train);
+    let s = of(selection);
+    let conformal = of(&work.prepared.conformal);
+    let test = of(&work.prepared.test);
     let constant: Vec<bool> =
         columns.iter().map(|&column| work.prepared.constant[column]).collect();
     let rows = PathRows {

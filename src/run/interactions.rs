@@ -82,7 +82,8 @@ impl HeldOut {
     /// squared distances and B the others: the mean decision value over all rows l that are given
     /// the values of row i in A. Centred; one vector per class.
     fn dependence(&self, squares: &[f64], classes: &[usize]) -> Vec<Vec<f64>> {
-        let (gamma, count) = (self.machines.gamma, self.rows.len());
+        let gamma = self.machines.gamma;
+        let count = self.rows.len();
         let (mut others, mut kernel) = (vec![0.0; count], vec![0.0; count]);
         let mut sums = vec![vec![0.0; count]; classes.len()];
         let by_support =

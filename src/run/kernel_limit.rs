@@ -20,7 +20,6 @@ pub enum KernelLimit {
     Path {
         /// Features.
         units: usize,
-        /// Rows.
         rows: usize,
         /// Nominal hours of one core.
         hours: f64,

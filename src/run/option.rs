@@ -43,7 +43,6 @@ pub enum Chapter {
 }
 
 impl Chapter {
-    /// Its title.
     pub fn title(self) -> &'static str {
         match self {
             Self::Data => "Data",
@@ -58,7 +57,6 @@ impl Chapter {
 pub enum Takes {
     /// Nothing: it is on or off.
     Nothing,
-    /// One word.
     Word(&'static str),
     /// One number, which may be negative.
     Number(&'static str),

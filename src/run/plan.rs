@@ -27,9 +27,7 @@ use crate::svm::{Estimator, Problem, SolverKind, solver};
 pub struct Plan {
     /// The settings and what is known of the data.
     pub info: Arc<RunInfo>,
-    /// The data.
     pub data: Arc<Dataset>,
-    /// The splits.
     pub splits: Splits,
     /// Those that were made while planning, each until it is first asked for.
     made: Mutex<HashMap<usize, Split>>,
@@ -56,7 +54,8 @@ impl Plan {
             .remedy("leave acm out, or give a table with fewer features"));
         }
         if let Some(reserve) = splits.reserve() {
-            let (aside, rows) = (reserve.len(), data.y.len());
+            let aside = reserve.len();
+            let rows = data.y.len();
             data.audit.notice(format!(
                 "{aside} of {rows} rows are set aside to calibrate a model; everything else uses the other {}",
                 rows - aside

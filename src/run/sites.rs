@@ -21,9 +21,7 @@ const PROBE_FOLDS: usize = 5;
 /// A level of the site column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteInfo {
-    /// Its name.
     pub name: String,
-    /// Its rows.
     pub rows: usize,
     /// Whether it can be left out: the other rows are enough for the procedure.
     pub tested: bool,
@@ -34,7 +32,6 @@ pub struct SiteInfo {
 pub struct SubgroupInfo {
     /// Its name.
     pub column: String,
-    /// Its levels.
     pub levels: Vec<String>,
 }
 

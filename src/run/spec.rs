@@ -38,7 +38,6 @@ pub struct RunOptions {
     pub cost: f64,
     /// Whether C differs by class.
     pub class_weight: ClassWeight,
-    /// The solver.
     pub solver: SolverKind,
     /// Which family of models is fitted.
     #[serde(default, skip_serializing_if = "Estimator::is_linear")]

@@ -79,7 +79,8 @@ impl Surveyed {
 
     /// Rows and classes in a sentence.
     pub fn sentence(&self) -> String {
-        let (rows, dropped) = (self.rows(), self.file_rows.saturating_sub(self.rows()));
+        let rows = self.rows();
+        let dropped = self.file_rows.saturating_sub(self.rows());
         let dropped = if dropped > 0 {
             format!(" ({dropped} of {} dropped)", self.file_rows)
         } else {

@@ -164,7 +164,8 @@ pub(super) fn open_path<'a>(
     rows: PathRows<'a>,
     places: Option<Vec<f64>>,
 ) -> Result<Box<dyn FeaturePath + 'a>> {
-    let (spec, settings) = (&plan.info.spec, settings(plan, method));
+    let spec = &plan.info.spec;
+    let settings = settings(plan, method);
     let PathRows { units, train, selection, constant, watched, common, ahead } = rows;
     if spec.estimator == Estimator::Rbf {
         let kernel = Kernel::Rbf(spec.gamma);
@@ -220,7 +221,8 @@ pub fn run_task(
     mut emit: impl FnMut(EventKind),
     mut go_on: impl FnMut() -> bool,
 ) -> Result<bool> {
-    let (spec, classes) = (&plan.info.spec, plan.data.classes.len());
+    let spec = &plan.info.spec;
+    let classes = plan.data.classes.len();
     let Prepared { train, units, .. } = &work.prepared;
     emit(EventKind::TaskStarted(work.parts(classes)));
     let mut path = work.path(plan, task.method, Betas::top(units.len()))?;
@@ -401,7 +403,8 @@ pub fn fresh_kernel_fit<T>(
     let (x, s, conformal, test) = (of(train), of(selection), of(conformal), of(test));
     let constant: Vec<bool> = columns.iter().map(|&column| constant[column]).collect();
     let settings = settings(plan, Method::Crfe);
-    let (train, selection) = ((x.view(), &*train.y), (s.view(), &*selection.y));
+    let train = (x.view(), &*train.y);
+    let selection = (s.view(), &*selection.y);
     let kernel = Kernel::Rbf(plan.info.spec.gamma);
     let mut path = KernelElimination::new(settings, kernel, &units, train, selection, &constant)?
         .watch(conformal.view())

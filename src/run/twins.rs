@@ -101,7 +101,8 @@ impl CentredColumn<'_> {
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
-    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let a = a.chunks_exact(LANES);
+    let b = b.chunks_exact(LANES);
     let rest: f64 = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum();
     for (a, b) in a.zip(b) {
         (0..LANES).for_each(|lane| sums[lane] += a[lane] * b[lane]);

@@ -66,10 +66,8 @@ impl<'a> ClassRows<'a> {
             {
                 for (class, square) in squares.iter_mut().enumerate() {
                     let is_own = class == own;
-                    let (sum, count) = (
-                        if is_own { sums[class] - value } else { sums[class] },
-                        self.counts[class] - f64::from(u8::from(is_own)),
-                    );
+                    let sum = if is_own { sums[class] - value } else { sums[class] };
+                    let count = self.counts[class] - f64::from(u8::from(is_own));
                     *square += (value - sum / count).powi(2);
                 }
             }
@@ -180,7 +178,8 @@ mod tests {
         });
         let mut units: Vec<Unit> = (0..6).map(|j| Unit::single(format!("x{j}"), j)).collect();
         units[5].kept = true;
-        let (train, selection) = (x.slice(ndarray::s![.., ..20]), x.slice(ndarray::s![.., 20..]));
+        let train = x.slice(ndarray::s![.., ..20]);
+        let selection = x.slice(ndarray::s![.., 20..]);
         let place = order_of_adding(&[(train, &y[..20]), (selection, &y[20..])], &units, 3);
         assert_eq!(place[5], 0);
         let mut present = vec![5];

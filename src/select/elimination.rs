@@ -116,7 +116,7 @@ pub(super) fn not_finite(model: &str, size: usize, what: &str, cost: f64) -> Err
 /// // Feature-major: two features, six rows; only the first one separates the classes.
 /// let x = array![[-2.0, -1.5, -1.0, 1.0, 1.5, 2.0], [0.3, -0.2, 0.1, -0.3, 0.2, 0.1]];
 /// let y = [0, 0, 0, 1, 1, 1];
-/// let units: Vec<Unit> = ["signal", "noise"].into_iter().enumerate().map(|(j, name)| Unit::single(name, j)).collect();
+/// let units = [Unit::single("signal", 0), Unit::single("noise", 1)];
 /// let settings = Settings::new(Method::Crfe, 2);
 /// let path = Elimination::new(settings, &units, (x.view(), &y), (x.view(), &y), &[false; 2])?;
 /// let mut removed = Vec::new();
@@ -492,7 +492,8 @@ impl<'a> Elimination<'a> {
     /// Mean β over the units present.
     fn mean_beta(&self) -> f64 {
         let sum: f64 = if self.solver.lazy().is_some() {
-            let (decisions, biases) = (self.solver.decisions(0), self.solver.biases());
+            let decisions = self.solver.decisions(0);
+            let biases = self.solver.biases();
             -biases.iter().enumerate().map(|(k, bias)| decisions[[k, k]] - bias).sum::<f64>()
         } else {
             self.betas().iter().sum()
@@ -566,7 +567,8 @@ impl Elimination<'_> {
         if self.settings.method == Method::Smfs && self.frozen.is_none() {
             self.frozen = Some((0..self.units.len()).map(|unit| self.beta(unit)).collect());
         }
-        let (size, removable) = (self.present.count(), self.constant.len() + self.search.len());
+        let size = self.present.count();
+        let removable = self.constant.len() + self.search.len();
         let count = self.settings.step.removed(removable, size - removable);
         let wanted = (count + 1).max(self.ahead);
         let candidates = self.candidates(wanted);
@@ -603,7 +605,8 @@ mod tests {
 
     #[test]
     fn a_model_that_is_not_finite_is_an_error_that_says_what_to_do() {
-        let (units, y) = ([Unit::single("a", 0), Unit::single("b", 1)], [0, 1, 0, 1, 0, 1]);
+        let units = [Unit::single("a", 0), Unit::single("b", 1)];
+        let y = [0, 1, 0, 1, 0, 1];
         let evaluated = Array2::from_elem((2, 1), f64::INFINITY);
         for (value, is_fine) in [(1.0, true), (f64::NAN, false), (f64::INFINITY, false)] {
             let x = Array2::from_shape_fn((2, 6), |(j, i)| ((i * (j + 3)) % 5) as f64 * value);

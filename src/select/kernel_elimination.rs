@@ -185,8 +185,10 @@ impl<'a> KernelElimination<'a> {
 
     /// ΔJ of every unit present, with c as it is: what RFE goes by.
     pub fn changes(&self) -> Vec<f64> {
-        let (support, x) = (self.machines.support(), self.machines.problem().x());
-        let (units, weights) = (self.present.list(), self.weights_of_changes(&support));
+        let support = self.machines.support();
+        let x = self.machines.problem().x();
+        let units = self.present.list();
+        let weights = self.weights_of_changes(&support);
         let changes =
             self.shares_of(&units, x, Some(&support), &support, &weights, Coalitions::AllOthers);
         summed(&changes, support.len())
@@ -213,7 +215,8 @@ impl<'a> KernelElimination<'a> {
     /// Mean β over the units present, by the identity Σβ = Σ_i [α_i − α_i(no feature)]: f_r(no
     /// feature) = 2 Σ_s c_rs.
     fn mean_beta(&self) -> f64 {
-        let (decisions, biases) = (self.machines.decisions(0), self.machines.biases());
+        let decisions = self.machines.decisions(0);
+        let biases = self.machines.biases();
         let nothing: f64 = match self.machines.kernel() {
             Kernel::Rbf(_) => 2.0,
             Kernel::Linear => 1.0,

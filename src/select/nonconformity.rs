@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn alphas_follow_both_definitions() {
-        let (decision, bias) = ([1.0, -0.5, 2.0], [0.1, 0.2, 0.3]);
+        let decision = [1.0, -0.5, 2.0];
+        let bias = [0.1, 0.2, 0.3];
         let mut alphas = [0.0; 3];
         Nonconformity { lambda: 0.5, classes: 3, score: Score::Weighted }.alphas(
             &decision,

@@ -35,7 +35,8 @@ impl StepSize {
 
     /// The number of models of a whole path from this many units down to the kept ones, or to one.
     pub fn models(self, units: usize, kept: usize) -> usize {
-        let (mut left, mut models) = (units - kept.min(units), 1);
+        let mut left = units - kept.min(units);
+        let mut models = 1;
         let last = usize::from(kept == 0);
         while left > last {
             left -= self.of(left).min(left - last);

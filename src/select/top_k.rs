@@ -175,7 +175,8 @@ impl TopK {
         evaluate: impl FnMut(&[usize], &mut Vec<f64>),
     ) -> Vec<usize> {
         let now = self.snapshot;
-        let (threshold, scratch) = (Threshold::new(count), std::mem::take(&mut self.scratch));
+        let threshold = Threshold::new(count);
+        let scratch = std::mem::take(&mut self.scratch);
         let mut pass = Pass { threshold, radius: drift_bounds[now].radius, scratch, evaluate };
         let mut found = std::mem::take(&mut pass.scratch.found);
         // The best of the previous pass come first, so that the threshold is high from the start.

@@ -181,7 +181,9 @@ impl LazySolver for Dual {
     /// w_j = a·x_j, so the part of a that is not a multiple of the coefficients at the snapshot
     /// moves the weight by at most ‖x_j‖ times its length, by Cauchy–Schwarz.
     fn drift_bounds(&self, problem: &Problem<'_>, snapshots: usize) -> [DriftBound; MAX_SNAPSHOTS] {
-        let (mut square, mut then, mut common) = (0.0, [0.0; MAX_SNAPSHOTS], [0.0; MAX_SNAPSHOTS]);
+        let mut square = 0.0;
+        let mut then = [0.0; MAX_SNAPSHOTS];
+        let mut common = [0.0; MAX_SNAPSHOTS];
         let mut products = [0.0; MAX_SNAPSHOTS];
         let numbers: [usize; MAX_SNAPSHOTS] = std::array::from_fn(|snapshot| snapshot);
         for machine in &self.machines {
@@ -271,7 +273,8 @@ impl Kernels {
 
 impl DualMachine {
     fn new(problem: &Problem<'_>, machine: usize) -> Self {
-        let (hinge, rows) = (HingeRows::new(problem, machine), problem.rows());
+        let hinge = HingeRows::new(problem, machine);
+        let rows = problem.rows();
         let start = hinge.theta.iter().zip(&hinge.cost).map(|(t, c)| t * c).collect();
         let zeros = || vec![0.0; rows];
         Self {
@@ -305,7 +308,8 @@ impl DualMachine {
 
     /// Fits from the current coefficients.
     fn fit(&mut self, kernel: &mut DelayedUpdates) -> Convergence {
-        let (scale, tolerance) = (self.scale.max(f64::MIN_POSITIVE), tolerance(&self.hinge.cost));
+        let scale = self.scale.max(f64::MIN_POSITIVE);
+        let tolerance = tolerance(&self.hinge.cost);
         minimise(
             &mut DualFit { machine: self, kernel, scale, tolerance, descent: Descent::new() },
             tolerance,

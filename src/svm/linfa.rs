@@ -133,7 +133,9 @@ impl<'a> Linfa<'a> {
 /// Which columns are constant; an error if the others are of scales that linfa-svm does not master.
 fn check_scale(problem: &Problem<'_>) -> Result<Vec<bool>> {
     let mut constant = Vec::with_capacity(problem.columns());
-    let (mut narrowest, mut widest, mut largest) = (f64::INFINITY, 0.0_f64, 0.0_f64);
+    let mut narrowest = f64::INFINITY;
+    let mut widest = 0.0_f64;
+    let mut largest = 0.0_f64;
     for values in problem.x().outer_iter() {
         let same = values.iter().all(|&value| value == values[0]);
         constant.push(same);

@@ -47,7 +47,8 @@ pub trait System {
 /// Newton steps until the relative norm of the true gradient is within the tolerance, or until
 /// steps make no progress.
 pub fn minimise<S: System>(system: &mut S, tolerance: f64, max_steps: usize) -> Convergence {
-    let (mut verified, mut stalls) = (f64::INFINITY, 0);
+    let mut verified = f64::INFINITY;
+    let mut stalls = 0;
     for iterations in 0..max_steps {
         let residual = system.gradient();
         let stalled =
@@ -88,7 +89,9 @@ pub fn exact_line_search(
     least: f64,
 ) -> f64 {
     crossings.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut here, mut slope, mut curvature) = (0.0, slope, curvature);
+    let mut here = 0.0;
+    let mut slope = slope;
+    let mut curvature = curvature;
     for &(at, change) in &*crossings {
         let ahead = slope + curvature * (at - here);
         if ahead >= 0.0 {

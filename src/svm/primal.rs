@@ -212,7 +212,8 @@ impl PrimalMachine {
         } else {
             self.evaluate(rows, true, scratch);
         }
-        let (fraction, tolerance) = (likely_fraction(rows), self.tolerance);
+        let fraction = likely_fraction(rows);
+        let tolerance = self.tolerance;
         let max_steps = if self.was_given_up { FEW_STEPS } else { MAX_STEPS };
         let mut fit =
             PrimalFit { machine: self, rows, scratch, scale, fraction, verified: None, found: 0 };
@@ -256,7 +257,8 @@ impl PrimalMachine {
         } else {
             screening.find_with_loss(w, near)
         };
-        let (mut recorder, lengths) = (screening.recorder(w), rows.inverse_lengths());
+        let mut recorder = screening.recorder(w);
+        let lengths = rows.inverse_lengths();
         gradient.copy_from_slice(w);
         changed.clear();
         // Block by block, so that rows are still in the cache when they are needed again.
@@ -298,7 +300,8 @@ impl PrimalMachine {
         decision: impl Fn(f64, f64) -> f64,
     ) {
         let PrimalScratch { near, changes, changed, products, .. } = scratch;
-        let (mut recorder, lengths) = (self.screening.recorder(&self.w), rows.inverse_lengths());
+        let mut recorder = self.screening.recorder(&self.w);
+        let lengths = rows.inverse_lengths();
         changed.clear();
         products.clear();
         let states = &mut self.states[..];
@@ -404,7 +407,8 @@ impl System for PrimalFit<'_> {
         let Self { machine, rows, scratch, fraction, .. } = self;
         let PrimalScratch { near, stale, products, changes, crossings, direction, .. } =
             &mut **scratch;
-        let (slope, square) = (dot(&machine.gradient, direction), dot(direction, direction));
+        let slope = dot(&machine.gradient, direction);
+        let square = dot(direction, direction);
         let all_active = machine.states.iter().all(|state| state.active);
         let (longest, fraction) = if all_active { (LONGEST_STEP, 1.0) } else { (1.0, *fraction) };
         let near =

@@ -215,9 +215,12 @@ pub fn class_weights<'a>(model: &(dyn PathSolver<'a> + 'a), class: usize) -> Vec
 
 /// f_r(x) = w_r·x + b_r for the rows of a feature-major matrix: rows × classes.
 pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) -> Array2<f64> {
-    let (problem, columns, x) = (model.problem(), model.columns(), x.as_standard_layout());
+    let problem = model.problem();
+    let columns = model.columns();
+    let x = x.as_standard_layout();
     let cells = x.as_slice().expect("a standard layout is contiguous");
-    let (biases, mut weights) = (model.biases(), vec![0.0; columns.len()]);
+    let biases = model.biases();
+    let mut weights = vec![0.0; columns.len()];
     let of_machine = |machine| {
         let mut decisions = vec![biases[problem.positive(machine)]; x.ncols()];
         model.weights(machine, &columns, &mut weights);
@@ -238,8 +241,9 @@ pub fn linear_decisions(
     biases: &[f64],
     x: ArrayView2<'_, f64>,
 ) -> Array2<f64> {
-    let (classes, columns, x) =
-        (biases.len(), (0..x.nrows()).collect::<Vec<_>>(), x.as_standard_layout());
+    let classes = biases.len();
+    let columns = (0..x.nrows()).collect::<Vec<_>>();
+    let x = x.as_standard_layout();
     let cells = x.as_slice().expect("a standard layout is contiguous");
     let of_class = |class: usize| {
         let mut decisions = vec![biases[class]; x.ncols()];

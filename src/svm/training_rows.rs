@@ -31,7 +31,8 @@ pub struct TrainingRows {
 impl TrainingRows {
     /// The rows of a problem with some of its columns.
     pub fn new(problem: &Problem<'_>, columns: &[usize]) -> Self {
-        let (count, used) = (problem.rows(), columns.len() + 1);
+        let count = problem.rows();
+        let used = columns.len() + 1;
         let width = used.next_multiple_of(PADDING);
         let mut cells = Aligned::zeros(count * width);
         // Block by block, so that the rows that are written stay in the cache while the columns
@@ -107,7 +108,8 @@ impl TrainingRows {
         let cells = Arc::make_mut(&mut self.cells);
         let runs: Vec<&[usize]> = self.slots.chunk_by(|slot, next| slot + 1 == *next).collect();
         for (i, inverse_length) in self.inverse_lengths.iter_mut().enumerate() {
-            let (before, row) = (i * self.width, i * width..(i + 1) * width);
+            let before = i * self.width;
+            let row = i * width..(i + 1) * width;
             let mut at = row.start;
             for run in &runs {
                 cells.copy_within(before + run[0]..before + run[0] + run.len(), at);

@@ -162,7 +162,8 @@ impl System for WoodburyFit<'_, '_> {
 
     fn line_search(&mut self) -> f64 {
         let change = decisions(self.problem, self.columns, &self.direction);
-        let (w, direction) = (&self.machine.w, &self.direction);
+        let w = &self.machine.w;
+        let direction = &self.direction;
         self.machine.hinge.line_search(&change, dot(w, direction), dot(direction, direction))
     }
 

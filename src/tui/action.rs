@@ -17,9 +17,7 @@ pub enum Action {
     Open,
     /// Go to a view.
     Show(View),
-    /// The next view.
     NextView,
-    /// The previous view.
     PreviousView,
     /// Pause or resume playing.
     TogglePlay,
@@ -51,19 +49,14 @@ pub enum Action {
     Up,
     /// One row down.
     Down,
-    /// A page up.
     PageUp,
-    /// A page down.
     PageDown,
     /// To the first row.
     Top,
     /// To the last row.
     Bottom,
-    /// The previous split.
     PreviousSplit,
-    /// The next split.
     NextSplit,
-    /// The next method.
     NextMethod,
     /// Play faster.
     Faster,

@@ -119,7 +119,8 @@ impl Derived {
                 self.rows.sort_by_key(|&unit| (usize::MAX - twins(unit), places[unit]));
             }
             RankingColumn::InSplits => {
-                let (ranks, size) = (RankTable::new(paths), app.size());
+                let ranks = RankTable::new(paths);
+                let size = app.size();
                 let counts: Vec<usize> =
                     (0..info.units.len()).map(|unit| ranks.count(unit, size)).collect();
                 self.rows.sort_by_key(|&unit| (usize::MAX - counts[unit], places[unit]));

@@ -250,7 +250,8 @@ impl Dashboard {
             }
             return Ok(());
         }
-        let (app, hits) = (&self.app, &mut self.hits);
+        let app = &self.app;
+        let hits = &mut self.hits;
         terminal.backend_mut().begin_frame()?;
         let frame = terminal.draw(|frame| *hits = draw(frame, app)).map_err(failed)?;
         self.size = frame.area.as_size();

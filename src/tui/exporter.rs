@@ -54,7 +54,8 @@ impl ExportJob {
         let info = app.history().info().cloned()?;
         let content = match export {
             Export::View => {
-                let (file, text) = (text_file(app.view()), as_text(app, size));
+                let file = text_file(app.view());
+                let text = as_text(app, size);
                 Content::Text { file, text, words: "this view was saved".to_owned() }
             }
             Export::Tables | Export::Report => Content::Run {
@@ -127,7 +128,8 @@ impl ExportJob {
 
 /// The marked features, one per line.
 fn my_list(app: &App) -> Option<String> {
-    let (info, marks) = (app.info()?, app.table().marks());
+    let info = app.info()?;
+    let marks = app.table().marks();
     (!marks.is_empty()).then(|| as_lines(marks.iter().map(|&unit| info.units[unit].name.as_str())))
 }
 

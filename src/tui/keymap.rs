@@ -353,7 +353,6 @@ impl Keymap {
         self.in_view(view).find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
     }
 
-    /// All bindings.
     pub fn bindings(&self) -> &[Binding] {
         &self.bindings
     }

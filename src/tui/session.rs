@@ -102,7 +102,6 @@ impl Messenger {
 /// What to show.
 #[derive(Debug, Clone)]
 pub enum SessionRequest {
-    /// Compute it.
     Compute(Box<Compute>),
     /// Replay or follow what a directory holds; the data where the user says they are now.
     Open(PathBuf, Option<PathBuf>),
@@ -303,7 +302,8 @@ impl Session {
     }
 
     fn spawn(&self, name: &str, work: impl FnOnce(&Messenger) + Send + 'static) {
-        let (to, place) = (self.messenger.clone(), name.to_owned());
+        let to = self.messenger.clone();
+        let place = name.to_owned();
         let guarded = move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| {
                 fault::strike(|| place.clone());

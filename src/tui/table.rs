@@ -171,7 +171,6 @@ impl<C: SortColumn> SortedTable<C> {
         self.changes += 1;
     }
 
-    /// What was searched for.
     pub fn search(&self) -> Option<&Filter> {
         self.search.as_ref()
     }
@@ -251,7 +250,8 @@ mod tests {
 
     #[test]
     fn matches_go_round_in_both_directions() {
-        let (names, rows) = (["a1", "b", "a2", "c", "a3"], [4, 3, 2, 1, 0]);
+        let names = ["a1", "b", "a2", "c", "a3"];
+        let rows = [4, 3, 2, 1, 0];
         let name = |row: usize| names[row];
         let mut table = RankingTable::default();
         assert_eq!(table.find(&rows, name, None, true), None);

@@ -270,7 +270,8 @@ fn write_restoring() -> io::Result<()> {
 fn install_hook() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
-        let (usual, draws) = (std::panic::take_hook(), std::thread::current().id());
+        let usual = std::panic::take_hook();
+        let draws = std::thread::current().id();
         let here = move |id: ThreadId| id == draws;
         std::panic::set_hook(Box::new(move |panic| {
             if here(std::thread::current().id()) {

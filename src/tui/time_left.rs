@@ -21,9 +21,7 @@ pub struct TimeLeft {
 pub struct WorkLeft {
     /// Nominal seconds of what is done.
     pub done: f64,
-    /// What is left.
     pub left: TaskWork,
-    /// Threads.
     pub threads: usize,
 }
 

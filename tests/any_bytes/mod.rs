@@ -93,7 +93,8 @@ pub fn magnitudes(desk: &Path, input: &[u8]) -> Result<Vec<String>> {
     let mut bytes = input.iter().copied();
     let mut next = || bytes.next().unwrap_or(0);
     let (shape, options) = (next(), next());
-    let (columns, rows) = (1 + usize::from(shape % 4), 12 + usize::from(shape / 4 % 16));
+    let columns = 1 + usize::from(shape % 4);
+    let rows = 12 + usize::from(shape / 4 % 16);
     let mut text: String = (0..columns).map(|column| format!("x{column},")).collect();
     text += "class\n";
     for row in 0..rows {
@@ -131,7 +132,8 @@ pub fn magnitudes(desk: &Path, input: &[u8]) -> Result<Vec<String>> {
             assert!(part.x.iter().all(|value| value.abs() <= most), "{text}");
         }
     }
-    let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
+    let gate = Arc::new(Gate::default());
+    let tasks = plan.tasks();
     let source = EventSource::engine(Live {
         plan,
         gate,
@@ -233,7 +235,8 @@ fn write_good_journal(desk: &Path) -> Result<Vec<u8>> {
     let plan = Arc::new(Plan::new(options.check()?, data)?);
     let run = desk.join("run");
     let directory = Some(Arc::new(RunDirectory::claim(&run, Shard::WHOLE)?));
-    let (gate, tasks) = (Arc::new(Gate::default()), plan.tasks());
+    let gate = Arc::new(Gate::default());
+    let tasks = plan.tasks();
     let source = EventSource::engine(Live {
         plan,
         gate,
@@ -306,7 +309,9 @@ fn make_good_model(desk: &Path) -> Result<Vec<u8>> {
     options.split.splits = 1;
     let data = Dataset::load(&table, &options.schema, |_, _| {})?;
     let plan = Plan::new(options.check()?, data)?;
-    let (rest, reserve, list) = ([0, 1, 2, 3, 4], [5, 6, 7], [1, 2, 0]);
+    let rest = [0, 1, 2, 3, 4];
+    let reserve = [5, 6, 7];
+    let list = [1, 2, 0];
     let settings = fit_settings(&plan, 0, 0);
     let fitted = fit_list(&plan.data, &rest, &reserve, &list, &settings)?;
     let made_of = Ingredients {

@@ -77,7 +77,8 @@ impl Terminal {
         let child = pair.slave.spawn_command(builder).unwrap();
         // Else its end is never seen.
         drop(pair.slave);
-        let (master, closing) = (pair.master, Arc::new(AtomicBool::new(false)));
+        let master = pair.master;
+        let closing = Arc::new(AtomicBool::new(false));
         let parser = vt100::Parser::new(at_least_two(rows), at_least_two(columns), 0);
         let seen = Arc::new((Mutex::new(Seen { parser, raw: Vec::new() }), Condvar::new()));
         let reader = Some(read_along(&*master, &seen, &closing));

@@ -212,8 +212,8 @@ fn are_straight(a: ArrayView1<f64>, b: ArrayView1<f64>) -> bool {
     }
     let pairs = || a.iter().zip(b).filter(|(a, _)| !a.is_nan());
     let n = pairs().count() as f64;
-    let (mean_a, mean_b) =
-        (pairs().map(|(a, _)| a).sum::<f64>() / n, pairs().map(|(_, b)| b).sum::<f64>() / n);
+    let mean_a = pairs().map(|(a, _)| a).sum::<f64>() / n;
+    let mean_b = pairs().map(|(_, b)| b).sum::<f64>() / n;
     let (mut aa, mut ab, mut bb) = (0.0, 0.0, 0.0);
     for (a, b) in pairs() {
         let (a, b) = (a - mean_a, b - mean_b);
@@ -259,7 +259,8 @@ mod tests {
         let line = |column: usize, by: f64, x: &Array2<f64>| {
             x.column(column).mapv(|value| 32.0 + by * value)
         };
-        let (up, down) = (line(1, 1.8, &x), line(2, -0.5, &x));
+        let up = line(1, 1.8, &x);
+        let down = line(2, -0.5, &x);
         x.column_mut(4).assign(&up);
         x.column_mut(3).assign(&down);
         assert_eq!(
@@ -299,7 +300,8 @@ mod tests {
             )
         };
         let dropped = |data: &mut Dataset| {
-            let (name, reason) = ("code".to_owned(), DropReason::Identifier.to_string());
+            let name = "code".to_owned();
+            let reason = DropReason::Identifier.to_string();
             data.dropped.push(DroppedColumn { name, reason });
         };
         assert_eq!(said(dropped), [apart("'code'")]);

@@ -30,7 +30,8 @@ struct Attribute {
 /// The table, separated by commas, every line under the number that it has in the file.
 pub(in crate::data) fn to_csv(text: &str) -> Result<Vec<u8>> {
     let mut attributes: Vec<Attribute> = Vec::new();
-    let (mut csv, mut in_data) = (Vec::with_capacity(text.len()), false);
+    let mut csv = Vec::with_capacity(text.len());
+    let mut in_data = false;
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
         let at_line = |error: Error| error.line(number);
@@ -141,7 +142,8 @@ fn write_row(csv: &mut Vec<u8>, line: &str, attributes: &[Attribute]) -> Result<
 
 /// The values of a line: separated by commas, some in single or double quotes.
 fn cells(line: &str) -> Result<Vec<String>> {
-    let (mut cells, mut rest) = (Vec::new(), line.trim_start());
+    let mut cells = Vec::new();
+    let mut rest = line.trim_start();
     loop {
         if rest.starts_with(['\'', '"']) {
             cells.push(quoted(&mut rest)?);
@@ -168,7 +170,9 @@ fn cells(line: &str) -> Result<Vec<String>> {
 
 /// Where the next comma outside quotes is, or the end.
 fn unquoted_end(text: &str) -> usize {
-    let (mut open, mut escaped, mut before) = (None, false, ' ');
+    let mut open = None;
+    let mut escaped = false;
+    let mut before = ' ';
     for (place, c) in text.char_indices() {
         match (open, c) {
             _ if escaped => escaped = false,
@@ -192,7 +196,8 @@ fn unquoted(value: &str) -> Result<String> {
 
 /// Takes a quoted value off the front of a text.
 fn quoted(text: &mut &str) -> Result<String> {
-    let (mut value, mut escaped) = (String::new(), false);
+    let mut value = String::new();
+    let mut escaped = false;
     let mut characters = text.char_indices();
     let quote = characters.next().map(|(_, quote)| quote);
     for (place, c) in characters {

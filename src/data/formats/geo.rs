@@ -114,7 +114,9 @@ pub(in crate::data) fn take_apart<P: FnMut(u64, u64)>(
     limit: u64,
 ) -> Result<Parts> {
     let mut samples = GeoFields::default();
-    let (mut text, mut line, mut lines) = (Vec::new(), 0, 0);
+    let mut text = Vec::new();
+    let mut line = 0;
+    let mut lines = 0;
     let mut inside = false;
     let mut seen = HashMap::new();
     while records.advance()? {

@@ -44,7 +44,9 @@ fn pair(word: &str) -> Option<(Option<usize>, &str)> {
 
 /// The table, separated by commas. Its header has the number 0, so that every line keeps its own.
 pub(in crate::data) fn to_csv(text: &str, limit: u64) -> Result<Vec<u8>> {
-    let (mut lowest, mut highest, mut rows) = (usize::MAX, 0, 0_u64);
+    let mut lowest = usize::MAX;
+    let mut highest = 0;
+    let mut rows = 0_u64;
     for (number, line) in (1..).zip(text.lines().map(content)) {
         let mut before = None;
         rows += u64::from(!line.is_empty());

@@ -361,7 +361,8 @@ fn write_bytes(text: &mut Vec<u8>, kind: ValueKind, bytes: &[u8]) -> Option<()> 
 
 fn write_decimal(text: &mut Vec<u8>, value: i128, scale: u32) -> Option<()> {
     let one = 10_u128.checked_pow(scale)?;
-    let (whole, rest) = (value.unsigned_abs() / one, value.unsigned_abs() % one);
+    let whole = value.unsigned_abs() / one;
+    let rest = value.unsigned_abs() % one;
     let sign = if value < 0 { "-" } else { "" };
     if scale == 0 {
         write!(text, "{sign}{whole}").ok()

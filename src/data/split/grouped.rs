@@ -19,7 +19,8 @@ pub(super) fn split(
     index: usize,
 ) -> Result<Split> {
     let (test, cal) = (options.test_size, options.cal_size);
-    let (train, calibration) = ((1.0 - test) * (1.0 - cal), (1.0 - test) * cal);
+    let train = (1.0 - test) * (1.0 - cal);
+    let calibration = (1.0 - test) * cal;
     let mut rng = options.rng(index);
     let made = match options.calibration {
         Calibration::Strict => {

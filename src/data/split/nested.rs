@@ -58,7 +58,8 @@ pub fn site_fold(data: &Dataset, level: usize, options: &SplitOptions) -> Result
         let tested: BTreeSet<usize> = test.iter().map(|&row| groups[row]).collect();
         others.retain(|&row| !tested.contains(&groups[row]));
     }
-    let (size, needed) = (options.reserve.unwrap_or(RESERVE), options.calibration.parts().len());
+    let size = options.reserve.unwrap_or(RESERVE);
+    let needed = options.calibration.parts().len();
     let rng = Rng::new(options.seed, level as u64, Purpose::Site);
     let (reserve, rest) = set_aside(data, others, size, needed, rng);
     check(data, &reserve, &rest, needed, TOO_SMALL_WITHOUT_SITE)?;
@@ -166,7 +167,8 @@ mod tests {
         let data = dataset(&[50, 30, 12]);
         let options = SplitOptions { reserve: Some(0.25), ..seeded(3) };
         let splits = crate::data::Splits::new(&data, &options).unwrap();
-        let (reserve, rest) = (splits.reserve().unwrap(), splits.rest(&data));
+        let reserve = splits.reserve().unwrap();
+        let rest = splits.rest(&data);
         assert_eq!((reserve.len(), rest.len()), (23, 69));
         for (class, size) in [50, 30, 12].into_iter().enumerate() {
             let count = reserve.iter().filter(|&&row| data.y[row] == class).count();

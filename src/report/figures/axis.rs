@@ -11,7 +11,6 @@ pub enum AxisMapping {
     Asinh(f64),
 }
 
-/// One axis.
 #[derive(Debug, Clone)]
 pub struct Axis {
     /// What it shows.
@@ -164,7 +163,8 @@ fn even_ticks(lo: f64, hi: f64) -> Vec<f64> {
         .map(|of| of * power)
         .find(|step| *step >= rough)
         .unwrap_or(power);
-    let (first, last) = ((lo / step - 1e-9).ceil() as i64, (hi / step + 1e-9).floor() as i64);
+    let first = (lo / step - 1e-9).ceil() as i64;
+    let last = (hi / step + 1e-9).floor() as i64;
     (first..=last).map(|i| i as f64 * step).collect()
 }
 

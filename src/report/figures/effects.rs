@@ -53,10 +53,8 @@ pub fn effects(
         sheet.legend((LEFT, 24), LegendKey::Line, &names.collect::<Vec<_>>());
         let width = content.layout.width / COLUMNS as i32;
         for (n, curve) in drawn.iter().enumerate() {
-            let (left, top) = (
-                (n % COLUMNS) as i32 * width,
-                LEGEND + (n / COLUMNS) as i32 * (ABOVE + INSIDE + BELOW) + ABOVE,
-            );
+            let left = (n % COLUMNS) as i32 * width;
+            let top = LEGEND + (n / COLUMNS) as i32 * (ABOVE + INSIDE + BELOW) + ABOVE;
             let inside = ((left + LEFT, top), (left + width - RIGHT, top + INSIDE));
             let panel = Panel {
                 inside,
@@ -79,7 +77,8 @@ pub fn effects(
             }
         }
     });
-    let (shown, all) = (drawn.len(), answer.features.len());
+    let shown = drawn.len();
+    let all = answer.features.len();
     let cut = if shown < all { format!(" {shown} of the {all} features.") } else { String::new() };
     let mirror = if info.classes.len() == 2 {
         format!(" The score for {} is its mirror image.", info.classes[0])

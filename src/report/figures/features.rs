@@ -183,7 +183,8 @@ pub fn by_size(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
     let ranks = RankTable::new(&content.paths(answer.method));
     let mut order = ranks.means().order;
     order.truncate(TOP);
-    let (kept, largest) = (content.info.kept(), content.info.units.len());
+    let kept = content.info.kept();
+    let largest = content.info.units.len();
     let smallest = kept.max(1);
     let axis = Axis::sizes(smallest, largest).with_cells();
     let title =

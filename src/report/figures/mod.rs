@@ -41,7 +41,6 @@ pub struct Figure {
     pub caption: String,
     /// The method, if it shows one alone.
     pub method: Option<Method>,
-    /// The SVG.
     pub svg: String,
 }
 
@@ -247,10 +246,11 @@ impl Panels {
     /// The n-th panel.
     fn panel(self, n: usize, x: Axis, y: Axis) -> Panel {
         let columns = self.columns();
-        let (row, column, width) =
-            ((n / columns) as i32, (n % columns) as i32, self.layout.width / columns as i32);
-        let (outer_left, top) =
-            (column * width, self.legend + row * (ABOVE + self.inside_height() + BELOW) + ABOVE);
+        let row = (n / columns) as i32;
+        let column = (n % columns) as i32;
+        let width = self.layout.width / columns as i32;
+        let outer_left = column * width;
+        let top = self.legend + row * (ABOVE + self.inside_height() + BELOW) + ABOVE;
         let inside =
             ((outer_left + LEFT, top), (outer_left + width - RIGHT, top + self.inside_height()));
         let letter = (self.count > 1).then(|| char::from(b'A' + (n % 26) as u8));
@@ -289,8 +289,8 @@ mod tests {
         };
         let axis = || Axis::linear("", 0.0, 1.0);
         assert!(of(89.0, 2).height() > of(183.0, 2).height(), "side by side");
-        let (first, second) =
-            (of(183.0, 2).panel(0, axis(), axis()), of(183.0, 2).panel(1, axis(), axis()));
+        let first = of(183.0, 2).panel(0, axis(), axis());
+        let second = of(183.0, 2).panel(1, axis(), axis());
         assert_eq!((first.letter, second.letter), (Some('A'), Some('B')));
         assert!(first.inside.1.0 < second.inside.0.0 && first.inside.0.1 == second.inside.0.1);
         assert_eq!(of(89.0, 1).panel(0, axis(), axis()).letter, None);

@@ -65,7 +65,6 @@ pub struct FigureOptions {
     pub width: f64,
     /// Height of ordinary text in points; tick labels are a little smaller.
     pub font_size: f64,
-    /// The formats.
     pub formats: Vec<Format>,
 }
 

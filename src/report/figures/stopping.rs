@@ -29,7 +29,8 @@ pub fn sizes(content: &FigureContent<'_>) -> Figure {
             rules.iter().map(|&rule| paths.recorded_sizes(rule)).collect()
         })
         .collect();
-    let (smallest, largest) = (content.info.kept().max(1), content.info.units.len());
+    let smallest = content.info.kept().max(1);
+    let largest = content.info.units.len();
     let axis = Axis::sizes(smallest, largest).with_cells();
     let groups = (largest + 1 - smallest).clamp(1, MOST_GROUPS);
     let count = |sizes: &[Option<usize>]| {
@@ -78,7 +79,8 @@ pub fn sizes(content: &FigureContent<'_>) -> Figure {
                     // The bars of a group are side by side.
                     let width = 0.84 / rules.len() as f64;
                     let from = (group as f64 + 0.08 + width * which as f64) / groups as f64;
-                    let (x0, x1) = (across(from), across(from + width / groups as f64));
+                    let x0 = across(from);
+                    let x1 = across(from + width / groups as f64);
                     let (_, top) = panel.at(axis.lo, splits as f64);
                     let (_, bottom) = panel.at(axis.lo, 0.0);
                     sheet.rectangle((x0, top), (x1.max(x0 + 2), bottom), COLOURS[which]);

@@ -54,7 +54,6 @@ pub const COLOURS: [Colour; 8] = [
 pub enum Anchor {
     /// Its first letter.
     Start,
-    /// Its middle.
     Middle,
     /// Its last letter.
     End,
@@ -65,7 +64,6 @@ pub enum Anchor {
 pub enum LegendKey {
     /// A line with its mark.
     Line,
-    /// A bar.
     Bar,
 }
 
@@ -105,7 +103,8 @@ pub fn label(name: &str, longest: usize) -> String {
     if length <= longest {
         return name;
     }
-    let (head, tail) = (longest.div_ceil(2), longest / 2 - 1);
+    let head = longest.div_ceil(2);
+    let tail = longest / 2 - 1;
     name.chars().take(head).chain(['…']).chain(name.chars().skip(length - tail)).collect()
 }
 
@@ -217,7 +216,8 @@ impl Sheet {
 
     /// A row (or more) of keys and names.
     pub fn legend(&mut self, (left, top): At, key: LegendKey, items: &[(String, Colour)]) {
-        let (mut x, mut y) = (left, top + SMALL / 2);
+        let mut x = left;
+        let mut y = top + SMALL / 2;
         for (which, (name, colour)) in items.iter().enumerate() {
             let width = 52 + width_of(name, SMALL);
             if x > left && x + width > self.width {

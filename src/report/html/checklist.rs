@@ -16,7 +16,6 @@ use crate::svm::ClassWeight;
 /// Features with missing values that are named.
 const NAMED: usize = 20;
 
-/// The guidelines.
 const GUIDELINES: [&str; 2] = [
     "Collins GS, Moons KGM, Dhiman P, et al. TRIPOD+AI statement: updated guidance for reporting clinical prediction models that use regression or machine learning methods. BMJ 385:e078378, 2024.",
     "Kapoor S, Cantrell EM, Peng K, et al. REFORMS: Consensus-based recommendations for machine-learning-based science. Science Advances 10(18):eadk3452, 2024.",

@@ -4,8 +4,8 @@
 //! ```text
 //! header     file, rows, classes, guarantee
 //! nav        sections                       [all][CRFE][RFE]
-//! answer     one card per method: verdict, size, features; methods compared in one sentence; the main figure
-//! tested     on rows never seen: numbers with intervals, classes worst first, the lists of the folds, permutations
+//! answer     one card per method: verdict, size, features; comparison; the main figure
+//! tested     on rows never seen: intervals, classes worst first, lists of the folds, permutations
 //! cautions   figures  tables  data  settings  reproduce  methods  reporting checklist
 //! ```
 
@@ -40,9 +40,7 @@ pub struct PageContent<'a> {
     pub history: &'a History,
     /// The data and the settings.
     pub info: &'a RunInfo,
-    /// The answer.
     pub answer: &'a Answer,
-    /// The figures.
     pub figures: &'a [Figure],
     /// Missing cells of each unit; none if the table is not at hand.
     pub missing: Option<Vec<usize>>,

@@ -106,7 +106,8 @@ fn and(names: &[&str]) -> String {
 
 /// The splits and their shares.
 pub fn splits(content: &PageContent<'_>) -> String {
-    let (info, split) = (content.info, &content.info.spec.split);
+    let info = content.info;
+    let split = &content.info.spec.split;
     if info.splits_sha256.is_some() {
         return format!("{} given splits", info.splits);
     }

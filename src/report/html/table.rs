@@ -152,7 +152,8 @@ fn features(content: &PageContent<'_>) -> Markup {
         "worst#",
         "in splits at the chosen size#",
     ]);
-    let (info, mut cut) = (content.info, false);
+    let info = content.info;
+    let mut cut = false;
     for answer in &content.answer.methods {
         let ranks = RankTable::new(&content.paths(answer.method));
         let means = ranks.means();

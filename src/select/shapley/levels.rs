@@ -34,7 +34,8 @@ impl Levels {
         // In the order of rows, so that what is read one after the other is stored so.
         let (mut codes, mut counts) =
             (Vec::with_capacity(first.len()), Vec::with_capacity(first.len()));
-        let (mut cells, mut count) = (Vec::new(), 0);
+        let mut cells = Vec::new();
+        let mut count = 0;
         for (row, &first) in first.iter().enumerate() {
             if first == row {
                 cells.extend(columns.iter().map(|&j| x[[j, row]]));

@@ -35,14 +35,16 @@ impl Pairs<'_> {
         coalitions: Coalitions,
         buffers: &mut ShareBuffers,
     ) -> Vec<f64> {
-        let (units, rows) = (self.units.len(), self.row_count());
+        let units = self.units.len();
+        let rows = self.row_count();
         let counts = match coalitions {
             Coalitions::Shapley => Some(NodeCounts::new(units)),
             Coalitions::AllOthers => None,
         };
         let ShareBuffers { rules, table } = buffers;
         rules.up_to(units.div_ceil(2));
-        let (mut shares, mut work) = (vec![0.0; units * rows], Work::new(units));
+        let mut shares = vec![0.0; units * rows];
+        let mut work = Work::new(units);
         self.for_blocks(weights, |block| {
             fill_table(block, self.gamma, table);
             work.sums.fill(ZERO);
@@ -62,10 +64,11 @@ impl Pairs<'_> {
     /// Calls a function for each block of rows. Supporting rows at the end whose weights are zero
     /// on all rows of a block are left out.
     fn for_blocks(&self, weights: &[f64], mut compute: impl FnMut(&RowBlock<'_>)) {
-        let (rows, columns) =
-            (self.row_count(), self.units.iter().map(|unit| unit.columns()).sum());
+        let rows = self.row_count();
+        let columns = self.units.iter().map(|unit| unit.columns()).sum();
         let places = self.places();
-        let (mut cells, mut of_block) = (vec![ZERO; columns], vec![ZERO; self.support.len()]);
+        let mut cells = vec![ZERO; columns];
+        let mut of_block = vec![ZERO; self.support.len()];
         for first in (0..rows).step_by(LANES) {
             let count = LANES.min(rows - first);
             for lane in 0..LANES {
@@ -154,8 +157,10 @@ kernel! {
     fill_table(s; block: &RowBlock<'_>, gamma: f64, table: &mut Vec<Cells>) {
         table.resize(block.units.iter().map(|unit| unit.count()).sum(), ZERO);
         let Some(last) = block.last else { return };
-        let (one, factor) = (s.splat_f64s(1.0), s.splat_f64s(-gamma));
-        let (mut cells, mut table) = (block.cells, &mut table[..]);
+        let one = s.splat_f64s(1.0);
+        let factor = s.splat_f64s(-gamma);
+        let mut cells = block.cells;
+        let mut table = &mut table[..];
         for unit in block.units {
             let (own, others) = cells.split_at(unit.columns());
             let (entries, rest) = table.split_at_mut(unit.count());

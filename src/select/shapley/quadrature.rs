@@ -60,7 +60,8 @@ impl Quadrature {
 
 /// P_n(z) and its derivative, by the three-term recurrence.
 fn legendre(n: usize, z: f64) -> (f64, f64) {
-    let (mut before, mut value) = (1.0, z);
+    let mut before = 1.0;
+    let mut value = z;
     for k in 2..=n {
         let k = k as f64;
         (before, value) = (value, ((2.0 * k - 1.0) * z * value - (k - 1.0) * before) / k);
@@ -123,7 +124,8 @@ impl NodeCounts {
                 ratios.iter().map(|ratio| total * total * ratio).product::<f64>() <= TOLERANCE
             };
             // The total is below the number of units.
-            let (mut low, mut high) = (0, units * LIMIT_STEPS);
+            let mut low = 0;
+            let mut high = units * LIMIT_STEPS;
             while high - low > 1 {
                 let middle = low.midpoint(high);
                 if suffices(value(middle)) {
@@ -191,8 +193,8 @@ mod tests {
                 };
                 let exact = integral(units / 2 + 1);
                 for count in 1..=units / 2 {
-                    let (error, bound) =
-                        ((integral(count) - exact).abs(), error_bound(total, units, count));
+                    let error = (integral(count) - exact).abs();
+                    let bound = error_bound(total, units, count);
                     assert!(error <= bound + 1e-14, "{units} {scale} {count}: {error:e} {bound:e}");
                     tight += usize::from(bound > 1e-12 && error > bound / 100.0);
                     checked += 1;

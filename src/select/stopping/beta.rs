@@ -126,9 +126,11 @@ impl Spreads {
         // The newest that is not one-sided: see the closed form in the tests.
         let statistic = (2.0 * z - 3.0 * y + b) / 4.0;
         let n = inside.len();
-        let (first, last) = (curvature(&inside[..4]), curvature(&inside[n - 4..]));
+        let first = curvature(&inside[..4]);
+        let last = curvature(&inside[n - 4..]);
         let ends = [first[0], first[1], last[2], last[3]];
-        let (low, high) = (self.sums[from + 2], self.sums[before.len() - 2]);
+        let low = self.sums[from + 2];
+        let high = self.sums[before.len() - 2];
         let sum = high.0 - low.0 + ends.iter().sum::<f64>();
         let squares = high.1 - low.1 + ends.iter().map(|d| d * d).sum::<f64>();
         let variance = (squares - sum * sum / n as f64) / (n as f64 - 1.0);
@@ -191,7 +193,8 @@ mod tests {
         for case in fixture["cases"].as_array().unwrap() {
             let means: Vec<f64> =
                 case["beta_mean"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
-            let (path, units) = (path(&means), means.len());
+            let path = path(&means);
+            let units = means.len();
             let expected = |key: &str| case[key].as_u64().unwrap() as usize;
             let rule = BetaRule::default();
             assert_eq!(rule.psi(units), expected("psi"));

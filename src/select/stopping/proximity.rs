@@ -55,7 +55,8 @@ impl<'a> Proximity<'a> {
         centroids.chunks_exact_mut(columns).zip(&counts).for_each(|(sums, count)| {
             sums.iter_mut().for_each(|sum| *sum /= count);
         });
-        let (present, squares) = (vec![true; columns], vec![0.0; rows * classes]);
+        let present = vec![true; columns];
+        let squares = vec![0.0; rows * classes];
         let mut proximity = Self {
             x,
             y,

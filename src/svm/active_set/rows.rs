@@ -50,17 +50,19 @@ impl HingeRows {
         // The derivative is along + s·square − Σ over rows inside at s of cost (θ − f −
         // s·change)·change.
         let (at_zero, at_one) = slopes_of_loss(&self.theta, &self.decision, &self.cost, change);
-        let (slope_at_zero, slope_at_one) = (along - at_zero, along + square - at_one);
+        let slope_at_zero = along - at_zero;
+        let slope_at_one = along + square - at_one;
         if slope_at_one.abs() <= 1e-12 * slope_at_zero.abs() {
             return 1.0;
         }
         // The derivative increases: if it is positive at 1, its root is before 1.
         let farthest = if slope_at_one > 0.0 { 1.0 } else { f64::INFINITY };
-        let (mut curvature, mut crossings) = (0.0, Vec::new());
+        let mut curvature = 0.0;
+        let mut crossings = Vec::new();
         for (i, &moved) in change.iter().enumerate() {
             let weight = self.cost[i] * moved * moved;
-            let (towards_label, slack) =
-                (self.theta[i] * moved, 1.0 - self.theta[i] * self.decision[i]);
+            let towards_label = self.theta[i] * moved;
+            let slack = 1.0 - self.theta[i] * self.decision[i];
             // A row on the margin at s = 0 counts if it is about to have loss.
             if slack > 0.0 || (slack == 0.0 && towards_label < 0.0) {
                 curvature += weight;
@@ -92,7 +94,8 @@ kernel! {
         for start in (0..length).step_by(LANES) {
             for lane in 0..LANES.min(length - start) {
                 let i = start + lane;
-                let (g, h) = (decision[i], decision[i] + change[i]);
+                let g = decision[i];
+                let h = decision[i] + change[i];
                 let weight = cost[i] * change[i];
                 here[lane] += if theta[i] * g < 1.0 { weight * (theta[i] - g) } else { 0.0 };
                 there[lane] += if theta[i] * h < 1.0 { weight * (theta[i] - h) } else { 0.0 };
@@ -163,7 +166,8 @@ mod tests {
                 0.5 * dot(&v, &v) + loss
             };
             // The search is along a descent direction, as Newton's always is.
-            let (change, mut gradient) = (along_rows(&direction), vec![0.0; 12]);
+            let change = along_rows(&direction);
+            let mut gradient = vec![0.0; 12];
             margin.negative_loss_gradient(&mut gradient);
             if dot(&w, &direction) - dot(&gradient, &change) >= 0.0 {
                 continue;

@@ -149,7 +149,8 @@ impl Screening {
         kept.sort_unstable();
         // The new position of each snapshot, and whether it stays; rows of the others lose their
         // slack.
-        let (mut places, mut stays) = ([0; SNAPSHOTS], [0.0; SNAPSHOTS]);
+        let mut places = [0; SNAPSHOTS];
+        let mut stays = [0.0; SNAPSHOTS];
         for (place, &snapshot) in kept.iter().enumerate() {
             (places[snapshot], stays[snapshot]) = (place as u8, 1.0);
             self.models.copy_within(snapshot * width..(snapshot + 1) * width, place * width);

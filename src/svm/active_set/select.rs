@@ -82,7 +82,8 @@ mod tests {
     /// No row is dropped silently, with and without vectors.
     #[test]
     fn too_little_slack_is_no_silence() {
-        let (slack, last_snapshot) = ([0.0; 20], [0; 20]);
+        let slack = [0.0; 20];
+        let last_snapshot = [0; 20];
         for bits in [128, 256] {
             for length in 0..20 + PADDING {
                 let mut found = vec![0; length];

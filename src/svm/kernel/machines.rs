@@ -154,7 +154,8 @@ impl<'a> KernelMachines<'a> {
 
     /// f_r(x) on the rows that were given to the n-th `watch`: rows × classes.
     pub fn decisions(&self, part: usize) -> Array2<f64> {
-        let (range, watched) = (self.watched.range(part), self.watched.rows());
+        let range = self.watched.range(part);
+        let watched = self.watched.rows();
         // Made when they are asked for: not every part is at every size.
         let mut kernels = vec![0.0; self.problem.rows() * range.len()];
         let rows = kernels

@@ -199,7 +199,8 @@ mod tests {
     /// Whatever rows come and go, the solution satisfies the system of the rows that support now.
     #[test]
     fn solutions_satisfy_the_system_of_the_rows_that_support_now() {
-        let (n, mut rng) = (60, Rng::new(5, 0, Purpose::Split));
+        let n = 60;
+        let mut rng = Rng::new(5, 0, Purpose::Split);
         let x: Vec<[f64; 3]> =
             (0..n).map(|_| [rng.uniform(), rng.uniform(), rng.uniform()]).collect();
         let square = |i: usize, j: usize| (0..3).map(|c| (x[i][c] - x[j][c]).powi(2)).sum::<f64>();

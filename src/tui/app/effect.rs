@@ -61,7 +61,6 @@ pub struct CopiedList {
 impl CopiedList {
     /// The answer.
     pub const SELECTED: &'static str = "selected.txt";
-    /// My list.
     pub const MY_LIST: &'static str = "my_list.txt";
     /// What is left at a step.
     pub const STEP: &'static str = "step.txt";

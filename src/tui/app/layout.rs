@@ -91,7 +91,6 @@ impl App {
         self.layout.status = Some(words.into());
     }
 
-    /// The view.
     pub fn view(&self) -> View {
         self.layout.view
     }

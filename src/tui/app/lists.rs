@@ -10,7 +10,8 @@ use crate::tui::view::View;
 impl App {
     /// My list, one name per line; none while nothing is marked.
     fn my_list(&self) -> Option<CopiedList> {
-        let (info, marks) = (self.info()?, self.selection.table.marks());
+        let info = self.info()?;
+        let marks = self.selection.table.marks();
         let names: Vec<&str> = marks.iter().map(|&unit| info.units[unit].name.as_str()).collect();
         let words = format!("{} of my list", plural(names.len(), "name"));
         (!names.is_empty()).then(|| CopiedList::new(as_lines(names), CopiedList::MY_LIST, words))

@@ -132,7 +132,8 @@ impl App {
     /// What has ended and what is left, by what it costs.
     pub(super) fn work(&self) -> WorkLeft {
         let Some(info) = self.info() else { return WorkLeft::default() };
-        let (costs, history) = (TaskCosts::new(info), self.history());
+        let costs = TaskCosts::new(info);
+        let history = self.history();
         let paths = history.finished_tasks().count() + history.failed().len();
         let (ended, left): (Vec<Followup>, Vec<Followup>) =
             info.followups().into_iter().partition(|followup| {

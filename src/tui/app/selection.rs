@@ -57,7 +57,8 @@ impl App {
             return;
         };
         let is_marked = self.selection.table.toggle_mark(unit);
-        let (name, count) = (&info.units[unit].name, self.selection.table.marks().len());
+        let name = &info.units[unit].name;
+        let count = self.selection.table.marks().len();
         let done = if is_marked { "added to" } else { "removed from" };
         self.layout.status = Some(format!("{name} {done} my list ({})", plural(count, "feature")));
     }
@@ -137,7 +138,8 @@ impl App {
             self.layout.status = Some(format!("nothing was searched for; {key} searches"));
             return;
         };
-        let (rows, text) = (self.list_rows(), search.text().to_owned());
+        let rows = self.list_rows();
+        let text = search.text().to_owned();
         let from = self.selection().and_then(|unit| rows.iter().position(|&row| row == unit));
         let table = &self.selection.table;
         let found = table.find(rows, |unit| &info.units[unit].name, from, forward);

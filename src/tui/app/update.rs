@@ -188,7 +188,8 @@ impl App {
     /// end.
     fn slide_window(&mut self, by: f64) {
         let units = self.info().map_or(0, |info| info.units.len());
-        let (mut rule, before) = (self.rule(), self.rule().psi(units));
+        let mut rule = self.rule();
+        let before = self.rule().psi(units);
         while rule.psi(units) == before {
             let next = twentieths(&rule) + by;
             if !(1.0..=20.0).contains(&next) {

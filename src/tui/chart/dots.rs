@@ -36,7 +36,8 @@ impl Dots {
         }
         // The order of the dots in U+2800.
         const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
-        let (row, width) = (row as usize, usize::from(self.area.width));
+        let row = row as usize;
+        let width = usize::from(self.area.width);
         let cell = &mut self.cells[row / Self::ROWS * width + column / 2];
         cell.0 |= BITS[column % 2][row % Self::ROWS];
         cell.1 = look;
@@ -44,7 +45,8 @@ impl Dots {
 
     /// The vertical part of a line between two neighbouring columns.
     pub(super) fn rise(&mut self, column: usize, from: f64, to: f64, look: DotStyle) {
-        let (low, high) = (from.min(to).max(0.0), from.max(to).min(self.rows() as f64));
+        let low = from.min(to).max(0.0);
+        let high = from.max(to).min(self.rows() as f64);
         let mut row = low + 1.0;
         while row < high {
             self.set(column, row, look);

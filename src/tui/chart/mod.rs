@@ -27,7 +27,6 @@ const LABELS_FROM: u16 = 48;
 /// Cells between the marks that tell curves apart without colours.
 const MARK_EVERY: usize = 12;
 
-/// One curve.
 #[derive(Debug, Clone)]
 pub struct ChartCurve {
     /// What it is called, at its end.
@@ -56,7 +55,6 @@ pub struct ReferenceLine {
 /// Curves on common axes.
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// The axis of sizes.
     pub axis: SizeAxis,
     /// The curves, the last on top.
     pub curves: Vec<ChartCurve>,
@@ -210,7 +208,8 @@ impl Chart {
         for tick in values.ticks() {
             let y = inside.y
                 + (values.dot(tick, dots) as u16 / Dots::ROWS as u16).min(inside.height - 1);
-            let (label, width) = (values.label(tick), usize::from(left) - 1);
+            let label = values.label(tick);
+            let width = usize::from(left) - 1;
             buffer.set_string(inside.x - left, y, format!("{label:>width$}"), dim);
             buffer.set_string(inside.x - 1, y, theme.glyph("┤", "+"), dim);
         }
@@ -238,7 +237,8 @@ impl Chart {
                     else {
                         continue;
                     };
-                    let (upper, lower) = (top <= 2 * row, bottom > 2 * row);
+                    let upper = top <= 2 * row;
+                    let lower = bottom > 2 * row;
                     match tint {
                         Some(tint) if upper && lower => drop(cell.set_bg(tint)),
                         Some(tint) => {

@@ -78,7 +78,8 @@ impl SizeAxis {
         let middle = self.scale.of(around.clamp(self.from, self.to) as f64);
         let low = (middle - width / 2.0).clamp(low, high - width);
         let size = |place: f64| self.scale.back(place).round() as usize;
-        let (from, to) = (size(low), size(low + width));
+        let from = size(low);
+        let to = size(low + width);
         // At least three sizes, if there are as many.
         let from = from.min(self.to.saturating_sub(2)).max(self.from);
         Self { from, to: to.max(from + 2).min(self.to), ..self }
@@ -156,10 +157,12 @@ impl SizeAxis {
         buffer: &mut Buffer,
     ) {
         let dim = theme.style(Role::Dim);
-        let (line, labels) = (inside.bottom(), inside.bottom() + 1);
+        let line = inside.bottom();
+        let labels = inside.bottom() + 1;
         let rule = theme.glyph("─", "-").repeat(usize::from(inside.width));
         buffer.set_string(inside.x - 1, line, format!("{}{rule}", theme.glyph("└", "+")), dim);
-        let (start, end) = (usize::from(inside.x) - 1, usize::from(inside.right()));
+        let start = usize::from(inside.x) - 1;
+        let end = usize::from(inside.right());
         let mut taken = vec![false; end + GAP];
         let special = [
             (chosen, theme.glyph("◆", "#"), theme.style(Role::Good).add_modifier(Modifier::BOLD)),

@@ -31,8 +31,8 @@ impl ValueAxis {
     }
 
     pub(super) fn ticks(&self) -> impl Iterator<Item = f64> {
-        let (first, last) =
-            ((self.low / self.step).ceil() as i64, (self.high / self.step).floor() as i64);
+        let first = (self.low / self.step).ceil() as i64;
+        let last = (self.high / self.step).floor() as i64;
         (first..=last).map(|i| i as f64 * self.step)
     }
 

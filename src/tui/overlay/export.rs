@@ -13,7 +13,6 @@ use crate::tui::view::text::clean;
 /// What can be written from the screen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Export {
-    /// The tables.
     #[default]
     Tables,
     /// Tables, figures and the page.

@@ -24,7 +24,6 @@ impl FeaturePage {
         Self { unit, line: 0 }
     }
 
-    /// Which unit.
     pub fn unit(&self) -> usize {
         self.unit
     }
@@ -69,8 +68,8 @@ impl Component for FeaturePage {
         if app.status().is_some() {
             return None;
         }
-        let (mark, method) =
-            (app.keymap().key_of(Action::Mark), app.keymap().key_of(Action::NextMethod));
+        let mark = app.keymap().key_of(Action::Mark);
+        let method = app.keymap().key_of(Action::NextMethod);
         let words = if app.theme().ascii {
             format!("up/down other features, {mark} my list, [ ] split, {method} method, esc back")
         } else {

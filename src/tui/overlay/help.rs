@@ -93,7 +93,8 @@ impl Component for HelpPage {
 
 impl HelpPage {
     fn lines(&self, app: &App, width: usize) -> Vec<Line<'static>> {
-        let (view, search) = (app.view(), self.search.to_lowercase());
+        let view = app.view();
+        let search = self.search.to_lowercase();
         let wanted = |binding: &Binding| {
             let keys = binding.key_names().join(" ").to_lowercase();
             search.is_empty()

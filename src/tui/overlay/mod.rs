@@ -182,7 +182,8 @@ impl Popup<'_> {
         let width = area.width.min(Self::WIDTH);
         let needed = self.lines.len().max(self.wrapped.unwrap_or(0));
         let height = area.height.min(needed as u16 + 2);
-        let (x, y) = (area.x + (area.width - width) / 2, area.y + (area.height - height) / 2);
+        let x = area.x + (area.width - width) / 2;
+        let y = area.y + (area.height - height) / 2;
         let place = Rect { x, y, width, height };
         frame.render_widget(Clear, place);
         let block = framed(app.theme(), self.title, place);

@@ -31,7 +31,6 @@ enum PaletteEntry {
     Action(usize),
     /// An option, by its place in the table of options.
     Setting(usize),
-    /// A feature.
     Feature(usize),
 }
 

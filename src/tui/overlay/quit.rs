@@ -10,7 +10,6 @@ use crate::tui::app::{App, Effect};
 use crate::tui::theme::Role;
 use crate::tui::view::text::clean;
 
-/// The question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuitQuestion;
 

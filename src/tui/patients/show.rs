@@ -100,7 +100,9 @@ fn keep_going(
     settings: &ScreenSettings,
 ) -> io::Result<Result<u8>> {
     let frame_time = Duration::from_secs_f64(1.0 / settings.fps);
-    let (mut next_frame, mut is_dirty, mut told) = (Instant::now(), true, String::new());
+    let mut next_frame = Instant::now();
+    let mut is_dirty = true;
+    let mut told = String::new();
     loop {
         if is_dirty && Instant::now() >= next_frame {
             screen.refresh();

@@ -75,7 +75,8 @@ impl PatientsScreen<'_> {
         {
             cautions.extend(measured.cautions.iter().map(|caution| format!("caution: {caution}")));
         }
-        let (kept, all) = (self.cohort.rows().len(), self.cohort.counts().rows);
+        let kept = self.cohort.rows().len();
+        let all = self.cohort.counts().rows;
         if kept < all {
             notices.push(format!(
                 "notice: the first {kept} of {all} rows are listed (at most {MOST_KEPT}); crfe-tui predict writes all"
@@ -239,7 +240,9 @@ fn plural_of(count: usize, noun: &str) -> String {
 /// The effects of all features, and what they add up to, in `width` cells if they fit.
 pub(super) fn sum_words(features: &[FeatureShare], rest: f64, width: usize) -> String {
     let sum: f64 = features.iter().map(|feature| feature.share).sum();
-    let (score, sum, rest) = (number(sum + rest), number(sum), number(rest));
+    let score = number(sum + rest);
+    let sum = number(sum);
+    let rest = number(rest);
     let long = format!("features {sum} + rest {rest} = score {score}");
     if long.width() <= width { long } else { format!("sum {sum} + rest {rest} = score {score}") }
 }

@@ -133,7 +133,8 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
         width,
     ));
     let most = info.class_counts.iter().copied().max().unwrap_or(1).max(1);
-    let (bar, count) = (width / 4, most.to_string().len());
+    let bar = width / 4;
+    let count = most.to_string().len();
     let name = width.saturating_sub(bar + count + 14);
     for (class, &rows) in info.classes.iter().zip(&info.class_counts) {
         let filled = (rows * bar).div_ceil(most);

@@ -156,7 +156,8 @@ fn removed_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
     }
     if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
         let away = format!(", {} away", number(margin));
-        let (name, lead) = (name(next), if width < 40 { "next: " } else { "runner-up: " });
+        let name = name(next);
+        let lead = if width < 40 { "next: " } else { "runner-up: " };
         let room = width.saturating_sub(lead.width() + away.width());
         lines.push(Line::from(format!("{lead}{}{away}", fit(&name, name.width().min(room)))));
     }
@@ -202,7 +203,8 @@ fn this_split(app: &App, step: &Step, width: usize) -> Vec<Line<'static>> {
 /// The view in words.
 fn text(app: &App, info: &RunInfo) -> String {
     let mut text = String::new();
-    let (method, score) = (app.focus().method, score_name(app.focus().method));
+    let method = app.focus().method;
+    let score = score_name(app.focus().method);
     let name = |unit: usize| clean(&info.units[unit].name);
     let Some(step) = app.step() else { return "This split has not started yet.\n".to_owned() };
     let _ = writeln!(

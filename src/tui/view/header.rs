@@ -83,7 +83,8 @@ fn state(app: &App) -> (String, Role) {
         };
     };
     let methods = info.spec.methods.len();
-    let (total, history) = (info.splits * methods, app.history());
+    let total = info.splits * methods;
+    let history = app.history();
     let (done, failed) = (history.finished_tasks().count(), history.failed().len());
     let FollowupCounts { folds, permutations, .. } = history.followups_by_kind();
     let (estimators, compared) = app.estimators_run();

@@ -45,7 +45,6 @@ pub const AROUND: usize = 5;
 /// Smaller than this it only says so.
 pub(super) const SMALLEST: (u16, u16) = (40, 12);
 
-/// The views.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
     /// Which features, and how sure is that?
@@ -76,7 +75,6 @@ impl View {
         }
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         self.page().name()
     }

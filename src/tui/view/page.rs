@@ -11,7 +11,6 @@ use crate::tui::derived::Derived;
 
 /// One view.
 pub trait Page: Sync {
-    /// Its name.
     fn name(&self) -> &'static str;
 
     /// The question it answers.
@@ -33,7 +32,6 @@ pub trait Page: Sync {
         0
     }
 
-    /// Draws it.
     fn draw(&self, frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits);
 
     /// The same as sentences and tables.

@@ -141,7 +141,8 @@ fn values(app: &App, info: &RunInfo, pair: [Metric; 2], width: usize) -> Vec<Lin
 
 /// Every class at the size under the cursor, the worst covered first.
 fn classes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
-    let (size, method) = (app.chart_size(), app.focus().method);
+    let size = app.chart_size();
+    let method = app.focus().method;
     let target = 1.0 - info.spec.epsilon;
     let title = format!("{method} at {}, by class, worst covered first", plural(size, "feature"));
     let inside = panel(frame, app, area, 0, &title, hits);

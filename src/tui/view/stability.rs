@@ -279,7 +279,8 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         };
         let points: Vec<(usize, f64)> = sizes.iter().filter_map(|&size| alike(size)).collect();
         if !points.is_empty() {
-            let (label, style) = ("methods".to_owned(), app.theme().style(Role::Dim));
+            let label = "methods".to_owned();
+            let style = app.theme().style(Role::Dim);
             curves.push(ChartCurve { label, style, mark: "m", points, band: Vec::new() });
         }
     }
@@ -376,7 +377,8 @@ fn bins(smallest: usize, largest: usize, most: usize, scale: AxisScale) -> Vec<(
     if largest - smallest < most {
         return (smallest..=largest).map(|size| (size, size)).collect();
     }
-    let (low, high) = (smallest as f64, largest as f64 + 1.0);
+    let low = smallest as f64;
+    let high = largest as f64 + 1.0;
     let mut edges: Vec<usize> = (0..=most)
         .map(|i| {
             let share = i as f64 / most as f64;
@@ -400,7 +402,8 @@ fn histogram(
     if rows == 0 {
         return Vec::new();
     }
-    let (largest, smallest) = (info.units.len(), info.kept().max(1));
+    let largest = info.units.len();
+    let smallest = info.kept().max(1);
     let bins = bins(smallest, largest, rows, app.scale());
     let label = |&(from, to): &(usize, usize)| {
         if from == to { from.to_string() } else { format!("{from}–{to}") }

@@ -36,7 +36,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let unseen = splits - cells;
     let more = if unseen > 0 { format!("…+{unseen}") } else { String::new() };
     let name = width.saturating_sub(cells + more.width() + 1).min(30);
-    let (held, gone) = (app.theme().glyph("■", "#"), app.theme().glyph("·", "."));
+    let held = app.theme().glyph("■", "#");
+    let gone = app.theme().glyph("·", ".");
     let lines: Vec<Line<'static>> = app
         .derived()
         .by_mean_rank

@@ -13,7 +13,8 @@ use crate::tui::theme::Role;
 /// Draws the line; can be clicked.
 pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let (Some(info), Some(trace)) = (app.info(), app.trace()) else { return };
-    let (total, last) = (info.units.len().max(1), info.kept().max(1));
+    let total = info.units.len().max(1);
+    let last = info.kept().max(1);
     let (left, right) = (format!(" {total} "), format!(" {last} "));
     let width = usize::from(area.width).saturating_sub(left.len() + right.len());
     let steps = trace.steps();
@@ -24,7 +25,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         ((1.0 - place) * (width - 1) as f64).round() as usize
     };
     let mut spans = vec![Span::styled(left.clone(), app.theme().style(Role::Dim))];
-    let (reached, at) = (column(newest.size), column(app.size()));
+    let reached = column(newest.size);
+    let at = column(app.size());
     for x in 0..width {
         let (glyph, role) = if x == at {
             (app.theme().glyph("▲", "^"), Role::Cursor)

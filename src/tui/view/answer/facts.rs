@@ -276,7 +276,8 @@ fn worst_site(answer: &MethodAnswer) -> Option<Fact> {
 /// The subgroup with the lowest coverage.
 fn worst_subgroup(answer: &MethodAnswer) -> Option<Fact> {
     let own = answer.subgroups.first()?;
-    let (coverage, rows) = (own.coverage.value, plural(own.rows, "row"));
+    let coverage = own.coverage.value;
+    let rows = plural(own.rows, "row");
     let words = format!("{} '{}' covered {coverage:.2} in {rows}", own.column, own.level);
     Some(("subgroup", words, if own.below { Role::Warn } else { Role::Text }))
 }
@@ -358,7 +359,9 @@ mod tests {
 
     #[test]
     fn the_interval_and_the_p_of_a_difference_are_named() {
-        let (lo, hi, p_corrected) = (Some(-0.054), Some(-0.01), Some(0.37));
+        let lo = Some(-0.054);
+        let hi = Some(-0.01);
+        let p_corrected = Some(0.37);
         let difference =
             PairedDifference { mean: -0.03, sd: None, lo, hi, t_corrected: None, p_corrected };
         let words = "−0.030 (bootstrap −0.054 to −0.010), corrected p 0.37";

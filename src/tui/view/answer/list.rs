@@ -35,7 +35,8 @@ pub(super) fn list(
         return;
     }
     let columns = ListColumns::new(app, info, answer, usize::from(inside.width));
-    let (rows, length) = (&app.derived().answer_rows, app.derived().answer_length);
+    let rows = &app.derived().answer_rows;
+    let length = app.derived().answer_length;
     let height = usize::from(inside.height) - 1;
     // A line between the list and the others.
     let line_of = |i: usize| i + usize::from(i >= length);
@@ -133,7 +134,8 @@ impl<'a> ListColumns<'a> {
         is_chosen: bool,
         is_selected: bool,
     ) -> Line<'static> {
-        let (splits, count) = (self.ranks.splits().len(), self.ranks.count(unit, self.size));
+        let splits = self.ranks.splits().len();
+        let count = self.ranks.count(unit, self.size);
         let base = if is_chosen { Style::new() } else { app.theme().style(Role::Dim) };
         let style = if is_selected { base.patch(app.theme().selected()) } else { base };
         let mark = if app.table().is_marked(unit) { app.theme().glyph("✓ ", "v ") } else { "  " };
@@ -209,7 +211,8 @@ pub fn twins(app: &App, info: &RunInfo, unit: usize, width: usize) -> String {
     let Some(own) = app.history().twins().of(unit) else { return String::new() };
     let Some(&(closest, r)) = own.closest.first() else { return String::new() };
     let more = if own.count > 1 { format!(" +{}", own.count - 1) } else { String::new() };
-    let (name, r) = (clean(&info.units[closest].name), format!(" {r:.2}{more}"));
+    let name = clean(&info.units[closest].name);
+    let r = format!(" {r:.2}{more}");
     let room = width.saturating_sub(r.width()).max(4);
     fit(&name, name.width().min(room)) + &r
 }

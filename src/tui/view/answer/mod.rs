@@ -132,10 +132,8 @@ fn nothing_yet(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let block = super::framed(app.theme(), "No answer yet", area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
-    let (engine, explore) = (
-        app.keymap().key_of(Action::ToggleEngine),
-        app.keymap().key_of(Action::Show(super::View::Explore)),
-    );
+    let engine = app.keymap().key_of(Action::ToggleEngine);
+    let explore = app.keymap().key_of(Action::Show(super::View::Explore));
     let words = format!(
         "No split has finished yet. The answer appears with the first one and grows with every other. \
          {explore} shows what is computed now; {engine} pauses and resumes computing."

@@ -27,7 +27,8 @@ pub fn strip(app: &App, width: usize) -> Line<'static> {
     }
     let tested = answer.tested.as_ref();
     if let Some(performance) = tested.and_then(|tested| tested.performance.as_ref()) {
-        let (accuracy, rate) = (performance.accuracy.value, performance.no_information_rate);
+        let accuracy = performance.accuracy.value;
+        let rate = performance.no_information_rate;
         let largest = if width >= 84 { "largest class" } else { "largest" };
         pieces.push((format!("tested {accuracy:.2} ({largest} {rate:.2})"), Role::Text));
     } else if let Some(achieved) = &answer.achieved {
