@@ -9,7 +9,7 @@ use std::thread::{Builder, available_parallelism, scope};
 
 use super::cells::CellFormat;
 use super::column_builder::ColumnBuilder;
-use super::records::CsvRecord;
+use super::records::Record;
 use crate::error::{Error, Result};
 
 /// Batches that may wait for a thread.
@@ -23,7 +23,7 @@ const MOST_THREADS: usize = 3;
 /// table; several cells per column cost little more than one.
 #[derive(Default)]
 pub(super) struct Batch {
-    records: Vec<CsvRecord>,
+    records: Vec<Record>,
     /// How many of the records are waiting; the others are spare buffers.
     waiting: usize,
     bytes: usize,
@@ -31,9 +31,9 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Takes a record and leaves a spare one in its place.
-    pub(super) fn take(&mut self, record: &mut CsvRecord) {
+    pub(super) fn take(&mut self, record: &mut Record) {
         if self.waiting == self.records.len() {
-            self.records.push(CsvRecord::default());
+            self.records.push(Record::default());
         }
         self.bytes += record.bytes();
         std::mem::swap(&mut self.records[self.waiting], record);
@@ -52,7 +52,7 @@ impl Batch {
     pub(super) fn memory(&self) -> u64 {
         /// Overhead per record: two vectors and the slack of their allocations.
         const RECORD: usize = 112;
-        let cells = self.records.first().map_or(0, CsvRecord::len);
+        let cells = self.records.first().map_or(0, Record::len);
         (self.bytes + self.waiting * (RECORD + 4 * cells)) as u64
     }
 

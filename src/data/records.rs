@@ -13,14 +13,14 @@ const PIECE: usize = 1 << 18;
 
 /// The cells of a record.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CsvRecord {
+pub(super) struct Record {
     /// Concatenated, with one byte between any two.
     text: String,
     /// Where each ends; records are shorter than 4 GiB.
     ends: Vec<u32>,
 }
 
-impl CsvRecord {
+impl Record {
     /// How many cells there are.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
@@ -185,7 +185,7 @@ pub(super) struct RecordReader<P> {
     /// The output of the parser for a record.
     cells: Vec<u8>,
     ends: Vec<usize>,
-    pub(super) record: CsvRecord,
+    pub(super) record: Record,
     pub(super) line: u64,
     /// A record failed because it is not UTF-8.
     not_utf8: bool,
@@ -210,7 +210,7 @@ impl<P: FnMut(u64, u64)> RecordReader<P> {
             longest,
             cells: vec![0; 1 << 10],
             ends: vec![0; 1 << 6],
-            record: CsvRecord::default(),
+            record: Record::default(),
             line: 1,
             not_utf8: false,
         }

@@ -17,7 +17,7 @@ use super::header::{self, Header};
 use super::lines::RowLines;
 use super::memory;
 use super::names::listed;
-use super::records::{CsvRecord, RecordReader};
+use super::records::{Record, RecordReader};
 use super::source::{TextSource, name};
 use super::transpose::transpose;
 use crate::error::{Error, Result, RowKind};
@@ -587,7 +587,7 @@ impl ColumnParser<'_> {
 }
 
 /// Whether a line has one field more than the header, as R writes a table with row names.
-pub(super) fn has_row_names(header: &CsvRecord, line: &CsvRecord) -> bool {
+pub(super) fn has_row_names(header: &Record, line: &Record) -> bool {
     let filled = |cell: Option<&str>| cell.is_some_and(|cell| !cell.trim().is_empty());
     line.len() == header.len() + 1 && filled(line.iter().next()) && filled(line.iter().next_back())
 }

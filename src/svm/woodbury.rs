@@ -18,12 +18,12 @@ use crate::linalg::{add_columns, axpy, dot, norm, row_dots};
 pub struct Woodbury {
     columns: Vec<usize>,
     kernel: DelayedUpdates,
-    machines: Vec<WoodburyMachine>,
+    machines: Vec<Machine>,
 }
 
 /// One one-vs-all model. Position 0 is the bias, position 1 + i the i-th column present.
 #[derive(Clone)]
-struct WoodburyMachine {
+struct Machine {
     hinge: HingeRows,
     w: Vec<f64>,
     inverse: SupportInverse,
@@ -32,7 +32,7 @@ struct WoodburyMachine {
 impl Woodbury {
     /// Starts from given models (bias first) on some of the columns.
     pub fn warm(problem: &Problem<'_>, columns: Vec<usize>, models: Vec<Vec<f64>>) -> Self {
-        let machine = |(machine, w): (usize, Vec<f64>)| WoodburyMachine {
+        let machine = |(machine, w): (usize, Vec<f64>)| Machine {
             hinge: HingeRows::new(problem, machine),
             w,
             inverse: SupportInverse::new(problem.rows()),
@@ -85,7 +85,7 @@ impl Woodbury {
     }
 }
 
-impl WoodburyMachine {
+impl Machine {
     /// Fits from the current weights.
     fn fit(
         &mut self,
@@ -100,23 +100,15 @@ impl WoodburyMachine {
         self.hinge.decision = decisions(problem, columns, &self.w);
         self.inverse.rebuild(&self.hinge, kernel);
         let (gradient, direction, descent) = (Vec::new(), Vec::new(), Descent::new());
-        let mut fit = WoodburyFit {
-            machine: self,
-            problem,
-            columns,
-            kernel,
-            scale,
-            gradient,
-            direction,
-            descent,
-        };
+        let mut fit =
+            Fit { machine: self, problem, columns, kernel, scale, gradient, direction, descent };
         minimise(&mut fit, tolerance, MAX_STEPS)
     }
 }
 
 /// One fit of a machine.
-struct WoodburyFit<'f, 'p> {
-    machine: &'f mut WoodburyMachine,
+struct Fit<'f, 'p> {
+    machine: &'f mut Machine,
     problem: &'f Problem<'p>,
     columns: &'f [usize],
     kernel: &'f mut DelayedUpdates,
@@ -127,11 +119,11 @@ struct WoodburyFit<'f, 'p> {
     descent: Descent,
 }
 
-impl System for WoodburyFit<'_, '_> {
+impl System for Fit<'_, '_> {
     const MAX_STALLS: usize = 8;
 
     fn gradient(&mut self) -> f64 {
-        let WoodburyMachine { hinge, w, inverse } = &mut *self.machine;
+        let Machine { hinge, w, inverse } = &mut *self.machine;
         // Recompute decision values from w: accumulating steps would hide rounding.
         hinge.decision = decisions(self.problem, self.columns, w);
         inverse.change_rows(hinge, self.kernel);
@@ -143,7 +135,7 @@ impl System for WoodburyFit<'_, '_> {
     }
 
     fn has_stalled(&mut self, before: f64, after: f64) -> Option<bool> {
-        let WoodburyMachine { hinge, w, .. } = &*self.machine;
+        let Machine { hinge, w, .. } = &*self.machine;
         Some(self.descent.has_stalled(0.5 * dot(w, w) + hinge.loss(), before, after))
     }
 

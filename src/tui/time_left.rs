@@ -9,7 +9,7 @@ const SETTLED: Duration = Duration::from_millis(500);
 /// A rate over less time than this is noise.
 const ENOUGH: Duration = Duration::from_secs(1);
 
-/// TaskWork done at two times.
+/// The work done at two times.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TimeLeft {
     from: (Duration, f64),
