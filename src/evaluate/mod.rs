@@ -12,14 +12,10 @@ mod classic;
 mod compare;
 mod conformal;
 mod consistency;
-mod coverage_band;
-mod coverage_law;
-#[cfg(test)]
-mod fixtures;
+mod coverage;
 mod frequency;
 mod grouped;
 mod metric;
-mod one_se;
 mod p_text;
 mod performance;
 mod stats;
@@ -37,11 +33,9 @@ pub use consistency::{
     Agreement, FEWEST_SUBSETS, Ranks, Similarity, agreement, agreement_by_size,
     agreement_from_counts, similarity, similarity_by_size,
 };
-pub use coverage_band::{Band, coverage_band, never_excluded};
-pub use coverage_law::{Calibrations, CoverageLaw};
+pub use coverage::{Band, Calibrations, CoverageLaw, coverage_band, never_excluded};
 pub use frequency::{Kept, by_frequency};
 pub use metric::{Metric, PageColumn};
-pub use one_se::{CurveBySplit, OneSe, one_se_size, one_se_sizes_without_each};
 pub use p_text::{label_p, p_words, rounded_p};
 pub use performance::{ClassPerformance, Interval, MANY_EMPTY, Performance, Predicted};
 pub use stats::{Bootstrap, Spread, correlation, median, ratio, sign_test};

@@ -9,9 +9,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::fit::Predictor;
 use super::json;
 use super::machines::{Deciding, Machines};
+use super::predictor::Predictor;
 use crate::data::{Censored, Encoding, FittedPreparation};
 use crate::error::{Error, Result};
 use crate::evaluate::{Calibrated, CategoryScores};

@@ -4,7 +4,7 @@
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
 use super::effect::Baseline;
-use super::fit::FitSettings;
+use super::predictor::FitSettings;
 use crate::error::Result;
 use crate::select::{Coalitions, Levels, Pairs, ShareBuffers};
 use crate::svm::{

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::file::{
     CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION,
 };
-use super::fit::{FitSettings, FittedList};
 use super::machines::Deciding;
+use super::predictor::{FitSettings, FittedList};
 use crate::data::{Dataset, Encoding};
 
 /// What a model is made of besides the fitted list.

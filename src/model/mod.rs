@@ -5,11 +5,11 @@ mod cohort;
 mod counts;
 mod effect;
 mod file;
-mod fit;
 mod json;
 mod machines;
 mod make;
 mod measured;
+mod predictor;
 mod score;
 mod stream;
 
@@ -19,11 +19,11 @@ pub use effect::Baseline;
 pub use file::{
     CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION,
 };
-pub use fit::{FitSettings, FittedList, Predictions, Predictor, fit_list, tau};
 pub use json::pretty;
 pub use machines::{Deciding, Machines};
 pub use make::Ingredients;
 pub use measured::{MOST_MEASURED, Measured, ScoreComparison, Scoreboard, Terms, UNLIKE};
+pub use predictor::{FitSettings, FittedList, Predictions, Predictor, fit_list, tau};
 pub use score::{Flags, ScoredRow, Scorer, Shares};
 pub use stream::{RowSource, SourceFacts};
 

@@ -5,6 +5,8 @@ mod acm;
 mod candidates;
 mod elimination;
 mod feature_path;
+#[cfg(test)]
+pub mod fixtures;
 mod kernel_elimination;
 mod method;
 mod nonconformity;
@@ -22,6 +24,6 @@ pub use nonconformity::{ClassSums, Nonconformity, Score};
 pub use shapley::{Coalitions, Levels, Pairs, ShareBuffers};
 pub use step_size::StepSize;
 pub use stopping::{
-    BetaRule, Chooses, PathEnd, PathPoints, Proximity, ProximityRule, RULES, Rule, RunSizes,
-    StopRule, Stopping, gradient,
+    BetaRule, Chooses, CurveBySplit, OneSe, PathEnd, PathPoints, Proximity, ProximityRule, RULES,
+    Rule, RunSizes, StopRule, Stopping, gradient, one_se_size, one_se_sizes_without_each,
 };

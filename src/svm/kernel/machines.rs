@@ -4,7 +4,7 @@
 use ndarray::{Array2, CowArray, Ix2};
 
 use super::Kernel;
-use super::fit::KernelMachine;
+use super::binary_machine::Machine;
 use super::support_factor::SupportFactor;
 use crate::linalg::simd::kernel;
 use crate::linalg::{PackedSymmetric, add_all_rows, decay};
@@ -25,7 +25,7 @@ pub struct KernelMachines<'a> {
     computed_at: usize,
     /// The kernels of the training rows, with the bias.
     own_kernel: PackedSymmetric,
-    machines: Vec<KernelMachine>,
+    machines: Vec<Machine>,
     /// Of the last machine that was fitted; kept for its memory.
     factor: SupportFactor,
 }
@@ -34,7 +34,7 @@ impl<'a> KernelMachines<'a> {
     /// Starts from the zero model with all columns.
     pub fn new(problem: Problem<'a>, kernel: Kernel) -> Self {
         let machines =
-            (0..problem.machines()).map(|machine| KernelMachine::new(&problem, machine)).collect();
+            (0..problem.machines()).map(|machine| Machine::new(&problem, machine)).collect();
         Self {
             kernel,
             columns: Present::all(problem.columns()),
@@ -162,7 +162,7 @@ impl<'a> KernelMachines<'a> {
             .chunks_exact_mut(range.len().max(1))
             .zip(self.cross.chunks_exact(watched.max(1)));
         rows.for_each(|(kernels, cells)| self.with_bias(&cells[range.clone()], kernels));
-        let of_machine = |machine: &KernelMachine| {
+        let of_machine = |machine: &Machine| {
             let mut decisions = vec![0.0; range.len()];
             add_all_rows(&kernels, range.len(), 0..range.len(), &machine.c, &mut decisions);
             decisions

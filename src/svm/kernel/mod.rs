@@ -1,6 +1,6 @@
 //! Kernel machines: which kernel, and one-vs-rest machines with it along an elimination path.
 
-mod fit;
+mod binary_machine;
 mod machines;
 mod support_factor;
 

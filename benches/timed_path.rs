@@ -1,11 +1,11 @@
 //! One elimination path, timed: what `benches/peers` compares with the Python peers.
 //!
 //! ```text
-//! cargo bench --bench path -- time data.csv crfe        seconds of a path and of a fit, as JSON
-//! cargo bench --bench path -- time data.csv crfe rbf    with another estimator; its order, too
-//! cargo bench --bench path -- once data.csv crfe        one path, for callgrind
-//!                                                       --toggle-collect='path::one_path*'
-//! cargo bench --bench path -- export data.csv DIR       the prepared training and selection rows, as CSV
+//! cargo bench --bench timed_path -- time data.csv crfe        seconds of a path and of a fit, as JSON
+//! cargo bench --bench timed_path -- time data.csv crfe rbf    with another estimator; its order, too
+//! cargo bench --bench timed_path -- once data.csv crfe        one path, for callgrind
+//!                                                             --toggle-collect='timed_path::one_path*'
+//! cargo bench --bench timed_path -- export data.csv DIR       the prepared training and selection rows, as CSV
 //! ```
 //! The split is the program's own split 0 of seed 0, so the peers get the very rows that are timed
 //! here.
