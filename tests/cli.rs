@@ -2,6 +2,7 @@
 //! option runs to its end.
 
 mod program;
+mod skipped;
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -1053,12 +1054,15 @@ fn a_cost_at_which_numbers_overflow_ends_with_finite_tables_and_a_caution() {
     }
 }
 
-/// What a shell does with a script on its standard input; `None` where there is no such shell.
+/// What a shell does with a script on its standard input; `None`, and said, without such a shell.
 fn shell(name: &str, options: &[&str], script: &str) -> Option<Ran> {
     use std::io::Write;
     let mut command = std::process::Command::new(name);
     command.args(options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().ok()?;
+    let Ok(mut child) = command.spawn() else {
+        skipped::skipped(&format!("completions of {name} were not tried: it is not installed"));
+        return None;
+    };
     child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

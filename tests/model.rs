@@ -3,6 +3,7 @@
 //! their scores.
 
 mod program;
+mod skipped;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -1111,7 +1112,7 @@ fn the_readers_give_the_same_p_values() {
     let scripts = [(python(), "crfe_model.py", "Python with numpy"), (r(), "crfe_model.R", "R")];
     for (program, _, name) in &scripts {
         if program.is_none() {
-            println!("SKIPPED: there is no {name} here");
+            skipped::skipped(&format!("the model reader for {name} was not run: it is not here"));
         }
     }
     let desk = desk();

@@ -1,6 +1,9 @@
 //! Runs of the program itself that are killed, interrupted, or lose their disk.
 #![cfg(unix)]
 
+mod nobody;
+mod skipped;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -349,7 +352,7 @@ fn a_full_tmpfs_is_said_and_the_journal_is_whole() {
         done.is_ok_and(|status| status.success())
     };
     if !mount(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
-        eprintln!("SKIPPED: no tmpfs can be mounted here; the limit on file size stands in for it");
+        skipped::skipped("no tmpfs can be mounted here; only the limit on file size was tested");
         return;
     }
     struct Mounted<'a>(&'a Path);
@@ -370,32 +373,21 @@ fn a_full_tmpfs_is_said_and_the_journal_is_whole() {
 
 #[test]
 fn a_directory_turned_read_only_is_said_and_nothing_is_lost() {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    use std::os::unix::fs::{PermissionsExt, chown};
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
     fs::create_dir(&out).unwrap();
     let mut command = command(&out, SPLITS, &[]);
-    if out.metadata().unwrap().uid() == 0 {
-        // Nothing is read-only for root: let nobody run it.
-        if Command::new("setpriv").arg("--version").stdout(Stdio::null()).status().is_err() {
-            eprintln!("SKIPPED: nothing is read-only for root, and there is no setpriv");
+    if nobody::is_root(scratch.path()) {
+        let Some(mut other) = nobody::program(scratch.path()) else {
+            skipped::skipped("nothing is read-only for root, and there is no setpriv");
             return;
-        }
-        chown(&out, Some(65534), Some(65534)).unwrap();
-        fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        // The program may lie where nobody may go.
-        let program = scratch.path().join("crfe-tui");
+        };
+        chown(&out, Some(nobody::NOBODY), Some(nobody::NOBODY)).unwrap();
         let table = scratch.path().join("heart.csv");
-        fs::copy(PROGRAM, &program).unwrap();
         fs::copy(data(), &table).unwrap();
-        let mut other = Command::new("setpriv");
-        other
-            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-            .arg(&program)
-            .arg("run")
-            .arg(&table);
-        other.args(command.get_args().skip(2)).current_dir(scratch.path());
-        other.env("CRFE_CONFIG", "/dev/null").stdout(Stdio::null()).stderr(Stdio::piped());
+        other.arg("run").arg(&table).args(command.get_args().skip(2));
+        other.stdout(Stdio::null()).stderr(Stdio::piped());
         command = other;
     }
     let mut child = command.spawn().unwrap();
