@@ -46,10 +46,13 @@ until_true() {
 [ -x "$program" ] || fail "there is no program $program; build it first"
 [ "$(id -u)" = 0 ] || skip "it needs root to start a cluster"
 if ! command -v slurmctld >/dev/null || ! command -v slurmd >/dev/null || ! command -v sbatch >/dev/null; then
+    packages="slurmctld slurmd slurm-client munge util-linux procps"
+    [ "${CI-}" = true ] || skip "install Slurm (Debian: $packages), or let CI=true install it"
     command -v apt-get >/dev/null || skip "Slurm is not installed and there is no apt-get"
     export DEBIAN_FRONTEND=noninteractive
     # Services must not start: there is no systemd, and the cluster has a configuration of its own.
-    install() { apt-get install -y --no-install-recommends slurmctld slurmd slurm-client munge util-linux procps; }
+    # shellcheck disable=SC2086 # the packages are words
+    install() { apt-get install -y --no-install-recommends $packages; }
     { install || { apt-get update && install; }; } >"$work/apt.log" 2>&1 || {
         tail -n 3 "$work/apt.log" >&2
         skip "Debian's Slurm cannot be installed"
