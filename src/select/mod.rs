@@ -5,8 +5,6 @@ mod acm;
 mod candidates;
 mod elimination;
 mod feature_path;
-#[cfg(test)]
-pub mod fixtures;
 mod kernel_elimination;
 mod method;
 mod nonconformity;
@@ -27,3 +25,6 @@ pub use stopping::{
     BetaRule, Chooses, CurveBySplit, OneSe, PathEnd, PathPoints, Proximity, ProximityRule, RULES,
     Rule, RunSizes, StopRule, Stopping, gradient, one_se_size, one_se_sizes_without_each,
 };
+
+#[cfg(test)]
+pub mod fixtures;
