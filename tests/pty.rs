@@ -7,7 +7,6 @@ mod program;
 mod terminal;
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU16;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -753,70 +752,6 @@ fn plain_tells_every_view_in_words() {
         raw.lines().any(|line| line.trim() == "In Explore"),
         "what is in front, without the view:\n{raw}"
     );
-}
-
-/// What a player would show of a cast, and its times.
-fn played(text: &str) -> (vt100::Parser, Vec<f64>) {
-    let mut lines =
-        text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let head = lines.next().unwrap();
-    assert_eq!(head["version"], 2);
-    let size = |name: &str| NonZeroU16::new(head[name].as_u64().unwrap() as u16).unwrap();
-    let mut parser = vt100::Parser::new(size("height"), size("width"), 0);
-    let mut times = Vec::new();
-    for event in lines {
-        let [time, kind, data] = &event.as_array().unwrap()[..] else { panic!("{event}") };
-        assert_eq!(kind, "o");
-        times.push(time.as_f64().unwrap());
-        parser.process(data.as_str().unwrap().as_bytes());
-    }
-    (parser, times)
-}
-
-/// A cast is an asciicast: one JSON value per line, times that never go back; played, it shows the
-/// run and ends with the answer having been seen.
-#[test]
-fn a_cast_plays_the_run_and_shows_the_answer() {
-    let directory = tempfile::tempdir().unwrap();
-    let run = directory.path().join("RUN");
-    let run = run.to_str().unwrap();
-    let ran = finish(
-        program().args(["run", "data/heart.csv", "--splits", "3", "--stop", "knee"]).args([
-            "--validate",
-            "none",
-            "--permutations",
-            "none",
-            "--out",
-            run,
-            "--quiet",
-        ]),
-    );
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let cast = finish(program().args(["cast", run]));
-    assert_eq!(cast.code, 0, "{}", cast.stderr);
-    let (parser, times) = played(&cast.stdout);
-    assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "{times:?}");
-    // Every elimination of a split is played, and every view shown for a while.
-    assert!(times.len() >= 13 + 4, "{} frames", times.len());
-    assert!(parser.screen().contents().contains("what was understood of my file?"));
-    // The answer is on the screen just before the views after it.
-    let frames: Vec<&str> = cast.stdout.lines().collect();
-    let shows = |frames: &[&str], words: &str| {
-        played(&frames.join("\n")).0.screen().contents().contains(words)
-    };
-    let answer = (2..frames.len()).rev().find(|&end| shows(&frames[..end], "How sure")).unwrap();
-    let (parser, _) = played(&frames[..answer].join("\n"));
-    let text = parser.screen().contents();
-    assert!(text.contains("features are enough") || text.contains("features, "), "{text}");
-    // The first frames are those of the path.
-    assert!(
-        shows(&frames[..3], "step 1/13, 13 left"),
-        "{}",
-        played(&frames[..3].join("\n")).0.screen().contents()
-    );
-    let none = finish(program().args(["cast", "data"]));
-    assert_eq!(none.code, 3, "{}", none.stderr);
-    assert!(none.stderr.contains("no run"), "{}", none.stderr);
 }
 
 #[test]

@@ -59,9 +59,6 @@ pub enum Command {
     /// they are done
     #[command(visible_alias = "slurm", after_help = CLUSTER_EXAMPLES)]
     Cluster(Box<ClusterArgs>),
-    /// Write a recorded run as an asciicast, a recording of the dashboard; needs no terminal
-    #[command(after_help = CAST_EXAMPLES)]
-    Cast(CastArgs),
     /// Print the completions of a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -105,44 +102,6 @@ pub struct CheckArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-const CAST_EXAMPLES: &str = "\
-Examples:
-  crfe-tui cast RUN > run.cast               for asciinema play run.cast
-  crfe-tui cast RUN --size 160x48 --speed 8 > run.cast";
-
-/// `crfe-tui cast`.
-#[derive(Debug, Args)]
-pub struct CastArgs {
-    /// The directory of the run
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// Columns and rows, at least 40x12
-    #[arg(long, value_name = "COLUMNSxROWS", default_value = "120x36", value_parser = screen_size)]
-    pub size: (u16, u16),
-    /// Steps played per second
-    #[arg(long, value_name = "STEPS", default_value = "4", value_parser = rate)]
-    pub speed: f64,
-    /// Colours: true, 256, 16 or none
-    #[arg(long, value_name = "HOW", default_value = "true", value_parser = ["true", "256", "16", "none"])]
-    pub colors: String,
-    /// For a light background
-    #[arg(long)]
-    pub light: bool,
-    /// Only ASCII characters
-    #[arg(long)]
-    pub ascii: bool,
-}
-
-fn screen_size(text: &str) -> std::result::Result<(u16, u16), String> {
-    let parsed = text
-        .split_once('x')
-        .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
-    match parsed {
-        Some((width @ 40..=500, height @ 12..=200)) => Ok((width, height)),
-        _ => Err("write columns and rows such as 120x36, from 40x12 to 500x200".into()),
-    }
 }
 
 /// `crfe-tui completions`.

@@ -7,7 +7,6 @@
 
 mod action;
 mod app;
-mod cast;
 mod chart;
 mod colours;
 mod derived;
@@ -32,7 +31,6 @@ mod view;
 
 pub use action::Action;
 pub use app::{App, CopiedList, Effect, Pause, Phase};
-pub use cast::{CastSettings, cast};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
 pub use colours::{OwnColours, PAINTED};
 pub use keymap::{KeyPress, Keymap};
