@@ -359,31 +359,6 @@ fn a_bad_file_is_a_sentence_on_the_screen() {
     terminal.until_text("crfe-tui: data/absent.csv: there is no such file");
 }
 
-/// On the screen, and in the shell after it.
-#[test]
-fn an_error_hides_the_names_of_rows_that_it_quotes() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let ids = |i: usize| format!("MRN-{}", 4000 + i);
-    let heart = std::fs::read_to_string("data/heart.csv").unwrap();
-    let mut lines = heart.lines();
-    let header = format!("id,{}\n", lines.next().unwrap());
-    let rows: String =
-        lines.take(60).enumerate().map(|(i, line)| format!("{},{line}\n", ids(i))).collect();
-    std::fs::write(path("matrix.csv"), header + &rows).unwrap();
-    let known: String = (0..60).chain([7]).map(|i| format!("{},{}\n", ids(i), i % 2)).collect();
-    std::fs::write(path("p.csv"), format!("id,outcome\n{known}")).unwrap();
-    let joined = ["--pheno", &path("p.csv"), "--id-col", "id", "--target", "outcome", "--mask-ids"];
-    let mut terminal =
-        Terminal::start(200, 24, &[&[path("matrix.csv").as_str()], &joined[..]].concat());
-    terminal.until_text("the id 'id 1' is also on line 9");
-    terminal.press("\x1bq");
-    assert_eq!(terminal.ended(), 3);
-    terminal.until_text("crfe-tui: ");
-    terminal.until_text("the id 'id 1' is also on line 9");
-    terminal.until("no name of a row", |screen| !screen.contents().contains("MRN-"));
-}
-
 #[test]
 fn a_run_that_is_refused_leaves_no_screen() {
     let directory = tempfile::tempdir().unwrap();
@@ -755,7 +730,7 @@ fn plain_tells_every_view_in_words() {
 }
 
 #[test]
-fn colours_of_ones_own_and_hidden_names() {
+fn colours_of_ones_own() {
     let directory = tempfile::tempdir().unwrap();
     let config = directory.path().join("config.toml");
     std::fs::write(&config, "colors = 'true'\n[theme]\naccent = '#0a141e'\n").unwrap();

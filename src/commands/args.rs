@@ -258,9 +258,6 @@ pub struct ScreenArgs {
     /// needs a terminal (for a log, use crfe-tui run)
     #[arg(long, env = "CRFE_PLAIN", value_parser = yes_or_no())]
     pub plain: bool,
-    /// Numbers in place of the names of rows, for screenshots
-    #[arg(long, env = "CRFE_MASK_IDS", value_parser = yes_or_no())]
-    pub mask_ids: bool,
 }
 
 /// A count such as that of threads.

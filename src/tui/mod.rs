@@ -16,7 +16,6 @@ mod form;
 mod input;
 mod keymap;
 mod listen;
-mod mask;
 mod overlay;
 mod patients;
 mod plain;
