@@ -575,14 +575,7 @@ fn the_tables_have_the_columns_they_promise() {
         assert_eq!(header(&run, table), expected, "{table}");
     }
     let known: BTreeSet<String> = columns.iter().map(|(table, _)| (*table).to_owned()).collect();
-    let others = [
-        "manifest.json",
-        "summary.json",
-        "summary.txt",
-        "selected.txt",
-        "crfe_mqc.json",
-        "crfe_mqc_versions.yml",
-    ];
+    let others = ["manifest.json", "summary.json", "summary.txt", "selected.txt"];
     let others = others
         .into_iter()
         .chain(["figures", "methods.md", "report.html", "reproduce.py"])
@@ -1353,7 +1346,7 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
     let one = report_files(&desk.path("ONE"));
     let merged = report_files(&merged);
     assert!(
-        one.len() > 20 && one.contains_key("crfe_mqc.json") && one.contains_key("predictions.csv")
+        one.len() > 20 && one.contains_key("summary.json") && one.contains_key("predictions.csv")
     );
     assert_eq!(one.keys().collect::<Vec<_>>(), merged.keys().collect::<Vec<_>>());
     for (name, bytes) in &one {
