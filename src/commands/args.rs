@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::option_args::{ReadArgs, SpecArgs, yes_or_no};
 use crate::error::Result;
-use crate::record::{Scheduler, Shard, array_shard};
+use crate::record::Shard;
 use crate::report::{FigureOptions, Format};
 use crate::tui::View;
 
@@ -55,8 +55,8 @@ pub enum Command {
     /// Make tables, figures and report.html from the journals of a run, including all its shards
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
-    /// Write scripts for a cluster: a job array of shards, and a job that makes the report when
-    /// they are done
+    /// Write scripts for a Slurm cluster: a job array of shards, and a job that makes the report
+    /// when they are done
     #[command(visible_alias = "slurm", after_help = CLUSTER_EXAMPLES)]
     Cluster(Box<ClusterArgs>),
     /// Print the completions of a shell
@@ -281,8 +281,7 @@ fn rate(text: &str) -> std::result::Result<f64, String> {
 
 const CLUSTER_EXAMPLES: &str = "\
 Examples:
-  crfe-tui cluster data.csv --tasks 50 --splits 200 --cpus 4 --submit=--time=2:00:00 --out RUN
-  crfe-tui cluster data.csv --scheduler sge --tasks 50 --submit='-l h_rt=2:00:00' --out RUN";
+  crfe-tui cluster data.csv --tasks 50 --splits 200 --cpus 4 --submit=--time=2:00:00 --out RUN";
 
 /// `crfe-tui run`.
 #[derive(Debug, Args)]
@@ -297,9 +296,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub figures: FigureArgs,
     /// Run one share of the tasks: shard i of N, i from 1, with its own journal in the same
-    /// directory; makes no tables. auto/N takes i from the job array (Slurm, SGE, PBS, Torque, LSF,
-    /// AWS Batch)
-    #[arg(long, value_name = "i/N", value_parser = shard, requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
+    /// directory; makes no tables
+    #[arg(long, value_name = "i/N", requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
     pub shard: Option<Shard>,
 }
 
@@ -450,33 +448,12 @@ fn measure(text: &str, lowest: f64, highest: f64) -> std::result::Result<f64, St
     }
 }
 
-/// The shard that is typed, or the one that the scheduler of a job array gives.
-fn shard(text: &str) -> std::result::Result<Shard, String> {
-    match text.strip_prefix("auto/") {
-        None => text.parse(),
-        Some(count) => {
-            let count = count.parse().ok().filter(|&count| count > 0);
-            let count = count.ok_or("write auto/N with N from 1, such as auto/50")?;
-            array_shard(count, |variable| std::env::var(variable).ok())
-        }
-    }
-}
-
 /// `crfe-tui cluster`.
 #[derive(Debug, Args)]
 pub struct ClusterArgs {
     /// Data and settings of the run.
     #[command(flatten)]
     pub spec: SpecArgs,
-    /// Scheduler of the cluster: slurm, sge (Grid Engine), pbs (PBS Pro, OpenPBS), torque or lsf
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "CRFE_SCHEDULER",
-        default_value = "slurm",
-        help_heading = "Cluster"
-    )]
-    pub scheduler: Scheduler,
     /// Number of shards the run is divided into: the tasks of the job array
     #[arg(long, value_name = "N", value_parser = from_one, help_heading = "Cluster")]
     pub tasks: u16,
@@ -495,11 +472,9 @@ pub struct ClusterArgs {
         help_heading = "Cluster"
     )]
     pub cpus: u16,
-    /// Option of the scheduler's submit command, such as --submit=--time=2:00:00; may be given more
-    /// than once
+    /// Option of sbatch, such as --submit=--time=2:00:00; may be given more than once
     #[arg(
         long,
-        visible_alias = "sbatch",
         value_name = "OPTION",
         allow_hyphen_values = true,
         value_parser = submit_option,
@@ -515,7 +490,7 @@ fn submit_option(text: &str) -> std::result::Result<String, String> {
     if text.starts_with('-') && !text.contains(char::is_control) {
         Ok(text.to_owned())
     } else {
-        Err("write one option of sbatch, qsub or bsub, such as --time=2:00:00".into())
+        Err("write one option of sbatch, such as --time=2:00:00".into())
     }
 }
 
