@@ -576,14 +576,7 @@ fn the_tables_have_the_columns_they_promise() {
         assert_eq!(header(&run, table), expected, "{table}");
     }
     let known: BTreeSet<String> = columns.iter().map(|(table, _)| (*table).to_owned()).collect();
-    let others = [
-        "manifest.json",
-        "summary.json",
-        "summary.txt",
-        "selected.txt",
-        "crfe_mqc.json",
-        "crfe_mqc_versions.yml",
-    ];
+    let others = ["manifest.json", "summary.json", "summary.txt", "selected.txt"];
     let others = others
         .into_iter()
         .chain(["figures", "methods.md", "report.html", "reproduce.py"])
@@ -1080,8 +1073,7 @@ fn shells_complete_the_options_of_every_command() {
     for (line, expected) in [
         ("crfe-tui run --lam", "--lambda"),
         ("crfe-tui explore --fp", "--fps"),
-        ("crfe-tui cluster --sch", "--scheduler"),
-        ("crfe-tui cluster --sbat", "--sbatch"),
+        ("crfe-tui cluster --cp", "--cpus"),
         ("crfe-tui rep", "report"),
     ] {
         let ask =
@@ -1357,7 +1349,7 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
     let one = report_files(&desk.path("ONE"));
     let merged = report_files(&merged);
     assert!(
-        one.len() > 20 && one.contains_key("crfe_mqc.json") && one.contains_key("predictions.csv")
+        one.len() > 20 && one.contains_key("summary.json") && one.contains_key("predictions.csv")
     );
     assert_eq!(one.keys().collect::<Vec<_>>(), merged.keys().collect::<Vec<_>>());
     for (name, bytes) in &one {
@@ -1519,45 +1511,4 @@ fn the_version_is_told_as_json() {
             "{about}"
         );
     }
-}
-
-#[test]
-fn a_task_of_a_job_array_finds_its_shard() {
-    let desk = Desk::new();
-    let run = |variables: &[(&str, &str)]| {
-        let mut program = program();
-        for name in
-            ["SLURM_ARRAY_TASK_ID", "SGE_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX"]
-        {
-            program.env_remove(name);
-        }
-        program.envs(variables.iter().copied());
-        finish(
-            program
-                .args([
-                    "run",
-                    "data/heart.csv",
-                    "--splits",
-                    "1",
-                    "-q",
-                    "--shard",
-                    "auto/2",
-                    "--out",
-                ])
-                .arg(desk.path("RUN")),
-        )
-    };
-    let ran = run(&[]);
-    assert!(ran.code == 2 && ran.stderr.contains("not a task of a job array"), "{}", ran.stderr);
-    let ran = run(&[("LSB_JOBINDEX", "3")]);
-    assert!(
-        ran.code == 2 && ran.stderr.contains("LSB_JOBINDEX of LSF is '3', outside 1 to 2"),
-        "{}",
-        ran.stderr
-    );
-    assert!(desk.contents().is_empty());
-    assert_eq!(run(&[("AWS_BATCH_JOB_ARRAY_INDEX", "1")]).code, 0);
-    let journals =
-        std::fs::read_dir(desk.path("RUN")).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(journals.into_iter().any(|name| name.to_string_lossy().starts_with("journal-2of2-")));
 }

@@ -974,45 +974,6 @@ fn settings_count_rows_and_classes_as_they_change() {
     assert!(text_of(&mut app).contains("'genderx'"), "{}", text_of(&mut app));
 }
 
-/// Names of rows can be hidden in everything that shows them.
-#[test]
-fn names_of_rows_can_be_hidden() {
-    let mut run = small_run();
-    let note = "1 sample of the matrix is not in p.csv and is left out: MRN-4711";
-    let mut info = (*run.plan.info).clone();
-    info.audit.notice(note);
-    run.events.iter_mut().for_each(|event| {
-        if let EventKind::RunStarted(own) = &mut event.kind {
-            *own = std::sync::Arc::new(info.clone());
-        }
-    });
-    let mut app = run.watched(DARK);
-    app.update(Action::Show(View::Data));
-    assert!(text_of(&mut app).contains("MRN-4711"));
-    app.mask_ids();
-    let hidden = text_of(&mut app).replace(['│', '\n'], "");
-    let hidden = hidden.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(!hidden.contains("MRN-4711") && hidden.contains("left out: id 1"), "{hidden}");
-    // What went wrong behind the screen, too, and what is printed after it.
-    let error =
-        crfe::Error::data("the id 'MRN-4711' is also on line 2").remedy("name it with --id-col");
-    app.tell(Message::Said(format!("your list could not be tested: {error}")));
-    assert_eq!(
-        app.status(),
-        Some(
-            "your list could not be tested: the id 'id 1' is also on line 2; name it with --id-col"
-        )
-    );
-    let mut refused = run.unread("data/table.csv", DARK);
-    refused.mask_ids();
-    refused.tell(Message::Failed(error));
-    let text = text_of(&mut refused);
-    assert!(!text.contains("MRN-4711") && text.contains("the id 'id 1'"), "{text}");
-    let failure = refused.take_failure().unwrap();
-    assert_eq!(failure.to_string(), "the id 'id 1' is also on line 2; name it with --id-col");
-    assert_eq!(failure.exit_code(), 3);
-}
-
 #[test]
 fn where_a_run_starts() {
     let run = small_run();

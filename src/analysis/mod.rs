@@ -70,7 +70,7 @@ pub struct History {
     failed_followups: BTreeMap<Followup, String>,
     twins: Twins,
     curves: BTreeMap<Method, Curve>,
-    by_hand: ByHand,
+    size_is_by_hand: bool,
 }
 
 /// How many tasks after the paths have ended.
@@ -141,9 +141,10 @@ impl History {
     pub fn under(&self, rule: BetaRule, taken: Option<usize>) -> Result<Self> {
         let mut other = self.clone();
         let Some(info) = &self.info else { return Ok(other) };
-        other.by_hand = ByHand::new(&info.spec, rule, taken);
-        other.info = Some(other.by_hand.applied(info)?);
-        if let Some(rule) = other.by_hand.rule {
+        let by_hand = ByHand::new(&info.spec, rule, taken);
+        other.size_is_by_hand = by_hand.size.is_some();
+        other.info = Some(by_hand.applied(info)?);
+        if let Some(rule) = by_hand.rule {
             other.tasks.values_mut().for_each(|trace| trace.test_again(&rule, info.units.len()));
         }
         Ok(other)
@@ -165,12 +166,7 @@ impl History {
 
     /// Whether the size was chosen by hand, after the results had been seen.
     pub fn size_is_by_hand(&self) -> bool {
-        self.by_hand.size.is_some()
-    }
-
-    /// What was set by hand in place of the run's own.
-    pub fn by_hand(&self) -> ByHand {
-        self.by_hand
+        self.size_is_by_hand
     }
 
     /// What is known of the run, once it has started.

@@ -405,7 +405,7 @@ mod tests {
     fn a_shard_on_a_node_is_asked_for_the_same_run() {
         let options =
             "d.csv --keep a,b --na=-9 --mondrian --paper --lambda 0.3 --delimiter ; --stop 7";
-        for command in ["cluster", "cluster --scheduler lsf", "slurm"] {
+        for command in ["cluster", "slurm"] {
             let args =
                 format!("crfe-tui {command} {options} --tasks 4 --out RUN --submit=--time=1");
             let Ok(Parsed::Command(Command::Cluster(cluster), _)) =

@@ -8,8 +8,7 @@
 //! - [`source`]: one stream of events, from an engine that is recorded or from a directory;
 //!   [`follow`]: a directory that grows
 //! - [`recent`]: the runs in the user's state directory
-//! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks; [`scheduler`]: shards as a
-//!   job array
+//! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks
 //!
 //! A live run is here and not in `run` because each event is journaled before it is passed on: the
 //! recorder sits between the engine and its listeners.
@@ -21,7 +20,6 @@ mod journal_file;
 mod reader;
 mod recent;
 mod replay;
-mod scheduler;
 mod shard;
 mod source;
 mod validate;
@@ -29,10 +27,9 @@ mod writer;
 
 pub use reader::{Journals, journals};
 pub use recent::{RecentRun, recent_runs, state_directory, state_home};
-pub use scheduler::{SCHEDULERS, SCRIPT_HEAD, Scheduler, array_shard};
 pub use shard::Shard;
 pub use source::{EventSource, Live, ShardStatus};
 pub use writer::{
-    Journal, JournalAuthor, RunDirectory, differences, host, is_our_script, manifest,
-    refuse_foreign,
+    Journal, JournalAuthor, REPORT_SCRIPT, RunDirectory, SCRIPT_HEAD, SHARDS_SCRIPT, differences,
+    host, is_our_script, manifest, refuse_foreign,
 };

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compress::{compress, compressed_name};
 use super::format::{self, task_name};
-use super::{Journals, SCHEDULERS, SCRIPT_HEAD, Shard, journals};
+use super::{Journals, Shard, journals};
 use crate::error::{Error, Result};
 use crate::files::{Directory, identity, is_leftover, open_regular, read_start};
 use crate::run::options::{OPTIONS, RunOption};
@@ -40,6 +40,14 @@ const START_LOCK: &str = ".lock-start";
 const MANIFEST: &str = "manifest.json";
 /// The longest manifest that is read: it names every feature.
 const LONGEST_MANIFEST: u64 = 256 << 20;
+
+/// How our scripts for a cluster begin.
+pub const SCRIPT_HEAD: &[u8] = b"#!/bin/bash\n# Written by crfe-tui cluster.\n";
+/// The script of the shards. A directory with this file holds a run that was submitted: `open`
+/// waits for it.
+pub const SHARDS_SCRIPT: &str = "shards.sbatch";
+/// The script of the report that waits for the shards.
+pub const REPORT_SCRIPT: &str = "report.sbatch";
 
 /// A directory that this process may write a shard of a run into.
 #[derive(Debug)]
@@ -112,9 +120,8 @@ impl RunDirectory {
         for name in outputs.iter().map(AsRef::as_ref).filter(|&name| name != MANIFEST) {
             self.delete(name)?;
         }
-        let scripts =
-            SCHEDULERS.iter().flat_map(|entry| [entry.shards_script, entry.report_script]);
-        for name in scripts.filter(|name| is_our_script(&self.path().join(name))) {
+        let scripts = [SHARDS_SCRIPT, REPORT_SCRIPT];
+        for name in scripts.into_iter().filter(|name| is_our_script(&self.path().join(name))) {
             self.delete(name)?;
         }
         let plain_or_packed = |path: PathBuf| [compressed_name(&path), path];

@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use super::files::writing;
-use super::multiqc::{MULTIQC, MULTIQC_VERSIONS, multiqc, multiqc_versions};
 use super::rows::{Cell, Table};
 use super::together::{Job, together};
 use crate::analysis::{
@@ -20,7 +19,7 @@ use crate::run::{EffectCurve, Followup, Outcome, Plan, RunInfo, predictions};
 use crate::select::Method;
 
 /// The files that [`write_tables`] makes.
-pub const TABLES: [&str; 20] = [
+pub const TABLES: [&str; 18] = [
     MANIFEST,
     "summary.json",
     "metrics.csv",
@@ -39,8 +38,6 @@ pub const TABLES: [&str; 20] = [
     "effects.csv",
     "selected.txt",
     "summary.txt",
-    MULTIQC,
-    MULTIQC_VERSIONS,
 ];
 
 /// What was run on what; it marks the directory as ours.
@@ -195,8 +192,6 @@ impl<'a> Tables<'a> {
             self.text(MANIFEST, &pretty(&self.manifest()))?;
             self.text("summary.json", &pretty(self.answer))?;
             self.text("summary.txt", &super::summary(self.answer))?;
-            self.text(MULTIQC, &pretty(&multiqc(self.answer, self.history.by_hand())))?;
-            self.text(MULTIQC_VERSIONS, &multiqc_versions())?;
             let selected = self.answer.selected();
             let names = as_lines(selected.iter().map(|feature| feature.name.as_str()));
             self.text("selected.txt", &names)

@@ -443,7 +443,6 @@ mod tests {
                 out: None,
                 view: None,
                 plain: false,
-                mask_ids: false,
             };
             let dashboard =
                 Dashboard::new(SessionRequest::Compute(Box::new(compute)), &settings).unwrap();

@@ -22,6 +22,8 @@ const LISTED: usize = 60;
 const MAIN_FIGURE: &str = "size";
 /// Dropped columns and notes that are listed.
 const MOST_LINES: usize = 200;
+/// Features with missing values that are named.
+const MOST_MISSING: usize = 20;
 
 /// The data, the splits, and whether coverage is guaranteed.
 pub fn header(content: &PageContent<'_>) -> Markup {
@@ -501,10 +503,37 @@ pub fn data(content: &PageContent<'_>) -> Markup {
             }
         }
         (more(info.audit.notes.len()))
+        p { (text(&missing(content))) }
         (classes.html())
         (more(info.classes.len()))
         @if !info.dropped.is_empty() { (dropped.html()) (more(info.dropped.len())) }
     }
+}
+
+/// How many cells of each feature are missing, most first.
+fn missing(content: &PageContent<'_>) -> String {
+    let Some(by_unit) = &content.missing else {
+        return "Missing values are not known: the table was not at hand when this page was written."
+            .to_owned();
+    };
+    let info = content.info;
+    let mut some: Vec<(&str, usize)> =
+        info.units.iter().map(|unit| unit.name.as_str()).zip(by_unit.iter().copied()).collect();
+    some.retain(|(_, count)| *count > 0);
+    if some.is_empty() {
+        return "No cell of the features is missing.".to_owned();
+    }
+    some.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let share = |count| 100.0 * count as f64 / info.rows as f64;
+    let named = some.iter().take(MOST_MISSING);
+    let each: Vec<String> =
+        named.map(|&(name, count)| format!("{name}: {count} ({:.1} %)", share(count))).collect();
+    let more = match some.len().saturating_sub(MOST_MISSING) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let cells: usize = some.iter().map(|(_, count)| count).sum();
+    format!("{cells} cells of {} features are missing: {}{more}.", some.len(), each.join("; "))
 }
 
 /// Everything that determines the result.

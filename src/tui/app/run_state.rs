@@ -221,7 +221,7 @@ impl App {
 
     /// That a task failed, in words; on the screen splits count from 1.
     pub fn failure_words(&self, task: TaskId, why: &str) -> String {
-        self.mask.sentence(&format!("{} on split {} failed: {why}", task.method, task.split + 1))
+        format!("{} on split {} failed: {why}", task.method, task.split + 1)
     }
 
     /// How often twins have been found.
