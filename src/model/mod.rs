@@ -11,6 +11,7 @@ mod machines;
 mod make;
 mod measured;
 mod score;
+mod seen;
 mod stream;
 
 pub use cohort::{Cohort, MOST_KEPT};
@@ -25,6 +26,7 @@ pub use machines::{Deciding, Machines};
 pub use make::Ingredients;
 pub use measured::{MOST_MEASURED, Measured, ScoreComparison, Scoreboard, Terms, UNLIKE};
 pub use score::{Flags, ScoredRow, Scorer, Shares};
+pub use seen::{SeenRows, SeenTally};
 pub use stream::{RowSource, SourceFacts};
 
 /// A short reader of models in Python, which needs numpy alone.
