@@ -349,6 +349,38 @@ fn snapshot(directory: &Path) -> BTreeSet<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
+fn a_file_that_was_replaced_between_two_starts_is_refused() {
+    let desk = Desk::new();
+    let run = desk.path("RUN");
+    let start = |option: &str, file: &str| {
+        let arguments = ["run", "data/heart.csv", "-q", option, file, "--out"];
+        finish(program().args(arguments).arg(&run))
+    };
+    let part = |rest: usize| (0..303).filter(|row| row % 3 == rest % 3).collect::<Vec<usize>>();
+    let splits = |first: usize| {
+        let split = [part(first), part(first + 1), part(first + 2)];
+        let [train, calibration, test] = split.map(|rows| format!("{rows:?}"));
+        format!(r#"{{"splits":[{{"train":{train},"calibration":{calibration},"test":{test}}}]}}"#)
+    };
+    let groups = |other: &str| format!("feature,group\nage,g\n{other},g\n");
+    let cases = [
+        ("--groups", [groups("gender"), groups("thal")], "the features or their groups differ"),
+        ("--splits-from", [splits(0), splits(1)], "the file of splits differs"),
+    ];
+    for (option, [then, now], sentence) in cases {
+        let file = desk.file("input", &then);
+        let first = start(option, &file);
+        assert_eq!(first.code, 0, "{}", first.stderr);
+        desk.file("input", &now);
+        let again = start(option, &file);
+        assert!(again.code == 5 && again.stderr.contains(sentence), "{}", again.stderr);
+        desk.file("input", &then);
+        assert_eq!(start(option, &file).code, 0);
+        std::fs::remove_dir_all(&run).unwrap();
+    }
+}
+
+#[test]
 fn a_directory_of_another_run_is_left_alone() {
     let desk = Desk::new();
     let run = desk.path("RUN");

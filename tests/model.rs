@@ -360,7 +360,8 @@ fn another_file_is_tested_once_as_by_a_model() {
     // The model of the run, on the same file.
     let model = fit(&desk, out.to_str().unwrap(), "");
     let validated = call(&["validate"], &[&model, &test], "--json");
-    let validated: serde_json::Value = serde_json::from_str(&validated.stdout).unwrap();
+    let mut validated: serde_json::Value = serde_json::from_str(&validated.stdout).unwrap();
+    drop(validated.as_object_mut().unwrap().remove("seen"));
     let elsewhere = &summary["methods"][0]["elsewhere"];
     assert_eq!(elsewhere["measured"], validated);
     let features: Vec<&str> = summary["methods"][0]["features"]
@@ -384,7 +385,8 @@ fn another_file_is_tested_once_as_by_a_model() {
     let model = fit(&desk, kernel.to_str().unwrap(), "");
     assert!(Model::load(&model).unwrap().kernel.is_some());
     let validated = call(&["validate"], &[&model, &test], "--json");
-    let validated: serde_json::Value = serde_json::from_str(&validated.stdout).unwrap();
+    let mut validated: serde_json::Value = serde_json::from_str(&validated.stdout).unwrap();
+    drop(validated.as_object_mut().unwrap().remove("seen"));
     assert_eq!(found["methods"][0]["elsewhere"]["measured"], validated);
     // Shards and an interruption change nothing: the test is a task of its own.
     let sharded = desk.path().join("SHARDS");
@@ -414,7 +416,7 @@ fn a_given_list_is_fitted_and_tested_in_folds() {
     let file = fit(&desk, "data/heart.csv", &options);
     let model = Model::load(&file).unwrap();
     assert_eq!(model.features, ["max HR", "chest pain", "gender"]);
-    assert_eq!(model.validation.as_ref().unwrap()["performance"]["rows"], 303);
+    assert_eq!(model.validation.as_ref().unwrap().rows, 303);
     assert!(model.cautions.iter().any(|caution| caution.contains("the list was given")));
     fs::write(&list, "max HR\nheight\n").unwrap();
     let ran = call(&["fit", "data/heart.csv", "--model"], &[&file], &options);
@@ -691,6 +693,21 @@ fn hostile_models_are_refused_in_a_sentence() {
         "the donors are not a table",
     );
     refused(&with(&|model| model["extra"] = 1.into()), "unknown field");
+    refused(
+        &with(&|model| model["validation"] = serde_json::json!([0, 0])),
+        "the model is damaged: invalid type",
+    );
+    refused(
+        &with(&|model| model["cautions"] = serde_json::json!(["x".repeat(1 << 17)])),
+        "its cautions have more than 65536 bytes",
+    );
+    refused(
+        &with(&|model| model["fitted"]["row_hashes"] = "ab".into()),
+        "its hashes are not those of its rows",
+    );
+    let zeros = format!("\"bias\": [{}", "0,".repeat(1 << 25));
+    fs::write(&bad, good.replace("\"bias\": [", &zeros)).unwrap();
+    refused(&predict(), "it holds more than 33554432 values");
     fs::File::create(&bad).unwrap().set_len(1 << 30).unwrap();
     refused(&predict(), "the file is too large to be a model");
     refused(
@@ -1041,7 +1058,13 @@ fn validate_and_predict_measure_alike() {
     let measured: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let ran = call(&["predict"], &[&file, Path::new("data/dermatology.csv")], "--json --quiet");
     let predicted: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(predicted["summary"]["measured"], measured);
+    let mut without_seen = measured.clone();
+    let seen = without_seen.as_object_mut().unwrap().remove("seen").unwrap();
+    assert_eq!(predicted["summary"]["measured"], without_seen);
+    assert_eq!(
+        (&seen["rows"], &seen["seen"], &seen["is_test"]),
+        (&358.into(), &358.into(), &false.into())
+    );
     assert_eq!(measured["performance"]["rows"], 358);
     assert!(measured["class_bands"].as_array().unwrap().iter().all(serde_json::Value::is_array));
     // Rows that were shifted look unlike the calibration rows.
@@ -1068,6 +1091,55 @@ fn validate_and_predict_measure_alike() {
     );
     let ran = call(&["validate"], &[&file, Path::new("data/heart.csv")], "");
     assert_eq!(ran.code, 3);
+}
+
+/// Lines of a table with its columns in reverse order and one more column in front.
+fn rearranged<'t>(lines: impl Iterator<Item = &'t str>) -> String {
+    let reverse = |line: &str| line.split(',').rev().collect::<Vec<_>>().join(",");
+    lines.enumerate().map(|(i, line)| format!("extra{i},{}\n", reverse(line))).collect()
+}
+
+#[test]
+fn validate_says_whether_its_rows_made_the_model() {
+    let desk = desk();
+    let text = fs::read_to_string("data/heart.csv").unwrap();
+    let mut lines = text.lines();
+    let header = lines.next().unwrap();
+    let rows: Vec<&str> = lines.collect();
+    let (made_of, others) = rows.split_at(150);
+    let table = desk.path().join("table.csv");
+    fs::write(&table, format!("{header}\n{}\n", made_of.join("\n"))).unwrap();
+    let file = fit(&desk, table.to_str().unwrap(), "--splits 2 --method crfe --size 5");
+    let new = desk.path().join("new.csv");
+    let validate = |rows: &[&str], model: &Path, options: &str| {
+        fs::write(&new, rearranged([header].iter().chain(rows).copied())).unwrap();
+        let ran = call(&["validate"], &[model, &new], options);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    let seen = |text: &str| {
+        let value: serde_json::Value = serde_json::from_str(text).unwrap();
+        let number = |name: &str| value["seen"][name].as_f64().unwrap();
+        (number("seen"), number("by_chance"), value["seen"]["is_test"].as_bool().unwrap())
+    };
+    // The rows of the model in another order, and some others.
+    let mixed: Vec<&str> = made_of.iter().rev().chain(&others[..20]).copied().collect();
+    let said = validate(&mixed, &file, "");
+    let first = said.lines().next().unwrap();
+    assert!(first.contains(" of 170 rows of "), "{first}");
+    assert!(first.contains("were used to make this model: this is not a test of it"), "{first}");
+    let (count, _, is_test) = seen(&validate(&mixed, &file, "--json"));
+    assert!((150.0..170.0).contains(&count) && !is_test, "{count}");
+    // Other rows of the same population.
+    let (count, by_chance, is_test) = seen(&validate(others, &file, "--json"));
+    assert!(is_test && (count - by_chance).abs() < 30.0, "{count} and {by_chance}");
+    let said = validate(others, &file, "");
+    assert!(said.lines().next().unwrap().contains("are equal to rows that made this model"));
+    // All rows coincide where there are two different ones.
+    let coarse =
+        fit(&desk, table.to_str().unwrap(), "--splits 2 --method crfe --size 1 --drop age");
+    let (count, by_chance, is_test) = seen(&validate(others, &coarse, "--json"));
+    assert!(is_test && count > 75.0 && by_chance > 75.0, "{count} and {by_chance}");
 }
 
 /// Python with numpy, if there is one here.

@@ -235,7 +235,7 @@ fn finish(args: &FitArgs, plan: &Plan, history: &History, made: &Made) -> Result
             command: for_a_shell(&command_line(spec, &data.name)),
             rest: &rest,
             reserve,
-            validation: made.tested.as_ref().and_then(|tested| serde_json::to_value(tested).ok()),
+            validation: made.tested.as_ref().and_then(|tested| tested.performance.clone()),
             cautions,
         },
     );

@@ -6,15 +6,16 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::json;
 use super::machines::{Deciding, Machines};
 use super::predictor::Predictor;
+use super::seen::DIGITS;
 use crate::data::{Censored, Encoding, FittedPreparation};
 use crate::error::{Error, Result};
-use crate::evaluate::{Calibrated, CategoryScores};
+use crate::evaluate::{Calibrated, CategoryScores, Performance};
 use crate::files::write_whole;
 use crate::select::{Method, Nonconformity, Score};
 use crate::svm::{Estimator, SupportMachines};
@@ -25,6 +26,11 @@ pub const FORMAT: &str = "crfe-tui model";
 pub const VERSION: u32 = 1;
 /// Larger files are refused.
 const MOST_BYTES: u64 = 1 << 29;
+/// More values than the numbers of the largest file: shorter values would take many times the
+/// memory of the file.
+const MOST_VALUES: usize = 1 << 25;
+/// More bytes of cautions are refused.
+const MOST_CAUTION_BYTES: usize = 1 << 16;
 
 /// A model for new rows, as its file holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,7 +75,7 @@ pub struct Model {
     /// What it was made of.
     pub fitted: Provenance,
     /// What the nested validation measured: what to expect on new rows.
-    pub validation: Option<Value>,
+    pub validation: Option<Performance>,
     /// What its user should know.
     pub cautions: Vec<String>,
 }
@@ -156,6 +162,8 @@ pub struct Provenance {
     pub training: Vec<usize>,
     /// Rows of each class that were set aside and calibrate.
     pub calibration: Vec<usize>,
+    /// The sorted hashes of all these rows, one after the other.
+    pub row_hashes: String,
 }
 
 impl Model {
@@ -204,6 +212,9 @@ impl Model {
                 front.version
             ))
             .remedy("use the program that wrote it, or fit the model again"));
+        }
+        if memchr_iter(b',', bytes).count() > MOST_VALUES {
+            return Err(broken(format!("it holds more than {MOST_VALUES} values")));
         }
         let model: Self =
             serde_json::from_slice(bytes).map_err(|error| broken(error.to_string()))?;
@@ -367,6 +378,12 @@ impl Model {
         }
         if self.fitted.calibration.len() != classes || self.fitted.training.len() != classes {
             return Err("its counts of rows are not those of its classes".to_owned());
+        }
+        if self.fitted.row_hashes.len() != self.fitted.rows.saturating_mul(DIGITS) {
+            return Err("its hashes are not those of its rows".to_owned());
+        }
+        if self.cautions.iter().map(String::len).sum::<usize>() > MOST_CAUTION_BYTES {
+            return Err(format!("its cautions have more than {MOST_CAUTION_BYTES} bytes"));
         }
         self.calibrated().map(drop)
     }

@@ -1,13 +1,13 @@
 //! A fitted list becomes a model: what its file will hold, gathered.
 
-use serde_json::Value;
-
 use super::file::{
     CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION,
 };
 use super::machines::Deciding;
 use super::predictor::{FitSettings, FittedList};
+use super::seen::row_hashes;
 use crate::data::{Dataset, Encoding};
+use crate::evaluate::Performance;
 
 /// What a model is made of besides the fitted list.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub struct Ingredients<'a> {
     /// Rows that calibrate.
     pub reserve: &'a [usize],
     /// What the nested validation measured.
-    pub validation: Option<Value>,
+    pub validation: Option<Performance>,
     /// What the user should know.
     pub cautions: Vec<String>,
 }
@@ -109,6 +109,7 @@ impl Model {
             fitted: Provenance {
                 input: data.name.clone(),
                 input_sha256: data.sha256.clone(),
+                row_hashes: row_hashes(data, &used, &made_of.fingerprint),
                 fingerprint: made_of.fingerprint,
                 command: made_of.command,
                 rows: data.y.len(),

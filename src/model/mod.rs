@@ -11,6 +11,7 @@ mod make;
 mod measured;
 mod predictor;
 mod score;
+mod seen;
 mod stream;
 
 pub use cohort::{Cohort, MOST_KEPT};
@@ -25,6 +26,7 @@ pub use make::Ingredients;
 pub use measured::{MOST_MEASURED, Measured, ScoreComparison, Scoreboard, Terms, UNLIKE};
 pub use predictor::{FitSettings, FittedList, Predictions, Predictor, fit_list, tau};
 pub use score::{Flags, ScoredRow, Scorer, Shares};
+pub use seen::{SeenRows, SeenTally};
 pub use stream::{RowSource, SourceFacts};
 
 /// A short reader of models in Python, which needs numpy alone.

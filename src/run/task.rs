@@ -347,7 +347,7 @@ pub struct Prediction {
 }
 
 /// The p-values of the test rows of a split under a model of these units. The model is fitted from
-/// scratch and has the same solution as the the path's, so predictions need not be recorded.
+/// scratch and has the same solution as the path's, so predictions need not be recorded.
 pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Prediction>> {
     let work = SplitWork::new(plan, split)?;
     let model = fit_list(plan, &work, units)?;
