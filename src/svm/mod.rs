@@ -25,7 +25,7 @@ use auto::AutoSolver;
 pub use auto::SharedInitialFit;
 use dual::Dual;
 pub use estimator::Estimator;
-pub use kernel::{Gamma, Kernel, KernelMachines};
+pub use kernel::{Gamma, KernelMachines};
 #[cfg(feature = "linfa")]
 use linfa::Linfa;
 pub(crate) use present::Present;
