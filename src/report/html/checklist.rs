@@ -8,7 +8,6 @@ use super::{PageContent, text};
 use crate::analysis::{MethodAnswer, p_words};
 use crate::data::{Calibration, Level};
 use crate::report::command::shell_command;
-use crate::report::measured_lines;
 use crate::report::summary::{tested_headline, tested_lines};
 use crate::select::StopRule;
 use crate::svm::ClassWeight;
@@ -317,20 +316,12 @@ fn performance(content: &PageContent<'_>) -> Vec<String> {
         };
         let classes = &content.info.classes;
         let folds = Some(tested_lines(method, classes)).filter(|lines| !lines.is_empty());
-        let folds = folds.map(|lines| told(tested_headline(method), lines));
-        let elsewhere = method.elsewhere.as_ref();
-        let elsewhere =
-            elsewhere.map(|own| told(own.headline(), measured_lines(&own.measured, classes)));
-        let tested: Vec<String> = folds.into_iter().chain(elsewhere).collect();
-        if tested.is_empty() {
-            return vec![format!(
-                "{}: not tested on rows that the procedure never saw.",
-                method.method
-            )];
-        }
-        tested
+        folds.map_or_else(
+            || format!("{}: not tested on rows that the procedure never saw.", method.method),
+            |lines| told(tested_headline(method), lines),
+        )
     };
-    content.answer.methods.iter().flat_map(of_method).collect()
+    content.answer.methods.iter().map(of_method).collect()
 }
 
 fn baselines(content: &PageContent<'_>) -> Vec<String> {
@@ -342,12 +333,6 @@ fn baselines(content: &PageContent<'_>) -> Vec<String> {
         format!("{} (paired over splits, corrected resampled t-test).", comparison.sentence)
     }));
     for method in &content.answer.methods {
-        if let Some(choice) = &method.estimators {
-            answers.push(format!(
-                "{} with other estimators on the same splits: {}.",
-                method.method, choice.sentence
-            ));
-        }
         if let Some(chance) = &method.by_chance {
             let p = chance
                 .p
