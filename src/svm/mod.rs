@@ -19,7 +19,6 @@ mod solver;
 mod support_inverse;
 mod support_machines;
 mod training_rows;
-mod woodbury;
 
 use auto::AutoSolver;
 pub use auto::SharedInitialFit;
@@ -36,4 +35,3 @@ pub use solver::{
     class_weights, decisions, linear_decisions, solver, solver_sharing,
 };
 pub use support_machines::SupportMachines;
-use woodbury::Woodbury;
