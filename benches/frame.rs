@@ -40,7 +40,6 @@ fn info((rows, features): (usize, usize)) -> RunInfo {
         splits_sha256: None,
         directory: None,
         folds: 0,
-        external: None,
         sites: Vec::new(),
         subgroups: Vec::new(),
         permutation_cost: None,
@@ -80,6 +79,15 @@ fn steps(features: usize, path: usize) -> Vec<EventKind> {
     (0..features).map(|t| EventKind::Step(Arc::new(step(t)))).collect()
 }
 
+/// The end of the path of a split.
+fn finished(features: usize, split: usize) -> EventKind {
+    EventKind::TaskFinished {
+        reason: EndReason::Complete,
+        rest: vec![((features - 1) * 7_919 + split % PATHS * 1_237) % features],
+        sizes: RunSizes::default(),
+    }
+}
+
 fn app(shape: (usize, usize)) -> App {
     let features = shape.1;
     let info = Arc::new(info(shape));
@@ -93,15 +101,7 @@ fn app(shape: (usize, usize)) -> App {
         let parts = Parts { train: 75, selection: 38, conformal: vec![19, 18], test: vec![25, 25] };
         tell(task, EventKind::TaskStarted(parts));
         paths[split % PATHS].iter().for_each(|step| tell(task, step.clone()));
-        let rest = vec![((features - 1) * 7_919 + split % PATHS * 1_237) % features];
-        tell(
-            task,
-            EventKind::TaskFinished {
-                reason: EndReason::Complete,
-                rest,
-                sizes: RunSizes::default(),
-            },
-        );
+        tell(task, finished(features, split));
     }
     tell(None, EventKind::RunFinished);
     app
@@ -196,8 +196,10 @@ fn another_size(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = cases(), sample_count = 10)]
 fn stale(bencher: Bencher<'_, '_>, case: &Case) {
     let mut app = case.app();
+    let task = Some(TaskId { method: Method::Crfe, split: SPLITS - 1 });
+    let end = finished(case.shape.1, SPLITS - 1);
     bencher.bench_local(|| {
-        app.mark_stale();
+        app.event(&RunEvent { task, kind: end.clone() });
         app.refresh();
     });
 }

@@ -17,7 +17,7 @@ use std::time::Instant;
 use crfe::data::{Dataset, Part, Prepared, prepare};
 use crfe::run::{Plan, RunOptions};
 use crfe::select::{Elimination, FeaturePath, KernelElimination, Method, Settings};
-use crfe::svm::{Estimator, Kernel, Problem, SolverKind, solver};
+use crfe::svm::{Estimator, Problem, SolverKind, solver};
 
 /// Repeated until this long.
 const ENOUGH_SECONDS: f64 = 1.0;
@@ -68,9 +68,9 @@ fn order((plan, prepared): &(Plan, Prepared), method: Method) -> Vec<usize> {
     let settings = Settings::new(method, plan.data.classes.len());
     let (units, constant) = (&prepared.units, &prepared.constant);
     let path: Box<dyn FeaturePath> = if plan.info.spec.estimator == Estimator::Rbf {
-        let kernel = Kernel::Rbf(plan.info.spec.gamma);
+        let gamma = plan.info.spec.gamma;
         Box::new(
-            KernelElimination::new(settings, kernel, units, train, selection, constant)
+            KernelElimination::new(settings, gamma, units, train, selection, constant)
                 .expect("a path"),
         )
     } else {

@@ -598,11 +598,7 @@ fn the_tables_have_the_columns_they_promise() {
             "compare.csv",
             "metric,n_features,mean_difference,sd,lo,hi,t_corrected,p_corrected,method_a,method_b",
         ),
-        ("estimators.csv", "method,estimator,size,split,coverage,inefficiency,accuracy"),
-        (
-            "effects.csv",
-            "method,feature,value,level,rows,class,score,sd,interaction,interaction_z,partner",
-        ),
+        ("effects.csv", "method,feature,value,level,rows,class,score,sd"),
     ];
     for (table, expected) in columns {
         assert_eq!(header(&run, table), expected, "{table}");
@@ -1430,38 +1426,15 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
         "{}",
         mixed.stderr
     );
-    // Nor parts with another rule, or tested on other rows.
-    let other_rows = desk.path("other.csv");
-    std::fs::copy("data/heart.csv", &other_rows).unwrap();
-    let quick =
-        "--splits 2 --validate none --permutations none --method crfe --reserve 0.3 --quiet";
-    let tested_on = |file: &str| format!("{quick} --test {file}");
-    let parts = [
-        ("ALIKE", quick.to_owned() + " --stop 3", "--stop is knee there and 3 here"),
-        ("TESTED", tested_on("data/heart.csv"), "--test is none there and data/heart.csv here"),
-    ];
+    // Nor parts with another rule.
+    let quick = "--splits 2 --validate none --permutations none --method crfe --quiet";
     run_into(&desk.path("PLAIN"), "data/heart.csv", quick);
-    let report_with = |first: &str, second: &str| {
-        let mut program = program();
-        program.args(["report", "-q", "--out"]).arg(desk.path("MIX"));
-        finish(program.arg(desk.path(first)).arg(desk.path(second)))
-    };
-    for (name, options, sentence) in parts {
-        run_into(&desk.path(name), "data/heart.csv", &options);
-        let mixed = report_with("PLAIN", name);
-        assert!(mixed.code == 5 && mixed.stderr.contains(sentence), "{}", mixed.stderr);
-    }
-    // The file counts, not its path.
-    run_into(&desk.path("COPY"), "data/heart.csv", &tested_on(other_rows.to_str().unwrap()));
-    assert_eq!(report_with("TESTED", "COPY").code, 0);
-    std::fs::remove_dir_all(desk.path("MIX")).unwrap();
-    let text = std::fs::read_to_string(&other_rows).unwrap();
-    let fewer: Vec<&str> = text.lines().take(200).collect();
-    std::fs::write(&other_rows, fewer.join("\n")).unwrap();
-    run_into(&desk.path("OTHER_ROWS"), "data/heart.csv", &tested_on(other_rows.to_str().unwrap()));
-    let mixed = report_with("TESTED", "OTHER_ROWS");
+    run_into(&desk.path("ALIKE"), "data/heart.csv", &format!("{quick} --stop 3"));
+    let mut report = program();
+    report.args(["report", "-q", "--out"]).arg(desk.path("MIX"));
+    let mixed = finish(report.arg(desk.path("PLAIN")).arg(desk.path("ALIKE")));
     assert!(
-        mixed.code == 5 && mixed.stderr.contains("--test is data/heart.csv there and "),
+        mixed.code == 5 && mixed.stderr.contains("--stop is knee there and 3 here"),
         "{}",
         mixed.stderr
     );

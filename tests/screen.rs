@@ -7,7 +7,6 @@
 mod stage;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use crfe::data::Dataset;
 use crfe::record::{Shard, ShardStatus};
@@ -1571,106 +1570,6 @@ fn dragging_over_a_chart_zooms() {
         app.update(Action::ZoomOut);
         assert_eq!(shown(&mut app), (1, 13), "{view:?}");
     }
-}
-
-/// M runs the same splits with the other families of models, once; the answer then says which suits
-/// the data.
-#[test]
-fn models_are_compared_on_the_same_splits() {
-    let run = small_run();
-    let mut app = run.watched(DARK);
-    app.update(Action::Show(View::Answer));
-    let effects = app.key(KeyEvent::from(KeyCode::Char('M')));
-    let [Effect::Rerun(spec)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(spec.split, run.plan.info.spec.split);
-    let families: Vec<String> = spec.compare.iter().map(ToString::to_string).collect();
-    assert_eq!(families, ["rcs:4", "rbf"]);
-    let other = Run::of((*run.plan.data).clone(), (**spec).clone());
-    app.restart((**spec).clone());
-    app.tell(Message::Ready(other.plan.clone()));
-    other.tell_all(&mut app);
-    let text = text_of(&mut app);
-    assert!(text.contains("│models "), "{text}");
-    assert_eq!(app.key(KeyEvent::from(KeyCode::Char('M'))), []);
-    assert_eq!(app.status(), Some("the models of this run are compared already"));
-}
-
-/// M where kernel machines would take too long: the others are compared, and the answer says what
-/// was not tried.
-#[test]
-fn what_is_not_compared_is_named() {
-    let names: Vec<String> = (0..501).map(|i| format!("x{i}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut options = splits(2);
-    (options.methods, options.step) = (vec![Method::Crfe], "half".parse().unwrap());
-    let run = Run::of_names(&names, &["a", "b"], 40, options);
-    let mut app = run.watched(DARK);
-    let effects = app.update(Action::CompareModels);
-    let [Effect::Rerun(spec)] = &effects[..] else { panic!("{effects:?} {:?}", app.status()) };
-    assert_eq!(spec.compare.iter().map(ToString::to_string).collect::<Vec<_>>(), ["rcs:4"]);
-    let other = Run::of((*run.plan.data).clone(), (**spec).clone());
-    let mut app = other.watched(DARK);
-    app.update(Action::Show(View::Answer));
-    act(&mut app, &other, &[Action::Zoom, Action::Zoom]);
-    let text = text_of(&mut app).replace(['│', '\n'], " ");
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let words = "rbf was not tried: 501 features, at most 500; set --prefilter";
-    assert!(text.contains(words), "{text}");
-    assert_eq!(app.update(Action::CompareModels), []);
-    assert!(app.status().is_some_and(|status| status.ends_with(words)), "{:?}", app.status());
-}
-
-/// M asks before a long comparison, as the settings do.
-#[test]
-fn a_long_comparison_is_asked_about() {
-    let names: Vec<String> = (0..40).map(|i| format!("x{i}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let run = Run::of_names(
-        &names,
-        &["a", "b"],
-        700,
-        RunOptions { step: "half".parse().unwrap(), ..splits(1) },
-    );
-    let options = RunOptions { step: "1".parse().unwrap(), ..splits(1000) };
-    let spec = options.check().unwrap();
-    let plan = Arc::new(crfe::run::Plan::new(spec, (*run.plan.data).clone()).unwrap());
-    let mut app = run.unread("data/table.csv", DARK);
-    app.tell(Message::Ready(plan.clone()));
-    app.tell(Message::Event(RunEvent {
-        task: None,
-        kind: EventKind::RunStarted(plan.info.clone()),
-    }));
-    assert_eq!(app.update(Action::CompareModels), []);
-    let text = text_of(&mut app);
-    assert!(text.contains("comparing with rcs:4,rbf takes about"), "{text}");
-    let effects = app.key(KeyEvent::from(KeyCode::Enter));
-    let [Effect::Rerun(spec)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(spec.compare.iter().map(ToString::to_string).collect::<Vec<_>>(), ["rcs:4", "rbf"]);
-}
-
-/// A replayed run cannot be extended; the advice names what it lacks.
-#[test]
-fn what_a_replayed_run_compares_is_known() {
-    let said = |estimator: &str, compare: &[&str]| {
-        let mut options = RunOptions { estimator: estimator.parse().unwrap(), ..splits(1) };
-        options.compare = compare.iter().map(|other| other.parse().unwrap()).collect();
-        let mut app = Run::of_file("heart.csv", options).watched(DARK);
-        app.set_replay();
-        assert_eq!(app.update(Action::CompareModels), []);
-        app.status().unwrap_or_default().to_owned()
-    };
-    assert_eq!(
-        said("linear", &[]),
-        "a recorded run is not computed here: run its command again with --compare rcs:4,rbf"
-    );
-    assert_eq!(
-        said("rbf", &[]),
-        "a recorded run is not computed here: run its command again with --compare linear,rcs:4"
-    );
-    assert!(
-        said("linear", &["rcs:4", "rbf"])
-            .starts_with("the models of this run are compared already")
-    );
 }
 
 /// Models other than linear ones are named, and a step of the linear path before them is not

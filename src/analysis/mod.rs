@@ -11,8 +11,6 @@ mod cautions;
 mod comparison;
 mod coverage_bands;
 mod curves;
-mod elsewhere;
-mod estimators;
 mod features;
 mod pairs;
 mod paths;
@@ -37,8 +35,6 @@ pub use cache::{Cached, MethodCache, SplitSizes, Stops};
 pub use comparison::{ComparedMetric, Comparison};
 pub use coverage_bands::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};
-pub use elsewhere::TestedElsewhere;
-pub use estimators::{BetterFamily, EstimatorChoice};
 pub use features::{ChosenFeature, Standing, Twin};
 pub use pairs::{Pair, SizeDifferences};
 pub use paths::Paths;
@@ -78,19 +74,15 @@ pub struct History {
 pub struct FollowupCounts {
     /// Folds of the validation.
     pub folds: usize,
-    /// Tests on another file.
-    pub external: usize,
     /// Sites left out, and sites predicted.
     pub sites: usize,
-    /// Other estimators.
-    pub estimators: usize,
     pub permutations: usize,
 }
 
 impl FollowupCounts {
     /// All of them.
     pub fn all(self) -> usize {
-        self.folds + self.external + self.sites + self.estimators + self.permutations
+        self.folds + self.sites + self.permutations
     }
 }
 
@@ -214,9 +206,7 @@ impl History {
         for followup in self.followups.keys() {
             *match followup {
                 Followup::Fold(..) => &mut counts.folds,
-                Followup::External(_) => &mut counts.external,
                 Followup::Site(..) | Followup::Probe(_) => &mut counts.sites,
-                Followup::Estimator(..) => &mut counts.estimators,
                 Followup::Permutation(..) => &mut counts.permutations,
             } += 1;
         }

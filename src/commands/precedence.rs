@@ -311,8 +311,7 @@ mod tests {
                 .map(|option| format!("run data.csv {}", words(option))),
         );
         let all = OPTIONS.iter().filter(|option| {
-            !["score", "memory-limit", "reserve", "test", "gamma", "prefilter"]
-                .contains(&option.name)
+            !["score", "memory-limit", "reserve", "gamma", "prefilter"].contains(&option.name)
         });
         lines.push("run data.csv --estimator rbf --gamma 0.5 --prefilter 4".to_owned());
         lines.push(format!("run data.csv {}", all.map(words).collect::<Vec<_>>().join(" ")));

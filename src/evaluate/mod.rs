@@ -27,7 +27,7 @@ pub use calibrated::{Calibrated, CategoryScores};
 pub use chance::{Chance, as_small, permutation_p};
 pub use choice::{FinishedPath, Procedure, SizeCurve, common_sizes, median_size};
 pub use classic::{ClassScores, MacroScores, class_scores, macro_scores};
-pub use compare::{PairedDifference, paired_difference};
+pub use compare::PairedDifference;
 pub use conformal::{ConformalSettings, Evaluator, normalised_inefficiency, predicted};
 pub use consistency::{
     Agreement, FEWEST_SUBSETS, Ranks, Similarity, agreement, agreement_by_size,
@@ -80,22 +80,6 @@ impl Tally {
             p_true: Some(0.0),
             ..Self::default()
         }
-    }
-
-    /// Whether its counts belong to this many classes and add up: what is read from a file may hold
-    /// anything.
-    pub fn fits(&self, classes: usize) -> bool {
-        let lengths = [self.confusion.len() == classes * classes, self.covered.len() == classes];
-        let by_class = |class: usize| {
-            let rows: u64 =
-                self.confusion[class * classes..][..classes].iter().map(|&n| u64::from(n)).sum();
-            u64::from(self.covered[class]) <= rows
-                && u64::from(self.set_sizes[class]) <= rows * classes as u64
-        };
-        lengths == [true; 2]
-            && self.set_sizes.len() == classes
-            && (0..classes).all(by_class)
-            && [self.certain, self.full, self.empty].iter().all(|&count| count <= self.rows())
     }
 
     /// Counts one row: its true and its predicted class, the p-value of every label, and ε, which

@@ -348,8 +348,7 @@ fn last(files: &[JournalFile]) -> &JournalFile {
 
 /// The options on which parts of one run must agree although they change no path: the rule, and
 /// what follows the paths.
-const AFTER_THE_PATHS: [&str; 7] =
-    ["stop", "by", "sigma", "window", "validate", "permutations", "compare"];
+const AFTER_THE_PATHS: [&str; 6] = ["stop", "by", "sigma", "window", "validate", "permutations"];
 
 /// Parts of one run in directories of their own must agree on what follows the paths: the settings
 /// of one part would otherwise hide the results of another.
@@ -363,7 +362,7 @@ fn refuse_other_followups(first: &RunInfo, other: &RunInfo, directory: &Path) ->
         })
         .filter(|(_, first, other)| first != other)
         .map(|(name, first, other)| format!("--{name} is {first} there and {other} here"));
-    let different: Vec<String> = different.chain(other_test(first, other)).collect();
+    let different: Vec<String> = different.collect();
     if different.is_empty() {
         return Ok(());
     }
@@ -373,22 +372,6 @@ fn refuse_other_followups(first: &RunInfo, other: &RunInfo, directory: &Path) ->
     ))
     .file(directory)
     .remedy("report it alone, or run the parts with the same settings"))
-}
-
-/// In what the files of `--test` differ: by their contents, since parts may have run where the file
-/// has another path.
-fn other_test(first: &RunInfo, other: &RunInfo) -> Option<String> {
-    let sha256 = |info: &RunInfo| info.external.as_ref().map(|external| external.sha256.clone());
-    let name = |info: &RunInfo| {
-        let file = info.external.as_ref().map(|external| external.file.display().to_string());
-        file.unwrap_or_else(|| "none".to_owned())
-    };
-    (sha256(first) != sha256(other)).then(|| match (name(first), name(other)) {
-        (first, other) if first == other => {
-            format!("--test is {first} in both, with other contents")
-        }
-        (first, other) => format!("--test is {first} there and {other} here"),
-    })
 }
 
 /// The settings of the last start, with the splits and methods of all starts.

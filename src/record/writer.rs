@@ -666,7 +666,7 @@ mod tests {
     fn runs_differ_in_options_as_they_are_typed() {
         let plain = info(|_| {});
         let rbf = || info(|options| options.estimator = Estimator::Rbf);
-        let splines = info(|options| options.estimator = Estimator::SPLINE);
+        let splines = info(|options| options.estimator = "rcs:4".parse().unwrap());
         assert_eq!(differences(&rbf(), &plain), "estimator was rbf, is now linear");
         assert_eq!(differences(&rbf(), &splines), "estimator was rbf, is now rcs:4");
         let filtered = info(|options| {

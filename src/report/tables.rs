@@ -15,11 +15,11 @@ use crate::data::word_list::{as_lines, in_list};
 use crate::error::{Error, Result};
 use crate::evaluate::Bootstrap;
 use crate::files::Directory;
-use crate::run::{EffectCurve, Followup, Outcome, Plan, RunInfo, predictions};
+use crate::run::{EffectCurve, Plan, RunInfo, predictions};
 use crate::select::Method;
 
 /// The files that [`write_tables`] makes.
-pub const TABLES: [&str; 18] = [
+pub const TABLES: [&str; 17] = [
     MANIFEST,
     "summary.json",
     "metrics.csv",
@@ -34,7 +34,6 @@ pub const TABLES: [&str; 18] = [
     "compare.csv",
     SITES,
     SUBGROUPS,
-    "estimators.csv",
     "effects.csv",
     "selected.txt",
     "summary.txt",
@@ -171,8 +170,7 @@ impl<'a> Tables<'a> {
                 Ok(())
             }));
         }
-        let tables: [(&str, Fill<'a>); 10] = [
-            ("estimators.csv", Self::estimators),
+        let tables: [(&str, Fill<'a>); 9] = [
             ("per_class.csv", Self::per_class),
             ("metrics.csv", Self::metrics),
             ("compare.csv", Self::compare),
@@ -594,52 +592,11 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// Every family of models on every split, at the size that its own paths choose.
-    fn estimators(&self, rows: &mut Table<'_>) -> Result<()> {
-        let metrics = [Metric::Coverage, Metric::Inefficiency, Metric::Accuracy];
-        let mut header = vec!["method", "estimator", "size", "split"];
-        header.extend(metrics.iter().map(|metric| metric.key()));
-        rows.header(&header)?;
-        for (followup, outcome) in self.history.followups() {
-            let (Followup::Estimator(method, estimator), Outcome::Estimator(test)) =
-                (followup, outcome)
-            else {
-                continue;
-            };
-            for (split, tally) in &test.tallies {
-                let mut cells = vec![
-                    Cell::Text(method.name()),
-                    Cell::Owned(estimator.to_string()),
-                    Cell::Int(test.size.unwrap_or(0)),
-                    Cell::Int(*split),
-                ];
-                cells.extend(metrics.iter().map(|metric| Cell::Real(Some(metric.value(tally)))));
-                rows.row(&cells)?;
-            }
-        }
-        Ok(())
-    }
-
     /// The effect of every feature of a list, by value and class.
     fn effects(&self, rows: &mut Table<'_>, effects: &[(Method, Vec<EffectCurve>)]) -> Result<()> {
-        rows.header(&[
-            "method",
-            "feature",
-            "value",
-            "level",
-            "rows",
-            "class",
-            "score",
-            "sd",
-            "interaction",
-            "interaction_z",
-            "partner",
-        ])?;
+        rows.header(&["method", "feature", "value", "level", "rows", "class", "score", "sd"])?;
         for (method, curves) in effects {
             for curve in curves {
-                let interaction = curve.interaction.as_ref();
-                let outstanding = interaction.filter(|interaction| interaction.stands_out());
-                let partner = outstanding.map_or("", |own| &self.info.units[own.partner].name);
                 for point in &curve.points {
                     for (class, name) in self.info.classes.iter().enumerate() {
                         rows.row(&[
@@ -651,9 +608,6 @@ impl<'a> Tables<'a> {
                             Cell::Text(name),
                             Cell::Real(Some(point.score[class])),
                             Cell::Real(Some(point.sd[class])),
-                            Cell::Real(interaction.map(|interaction| interaction.share)),
-                            Cell::Real(interaction.map(|interaction| interaction.z)),
-                            Cell::Text(partner),
                         ])?;
                     }
                 }

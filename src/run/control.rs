@@ -111,11 +111,6 @@ impl Gate {
         self.state().cancelled
     }
 
-    /// Whether a pause was requested.
-    pub fn pausing(&self) -> bool {
-        self.state().paused
-    }
-
     /// Whether a pause was requested and every worker is waiting.
     pub fn paused(&self) -> bool {
         let state = self.state();

@@ -1,8 +1,8 @@
 //! What a path costs, from the shape of the table alone, and how many permutations a run affords.
 //! Machine-independent: the same command makes the same choice everywhere.
 
+use super::RunSpec;
 use super::path_sizes::path_sizes;
-use super::{Followup, RunInfo, RunSpec};
 use crate::data::{Calibration, DONOR_LIMIT, Dataset, Impute, Knots};
 use crate::svm::{Estimator, SolverKind};
 
@@ -56,20 +56,6 @@ impl From<&Dataset> for TableShape {
             kept: data.units.iter().filter(|unit| unit.kept).count(),
             classes: data.classes.len(),
             missing: data.missing_cells(),
-        }
-    }
-}
-
-/// A run does not record how many cells are missing, so its gaps cost nothing.
-impl From<&RunInfo> for TableShape {
-    fn from(info: &RunInfo) -> Self {
-        Self {
-            rows: info.rows,
-            units: info.units.len(),
-            columns: info.columns.len(),
-            kept: info.kept(),
-            classes: info.classes.len(),
-            missing: 0,
         }
     }
 }
@@ -130,72 +116,25 @@ impl PathCost {
     }
 }
 
-/// What the tasks of a run cost beside one another: kernel paths take much longer than linear ones.
-/// In nominal seconds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TaskCosts {
-    /// One path of the run's own.
-    pub path: f64,
-    splits: f64,
-    others: Vec<(Estimator, f64)>,
-}
-
-/// Tasks in nominal seconds.
+/// Paths that are done or left, those of the tasks after them included.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TaskWork {
     /// All together.
-    pub all: f64,
-    /// The longest, which one thread does.
-    pub longest: f64,
+    pub all: usize,
+    /// Those of the longest task, which one thread does.
+    pub longest: usize,
 }
 
 impl TaskWork {
-    /// The seconds that it takes on some threads that do `rate` nominal seconds of work per second.
+    /// Some paths, and some tasks after them, each of which has a path for each split.
+    pub fn new(paths: usize, followups: usize, splits: usize) -> Self {
+        let longest = if followups > 0 { splits } else { paths.min(1) };
+        Self { all: paths + followups * splits, longest }
+    }
+
+    /// The seconds that it takes on some threads that do `rate` paths per second.
     pub fn seconds(&self, rate: f64, threads: usize) -> f64 {
-        (self.all / rate).max(self.longest * threads as f64 / rate)
-    }
-}
-
-impl TaskCosts {
-    /// Of the tasks of a run.
-    pub fn new(info: &RunInfo) -> Self {
-        let shape = TableShape::from(info);
-        let path = PathCost::of_shape(&info.spec, &shape).path;
-        let other = |&other: &Estimator| {
-            let cost =
-                info.spec.with_estimator(other).map(|spec| PathCost::of_shape(&spec, &shape).path);
-            (other, cost.unwrap_or(path))
-        };
-        Self {
-            path,
-            splits: info.splits as f64,
-            others: info.spec.compare.iter().map(other).collect(),
-        }
-    }
-
-    /// How much work is done and left: some paths, and some tasks after them.
-    pub fn work(&self, paths: usize, followups: impl Iterator<Item = Followup>) -> TaskWork {
-        let followups = followups.map(|followup| self.followup(followup));
-        let first = TaskWork {
-            all: paths as f64 * self.path,
-            longest: if paths > 0 { self.path } else { 0.0 },
-        };
-        followups.fold(first, |work, cost| TaskWork {
-            all: work.all + cost,
-            longest: work.longest.max(cost),
-        })
-    }
-
-    /// A task after the paths, which has a path for each split.
-    pub fn followup(&self, followup: Followup) -> f64 {
-        let path = match followup {
-            Followup::Estimator(_, estimator) => {
-                let other = self.others.iter().find(|(other, _)| *other == estimator);
-                other.map_or(self.path, |(_, cost)| *cost)
-            }
-            _ => self.path,
-        };
-        path * self.splits
+        self.all.max(self.longest * threads) as f64 / rate
     }
 }
 
@@ -255,23 +194,6 @@ mod tests {
         let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
         let spec = RunOptions::default().check().unwrap();
         default_permutations(&PathCost::new(&spec, &data), &spec).count
-    }
-
-    #[test]
-    fn kernel_paths_weigh_more_than_linear_ones() {
-        let data =
-            Dataset::load(std::path::Path::new("data/heart.csv"), &Default::default(), |_, _| {})
-                .unwrap();
-        let options = RunOptions { compare: vec![Estimator::Rbf], ..RunOptions::default() };
-        let plan = crate::run::Plan::new(options.check().unwrap(), data).unwrap();
-        let costs = TaskCosts::new(&plan.info);
-        let method = crate::select::Method::Crfe;
-        let kernels = costs.followup(Followup::Estimator(method, Estimator::Rbf));
-        assert_eq!(costs.followup(Followup::Fold(method, 0)), costs.path * plan.info.splits as f64);
-        assert!(kernels > 5.0 * costs.followup(Followup::Fold(method, 0)));
-        // One thread does it, however many there are.
-        let left = costs.work(0, std::iter::once(Followup::Estimator(method, Estimator::Rbf)));
-        assert_eq!(left.seconds(2.0, 2), kernels);
     }
 
     #[test]

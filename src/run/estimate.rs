@@ -1,7 +1,7 @@
 //! Estimates the time and memory of a run before it starts.
 
 use super::cost::{PathCost, default_permutations};
-use super::{Followup, Permutations, Plan, RunSpec};
+use super::{Permutations, Plan, RunSpec};
 use crate::data::Dataset;
 use crate::error::plural;
 use crate::svm::{Estimator, SolverKind};
@@ -9,9 +9,9 @@ use crate::svm::{Estimator, SolverKind};
 /// A rough estimate of the cost of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Paths to compute, without those of folds, other estimators and permutations.
+    /// Paths to compute, without those of folds, sites and permutations.
     pub tasks: usize,
-    /// Paths of folds, sites, other estimators and permutations.
+    /// Paths of folds, sites and permutations.
     pub more_tasks: usize,
     /// Threads that share them.
     pub threads: usize,
@@ -21,33 +21,6 @@ pub struct Estimate {
     pub at_most: bool,
     /// Bytes of memory.
     pub bytes: f64,
-}
-
-/// What the paths with other families of models take: one task for each family and method, which no
-/// thread shares.
-struct Others {
-    tasks: usize,
-    longest: f64,
-    all: f64,
-}
-
-impl Others {
-    fn new(spec: &RunSpec, data: &Dataset, splits: usize) -> Self {
-        let of_task = |&other: &Estimator| {
-            let cost = spec.with_estimator(other).map(|spec| PathCost::new(&spec, data));
-            cost.map_or(0.0, |cost| splits as f64 * (cost.path + cost.gaps))
-        };
-        let of_tasks: Vec<f64> = spec.compare.iter().map(of_task).collect();
-        Self {
-            tasks: of_tasks.len() * spec.methods.len(),
-            longest: of_tasks.iter().copied().fold(0.0, f64::max),
-            all: of_tasks.iter().sum::<f64>() * spec.methods.len() as f64,
-        }
-    }
-
-    fn seconds(&self, threads: usize) -> f64 {
-        self.longest.max(self.all / self.tasks.min(threads).max(1) as f64)
-    }
 }
 
 /// How much there is to do.
@@ -67,9 +40,7 @@ impl Estimate {
     /// The estimate for a whole run on this many threads.
     pub fn new(plan: &Plan, threads: usize) -> Self {
         let info = &plan.info;
-        let is_other = |followup: &&Followup| matches!(followup, Followup::Estimator(..));
-        let all = info.followups();
-        let followups = all.len() - all.iter().filter(is_other).count();
+        let followups = info.followups().len();
         let counts = TaskCounts { tasks: plan.tasks().len(), followups, splits: info.splits };
         Self::of(&info.spec, &plan.data, counts, threads)
     }
@@ -88,15 +59,6 @@ impl Estimate {
         Self::of(spec, data, TaskCounts { tasks: splits * methods, followups, splits }, threads)
     }
 
-    /// Of running the same splits with the other families of models alone.
-    pub fn of_comparison(spec: &RunSpec, data: &Dataset, threads: usize) -> Self {
-        let splits = spec.split.splits;
-        let tasks = splits * spec.methods.len();
-        let whole = Self::of(spec, data, TaskCounts { tasks, followups: 0, splits }, threads);
-        let seconds = Others::new(spec, data, splits).seconds(threads);
-        Self { tasks: 0, more_tasks: spec.compare.len() * tasks, seconds, ..whole }
-    }
-
     fn of(spec: &RunSpec, data: &Dataset, counts: TaskCounts, threads: usize) -> Self {
         let TaskCounts { tasks, followups, splits } = counts;
         let cells = data.y.len() as f64 * data.columns.len() as f64;
@@ -105,14 +67,9 @@ impl Estimate {
         let cost = PathCost::new(spec, data);
         let once = PER_CELL * cells + PER_STEP_OF_TABLES * cost.models * tasks as f64;
         let workers = tasks.min(threads).max(1) as f64;
-        let others = Others::new(spec, data, splits);
-        // Distances and kernels of all pairs of rows.
-        let pairs = 8.0 * (data.y.len() as f64).powi(2);
         let kernels = if spec.estimator == Estimator::Rbf {
-            pairs * workers
-        } else if spec.uses_kernels() {
-            // One task after the other for each method.
-            pairs * spec.methods.len().min(threads).max(1) as f64
+            // Distances and kernels of all pairs of rows.
+            8.0 * (data.y.len() as f64).powi(2) * workers
         } else {
             0.0
         };
@@ -120,11 +77,10 @@ impl Estimate {
         let of_task = PER_STEP_BYTES * cost.models + PER_RANK_BYTES * units;
         Self {
             tasks,
-            more_tasks: followups * splits + spec.compare.len() * tasks,
+            more_tasks: followups * splits,
             threads,
             seconds: once
-                + (tasks as f64 * cost.path + splits as f64 * cost.gaps + after) / workers
-                + others.seconds(threads),
+                + (tasks as f64 * cost.path + splits as f64 * cost.gaps + after) / workers,
             at_most: spec.solver == SolverKind::Linfa,
             bytes: PROGRAM_BYTES
                 + kernels
@@ -189,48 +145,6 @@ mod tests {
                 Estimate::new(&plan, 2)
             );
         }
-    }
-
-    #[test]
-    fn other_estimators_take_their_time() {
-        let of = |compare: &[&str]| {
-            estimate(|options| {
-                options.compare = compare.iter().map(|own| own.parse().unwrap()).collect()
-            })
-        };
-        let none = of(&[]).seconds;
-        let splines = of(&["rcs:4"]).seconds;
-        let kernels = of(&["rbf"]).seconds;
-        assert!(none < splines && splines < kernels, "{none} {splines} {kernels}");
-    }
-
-    #[test]
-    fn kernels_that_are_compared_take_their_memory() {
-        let of = |estimator: &str, compare: &[&str]| {
-            estimate(|options| {
-                options.estimator = estimator.parse().unwrap();
-                options.compare = compare.iter().map(|own| own.parse().unwrap()).collect();
-            })
-        };
-        let (linear, compared, own) = (of("linear", &[]), of("linear", &["rbf"]), of("rbf", &[]));
-        assert!(compared.bytes - linear.bytes >= 8.0 * 358.0 * 358.0, "{compared:?} {linear:?}");
-        assert!((compared.bytes - own.bytes).abs() < 1.0, "{compared:?} {own:?}");
-    }
-
-    #[test]
-    fn a_family_takes_as_long_on_many_threads_as_on_one() {
-        let mut options = RunOptions {
-            validate: None,
-            permutations: Permutations::Count(0),
-            ..RunOptions::default()
-        };
-        (options.methods, options.compare) =
-            (vec![crate::select::Method::Crfe], vec![Estimator::Rbf]);
-        let spec = options.check().unwrap();
-        let data = Dataset::load(Path::new("data/heart.csv"), &spec.schema, |_, _| {}).unwrap();
-        let of = |threads| Estimate::of_comparison(&spec, &data, threads).seconds;
-        assert!(of(1) > 0.0 && (of(1) - of(64)).abs() < 1e-12);
-        assert!(Estimate::of_settings(&spec, &data, 64).seconds > of(64));
     }
 
     #[test]

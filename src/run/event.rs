@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ExternalInfo, Followup, Outcome, RunSpec, SiteInfo, SubgroupInfo, Twins};
+use super::{Followup, Outcome, RunSpec, SiteInfo, SubgroupInfo, Twins};
 use crate::data::{Audit, DroppedColumn, Unit};
 use crate::evaluate::{Kept, Procedure, Tally};
 use crate::select::{Method, RunSizes, Stopping};
@@ -129,9 +129,6 @@ pub struct RunInfo {
     /// Folds of the nested validation; 0 if there is none.
     #[serde(default)]
     pub folds: usize,
-    /// The file of `--test`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub external: Option<ExternalInfo>,
     /// The levels of `--leave-out`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<SiteInfo>,
@@ -169,30 +166,17 @@ impl RunInfo {
         largest as f64 / self.rows.max(1) as f64
     }
 
-    /// What is run after the paths: all folds, the test on another file, what concerns sites, other
-    /// estimators, then all permutations.
+    /// What is run after the paths: all folds, what concerns sites, then all permutations.
     pub fn followups(&self) -> Vec<Followup> {
         let methods = &self.spec.methods;
         let each = |count: usize, make: fn(Method, usize) -> Followup| {
             (0..count).flat_map(move |index| methods.iter().map(move |&method| make(method, index)))
         };
-        let external =
-            methods.iter().filter(|_| self.external.is_some()).copied().map(Followup::External);
         let sites = each(self.sites.len(), Followup::Site).filter(|followup| followup.is_of(self));
         let probes =
             methods.iter().filter(|_| !self.sites.is_empty()).copied().map(Followup::Probe);
         let permutations = each(self.permutations, Followup::Permutation);
-        let estimators = self.spec.compare.iter();
-        let estimators = estimators.flat_map(|&other| {
-            methods.iter().map(move |&method| Followup::Estimator(method, other))
-        });
-        each(self.folds, Followup::Fold)
-            .chain(external)
-            .chain(sites)
-            .chain(probes)
-            .chain(estimators)
-            .chain(permutations)
-            .collect()
+        each(self.folds, Followup::Fold).chain(sites).chain(probes).chain(permutations).collect()
     }
 
     /// How this run chooses a size and a list.
@@ -240,7 +224,7 @@ pub struct Step {
     pub criterion: Option<f64>,
     /// The runner-up: the unit that would have been removed next.
     pub runner_up: Option<usize>,
-    /// The relative gap between the two.
+    /// The difference between the criteria of the last unit removed and of the runner-up.
     pub margin: Option<f64>,
     /// Mean β over the units present.
     pub beta_mean: f64,

@@ -6,12 +6,9 @@ mod cross_validation;
 mod effects;
 mod engine;
 mod estimate;
-mod estimator_test;
 mod event;
-mod external;
 mod followup;
 mod inspect;
-mod interactions;
 mod kernel_limit;
 mod option;
 pub mod options;
@@ -28,20 +25,16 @@ mod twins;
 mod validation;
 
 pub use control::{Change, Gate, Passage};
-pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost, TaskCosts, TaskWork};
+pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost, TaskWork};
 pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::Estimate;
-pub use estimator_test::EstimatorTest;
 pub use event::{Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, Step, TaskId};
-pub use external::{External, ExternalInfo, ExternalTest};
 pub use followup::{Followup, Outcome};
 pub use inspect::{
     Branch, BranchStep, Forced, Inspection, LevelCounts, Portrait, branch, inspect, portrait,
     test_list,
 };
-pub use interactions::Interaction;
-pub use kernel_limit::KernelLimit;
 pub use permutation::{PermutedRun, evaluated};
 pub use plan::Plan;
 pub use sites::{SiteInfo, SiteProbe, SubgroupInfo};

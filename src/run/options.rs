@@ -7,7 +7,7 @@ use super::option::{BLANK, file, flag, only, optional, value, words};
 pub use super::option::{Chapter, FormLine, Prose, Refusal, RunOption, Takes, variable};
 use crate::data::Censored;
 use crate::select::{Score, StopRule};
-use crate::svm::{ClassWeight, Estimator, SolverKind};
+use crate::svm::{ClassWeight, SolverKind};
 
 const STOP_HELP: &str = "\
 How the size of the answer is chosen:
@@ -336,7 +336,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "newton (squared hinge, exact) or linfa (plain hinge, at most 2000 training rows)",
         example: "linfa",
         choices: &["newton", "linfa"],
-        form: Some(FormLine { place: 9, hint: "newton or linfa" }),
+        form: Some(FormLine { place: 8, hint: "newton or linfa" }),
         prose: Prose::Within,
         get: |options| {
             vec![
@@ -357,7 +357,7 @@ pub const OPTIONS: &[RunOption] = &[
         name: "estimator",
         chapter: Chapter::Method,
         takes: Takes::Word("MODEL"),
-        help: "linear; rcs:3, rcs:4 or rcs:5 (restricted cubic splines with 3, 4 or 5 knots); or rbf (Gaussian kernel, with interactions)",
+        help: "linear; rcs:3, rcs:4 or rcs:5 (restricted cubic splines with 3, 4 or 5 knots); or rbf (Gaussian kernel)",
         example: "rcs:4",
         choices: &["linear", "rcs:3", "rcs:4", "rcs:5", "rbf"],
         form: Some(FormLine { place: 5, hint: "linear, rcs:3, rcs:4, rcs:5 or rbf" }),
@@ -387,50 +387,13 @@ pub const OPTIONS: &[RunOption] = &[
         ..optional!(prefilter)
     },
     RunOption {
-        name: "compare",
-        chapter: Chapter::Method,
-        takes: Takes::Words("MODELS"),
-        help: "Other estimators to run on the same splits, and whether a more flexible one is worth it, such as rcs:4,rbf",
-        example: "rcs:3",
-        choices: &["rcs:4", "rcs:4,rbf", "linear"],
-        form: Some(FormLine { place: 8, hint: "other estimators, or empty" }),
-        prose: Prose::Sentence(|options| {
-            let words = |other: &Estimator| match other {
-                Estimator::Linear => "linear models".to_owned(),
-                Estimator::Rcs(knots) => {
-                    format!(
-                        "restricted cubic splines of each feature ({} knots)",
-                        usize::from(*knots)
-                    )
-                }
-                Estimator::Rbf => "a Gaussian kernel".to_owned(),
-            };
-            let others: Vec<String> = options.compare.iter().map(words).collect();
-            (!others.is_empty()).then(|| {
-                format!(
-                    "On the same splits, features were also selected with support vector machines on {}; each family of models was \
-                     compared with the simplest by the corrected resampled t-test [4], with the 5 % level divided by the number of \
-                     comparisons.",
-                    others.join(" and with ")
-                )
-            })
-        }),
-        get: |options| options.compare.iter().map(ToString::to_string).collect(),
-        set: |options, words| {
-            options.compare =
-                words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
-            Ok(())
-        },
-        ..BLANK
-    },
-    RunOption {
         name: "step",
         chapter: Chapter::Method,
         takes: Takes::Word("STEP"),
         help: "Features removed at once: a count, a fraction of those left, or half",
         example: "half",
         choices: &["1", "2", "5", "0.1", "half"],
-        form: Some(FormLine { place: 13, hint: "a count, a fraction or half" }),
+        form: Some(FormLine { place: 12, hint: "a count, a fraction or half" }),
         prose: Prose::Within,
         ..value!(step)
     },
@@ -442,7 +405,7 @@ pub const OPTIONS: &[RunOption] = &[
         details: Some(STOP_HELP),
         example: "beta",
         choices: &["1se", "knee", "beta", "cv", "proximity", "none"],
-        form: Some(FormLine { place: 14, hint: "1se knee beta cv proximity none or N" }),
+        form: Some(FormLine { place: 13, hint: "1se knee beta cv proximity none or N" }),
         prose: Prose::Within,
         get: |options| vec![options.stop.name()],
         set: |options, words| {
@@ -457,7 +420,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Metrics by which --stop 1se compares sizes: inefficiency, accuracy, s_score, recall_macro, f1_macro, auc",
         example: "auc",
         choices: &["inefficiency,accuracy", "inefficiency", "accuracy", "auc", "f1_macro"],
-        form: Some(FormLine { place: 15, hint: "inefficiency, accuracy, auc, f1_macro …" }),
+        form: Some(FormLine { place: 14, hint: "inefficiency, accuracy, auc, f1_macro …" }),
         prose: Prose::Sentence(|options| {
             let curves: Vec<&str> = options.by.iter().map(|curve| curve.words()).collect();
             (options.stop == StopRule::OneSe)
@@ -505,7 +468,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "How many random splits",
         example: "3",
         choices: &["5", "10", "20", "50", "100", "200"],
-        form: Some(FormLine { place: 11, hint: "at least 1" }),
+        form: Some(FormLine { place: 10, hint: "at least 1" }),
         prose: Prose::Within,
         ..value!(split.splits)
     },
@@ -538,7 +501,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Number("SEED"),
         help: "Seed of the splits",
         example: "18446744073709551615",
-        form: Some(FormLine { place: 12, hint: "a whole number" }),
+        form: Some(FormLine { place: 11, hint: "a whole number" }),
         prose: Prose::Within,
         ..value!(split.seed)
     },
@@ -567,7 +530,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "strict (coverage guaranteed) or shared (as in the paper; no guarantee)",
         example: "shared",
         choices: &["strict", "shared"],
-        form: Some(FormLine { place: 10, hint: "strict or shared" }),
+        form: Some(FormLine { place: 9, hint: "strict or shared" }),
         prose: Prose::Within,
         ..value!(split.calibration)
     },
@@ -626,7 +589,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Folds of the nested validation, which tests the list on unseen rows, or none",
         example: "3",
         choices: &["none", "5", "10"],
-        form: Some(FormLine { place: 16, hint: "2 to 100 folds, or none" }),
+        form: Some(FormLine { place: 15, hint: "2 to 100 folds, or none" }),
         prose: Prose::Sentence(|options| {
             let folds = options.validate?;
             Some(format!(
@@ -649,26 +612,13 @@ pub const OPTIONS: &[RunOption] = &[
         ..BLANK
     },
     RunOption {
-        name: "test",
-        chapter: Chapter::Splits,
-        help: "Another table with the same columns and classes on which the list, selected from the rows not set aside (--reserve 0.2), is tested once",
-        example: "other.csv",
-        prose: Prose::Sentence(|options| {
-            options
-                .test
-                .is_some()
-                .then(|| "The list was tested once on rows of another file.".to_owned())
-        }),
-        ..file!(test)
-    },
-    RunOption {
         name: "permutations",
         chapter: Chapter::Splits,
         takes: Takes::Word("N"),
         help: "Permutations of the labels, to show what chance selects: auto (99, 19 or none, depending on cost), none or a number",
         example: "19",
         choices: &["auto", "none", "19", "99"],
-        form: Some(FormLine { place: 17, hint: "auto, none or a number" }),
+        form: Some(FormLine { place: 16, hint: "auto, none or a number" }),
         prose: Prose::Sentence(|options| {
             let times = match options.permutations {
                 Permutations::Count(0) => return None,

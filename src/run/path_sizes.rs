@@ -36,8 +36,7 @@ pub(super) fn path_sizes(
     }
 }
 
-/// Refuses a fixed size that some path of the run does not visit: its own, or one with another
-/// family of models.
+/// Refuses a fixed size that some path of the run does not visit.
 pub(super) fn refuse_unvisited_size(spec: &RunSpec, units: &[Unit]) -> Result<()> {
     let StopRule::Size(size) = spec.stop else { return Ok(()) };
     let (units, kept) = (units.len(), units.iter().filter(|unit| unit.kept).count());
@@ -48,14 +47,10 @@ pub(super) fn refuse_unvisited_size(spec: &RunSpec, units: &[Unit]) -> Result<()
         ))
         .remedy("choose a size in between"));
     }
-    let others = spec.compare.iter().map(|&other| spec.with_estimator(other));
-    for family in std::iter::once(Ok(spec.clone())).chain(others) {
-        let family = family?;
-        for &method in &family.methods {
-            let sizes = path_sizes(&family, method, units, kept);
-            if !sizes.contains(&size) {
-                return Err(unvisited(&family, size, &sizes));
-            }
+    for &method in &spec.methods {
+        let sizes = path_sizes(spec, method, units, kept);
+        if !sizes.contains(&size) {
+            return Err(unvisited(spec, size, &sizes));
         }
     }
     Ok(())

@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::data::{Calibration, Impute, Preparation, RESERVE, Scale, SchemaOptions, SplitOptions};
+use crate::data::{Calibration, Impute, Preparation, Scale, SchemaOptions, SplitOptions};
 use crate::error::{Error, Result};
 use crate::evaluate::SizeCurve;
 use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
@@ -48,9 +47,6 @@ pub struct RunOptions {
     /// The units that a linear path leaves for the kernel machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefilter: Option<usize>,
-    /// Other families of models that are run on the same splits, to be compared.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub compare: Vec<Estimator>,
     /// How many units are removed at once.
     pub step: StepSize,
     /// How the size of the answer is chosen.
@@ -73,9 +69,6 @@ pub struct RunOptions {
     /// Folds of the nested validation, at least 2; `None` to switch it off.
     #[serde(default)]
     pub validate: Option<usize>,
-    /// Another file to test the list on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub test: Option<PathBuf>,
     /// How often the labels are permuted.
     #[serde(default = "no_permutations")]
     pub permutations: Permutations,
@@ -141,7 +134,6 @@ impl Default for RunOptions {
             estimator: Estimator::Linear,
             gamma: Gamma::Scale,
             prefilter: None,
-            compare: Vec::new(),
             step: StepSize::default(),
             stop: StopRule::OneSe,
             beta_rule: BetaRule::default(),
@@ -152,7 +144,6 @@ impl Default for RunOptions {
             score: Score::Weighted,
             by: default_by(),
             validate: Some(5),
-            test: None,
             permutations: Permutations::Auto,
         }
     }
@@ -164,11 +155,6 @@ impl RunOptions {
         Preparation { scale: self.scale, impute: self.impute, splines: self.estimator.knots() }
     }
 
-    /// Whether kernel machines are fitted, for the paths or to be compared.
-    pub fn uses_kernels(&self) -> bool {
-        self.estimator == Estimator::Rbf || self.compare.contains(&Estimator::Rbf)
-    }
-
     /// The options that must be equal for two runs to share their steps. More splits or methods
     /// extend a run, and the stopping rule only reads a finished path, unless it ended the path
     /// early.
@@ -177,7 +163,7 @@ impl RunOptions {
             unreachable!("options serialise to an object with string keys")
         };
         // Neither the choice of a size nor what is run after the paths changes a path.
-        for later in ["methods", "by", "validate", "test", "permutations", "compare"] {
+        for later in ["methods", "by", "validate", "permutations"] {
             all.remove(later);
         }
         if !self.early {
@@ -250,10 +236,6 @@ impl RunOptions {
         )?;
         let share = self.schema.max_missing;
         within("max-missing", share, (0.0..=1.0).contains(&share), "give a share from 0 to 1")?;
-        if self.test.is_some() {
-            // The list is tested with a calibration that it never saw.
-            self.split.reserve.get_or_insert(RESERVE);
-        }
         self.split.check()?;
         if let Some(folds) = self.validate
             && !(2..=MOST_FOLDS).contains(&folds)
@@ -276,10 +258,7 @@ impl RunOptions {
             return Err(Error::usage("--method names no method")
                 .remedy("give crfe, rfe, smfs or acm, separated by commas"));
         }
-        self.compare.sort_unstable();
-        self.compare.dedup();
-        self.compare.retain(|&other| other != self.estimator);
-        if self.uses_kernels() {
+        if self.estimator == Estimator::Rbf {
             if self.solver == SolverKind::Linfa {
                 return Err(Error::usage(
                     "--solver linfa fits linear machines only, not --estimator rbf",
@@ -344,22 +323,6 @@ impl TryFrom<RunOptions> for RunSpec {
 }
 
 impl RunSpec {
-    /// The same paths with another family of models, and nothing after them.
-    pub fn with_estimator(&self, estimator: Estimator) -> Result<Self> {
-        let mut options = RunOptions {
-            estimator,
-            compare: Vec::new(),
-            validate: None,
-            permutations: no_permutations(),
-            test: None,
-            ..self.0.clone()
-        };
-        if estimator != Estimator::Rbf {
-            (options.gamma, options.prefilter) = (Gamma::Scale, None);
-        }
-        options.check()
-    }
-
     /// Whether coverage is guaranteed: not when β was computed on the calibration rows, nor under
     /// the published p-values.
     pub fn guaranteed(&self) -> bool {
@@ -389,7 +352,7 @@ mod tests {
         assert_eq!(options.models().as_deref(), Some("rbf (γ scale)"));
         (options.gamma, options.prefilter) = (Gamma::Fixed(0.1), Some(50));
         assert_eq!(options.models().as_deref(), Some("rbf (γ 0.1, prefilter 50)"));
-        options.estimator = Estimator::SPLINE;
+        options.estimator = "rcs:4".parse().unwrap();
         assert_eq!(options.models().as_deref(), Some("rcs:4"));
     }
 

@@ -153,7 +153,7 @@ fn paths(
 }
 
 /// Runs a path to its end; `None` if it was told to end.
-pub(super) fn finished_trace(
+fn finished_trace(
     plan: &Plan,
     work: &SplitWork,
     task: TaskId,

@@ -24,9 +24,6 @@ pub enum Estimator {
 }
 
 impl Estimator {
-    /// Splines with four knots, Harrell's usual number.
-    pub const SPLINE: Self = Self::Rcs(Knots::USUAL);
-
     /// The knots that columns become splines of.
     pub fn knots(self) -> Option<Knots> {
         match self {

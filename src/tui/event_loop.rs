@@ -513,14 +513,6 @@ mod tests {
     }
 
     #[test]
-    fn models_that_are_asked_for_are_computed_though_the_run_began_paused() {
-        let mut stage = Stage::heart(true);
-        stage.until("PAUSED 0/2");
-        stage.press(KeyCode::Char('M'));
-        stage.until("DONE 2/2");
-    }
-
-    #[test]
     fn a_larger_terminal_is_filled() {
         let mut stage = Stage::heart(false);
         stage.until("DONE 2/2");

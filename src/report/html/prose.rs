@@ -77,8 +77,7 @@ fn agreement(spec: &RunSpec) -> String {
 
 /// The references; the last one only where it is cited.
 fn citations(spec: &RunSpec) -> &'static [&'static str] {
-    let tests = spec.methods.len() > 1 || !spec.compare.is_empty();
-    if tests { &CITATIONS } else { &CITATIONS[..CITATIONS.len() - 1] }
+    if spec.methods.len() > 1 { &CITATIONS } else { &CITATIONS[..CITATIONS.len() - 1] }
 }
 
 /// What was ranked, on which rows, over which splits.
@@ -269,11 +268,10 @@ fn results(content: &PageContent<'_>) -> String {
     let of_method = |method: &MethodAnswer| {
         let size = method.chosen.size?;
         Some(format!(
-            "The list of {} has {size} of {} features.{}{}{}",
+            "The list of {} has {size} of {} features.{}{}",
             method.method,
             content.answer.features,
             tested(content, method),
-            elsewhere(method),
             of_splits(content, method)
         ))
     };
@@ -325,16 +323,6 @@ fn tested(content: &PageContent<'_>, method: &MethodAnswer) -> String {
         ),
         own,
     )
-}
-
-fn elsewhere(method: &MethodAnswer) -> String {
-    method.elsewhere.as_ref().map_or_else(String::new, |own| {
-        let performance = &own.measured.performance;
-        measured(
-            &format!("On {} rows of another file ({})", performance.rows, own.file),
-            performance,
-        )
-    })
 }
 
 fn measured(on: &str, performance: &Performance) -> String {

@@ -9,7 +9,6 @@ use crate::analysis::{ChosenFeature, Compared, MethodAnswer, Twin, p_words, two_
 use crate::data::Level;
 use crate::report::Figure;
 use crate::report::command::shell_command;
-use crate::report::measured_lines;
 use crate::report::summary::{
     correlation, estimator_words, guarantee_words, lists_agree, probe_sentence, sentence_case,
     splits_headline, splits_note, tested_headline, tested_lines,
@@ -77,12 +76,6 @@ pub fn answer(content: &PageContent<'_>) -> Markup {
             p.note {
                 "Paired over the splits, with Nadeau and Bengio's correction for overlapping training rows. The corrected test is \
                  conservative: a difference that it does not find may still be there."
-            }
-        }
-        @for method in &answer.methods {
-            @if let Some(choice) = &method.estimators {
-                p.comparison { (method.method) " with other estimators: " (text(&choice.sentence)) "." }
-                @for comparison in &choice.comparisons { p.note { (text(&comparison.sentence)) "." } }
             }
         }
         @for figure in content.figures.iter().filter(|figure| figure.name == MAIN_FIGURE) {
@@ -291,16 +284,12 @@ fn tested_card(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
     html! {
         .card data-method=(answer.method.name()) {
             h3 { (answer.method) }
-            @if let Some(elsewhere) = &answer.elsewhere {
-                p.note { (text(&elsewhere.headline())) ". These are numbers to quote." }
-                (list(&measured_lines(&elsewhere.measured, &content.info.classes)))
-            }
-            @if lines.is_empty() && answer.elsewhere.is_none() {
+            @if lines.is_empty() {
                 p {
                     "The list was not tested on rows that the procedure never saw. Run with "
                     code { "--validate 5" }
-                    ", or test it on another file with "
-                    code { "--test FILE" }
+                    ", or fit a model and test it on another file with "
+                    code { "validate" }
                     "."
                 }
             }

@@ -1,4 +1,5 @@
-//! Kernel machines: which kernel, and one-vs-rest machines with it along an elimination path.
+//! Kernel machines: γ of the Gaussian kernel, and one-vs-rest machines with it along an elimination
+//! path.
 
 mod binary_machine;
 mod machines;
@@ -57,15 +58,6 @@ impl fmt::Display for Gamma {
             Self::Fixed(gamma) => write!(f, "{gamma}"),
         }
     }
-}
-
-/// Which kernel.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kernel {
-    /// exp(−γ ‖x − s‖²).
-    Rbf(Gamma),
-    /// x·s: the machines of the other solvers, so that they can be compared.
-    Linear,
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::App;
 use crate::analysis::History;
 use crate::error::Error;
 use crate::record::ShardStatus;
-use crate::run::{Followup, Plan, RunInfo, RunSpec, TaskCosts, TaskId, default_threads};
+use crate::run::{Followup, Plan, RunInfo, RunSpec, TaskId, TaskWork, default_threads};
 use crate::tui::time_left::{TimeLeft, WorkLeft};
 use crate::tui::view::View;
 
@@ -129,29 +129,23 @@ impl App {
         self.run.time_left.words(self.work()).filter(|_| runs && !self.run.replay)
     }
 
-    /// What has ended and what is left, by what it costs.
+    /// What has ended and what is left.
     pub(super) fn work(&self) -> WorkLeft {
         let Some(info) = self.info() else { return WorkLeft::default() };
-        let costs = TaskCosts::new(info);
         let history = self.history();
         let paths = history.finished_tasks().count() + history.failed().len();
-        let (ended, left): (Vec<Followup>, Vec<Followup>) =
-            info.followups().into_iter().partition(|followup| {
-                history.followup(*followup).is_some()
-                    || history.failed_followups().contains_key(followup)
-            });
+        let followups = info.followups();
+        let has_ended = |followup: &&Followup| {
+            history.followup(**followup).is_some()
+                || history.failed_followups().contains_key(*followup)
+        };
+        let ended = followups.iter().filter(has_ended).count();
         let of_all = info.splits * info.spec.methods.len();
         WorkLeft {
-            done: costs.work(paths, ended.into_iter()).all,
-            left: costs.work(of_all.saturating_sub(paths), left.into_iter()),
+            done: TaskWork::new(paths, ended, info.splits).all,
+            left: TaskWork::new(of_all.saturating_sub(paths), followups.len() - ended, info.splits),
             threads: self.run.threads,
         }
-    }
-
-    /// How many runs with other estimators have ended, and how many there are, of all methods.
-    pub fn estimators_run(&self) -> (usize, usize) {
-        let spec = self.spec();
-        (self.history().followups_by_kind().estimators, spec.compare.len() * spec.methods.len())
     }
 
     /// The engine was asked to wait, or does.
@@ -212,11 +206,6 @@ impl App {
     /// Takes what made the run fail as a whole.
     pub fn take_failure(&mut self) -> Option<Error> {
         self.run.failure.take()
-    }
-
-    /// Has everything that depends on the finished tasks computed anew before the next frame.
-    pub fn mark_stale(&mut self) {
-        self.run.finished += 1;
     }
 
     /// That a task failed, in words; on the screen splits count from 1.
