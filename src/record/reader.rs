@@ -410,8 +410,8 @@ fn merged(files: &[JournalFile]) -> Arc<RunInfo> {
     }
 }
 
-/// The journals of a directory by their plain names, compressed ones included, sorted; none if the
-/// directory does not exist.
+/// The journals of a directory, sorted; none if the directory does not exist. One that was
+/// compressed by hand is refused.
 pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |error: io::Error| {
         Error::data(format!("cannot read the directory: {error}")).file(directory)
@@ -420,12 +420,15 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
     match std::fs::read_dir(directory) {
         Ok(entries) => {
             for entry in entries {
-                let mut path = entry.map_err(unreadable)?.path();
-                if path.extension().is_some_and(|extension| extension == "gz") {
-                    path.set_extension("");
-                }
+                let path = entry.map_err(unreadable)?.path();
                 if name_parts(&path).is_some() {
                     paths.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "gz")
+                    && name_parts(&path.with_extension("")).is_some()
+                {
+                    return Err(Error::data("this journal is compressed")
+                        .file(path)
+                        .remedy("unpack it with gunzip"));
                 }
             }
         }
@@ -436,7 +439,6 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
         Err(error) => return Err(unreadable(error)),
     }
     paths.sort();
-    paths.dedup();
     Ok(paths)
 }
 
