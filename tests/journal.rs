@@ -262,7 +262,7 @@ fn the_state_directory_is_the_users_own() {
     let scratch = scratch();
     let parent = scratch.path().join("crfe-tui");
     let path = scratch.path().join("crfe-tui/1a2b");
-    // One that an earlier version made for everybody.
+    // One that was made for everybody.
     fs::create_dir_all(&path).unwrap();
     fs::set_permissions(&parent, fs::Permissions::from_mode(0o755)).unwrap();
     let claimed = RunDirectory::claim_private(&path, Shard::WHOLE).unwrap();
@@ -357,10 +357,10 @@ fn a_hostile_first_line_is_refused_with_a_sentence() {
     };
     let cases = [
         (
-            spoil("{\"format\":1", "{\"format\":2"),
-            "journal format 2 is newer than this program's 1",
+            spoil("{\"format\":2", "{\"format\":1"),
+            "the journal has format 1, and this program reads 2; run again with another --out",
         ),
-        (spoil("{\"format\":1", "{\"format\":99999999999"), "journal format 99999999999 is newer"),
+        (spoil("{\"format\":2", "{\"format\":99999999999"), "has format 99999999999, and"),
         (spoil("\"rows\":48", "\"rows\":1000000000"), "its rows do not add up"),
         (
             spoil("\"splits\":1,\"rows\"", "\"splits\":1000000000,\"rows\""),

@@ -291,7 +291,7 @@ fn a_model_round_trips_byte_for_byte() {
         let bytes = fs::read(&file).unwrap();
         let model = Model::from_bytes(&bytes).unwrap();
         assert!(model.to_bytes().unwrap() == bytes, "{options}");
-        assert_eq!(model.format, "crfe-tui model");
+        assert_eq!(model.kind, "crfe-tui model");
         assert_eq!(model.validation.is_some(), options.contains("--validate"));
         // The same command gives the same bytes.
         fs::remove_file(&file).unwrap();
@@ -617,10 +617,10 @@ fn hostile_models_are_refused_in_a_sentence() {
     fs::write(&bad, good.replace("\"bias\": [", "\"bias\": [1e999,")).unwrap();
     refused(&predict(), "the model is damaged");
     refused(
-        &with(&|model| model["version"] = 2.into()),
-        "the model has version 2, and this program reads version 1",
+        &with(&|model| model["format"] = 1.into()),
+        "the model has format 1, and this program reads 2; fit it again",
     );
-    refused(&with(&|model| model["format"] = "other".into()), "this is not a model of crfe-tui");
+    refused(&with(&|model| model["kind"] = "other".into()), "this is not a model of crfe-tui");
     refused(&with(&|model| model["estimator"] = "forest".into()), "the model is damaged");
     refused(
         &with(&|model| drop(model["weights"][0].as_array_mut().unwrap().pop())),

@@ -24,7 +24,6 @@ use crate::error::{Error, Result, RowKind};
 
 /// How to read the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct ReadOptions {
     /// The field separator; sniffed among `,` `;` tab `|` when absent.
     pub delimiter: Option<char>,
@@ -40,7 +39,6 @@ pub struct ReadOptions {
     /// What `<0.5` stands for; refused when absent.
     pub censored: Option<Censored>,
     /// The sheet of a workbook; the first when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sheet: Option<String>,
     /// Lines are columns and columns are rows.
     pub transpose: bool,

@@ -16,9 +16,7 @@ mod stream;
 pub use cohort::{Cohort, MOST_KEPT};
 pub use counts::RowCounts;
 pub use effect::Baseline;
-pub use file::{
-    CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION,
-};
+pub use file::{CellReading, Conformal, ListOrigin, MODEL, Model, ModelColumn, Provenance};
 pub use fit::{FitSettings, FittedList, Predictions, Predictor, fit_list, tau};
 pub use json::pretty;
 pub use machines::{Deciding, Machines};

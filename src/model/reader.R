@@ -92,7 +92,7 @@ crfe_json <- function(text) {
 
 crfe_model <- function(path) {
   model <- crfe_json(paste(readLines(path, encoding = "UTF-8", warn = FALSE), collapse = "\n"))
-  stopifnot(model$format == "crfe-tui model", model$version == 1)
+  stopifnot(model$kind == "crfe-tui model", model$format == 2)
   known <- identical(model$estimator, "linear") || identical(model$estimator, "rbf") || is.list(model$estimator)
   stopifnot(known, !model$conformal$smoothed)
   model$classes <- unlist(model$classes)

@@ -42,8 +42,8 @@ class Model:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
             self.json = model = json.load(file)
-        if model["format"] != "crfe-tui model" or model["version"] != 1:
-            raise ValueError("not a crfe-tui model of version 1")
+        if model["kind"] != "crfe-tui model" or model["format"] != 2:
+            raise ValueError("not a crfe-tui model of format 2")
         if (model["estimator"] not in ("linear", "rbf") and "rcs" not in model["estimator"]) or model["conformal"]["smoothed"]:
             raise ValueError("this reader knows linear, spline and kernel machines without randomised p-values")
         self.classes = model["classes"]

@@ -16,10 +16,9 @@ use super::format;
 use super::journal_file::{JournalFile, JournalLines};
 use super::{Shard, differences, validate};
 use crate::error::{Error, Result};
+use crate::format::refuse_another;
 use crate::run::options::OPTIONS;
-use crate::run::{
-    EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins,
-};
+use crate::run::{EventKind, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
 use crate::select::{Chooses, RunSizes, StopRule};
 
 /// The journals of a directory.
@@ -473,15 +472,9 @@ fn read_start(
     if let Some((_, start)) = known.iter().find(|(known, _)| *known == digest) {
         return Ok(Some((start.clone(), lines.offset, None)));
     }
-    if let Some(format) = format::format_of(&bytes)
-        && format != u64::from(FORMAT)
-    {
-        let age = if format > u64::from(FORMAT) { "newer" } else { "older" };
-        return Err(Error::resume(format!(
-            "journal format {format} is {age} than this program's {FORMAT}"
-        ))
-        .file(path)
-        .remedy("use the version of crfe-tui that wrote it"));
+    if let Some(format) = format::format_of(&bytes) {
+        let remedy = "run again with another --out, or start anew with crfe-tui run --force";
+        refuse_another("journal", format, remedy).map_err(|error| error.file(path))?;
     }
     let not_a_start = |why: String| {
         Error::resume(format!("the first line is not the start of a run: {why}"))

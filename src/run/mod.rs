@@ -33,7 +33,7 @@ pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::Estimate;
 pub use estimator_test::EstimatorTest;
-pub use event::{Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, Step, TaskId};
+pub use event::{Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, Step, TaskId};
 pub use external::{External, ExternalInfo, ExternalTest};
 pub use followup::{Followup, Outcome};
 pub use inspect::{

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use super::cost::{DefaultPermutations, MOST, PathCost, TableShape, default_permutations};
 use super::path_sizes::refuse_unvisited_size;
 use super::{
-    External, FORMAT, KernelLimit, Permutations, RunInfo, RunOptions, RunSpec, SiteInfo,
-    SubgroupInfo, TaskId,
+    External, KernelLimit, Permutations, RunInfo, RunOptions, RunSpec, SiteInfo, SubgroupInfo,
+    TaskId,
 };
 use crate::data::{
     DONOR_LIMIT, Dataset, Factor, Impute, OuterFold, STANDARD, STANDARD_INPUT, Split, Splits,
@@ -19,6 +19,7 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::evaluate::never_excluded;
+use crate::format::FORMAT;
 use crate::select::{MOST_ACM_UNITS, Method, Score};
 use crate::svm::{Estimator, Problem, SolverKind, solver};
 
@@ -356,7 +357,6 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         audit.warn("--score published divides counts by n, not n + 1: coverage is not guaranteed");
     }
     RunInfo {
-        format: FORMAT,
         fingerprint: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
         input: data.name.clone(),
         directory: std::env::current_dir().ok(),

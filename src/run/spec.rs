@@ -40,16 +40,12 @@ pub struct RunOptions {
     pub class_weight: ClassWeight,
     pub solver: SolverKind,
     /// Which family of models is fitted.
-    #[serde(default, skip_serializing_if = "Estimator::is_linear")]
     pub estimator: Estimator,
     /// γ of the Gaussian kernel.
-    #[serde(default, skip_serializing_if = "Gamma::is_scale")]
     pub gamma: Gamma,
     /// The units that a linear path leaves for the kernel machines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefilter: Option<usize>,
     /// Other families of models that are run on the same splits, to be compared.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compare: Vec<Estimator>,
     /// How many units are removed at once.
     pub step: StepSize,
@@ -68,16 +64,12 @@ pub struct RunOptions {
     /// Which score the p-values are made of.
     pub score: Score,
     /// The curves that the rule `1se` looks at.
-    #[serde(default = "default_by")]
     pub by: Vec<SizeCurve>,
     /// Folds of the nested validation, at least 2; `None` to switch it off.
-    #[serde(default)]
     pub validate: Option<usize>,
     /// Another file to test the list on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<PathBuf>,
     /// How often the labels are permuted.
-    #[serde(default = "no_permutations")]
     pub permutations: Permutations,
 }
 
@@ -116,16 +108,6 @@ impl fmt::Display for Permutations {
     }
 }
 
-/// Set size and accuracy.
-fn default_by() -> Vec<SizeCurve> {
-    vec![SizeCurve::Inefficiency, SizeCurve::Accuracy]
-}
-
-/// The value for runs recorded before permutations existed.
-fn no_permutations() -> Permutations {
-    Permutations::Count(0)
-}
-
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
@@ -150,7 +132,7 @@ impl Default for RunOptions {
             mondrian: false,
             smoothed: false,
             score: Score::Weighted,
-            by: default_by(),
+            by: vec![SizeCurve::Inefficiency, SizeCurve::Accuracy],
             validate: Some(5),
             test: None,
             permutations: Permutations::Auto,
@@ -290,7 +272,7 @@ impl RunOptions {
                 return Err(Error::usage("--prefilter 0 leaves no feature")
                     .remedy("give at least 1, such as 100"));
             }
-        } else if !self.gamma.is_scale() || self.prefilter.is_some() {
+        } else if self.gamma != Gamma::Scale || self.prefilter.is_some() {
             let option = if self.prefilter.is_some() { "--prefilter" } else { "--gamma" };
             return Err(Error::usage(format!("{option} belongs to --estimator rbf"))
                 .remedy(format!("add --estimator rbf, or leave {option} out")));
@@ -350,7 +332,7 @@ impl RunSpec {
             estimator,
             compare: Vec::new(),
             validate: None,
-            permutations: no_permutations(),
+            permutations: Permutations::Count(0),
             test: None,
             ..self.0.clone()
         };
