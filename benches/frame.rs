@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use crfe::data::{Audit, Unit};
 use crfe::evaluate::Tally;
-use crfe::run::{
-    Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, RunOptions, Step, TaskId,
-};
+use crfe::run::{Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, RunOptions, Step, TaskId};
 use crfe::select::{Method, RunSizes};
 use crfe::tui::{Action, App, Depth, Keymap, Prompt, Theme, View, draw};
 use divan::Bencher;
