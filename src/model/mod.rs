@@ -24,8 +24,3 @@ pub use make::Ingredients;
 pub use measured::{MOST_MEASURED, Measured, ScoreComparison, Scoreboard, Terms, UNLIKE};
 pub use score::{Flags, ScoredRow, Scorer, Shares};
 pub use stream::{RowSource, SourceFacts};
-
-/// A short reader of models in Python, which needs numpy alone.
-pub const PYTHON_READER: &str = include_str!("reader.py");
-/// A short reader of models in R, which needs no packages.
-pub const R_READER: &str = include_str!("reader.R");

@@ -1,13 +1,11 @@
-"""Reads a model that crfe-tui fit has written, and predicts new rows; needs numpy alone.
+"""Reads a model of crfe-tui fit as docs/formats.md describes it, and predicts new rows; needs numpy alone.
 
-    python3 crfe_model.py M.json new.csv > predictions.csv
+    python3 read_model.py M.json new.csv > predictions.csv
 
 or, with rows as dictionaries of text or numbers:
 
-    from crfe_model import Model
+    from read_model import Model
     p = Model("M.json").p_values([{"age": 61, "sex": "f"}])
-
-docs/formats.md of crfe-tui describes the file.
 """
 
 import csv
