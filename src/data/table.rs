@@ -3,11 +3,10 @@
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::batch::{Batch, MOST_BATCHES, append_while};
+use super::batch::Batch;
 use super::cells::{CellFormat, Censored};
 use super::column_builder::ColumnBuilder;
 #[cfg(feature = "formats")]
@@ -480,38 +479,30 @@ impl ColumnParser<'_> {
             declared_text.iter().map(|&text| ColumnBuilder::new(text)).collect();
         let mut lines = RowLines::new(rows);
         let mut longer = 0_usize;
-        let bytes = AtomicU64::new(0);
-        let mut waiting = 0;
-        let read = |append: &mut dyn FnMut(Batch) -> Option<Batch>| {
-            let mut batch = Batch::default();
-            while more {
-                let record = &records.record;
-                let line = records.line;
-                if record.len() != width {
-                    if record.len() < width
-                        || record.iter().skip(width).any(|cell| !cell.trim().is_empty())
-                    {
-                        let first = if options.no_header { "the first line" } else { "the header" };
-                        return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
-                    }
-                    longer += 1;
+        let (mut batch, mut largest, mut bytes) = (Batch::default(), 0, 0);
+        while more {
+            let record = &records.record;
+            let line = records.line;
+            if record.len() != width {
+                if record.len() < width
+                    || record.iter().skip(width).any(|cell| !cell.trim().is_empty())
+                {
+                    let first = if options.no_header { "the first line" } else { "the header" };
+                    return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
                 }
-                lines.push(line);
-                batch.take(&mut records.record);
-                more = records.advance()?;
-                if !more || batch.is_full() {
-                    waiting = batch.memory().max(waiting);
-                    let columns = bytes.load(Ordering::Relaxed);
-                    budget.check(lines.len(), columns + lines.bytes() + MOST_BATCHES * waiting)?;
-                    let Some(empty) = append(batch) else { break };
-                    batch = empty;
-                }
+                longer += 1;
             }
-            Ok(())
-        };
-        append_while(&mut columns, cells, &bytes, read).map_err(|(column, error)| {
-            if let Some(column) = column { error.column(&header.names[column]) } else { error }
-        })?;
+            lines.push(line);
+            batch.take(&mut records.record);
+            more = records.advance()?;
+            if !more || batch.is_full() {
+                largest = batch.memory().max(largest);
+                budget.check(lines.len(), bytes + lines.bytes() + largest)?;
+                bytes = batch
+                    .append(&mut columns, cells)
+                    .map_err(|(column, error)| error.column(&header.names[column]))?;
+            }
+        }
         if lines.is_empty() {
             return Err(Error::data("the file has a header but no rows")
                 .remedy("add rows below the header"));
