@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use crfe::data::{Audit, Unit};
 use crfe::evaluate::Tally;
-use crfe::run::{
-    Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, RunOptions, Step, TaskId,
-};
+use crfe::run::{Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, RunOptions, Step, TaskId};
 use crfe::select::{Method, RunSizes};
 use crfe::tui::{Action, App, Depth, Keymap, Prompt, Theme, View, draw};
 use divan::Bencher;
@@ -32,7 +30,6 @@ fn info((rows, features): (usize, usize)) -> RunInfo {
     let unit =
         |(i, name): (usize, &String)| Unit { name: name.clone(), columns: vec![i], kept: false };
     RunInfo {
-        format: FORMAT,
         spec: spec.check().expect("the defaults are valid"),
         fingerprint: String::new(),
         input: "genes.csv".into(),

@@ -317,10 +317,6 @@ pub struct FitArgs {
     /// Text file with your own list, one feature per line: nothing is selected
     #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "out"], help_heading = "Model")]
     pub features: Option<PathBuf>,
-    /// Write crfe_model.py and crfe_model.R beside the model: short readers that give the same
-    /// p-values
-    #[arg(long, help_heading = "Model")]
-    pub readers: bool,
     /// Replace a file that is not a model
     #[arg(long, help_heading = "Model")]
     pub overwrite: bool,

@@ -14,10 +14,7 @@ use crate::analysis::{Answer, History, Paths, Tested};
 use crate::data::{RESERVE, word_list};
 use crate::error::{Error, Result, plural, printable, printable_json};
 use crate::evaluate::never_excluded;
-use crate::files::write_whole;
-use crate::model::{
-    CellReading, FittedList, Ingredients, ListOrigin, Model, PYTHON_READER, R_READER, fit_list,
-};
+use crate::model::{CellReading, FittedList, Ingredients, ListOrigin, Model, fit_list};
 use crate::record::Journals;
 use crate::report::{VERSION, command_line, for_a_shell, summary, tested_lines_of};
 use crate::run::{
@@ -40,9 +37,6 @@ pub fn fit(args: FitArgs) -> Result<u8> {
         return Err(Error::usage("--data belongs to a recorded run").remedy(
             "name the table itself: crfe-tui fit DATA.CSV, or the run: crfe-tui fit RUN --data DATA.CSV",
         ));
-    }
-    if args.readers && args.run.spec.spec()?.smoothed {
-        return Err(no_readers());
     }
     let FitArgs { size, .. } = args;
     let given = args.features.is_some();
@@ -131,9 +125,6 @@ fn of_run(args: &FitArgs) -> Result<u8> {
             .remedy(
                 "run it again with --reserve 0.2, or fit the table: crfe-tui fit DATA.CSV --model M.json",
             ));
-    }
-    if args.readers && records.info().spec.smoothed {
-        return Err(no_readers());
     }
     let mut history = History::default();
     records.replay(|event| history.apply(&event))?;
@@ -240,9 +231,6 @@ fn finish(args: &FitArgs, plan: &Plan, history: &History, made: &Made) -> Result
         },
     );
     model.save(&args.model, args.overwrite)?;
-    if args.readers {
-        write_readers(&args.model)?;
-    }
     tell(args, history, made, &model)?;
     Ok(0)
 }
@@ -312,20 +300,6 @@ fn read_list(path: &Path, info: &RunInfo) -> Result<Vec<usize>> {
             .collect::<Vec<_>>(),
     );
     Ok(list)
-}
-
-/// The error for readers of a model that they cannot use.
-fn no_readers() -> Error {
-    Error::usage("the readers cannot randomise p-values as crfe-tui does")
-        .remedy("fit without --smoothed, or without --readers")
-}
-
-/// The readers beside the model.
-fn write_readers(path: &Path) -> Result<()> {
-    let directory =
-        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    write_whole(directory, "crfe_model.py", PYTHON_READER.as_bytes())?;
-    write_whole(directory, "crfe_model.R", R_READER.as_bytes())
 }
 
 fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result<()> {
@@ -415,9 +389,6 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
     }
     let file = for_a_shell(&[args.model.to_string_lossy().into_owned()]);
     let _ = writeln!(text, "Written to {file}; next: crfe-tui predict {file} new.csv");
-    if args.readers {
-        text.push_str("The readers crfe_model.py and crfe_model.R are beside it\n");
-    }
     print(text.as_bytes())
 }
 

@@ -98,9 +98,6 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
     if shard.is_whole() {
         look_for_twins(&plan, &mut history, directory.as_deref())?;
     }
-    if let Some(directory) = &directory {
-        directory.compress();
-    }
     match &directory {
         Some(directory) if !shard.is_whole() => {
             if !quiet {

@@ -297,7 +297,7 @@ impl Text {
     fn open(path: &Path, options: &ReadOptions) -> Result<Option<(Self, Header, Vec<String>)>> {
         let decimal_sign = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
         let source = TextSource::open(path, false, (|_, _| {}) as fn(u64, u64))?;
-        if source.dialect().is_some() {
+        if source.is_series_matrix() {
             return Ok(None);
         }
         let delimiter = match options.delimiter {

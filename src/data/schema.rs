@@ -22,7 +22,6 @@ use crate::error::{Error, Result};
 
 /// The user's statements about the columns, by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct SchemaOptions {
     /// How to read the file.
     pub read: ReadOptions,
@@ -41,22 +40,16 @@ pub struct SchemaOptions {
     /// Names the rows in predictions.csv.
     pub id_col: Option<String>,
     /// Each level of this column is left out once, to see whether the list transfers to it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub leave_out: Option<String>,
     /// Columns by whose levels coverage is reported.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subgroups: Vec<String>,
     /// Whether the columns of `subgroups` are features, too.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub subgroups_as_features: bool,
     /// When each row was measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub time_col: Option<String>,
     /// A table of phenotypes, among them the class, to be joined with the matrix by id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pheno: Option<PathBuf>,
     /// The sheet of the phenotypes, if they are in a workbook.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pheno_sheet: Option<String>,
     /// A column with a larger share of missing values is dropped.
     pub max_missing: f64,

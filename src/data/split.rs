@@ -81,7 +81,6 @@ pub struct SplitOptions {
     /// The user's own splits.
     pub splits_from: Option<PathBuf>,
     /// Share of the rows that is set aside before anything, to calibrate a model of the list.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<f64>,
 }
 

@@ -63,10 +63,9 @@ pub struct Tally {
     pub p_sum: f64,
     /// Sum over rows of the largest p-value.
     pub p_max: f64,
-    /// Sum over rows of the true label's p-value; none in runs recorded before it was counted.
-    pub p_true: Option<f64>,
-    /// Twice the number of pairs in the right order, by class (see [`concordant_pairs`]); empty
-    /// where it was not counted.
+    /// Sum over rows of the true label's p-value.
+    pub p_true: f64,
+    /// Twice the number of pairs in the right order, by class (see [`concordant_pairs`]).
     pub concordant: Vec<u64>,
 }
 
@@ -77,7 +76,7 @@ impl Tally {
             confusion: vec![0; classes * classes],
             covered: vec![0; classes],
             set_sizes: vec![0; classes],
-            p_true: Some(0.0),
+            concordant: vec![0; classes],
             ..Self::default()
         }
     }
@@ -96,7 +95,7 @@ impl Tally {
         self.empty += u32::from(size == 0);
         self.p_sum += p.iter().sum::<f64>();
         self.p_max += p.iter().copied().fold(0.0, f64::max);
-        self.p_true = self.p_true.map(|sum| sum + p[truth]);
+        self.p_true += p[truth];
     }
 
     /// m.
@@ -109,15 +108,15 @@ impl Tally {
         self.confusion.iter().sum()
     }
 
-    /// Area under the ROC curve, one class against the rest, mean over classes; none where it was
-    /// not counted.
+    /// Area under the ROC curve, one class against the rest, mean over classes; none of one
+    /// class.
     pub fn auc(&self) -> Option<f64> {
         auc(&self.concordant, &self.rows_of_class())
     }
 
-    /// Observed fuzziness: mean sum of the false labels' p-values; none where it was not counted.
-    pub fn fuzziness(&self) -> Option<f64> {
-        self.p_true.map(|p_true| ratio(self.p_sum - p_true, self.rows()))
+    /// Observed fuzziness: mean sum of the false labels' p-values.
+    pub fn fuzziness(&self) -> f64 {
+        ratio(self.p_sum - self.p_true, self.rows())
     }
 
     /// The number of test rows of each class.

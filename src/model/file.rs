@@ -17,13 +17,12 @@ use crate::data::{Censored, Encoding, FittedPreparation};
 use crate::error::{Error, Result};
 use crate::evaluate::{Calibrated, CategoryScores, Performance};
 use crate::files::write_whole;
+use crate::format::refuse_another;
 use crate::select::{Method, Nonconformity, Score};
 use crate::svm::{Estimator, SupportMachines};
 
 /// What the first field of a model says.
-pub const FORMAT: &str = "crfe-tui model";
-/// The version of the format.
-pub const VERSION: u32 = 1;
+pub const MODEL: &str = "crfe-tui model";
 /// Larger files are refused.
 const MOST_BYTES: u64 = 1 << 29;
 /// More values than the numbers of the largest file: shorter values would take many times the
@@ -36,10 +35,10 @@ const MOST_CAUTION_BYTES: usize = 1 << 16;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
+    /// [`MODEL`].
+    pub kind: String,
     /// [`FORMAT`].
-    pub format: String,
-    /// [`VERSION`].
-    pub version: u32,
+    pub format: u32,
     /// The program that wrote it, with its version.
     pub program: String,
     /// What kind of machine it is.
@@ -182,12 +181,12 @@ impl Model {
 
     /// Understands the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        /// What is looked at first, so that files of other versions are told apart from broken
+        /// What is looked at first, so that files of other formats are told apart from broken
         /// ones.
         #[derive(Deserialize)]
         struct Front {
-            format: String,
-            version: u32,
+            kind: String,
+            format: u64,
         }
         let remedy = "make one with crfe-tui fit DATA.CSV --model M.json";
         let broken = |what: String| {
@@ -195,7 +194,7 @@ impl Model {
                 .remedy("fit it again, or take another copy")
         };
         let begins_like_one =
-            String::from_utf8_lossy(&bytes[..bytes.len().min(100)]).contains(FORMAT);
+            String::from_utf8_lossy(&bytes[..bytes.len().min(100)]).contains(MODEL);
         let front: Front = serde_json::from_slice(bytes).map_err(|error| match () {
             () if error.is_eof() => {
                 Error::data("the model is cut off: the file ends in the middle").remedy(remedy)
@@ -203,19 +202,13 @@ impl Model {
             () if begins_like_one => broken(error.to_string()),
             () => Error::data("this is not a model of crfe-tui").remedy(remedy),
         })?;
-        if front.format != FORMAT {
+        if front.kind != MODEL {
             return Err(Error::data("this is not a model of crfe-tui").remedy(remedy));
-        }
-        if front.version != VERSION {
-            return Err(Error::data(format!(
-                "the model has version {}, and this program reads version {VERSION}",
-                front.version
-            ))
-            .remedy("use the program that wrote it, or fit the model again"));
         }
         if memchr_iter(b',', bytes).count() > MOST_VALUES {
             return Err(broken(format!("it holds more than {MOST_VALUES} values")));
         }
+        refuse_another("model", front.format, "fit it again with crfe-tui fit")?;
         let model: Self =
             serde_json::from_slice(bytes).map_err(|error| broken(error.to_string()))?;
         model.check().map_err(broken)?;

@@ -1,13 +1,12 @@
 //! A fitted list becomes a model: what its file will hold, gathered.
 
-use super::file::{
-    CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION,
-};
+use super::file::{CellReading, Conformal, ListOrigin, MODEL, Model, ModelColumn, Provenance};
 use super::machines::Deciding;
 use super::predictor::{FitSettings, FittedList};
 use super::seen::row_hashes;
 use crate::data::{Dataset, Encoding};
 use crate::evaluate::Performance;
+use crate::format::FORMAT;
 
 /// What a model is made of besides the fitted list.
 #[derive(Debug, Clone)]
@@ -80,8 +79,8 @@ impl Model {
             Deciding::Kernel(kernel) => (None, Some(kernel)),
         };
         Self {
-            format: FORMAT.to_owned(),
-            version: VERSION,
+            kind: MODEL.to_owned(),
+            format: FORMAT,
             program: made_of.program.to_owned(),
             estimator: made_of.settings.estimator,
             target: data.target.clone(),

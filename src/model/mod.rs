@@ -17,9 +17,7 @@ mod stream;
 pub use cohort::{Cohort, MOST_KEPT};
 pub use counts::RowCounts;
 pub use effect::Baseline;
-pub use file::{
-    CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION,
-};
+pub use file::{CellReading, Conformal, ListOrigin, MODEL, Model, ModelColumn, Provenance};
 pub use json::pretty;
 pub use machines::{Deciding, Machines};
 pub use make::Ingredients;
@@ -28,8 +26,3 @@ pub use predictor::{FitSettings, FittedList, Predictions, Predictor, fit_list, t
 pub use score::{Flags, ScoredRow, Scorer, Shares};
 pub use seen::{SeenRows, SeenTally};
 pub use stream::{RowSource, SourceFacts};
-
-/// A short reader of models in Python, which needs numpy alone.
-pub const PYTHON_READER: &str = include_str!("reader.py");
-/// A short reader of models in R, which needs no packages.
-pub const R_READER: &str = include_str!("reader.R");

@@ -1,5 +1,4 @@
-//! A run on disk: journals written as it goes, read back, followed while they grow, and compressed
-//! when they are done.
+//! A run on disk: journals written as it goes, read back, and followed while they grow.
 //!
 //! - [`format`]: the lines of a journal (docs/formats.md)
 //! - [`writer`]: claims a directory, appends and syncs each event
@@ -8,12 +7,11 @@
 //! - [`source`]: one stream of events, from an engine that is recorded or from a directory;
 //!   [`follow`]: a directory that grows
 //! - [`recent`]: the runs in the user's state directory
-//! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks
+//! - [`shard`]: a share of the tasks
 //!
 //! A live run is here and not in `run` because each event is journaled before it is passed on: the
 //! recorder sits between the engine and its listeners.
 
-mod compress;
 mod follow;
 mod format;
 mod journal_file;

@@ -16,10 +16,9 @@ use super::format;
 use super::journal_file::{JournalFile, JournalLines};
 use super::{Shard, differences, validate};
 use crate::error::{Error, Result};
+use crate::format::refuse_another;
 use crate::run::options::OPTIONS;
-use crate::run::{
-    EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins,
-};
+use crate::run::{EventKind, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
 use crate::select::{Chooses, RunSizes, StopRule};
 
 /// The journals of a directory.
@@ -393,8 +392,8 @@ fn merged(files: &[JournalFile]) -> Arc<RunInfo> {
     }
 }
 
-/// The journals of a directory by their plain names, compressed ones included, sorted; none if the
-/// directory does not exist.
+/// The journals of a directory, sorted; none if the directory does not exist. One that was
+/// compressed by hand is refused.
 pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |error: io::Error| {
         Error::data(format!("cannot read the directory: {error}")).file(directory)
@@ -403,12 +402,15 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
     match std::fs::read_dir(directory) {
         Ok(entries) => {
             for entry in entries {
-                let mut path = entry.map_err(unreadable)?.path();
-                if path.extension().is_some_and(|extension| extension == "gz") {
-                    path.set_extension("");
-                }
+                let path = entry.map_err(unreadable)?.path();
                 if name_parts(&path).is_some() {
                     paths.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "gz")
+                    && name_parts(&path.with_extension("")).is_some()
+                {
+                    return Err(Error::data("this journal is compressed")
+                        .file(path)
+                        .remedy("unpack it with gunzip"));
                 }
             }
         }
@@ -419,7 +421,6 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
         Err(error) => return Err(unreadable(error)),
     }
     paths.sort();
-    paths.dedup();
     Ok(paths)
 }
 
@@ -454,15 +455,9 @@ fn read_start(
     if let Some((_, start)) = known.iter().find(|(known, _)| *known == digest) {
         return Ok(Some((start.clone(), lines.offset, None)));
     }
-    if let Some(format) = format::format_of(&bytes)
-        && format != u64::from(FORMAT)
-    {
-        let age = if format > u64::from(FORMAT) { "newer" } else { "older" };
-        return Err(Error::resume(format!(
-            "journal format {format} is {age} than this program's {FORMAT}"
-        ))
-        .file(path)
-        .remedy("use the version of crfe-tui that wrote it"));
+    if let Some(format) = format::format_of(&bytes) {
+        let remedy = "run again with another --out, or start anew with crfe-tui run --force";
+        refuse_another("journal", format, remedy).map_err(|error| error.file(path))?;
     }
     let not_a_start = |why: String| {
         Error::resume(format!("the first line is not the start of a run: {why}"))

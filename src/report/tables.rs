@@ -15,6 +15,7 @@ use crate::data::word_list::{as_lines, in_list};
 use crate::error::{Error, Result};
 use crate::evaluate::Bootstrap;
 use crate::files::Directory;
+use crate::format::FORMAT;
 use crate::run::{EffectCurve, Plan, RunInfo, predictions};
 use crate::select::Method;
 
@@ -96,7 +97,7 @@ fn settings(info: &RunInfo) -> serde_json::Value {
     serde_json::json!({
         "program": "crfe-tui",
         "version": env!("CARGO_PKG_VERSION"),
-        "format": info.format,
+        "format": FORMAT,
         "fingerprint": info.fingerprint,
         "input": {"name": info.input, "sha256": info.input_sha256},
         "splits_sha256": info.splits_sha256,

@@ -171,6 +171,7 @@ impl Outcome {
                 let FoldTest { size, units: list, conformal, rows, groups, subgroups, times } =
                     test;
                 let of_rows = |count: usize| count == 0 || count == rows.len();
+                let in_groups = info.spec.schema.group_col.is_some();
                 let is_level = |(levels, known): (&Vec<Option<usize>>, &super::SubgroupInfo)| {
                     of_rows(levels.len())
                         && levels.iter().flatten().all(|&level| level < known.levels.len())
@@ -181,7 +182,7 @@ impl Outcome {
                     && size.is_none_or(|size| size <= units)
                     && list.iter().all(|&unit| unit < units)
                     && conformal.len() == classes
-                    && (groups.is_empty() || groups.len() == rows.len())
+                    && groups.len() == if in_groups { rows.len() } else { 0 }
                     && rows.iter().all(|row| {
                         row.row < info.rows
                             && row.y < classes

@@ -10,13 +10,14 @@ use sha2::{Digest, Sha256};
 use super::cost::{DefaultPermutations, MOST, PathCost, TableShape, default_permutations};
 use super::kernel_limit::refuse_slow_kernels;
 use super::path_sizes::refuse_unvisited_size;
-use super::{FORMAT, Permutations, RunInfo, RunOptions, RunSpec, SiteInfo, SubgroupInfo, TaskId};
+use super::{Permutations, RunInfo, RunOptions, RunSpec, SiteInfo, SubgroupInfo, TaskId};
 use crate::data::{
     DONOR_LIMIT, Dataset, Factor, Impute, OuterFold, STANDARD, STANDARD_INPUT, Split, Splits,
     check_preprocessing, outer_folds, prepare, site_fold,
 };
 use crate::error::{Error, Result};
 use crate::evaluate::never_excluded;
+use crate::format::FORMAT;
 use crate::select::{MOST_ACM_UNITS, Method, Score};
 use crate::svm::{Estimator, Problem, SolverKind, solver};
 
@@ -319,7 +320,6 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         audit.warn("--score published divides counts by n, not n + 1: coverage is not guaranteed");
     }
     RunInfo {
-        format: FORMAT,
         fingerprint: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
         input: data.name.clone(),
         directory: std::env::current_dir().ok(),

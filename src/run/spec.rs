@@ -39,13 +39,10 @@ pub struct RunOptions {
     pub class_weight: ClassWeight,
     pub solver: SolverKind,
     /// Which family of models is fitted.
-    #[serde(default, skip_serializing_if = "Estimator::is_linear")]
     pub estimator: Estimator,
     /// γ of the Gaussian kernel.
-    #[serde(default, skip_serializing_if = "Gamma::is_scale")]
     pub gamma: Gamma,
     /// The units that a linear path leaves for the kernel machines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefilter: Option<usize>,
     /// How many units are removed at once.
     pub step: StepSize,
@@ -64,13 +61,10 @@ pub struct RunOptions {
     /// Which score the p-values are made of.
     pub score: Score,
     /// The curves that the rule `1se` looks at.
-    #[serde(default = "default_by")]
     pub by: Vec<SizeCurve>,
     /// Folds of the nested validation, at least 2; `None` to switch it off.
-    #[serde(default)]
     pub validate: Option<usize>,
     /// How often the labels are permuted.
-    #[serde(default = "no_permutations")]
     pub permutations: Permutations,
 }
 
@@ -109,16 +103,6 @@ impl fmt::Display for Permutations {
     }
 }
 
-/// Set size and accuracy.
-fn default_by() -> Vec<SizeCurve> {
-    vec![SizeCurve::Inefficiency, SizeCurve::Accuracy]
-}
-
-/// The value for runs recorded before permutations existed.
-fn no_permutations() -> Permutations {
-    Permutations::Count(0)
-}
-
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
@@ -142,7 +126,7 @@ impl Default for RunOptions {
             mondrian: false,
             smoothed: false,
             score: Score::Weighted,
-            by: default_by(),
+            by: vec![SizeCurve::Inefficiency, SizeCurve::Accuracy],
             validate: Some(5),
             permutations: Permutations::Auto,
         }
@@ -269,7 +253,7 @@ impl RunOptions {
                 return Err(Error::usage("--prefilter 0 leaves no feature")
                     .remedy("give at least 1, such as 100"));
             }
-        } else if !self.gamma.is_scale() || self.prefilter.is_some() {
+        } else if self.gamma != Gamma::Scale || self.prefilter.is_some() {
             let option = if self.prefilter.is_some() { "--prefilter" } else { "--gamma" };
             return Err(Error::usage(format!("{option} belongs to --estimator rbf"))
                 .remedy(format!("add --estimator rbf, or leave {option} out")));

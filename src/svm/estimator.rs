@@ -31,12 +31,6 @@ impl Estimator {
             Self::Rcs(knots) => Some(knots),
         }
     }
-
-    /// Whether it is the default, which is not recorded: runs made before there was a choice keep
-    /// their fingerprints.
-    pub fn is_linear(&self) -> bool {
-        *self == Self::Linear
-    }
 }
 
 impl FromStr for Estimator {

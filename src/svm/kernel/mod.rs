@@ -31,11 +31,6 @@ impl Gamma {
             Self::Fixed(gamma) => gamma,
         }
     }
-
-    /// Whether it is the default, which is not recorded.
-    pub fn is_scale(&self) -> bool {
-        *self == Self::Scale
-    }
 }
 
 impl FromStr for Gamma {
