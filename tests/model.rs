@@ -98,7 +98,7 @@ fn p_values_are_those_of_predictions_csv() {
         ("data/heart.csv", 13, "--impute median --lambda 0.3"),
         ("data/synthetic.csv", 5, "--estimator rcs:4"),
         ("data/synthetic.csv", 6, "--estimator rbf"),
-        ("data/heart.csv", 13, "--estimator rbf --gamma 0.2 --mondrian --class-weight balanced"),
+        ("data/heart.csv", 13, "--estimator rbf:0.2 --mondrian --class-weight balanced"),
     ] {
         let desk = desk();
         let out = desk.path().join("RUN");
@@ -282,7 +282,7 @@ fn a_model_round_trips_byte_for_byte() {
         ("data/dermatology.csv", "--splits 2 --method crfe --mondrian --impute median --size 4"),
         (
             "data/heart.csv",
-            "--splits 2 --method crfe --estimator rbf --gamma 0.3 --size 5 --validate 2",
+            "--splits 2 --method crfe --estimator rbf:0.3 --size 5 --validate 2",
         ),
     ] {
         let options = options.replace("thal,major", "thal --drop 12");
@@ -764,7 +764,7 @@ fn the_shares_of_the_features_add_up_to_the_score() {
         ("data/dermatology.csv", "--size 8 --lambda 0.3"),
         ("data/synthetic.csv", "--size 4 --estimator rcs:4"),
         ("data/heart.csv", "--size 13 --estimator rbf"),
-        ("data/synthetic.csv", "--size 5 --estimator rbf --gamma 0.4 --score published"),
+        ("data/synthetic.csv", "--size 5 --estimator rbf:0.4 --score published"),
     ] {
         let desk = desk();
         let model =
@@ -1125,7 +1125,7 @@ fn the_readers_give_the_same_p_values() {
         ("data/synthetic.csv", "--size 6 --estimator rcs:4"),
         ("data/heart.csv", "--size 8 --estimator rcs:3 --mondrian"),
         ("data/heart.csv", "--size 6 --estimator rbf"),
-        ("data/synthetic.csv", "--size 4 --estimator rbf --gamma 0.7 --score published"),
+        ("data/synthetic.csv", "--size 4 --estimator rbf:0.7 --score published"),
         (grouped, "--group-col patient --size 4"),
         (grouped, "--group-col patient --size 3 --mondrian"),
     ] {

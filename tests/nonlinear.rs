@@ -440,7 +440,7 @@ fn spline_runs_are_validated_permuted_resumed_and_sharded() {
 #[test]
 fn kernel_runs_are_validated_permuted_resumed_and_sharded() {
     let tables = check_run(
-        "--estimator rbf --gamma 0.1 --prefilter 6 --method crfe,rfe --validate 2 --permutations 1 --stop 1se",
+        "--estimator rbf:0.1 --prefilter 6 --method crfe,rfe --validate 2 --permutations 1 --stop 1se",
     );
     let sizes: Vec<&str> = tables["trace.csv"]
         .lines()
@@ -730,13 +730,12 @@ fn families_of_models_are_compared_on_the_same_splits() {
 #[test]
 fn kernel_options_belong_to_the_kernel() {
     for (options, words) in [
-        ("--gamma 0.5", "--gamma belongs to --estimator rbf"),
         ("--prefilter 5 --estimator rcs:3", "--prefilter belongs to --estimator rbf"),
         ("--estimator rbf --solver linfa", "--solver linfa fits linear machines only"),
         ("--estimator rbf --prefilter 0", "--prefilter 0 leaves no feature"),
-        ("--estimator rbf --gamma 0", "write scale or a number above 0"),
-        ("--estimator rbf --gamma -1", "write scale or a number above 0"),
-        ("--estimator svc", "write linear, rcs:3, rcs:4, rcs:5 or rbf"),
+        ("--estimator rbf:0", "write γ as a number above 0"),
+        ("--estimator rbf:-1", "write γ as a number above 0"),
+        ("--estimator svc", "write linear, rcs:3, rcs:4, rcs:5, rbf or rbf:0.5"),
     ] {
         let ran = finish(program().args(["run", "data/heart.csv"]).args(options.split(' ')));
         assert_eq!(ran.code, 2, "{options}");

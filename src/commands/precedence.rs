@@ -305,16 +305,16 @@ mod tests {
             OPTIONS
                 .iter()
                 .filter(|option| {
-                    !["early", "memory-limit", "gamma", "prefilter", "pheno-sheet"]
+                    !["early", "memory-limit", "prefilter", "pheno-sheet"]
                         .contains(&option.name)
                 })
                 .map(|option| format!("run data.csv {}", words(option))),
         );
         let all = OPTIONS.iter().filter(|option| {
-            !["score", "memory-limit", "reserve", "test", "gamma", "prefilter"]
+            !["score", "memory-limit", "reserve", "test", "solver"]
                 .contains(&option.name)
         });
-        lines.push("run data.csv --estimator rbf --gamma 0.5 --prefilter 4".to_owned());
+        lines.push("run data.csv --estimator rbf:0.5 --prefilter 4".to_owned());
         lines.push(format!("run data.csv {}", all.map(words).collect::<Vec<_>>().join(" ")));
         lines.extend([
             "run data.csv --na=-9,none --max-missing 0.1 --impute none --delimiter tab --decimal ."

@@ -290,10 +290,9 @@ impl RunOptions {
                 return Err(Error::usage("--prefilter 0 leaves no feature")
                     .remedy("give at least 1, such as 100"));
             }
-        } else if !self.gamma.is_scale() || self.prefilter.is_some() {
-            let option = if self.prefilter.is_some() { "--prefilter" } else { "--gamma" };
-            return Err(Error::usage(format!("{option} belongs to --estimator rbf"))
-                .remedy(format!("add --estimator rbf, or leave {option} out")));
+        } else if self.prefilter.is_some() {
+            return Err(Error::usage("--prefilter belongs to --estimator rbf")
+                .remedy("add --estimator rbf, or leave --prefilter out"));
         }
         if self.schema.pheno_sheet.is_some() && self.schema.pheno.is_none() {
             return Err(Error::usage("--pheno-sheet belongs to --pheno")
