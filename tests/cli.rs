@@ -787,7 +787,7 @@ fn every_rule_gives_an_answer_or_says_why_not() {
     assert_eq!(run.answer["methods"][0]["features"], json("[]"));
     assert!(run.rows("predictions.csv").is_empty());
     // The rule rarely fires on these data; the splits on which it does not are counted and said.
-    let run = Finished::new("data/synthetic.csv", &["--stop", "beta", "--sigma", "50"]);
+    let run = Finished::new("data/synthetic.csv", &["--stop", "beta:50"]);
     assert!(
         run.cautions().contains("the β rule did not fire on 3 of 3 splits"),
         "{}",

@@ -280,10 +280,7 @@ fn a_model_round_trips_byte_for_byte() {
         ("data/heart.csv", "--splits 2 --method crfe --validate 2"),
         ("data/heart.csv", "--splits 2 --method crfe --impute none --drop thal,major --scale none"),
         ("data/dermatology.csv", "--splits 2 --method crfe --mondrian --impute median --size 4"),
-        (
-            "data/heart.csv",
-            "--splits 2 --method crfe --estimator rbf:0.3 --size 5 --validate 2",
-        ),
+        ("data/heart.csv", "--splits 2 --method crfe --estimator rbf:0.3 --size 5 --validate 2"),
     ] {
         let options = options.replace("thal,major", "thal --drop 12");
         let desk = desk();

@@ -113,7 +113,7 @@ fn the_methods_paragraph_tells_every_option_that_it_should() {
     let mut told = 0;
     for option in OPTIONS.iter().filter(|option| !matches!(option.prose, Prose::Silent)) {
         let (stop, estimator, usual) = match option.name {
-            "sigma" | "window" | "early" => &usual[1],
+            "early" => &usual[1],
             "by" => &usual[2],
             "prefilter" => &usual[3],
             _ => &usual[0],

@@ -212,14 +212,12 @@ pub(super) fn yes_or_no() -> clap::builder::BoolishValueParser {
 }
 
 /// The options that `--paper` sets, unless a flag says otherwise.
-pub(super) const PAPER: [(&str, &str); 9] = [
+pub(super) const PAPER: [(&str, &str); 7] = [
     ("calibration", "shared"),
     ("solver", "newton"),
     ("cost", "1"),
     ("lambda", "0.5"),
     ("epsilon", "0.1"),
     ("stop", "beta"),
-    ("sigma", "5"),
-    ("window", "0.4"),
     ("splits", "20"),
 ];

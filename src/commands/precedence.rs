@@ -305,14 +305,12 @@ mod tests {
             OPTIONS
                 .iter()
                 .filter(|option| {
-                    !["early", "memory-limit", "prefilter", "pheno-sheet"]
-                        .contains(&option.name)
+                    !["early", "memory-limit", "prefilter", "pheno-sheet"].contains(&option.name)
                 })
                 .map(|option| format!("run data.csv {}", words(option))),
         );
         let all = OPTIONS.iter().filter(|option| {
-            !["score", "memory-limit", "reserve", "test", "solver"]
-                .contains(&option.name)
+            !["score", "memory-limit", "reserve", "test", "solver"].contains(&option.name)
         });
         lines.push("run data.csv --estimator rbf:0.5 --prefilter 4".to_owned());
         lines.push(format!("run data.csv {}", all.map(words).collect::<Vec<_>>().join(" ")));

@@ -348,8 +348,7 @@ fn last(files: &[JournalFile]) -> &JournalFile {
 
 /// The options on which parts of one run must agree although they change no path: the rule, and
 /// what follows the paths.
-const AFTER_THE_PATHS: [&str; 7] =
-    ["stop", "by", "sigma", "window", "validate", "permutations", "compare"];
+const AFTER_THE_PATHS: [&str; 5] = ["stop", "by", "validate", "permutations", "compare"];
 
 /// Parts of one run in directories of their own must agree on what follows the paths: the settings
 /// of one part would otherwise hide the results of another.

@@ -6,14 +6,15 @@ use super::Permutations;
 use super::option::{BLANK, file, flag, only, optional, value, words};
 pub use super::option::{Chapter, FormLine, Prose, Refusal, RunOption, Takes, variable};
 use crate::data::Censored;
-use crate::select::{Score, StopRule};
+use crate::select::{BetaRule, Score, StopRule};
 use crate::svm::{ClassWeight, Estimator, Gamma, SolverKind};
 
 const STOP_HELP: &str = "\
 How the size of the answer is chosen:
 - 1se: the smallest size that is as good as the best in all curves of --by, within one standard error over the splits
 - knee: on each split where total conformity, which falls as features are removed, bends most; looks at no test row
-- beta: the β rule, the paper's: before the mean β first drops by more than --sigma standard deviations
+- beta: the β rule, the paper's: before the mean β first drops by more than 5 standard deviations within a window of 0.4 of
+  the features; beta:3.5 and beta:3.5:0.7 set these two numbers
 - cv: the size with the best 5-fold cross-validated accuracy of RFE, as scikit-learn's RFECV; slower
 - proximity: the rule of CRFE 0.1.1, where classes come too near to each other on training rows; the best size seen, or with
   --calibration shared the size at which the rule fires, as published
@@ -443,13 +444,23 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("RULE"),
         help: "How the size of the answer is chosen: 1se, knee, beta, cv, proximity, none or a number",
         details: Some(STOP_HELP),
-        example: "beta",
+        example: "beta:3.5:0.7",
         choices: &["1se", "knee", "beta", "cv", "proximity", "none"],
         form: Some(FormLine { place: 14, hint: "1se knee beta cv proximity none or N" }),
         prose: Prose::Within,
-        get: |options| vec![options.stop.name()],
+        get: |options| {
+            let BetaRule { sigma, window } = options.beta_rule;
+            let is_usual =
+                options.stop != StopRule::Beta || options.beta_rule == BetaRule::default();
+            let numbers = if is_usual { String::new() } else { format!(":{sigma}:{window}") };
+            vec![options.stop.name() + &numbers]
+        },
         set: |options, words| {
-            options.stop = only(words)?.parse()?;
+            let word = only(words)?;
+            (options.stop, options.beta_rule) = match word.strip_prefix("beta:") {
+                Some(numbers) => (StopRule::Beta, numbers.parse()?),
+                None => (word.parse()?, BetaRule::default()),
+            };
             Ok(())
         },
     },
@@ -482,24 +493,6 @@ pub const OPTIONS: &[RunOption] = &[
             options.early.then(|| "Each path ended at the size that the rule chose.".to_owned())
         }),
         ..flag!(early)
-    },
-    RunOption {
-        name: "sigma",
-        chapter: Chapter::Method,
-        takes: Takes::Number("K"),
-        help: "k of the β rule: standard deviations",
-        example: "3.5",
-        prose: Prose::Within,
-        ..value!(beta_rule.sigma)
-    },
-    RunOption {
-        name: "window",
-        chapter: Chapter::Method,
-        takes: Takes::Number("SHARE"),
-        help: "ψ of the β rule: its window, as a share of the features",
-        example: "0.7",
-        prose: Prose::Within,
-        ..value!(beta_rule.window)
     },
     RunOption {
         name: "splits",

@@ -235,19 +235,8 @@ impl RunOptions {
             open(self.epsilon),
             "give a number between 0 and 1, such as 0.1 for 90 % coverage",
         )?;
-        let BetaRule { sigma, window } = self.beta_rule;
-        within(
-            "sigma",
-            sigma,
-            sigma > 0.0 && sigma.is_finite(),
-            "give a number above 0; the paper uses 3 to 5",
-        )?;
-        within(
-            "window",
-            window,
-            window > 0.0 && window <= 1.0,
-            "give a share of the features, above 0 and at most 1",
-        )?;
+        let impossible = |remedy| Error::usage("--stop beta is out of range").remedy(remedy);
+        self.beta_rule.check().map_err(impossible)?;
         let share = self.schema.max_missing;
         within("max-missing", share, (0.0..=1.0).contains(&share), "give a share from 0 to 1")?;
         if self.test.is_some() {
