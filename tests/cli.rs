@@ -83,8 +83,8 @@ fn unusable_data_are_refused() {
     let rare = desk.file("rare.csv", &format!("a,class\n{rows}"));
     let sentence = format!(
         "{rare}, column 'class': class 'rare' has 3 rows, and at least 4 are needed: one in each of training, \
-         selection, conformal and test; leave small classes out with --min-class-size 4, or merge them with \
-         --merge-rare NAME, or use --calibration shared, which needs 3 and voids the guarantee"
+         selection, conformal and test; leave small classes out with --rare drop:4, or merge them with \
+         --rare merge:4:other, or use --calibration shared, which needs 3 and voids the guarantee"
     );
     refuses(&desk, &rare, &[], 3, &sentence);
     let odd = desk.file("odd.csv", "a,b,class\n1,2,x\n1,y\n");

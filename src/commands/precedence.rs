@@ -317,7 +317,7 @@ mod tests {
         lines.extend([
             "run data.csv --na=-9,none --max-missing 0.1 --impute none --delimiter tab --decimal ."
                 .to_owned(),
-            "run data.csv --target=-x --delimiter=; --stop 4 --early --step 3 --merge-rare="
+            "run data.csv --target=-x --delimiter=; --stop 4 --early --step 3 --rare drop:9"
                 .to_owned(),
             "run data.csv --stop 1se --step 0.25 --drop \"a,b\" --drop c,d".to_owned(),
         ]);

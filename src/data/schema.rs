@@ -60,10 +60,8 @@ pub struct SchemaOptions {
     pub pheno_sheet: Option<String>,
     /// A column with a larger share of missing values is dropped.
     pub max_missing: f64,
-    /// Rows of classes with fewer rows are left out, or merged.
-    pub min_class_size: Option<usize>,
-    /// The class that classes with few rows become.
-    pub merge_rare: Option<String>,
+    /// What becomes of classes with few rows.
+    pub rare: Option<Rare>,
 }
 
 impl Default for SchemaOptions {
@@ -84,8 +82,7 @@ impl Default for SchemaOptions {
             pheno: None,
             pheno_sheet: None,
             max_missing: 0.25,
-            min_class_size: None,
-            merge_rare: None,
+            rare: None,
         }
     }
 }
@@ -226,8 +223,7 @@ impl Dataset {
         let turned = looks_transposed(&columns, roles.target, roles.found);
         let (levels, codes) = columns[roles.target].text()?;
         audit.without_class(&lines, codes);
-        let rare = Rare::new(options.min_class_size, options.merge_rare.as_deref());
-        let settled = rare.settle(levels, codes);
+        let settled = options.rare.as_ref().and_then(|rare| rare.settle(levels, codes));
         let (levels, codes) = match &settled {
             Some((levels, codes, done)) => {
                 audit.warn(done.clone());

@@ -240,27 +240,19 @@ pub const OPTIONS: &[RunOption] = &[
         ..optional!(schema.read.censored)
     },
     RunOption {
-        name: "min-class-size",
-        takes: Takes::Number("ROWS"),
-        help: "Leave out the rows of classes with fewer rows than this",
-        example: "5",
+        name: "rare",
+        takes: Takes::Word("HOW"),
+        help: "Classes with few rows: drop:5 leaves out those with fewer than 5, merge:5:other merges these into one class called other",
+        example: "merge:5:other",
+        choices: &["drop:4", "drop:10", "merge:4:other"],
         prose: Prose::Sentence(|options| {
-            let size =
-                options.schema.min_class_size.filter(|_| options.schema.merge_rare.is_none())?;
-            Some(format!("Classes with fewer than {size} rows were left out."))
+            let rare = options.schema.rare.as_ref()?;
+            Some(match &rare.merged {
+                None => format!("Classes with fewer than {} rows were left out.", rare.fewest),
+                Some(name) => format!("Classes with few rows were merged into “{name}”."),
+            })
         }),
-        ..optional!(schema.min_class_size)
-    },
-    RunOption {
-        name: "merge-rare",
-        takes: Takes::Word("NAME"),
-        help: "Merge classes with few rows (see --min-class-size; default 4) into one class of this name, instead of leaving them out",
-        example: "other",
-        prose: Prose::Sentence(|options| {
-            let merged = options.schema.merge_rare.as_ref()?;
-            Some(format!("Classes with few rows were merged into “{merged}”."))
-        }),
-        ..optional!(schema.merge_rare)
+        ..optional!(schema.rare)
     },
     RunOption {
         name: "memory-limit",
