@@ -305,7 +305,7 @@ mod tests {
             OPTIONS
                 .iter()
                 .filter(|option| {
-                    !["early", "memory-limit", "prefilter", "pheno-sheet"].contains(&option.name)
+                    !["early", "memory-limit", "prefilter", "sheet"].contains(&option.name)
                 })
                 .map(|option| format!("run data.csv {}", words(option))),
         );

@@ -55,7 +55,7 @@ pub struct SchemaOptions {
     /// A table of phenotypes, among them the class, to be joined with the matrix by id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pheno: Option<PathBuf>,
-    /// The sheet of the phenotypes, if they are in a workbook.
+    /// The sheet of the phenotypes, if it is not that of the matrix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pheno_sheet: Option<String>,
     /// A column with a larger share of missing values is dropped.
@@ -361,11 +361,11 @@ fn read(
     if options.pheno_sheet.is_none() && options.pheno.as_ref().is_some_and(is_same) {
         return Err(Error::usage("the matrix and the phenotypes are the same file")
             .file(path)
-            .remedy("name another file with --pheno, or another sheet of the workbook with --pheno-sheet"));
+            .remedy("name another file with --pheno, or two sheets of the workbook with --sheet MATRIX,PHENO"));
     }
     let phenotypes =
         options.pheno.as_deref().map(|file| Phenotypes::read(file, options)).transpose()?;
-    // Without --pheno-sheet, --sheet may refer to the phenotypes only.
+    // One --sheet may refer to the phenotypes only.
     let mut options = options.clone();
     let is_theirs =
         options.pheno_sheet.is_none() && options.pheno.as_deref().is_some_and(is_workbook);

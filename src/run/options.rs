@@ -126,13 +126,6 @@ pub const OPTIONS: &[RunOption] = &[
         ..file!(schema.pheno)
     },
     RunOption {
-        name: "pheno-sheet",
-        takes: Takes::Word("NAME"),
-        help: "Sheet of the phenotypes, if --pheno is a workbook; it may be the workbook of the matrix [default: that of --sheet, or the first]",
-        example: "Patients",
-        ..optional!(schema.pheno_sheet)
-    },
-    RunOption {
         name: "id-col",
         takes: Takes::Word("COLUMN"),
         help: "Column that names the rows in predictions.csv; not a feature [default: row names, if there are any]",
@@ -215,10 +208,21 @@ pub const OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "sheet",
-        takes: Takes::Word("NAME"),
-        help: "Sheet of a workbook (xlsx, xls, ods) [default: the first]",
-        example: "Sheet1",
-        ..optional!(schema.read.sheet)
+        takes: Takes::Words("NAMES"),
+        help: "Sheet of a workbook (xlsx, xls, ods); with --pheno, those of the matrix and of the phenotypes, which may be in one workbook [default: the first]",
+        example: "Genes,Patients",
+        get: |options| {
+            options.schema.read.sheet.iter().chain(&options.schema.pheno_sheet).cloned().collect()
+        },
+        set: |options, words| {
+            (options.schema.read.sheet, options.schema.pheno_sheet) = match words {
+                [sheet] => (Some(sheet.clone()), None),
+                [matrix, phenotypes] => (Some(matrix.clone()), Some(phenotypes.clone())),
+                _ => return Err("write one sheet, or two: MATRIX,PHENO".into()),
+            };
+            Ok(())
+        },
+        ..BLANK
     },
     RunOption {
         name: "transpose",

@@ -284,8 +284,8 @@ impl RunOptions {
                 .remedy("add --estimator rbf, or leave --prefilter out"));
         }
         if self.schema.pheno_sheet.is_some() && self.schema.pheno.is_none() {
-            return Err(Error::usage("--pheno-sheet belongs to --pheno")
-                .remedy("add --pheno WORKBOOK, or use --sheet for the sheet of the table"));
+            return Err(Error::usage("--sheet names two sheets, but there is one table")
+                .remedy("name one sheet, or add --pheno WORKBOOK"));
         }
         if self.smoothed && self.score == Score::Published {
             return Err(Error::usage("--smoothed has no meaning with --score published")
