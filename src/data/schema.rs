@@ -46,9 +46,6 @@ pub struct SchemaOptions {
     /// Columns by whose levels coverage is reported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subgroups: Vec<String>,
-    /// Whether the columns of `subgroups` are features, too.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub subgroups_as_features: bool,
     /// When each row was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_col: Option<String>,
@@ -77,7 +74,6 @@ impl Default for SchemaOptions {
             id_col: None,
             leave_out: None,
             subgroups: Vec::new(),
-            subgroups_as_features: false,
             time_col: None,
             pheno: None,
             pheno_sheet: None,
@@ -438,7 +434,6 @@ struct Roles {
     id: Option<usize>,
     site: Option<usize>,
     subgroups: Vec<usize>,
-    subgroups_are_features: bool,
     time: Option<usize>,
     /// Phenotypes that were not requested.
     unused: HashSet<usize>,
@@ -505,20 +500,8 @@ impl Roles {
         let (target, found) = choose(header, named, options.target.as_deref(), &taken)?;
         let dropped = dropped.into_iter().collect();
         let unused = HashSet::new();
-        let subgroups_are_features = options.subgroups_as_features;
-        let roles = Self {
-            target,
-            found,
-            dropped,
-            categorical,
-            group,
-            id,
-            site,
-            subgroups,
-            subgroups_are_features,
-            time,
-            unused,
-        };
+        let roles =
+            Self { target, found, dropped, categorical, group, id, site, subgroups, time, unused };
         let clash = [
             (roles.dropped.contains(&target), "--drop"),
             (group == Some(target), "--group-col"),
@@ -539,17 +522,13 @@ impl Roles {
 
     fn is_feature(&self, position: usize) -> bool {
         let taken = [self.group, self.id, self.site, self.time];
-        position != self.target
-            && !taken.contains(&Some(position))
-            && (self.subgroups_are_features || !self.subgroups.contains(&position))
+        position != self.target && !taken.contains(&Some(position))
     }
 
     /// Names the columns that are no features because of what else they are for.
     fn state_set_aside(&self, header: &[String], audit: &mut Audit) {
-        let subgroups = if self.subgroups_are_features { &[][..] } else { &self.subgroups };
         for (columns, option) in [
             (self.site.as_slice(), "--leave-out"),
-            (subgroups, "--subgroups (--subgroups-as-features makes them features)"),
             (self.time.as_slice(), "--time-col"),
             (self.group.as_slice(), "--group-col"),
         ] {
@@ -612,8 +591,7 @@ impl Roles {
     /// The columns whose values are names, whatever they look like.
     fn as_text(&self) -> Vec<usize> {
         let some = self.group.iter().chain(&self.id).chain(&self.categorical).chain(&self.dropped);
-        let subgroups = self.subgroups.iter().filter(|_| !self.subgroups_are_features);
-        let some = some.chain(&self.site).chain(&self.time).chain(subgroups);
+        let some = some.chain(&self.site).chain(&self.time);
         some.copied().chain([self.target]).collect()
     }
 }

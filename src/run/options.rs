@@ -93,7 +93,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "subgroups",
         takes: Takes::Words("COLUMNS"),
-        help: "Columns by whose levels the coverage of validated rows is reported; not features",
+        help: "Columns by whose levels the coverage of validated rows is reported; features, too, unless --drop names them",
         example: "sex,stage",
         prose: Prose::Sentence(|options| {
             let columns = &options.schema.subgroups;
@@ -102,11 +102,6 @@ pub const OPTIONS: &[RunOption] = &[
             })
         }),
         ..words!(schema.subgroups)
-    },
-    RunOption {
-        name: "subgroups-as-features",
-        help: "The columns of --subgroups are features, too",
-        ..flag!(schema.subgroups_as_features)
     },
     RunOption {
         name: "time-col",
