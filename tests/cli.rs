@@ -137,7 +137,7 @@ fn impossible_options_are_refused() {
         ("--max-missing 7", "--max-missing 7 is out of range; give a share from 0 to 1".to_owned()),
         (
             "--stop 99",
-            "99 (--stop or --size) is not a size of this path, which goes from 13 to 1; choose a size in between".to_owned(),
+            "--stop 99 is not a size of this path, which goes from 13 to 1; choose a size in between".to_owned(),
         ),
         (
             "--early",

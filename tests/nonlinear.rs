@@ -753,7 +753,7 @@ fn sizes_that_no_path_visits_are_refused() {
     for (command, words) in [
         (
             "run data/heart.csv --step 3 --stop 2",
-            "2 (--stop or --size) is not a size of this path, which visits the sizes 13, 10, 7, 4 and 1 with --step 3; \
+            "--stop 2 is not a size of this path, which visits the sizes 13, 10, 7, 4 and 1 with --step 3; \
              choose one of these sizes, or leave --step out",
         ),
         ("run data/heart.csv --estimator rbf --prefilter 4 --stop 6", with_prefilter),
@@ -767,7 +767,7 @@ fn sizes_that_no_path_visits_are_refused() {
             "18 sizes, of which 8 and 6 are the nearest with --step 2",
         ),
         (
-            &format!("fit data/heart.csv --estimator rbf --prefilter 4 --size 6 --model {model}"),
+            &format!("fit data/heart.csv --estimator rbf --prefilter 4 --stop 6 --model {model}"),
             with_prefilter,
         ),
         (

@@ -195,7 +195,7 @@ Examples:
 const FIT_EXAMPLES: &str = "\
 Examples:
   crfe-tui fit data.csv --model M.json                  a fifth of the rows calibrates it
-  crfe-tui fit data.csv --size 10 --model M.json        with ten features
+  crfe-tui fit data.csv --stop 10 --model M.json        with ten features
   crfe-tui fit data.csv --features list.txt --model M.json   a list of your own
   crfe-tui fit RUN --model M.json                       from a run that was made with --reserve";
 
@@ -310,12 +310,6 @@ fn from_one(text: &str) -> std::result::Result<u16, String> {
     count.ok_or_else(|| "must be a number from 1 to 65,535".to_owned())
 }
 
-/// A number of features.
-fn at_least_one(text: &str) -> std::result::Result<u32, String> {
-    let count = text.parse().ok().filter(|&count| count > 0);
-    count.ok_or_else(|| "must be a whole number, at least 1".to_owned())
-}
-
 fn rate(text: &str) -> std::result::Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if (0.1..=240.0).contains(&rate) => Ok(rate),
@@ -350,6 +344,7 @@ pub struct RunArgs {
 /// `crfe-tui fit`.
 #[derive(Debug, Args)]
 #[command(mut_arg("data", |arg| arg.value_name("DATA.CSV|RUN").help("The table, as for run, or a run that was made with --reserve")))]
+#[command(mut_arg("force", |arg| arg.requires(clap::builder::Resettable::Reset).help("Replace a file --model that is not a model; start over in a directory --out that holds another run, deleting its files")))]
 pub struct FitArgs {
     /// What to compute, and where the results go.
     #[command(flatten)]
@@ -357,19 +352,13 @@ pub struct FitArgs {
     /// The file of the model
     #[arg(long, value_name = "M.json", help_heading = "Model")]
     pub model: PathBuf,
-    /// Number of features, as --stop N
-    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Model")]
-    pub size: Option<u32>,
     /// Text file with your own list, one feature per line: nothing is selected
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "out"], help_heading = "Model")]
+    #[arg(long, value_name = "FILE", conflicts_with = "out", help_heading = "Model")]
     pub features: Option<PathBuf>,
     /// Write crfe_model.py and crfe_model.R beside the model: short readers that give the same
     /// p-values
     #[arg(long, help_heading = "Model")]
     pub readers: bool,
-    /// Replace a file that is not a model
-    #[arg(long, help_heading = "Model")]
-    pub overwrite: bool,
     /// With RUN: the table of the run, if it has moved
     #[arg(long = "data", value_name = "FILE", help_heading = "Model")]
     pub table: Option<PathBuf>,
