@@ -331,9 +331,6 @@ pub struct RunArgs {
     /// Where the results go.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// How figures are drawn.
-    #[command(flatten)]
-    pub figures: FigureArgs,
     /// Run one share of the tasks: shard i of N, i from 1, with its own journal in the same
     /// directory; makes no tables. auto/N takes i from the job array (Slurm, SGE, PBS, Torque, LSF,
     /// AWS Batch)
