@@ -727,22 +727,6 @@ fn families_of_models_are_compared_on_the_same_splits() {
     assert_eq!(tables(&shards), expected);
 }
 
-#[test]
-fn kernel_options_belong_to_the_kernel() {
-    for (options, words) in [
-        ("--prefilter 5 --estimator rcs:3", "--prefilter belongs to --estimator rbf"),
-        ("--estimator rbf --solver linfa", "--solver linfa fits linear machines only"),
-        ("--estimator rbf --prefilter 0", "--prefilter 0 leaves no feature"),
-        ("--estimator rbf:0", "write γ as a number above 0"),
-        ("--estimator rbf:-1", "write γ as a number above 0"),
-        ("--estimator svc", "write linear, rcs:3, rcs:4, rcs:5, rbf or rbf:0.5"),
-    ] {
-        let ran = finish(program().args(["run", "data/heart.csv"]).args(options.split(' ')));
-        assert_eq!(ran.code, 2, "{options}");
-        assert!(ran.stderr.contains(words), "{options}: {}", ran.stderr);
-    }
-}
-
 /// A size that the path does not visit is refused before the run, whoever asks for it.
 #[test]
 fn sizes_that_no_path_visits_are_refused() {

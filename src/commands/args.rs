@@ -280,11 +280,12 @@ pub struct ScreenArgs {
     /// Steps played per second
     #[arg(long, value_name = "STEPS", env = "CRFE_SPEED", default_value = "4", value_parser = rate)]
     pub speed: f64,
+    // Settings of a terminal, for the configuration file and the environment.
     /// Frames per second, at most [default: 10, over SSH 4]
-    #[arg(long, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
+    #[arg(long, hide = true, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
     pub fps: Option<f64>,
     /// Do not capture the mouse
-    #[arg(long, env = "CRFE_NO_MOUSE", value_parser = yes_or_no())]
+    #[arg(long, hide = true, env = "CRFE_NO_MOUSE", value_parser = yes_or_no())]
     pub no_mouse: bool,
     /// Colours: auto, true, 256, 16 or none
     #[arg(long, value_name = "HOW", env = "CRFE_COLORS", default_value = "auto", value_parser = ["auto", "true", "256", "16", "none"])]

@@ -12,6 +12,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
 use super::args::{Cli, Command};
 use super::config_file::{self, Defaults, Look};
 use super::option_args::{PAPER, SpecArgs, id_of};
+use super::short_help::abridged;
 use crate::error::{Error, Result, printable};
 use crate::say::say;
 
@@ -58,7 +59,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
     refuse_misspelt_command(&args)?;
     let args = with_command(args);
     let defaults = checked(config_file::load()?)?;
-    let command = with_defaults(Cli::command(), &defaults);
+    let command = with_defaults(abridged(Cli::command()), &defaults);
     let matches = match command.clone().try_get_matches_from(&args) {
         Ok(matches) => matches,
         Err(said) => return Ok(mistake(command, &args, said)),
@@ -353,7 +354,7 @@ mod tests {
             }
         }
         let defaults = checked(all).unwrap();
-        for line in ["run data.csv", "explore data.csv", "explore data.csv --fps 7 --paper"] {
+        for line in ["run data.csv", "explore data.csv", "explore data.csv --speed 7 --paper"] {
             let words = || std::iter::once("crfe-tui").chain(line.split(' '));
             let parsed = |command: clap::Command| {
                 Cli::from_arg_matches(&command.try_get_matches_from(words()).unwrap()).unwrap()

@@ -763,6 +763,68 @@ mod tests {
         }
     }
 
+    /// What is said of a line of options, when it is parsed and checked.
+    fn refusal(line: &str) -> String {
+        let mut options = RunOptions::default();
+        for typed in line.split(" --").map(|typed| typed.trim_start_matches("--")) {
+            let (name, text) = typed.split_once(' ').unwrap_or((typed, "true"));
+            let option = OPTIONS.iter().find(|option| option.name == name).unwrap();
+            if let Err(refusal) = option.take(&mut options, text) {
+                return refusal.to_string();
+            }
+        }
+        options.check().map_or_else(|error| error.to_string(), |_| String::new())
+    }
+
+    #[test]
+    fn impossible_values_are_refused_with_what_to_write() {
+        for (line, words) in [
+            ("--lambda -0.5", "--lambda -0.5 is out of range; give a number from 0 to 1"),
+            ("--epsilon 1", "--epsilon 1 is out of range; give a number between 0 and 1"),
+            ("--splits 0", "--splits 0 leaves nothing to run; give at least 1"),
+            ("--cost 0", "--cost 0 is out of range; give a number above 0"),
+            ("--test-size 1", "--test-size 1 is out of range; give a share between 0 and 1"),
+            ("--cal-size 0", "--cal-size 0 is out of range; give a share between 0 and 1"),
+            ("--max-missing 7", "--max-missing 7 is out of range; give a share from 0 to 1"),
+            ("--early", "--early cannot end a path by the rule '1se', which needs the whole path"),
+            ("--stop 0", "write 1se, knee, beta, cv, proximity, none or a number of features"),
+            ("--stop beta:0", "write beta, or beta:5:0.4"),
+            ("--stop beta:5:1.5", "write beta, or beta:5:0.4"),
+            ("--stop beta:5:0.4:1", "write beta, or beta:5:0.4"),
+            ("--step 0", "write a count from 1, a fraction between 0 and 1, or half"),
+            ("--scale robust", "write standard, minmax or none"),
+            ("--rare other", "write drop:5, or merge:5:other"),
+            ("--sheet a,b,c", "write one sheet, or two: MATRIX,PHENO"),
+            ("--sheet a,b", "--sheet names two sheets, but there is one table"),
+            ("--prefilter 5 --estimator rcs:3", "--prefilter belongs to --estimator rbf"),
+            ("--estimator rbf --prefilter 0", "--prefilter 0 leaves no feature"),
+            ("--estimator rbf:-1", "write γ as a number above 0"),
+            ("--estimator rcs:9", "write linear, rcs:3, rcs:4, rcs:5, rbf or rbf:0.5"),
+        ] {
+            let said = refusal(line);
+            assert!(said.starts_with(words), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_rule_or_a_kernel_without_numbers_has_the_usual_ones() {
+        let mut options = RunOptions::default();
+        let option = |name| OPTIONS.iter().find(|option| option.name == name).unwrap();
+        for (name, typed, shown) in [
+            ("stop", "beta:3", "beta:3:0.4"),
+            ("stop", "beta:5:0.4", "beta"),
+            ("stop", "beta:3:0.7", "beta:3:0.7"),
+            ("stop", "knee", "knee"),
+            ("stop", "beta", "beta"),
+            ("estimator", "rbf:0.5", "rbf:0.5"),
+            ("estimator", "linear", "linear"),
+            ("estimator", "rbf", "rbf"),
+        ] {
+            option(name).take(&mut options, typed).unwrap();
+            assert_eq!(option(name).text(&options), shown, "{typed}");
+        }
+    }
+
     #[test]
     fn steps_are_shown_as_they_are_typed() {
         let mut options = RunOptions { step: StepSize::Fraction(0.5), ..RunOptions::default() };
