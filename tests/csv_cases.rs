@@ -267,18 +267,18 @@ const REFUSED: [Case; 47] = [
         "",
         3,
         "small_class.csv, column 'class': class 'odd' has 2 rows, and at least 4 are needed: one in each of training, \
-         selection, conformal and test; leave small classes out with --min-class-size 4, or merge them with --merge-rare \
-         NAME",
+         selection, conformal and test; leave small classes out with --rare drop:4, or merge them with --rare \
+         merge:4:other",
     ),
     (
         "small_class.csv",
-        "--min-class-size 4",
+        "--rare drop:4",
         0,
         "2 rows of classes with fewer than 4 rows left out: odd",
     ),
     (
         "small_class.csv",
-        "--merge-rare ill",
+        "--rare merge:4:ill",
         0,
         "2 rows of classes with fewer than 4 rows are now 'ill': odd",
     ),

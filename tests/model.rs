@@ -99,7 +99,7 @@ fn p_values_are_those_of_predictions_csv() {
         ("data/heart.csv", 13, "--impute median --lambda 0.3"),
         ("data/synthetic.csv", 5, "--estimator rcs:4"),
         ("data/synthetic.csv", 6, "--estimator rbf"),
-        ("data/heart.csv", 13, "--estimator rbf --gamma 0.2 --mondrian --class-weight balanced"),
+        ("data/heart.csv", 13, "--estimator rbf:0.2 --mondrian --class-weight balanced"),
     ] {
         let desk = desk();
         let out = desk.path().join("RUN");
@@ -280,11 +280,8 @@ fn a_model_round_trips_byte_for_byte() {
     for (data, options) in [
         ("data/heart.csv", "--splits 2 --method crfe --validate 2"),
         ("data/heart.csv", "--splits 2 --method crfe --impute none --drop thal,major --scale none"),
-        ("data/dermatology.csv", "--splits 2 --method crfe --mondrian --impute median --size 4"),
-        (
-            "data/heart.csv",
-            "--splits 2 --method crfe --estimator rbf --gamma 0.3 --size 5 --validate 2",
-        ),
+        ("data/dermatology.csv", "--splits 2 --method crfe --mondrian --impute median --stop 4"),
+        ("data/heart.csv", "--splits 2 --method crfe --estimator rbf:0.3 --stop 5 --validate 2"),
     ] {
         let options = options.replace("thal,major", "thal --drop 12");
         let desk = desk();
@@ -419,7 +416,7 @@ fn a_matrix_and_its_phenotypes_become_a_model_for_a_new_patient() {
     let rows: String = (0..60).rev().map(|i| format!("S{i},{}\n", class(i))).collect();
     fs::write(path("pheno.csv"), format!("sample,disease\n{rows}")).unwrap();
     let options =
-        format!("--pheno {} --target disease --splits 3 --size 2", path("pheno.csv").display());
+        format!("--pheno {} --target disease --splits 3 --stop 2", path("pheno.csv").display());
     let file = fit(&desk, path("matrix.tsv").to_str().unwrap(), &options);
     assert_eq!(Model::load(&file).unwrap().id_column.as_deref(), Some("sample"));
     fs::write(path("row.csv"), "sample,G0,G1,G2,G3,G4,G5\nN1,1.9,1.8,0,0,0,0\n").unwrap();
@@ -447,7 +444,7 @@ fn a_matrix_and_its_phenotypes_become_a_model_for_a_new_patient() {
 #[test]
 fn mistakes_are_refused_before_anything_is_computed_or_written() {
     let desk = desk();
-    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 5");
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --stop 5");
     let good = fs::read(&file).unwrap();
     let new = desk.path().join("new.csv");
     fs::write(&new, fs::read("data/heart.csv").unwrap()).unwrap();
@@ -474,17 +471,13 @@ fn mistakes_are_refused_before_anything_is_computed_or_written() {
     // Options of a run do not change a recorded one, and are not ignored.
     let run = desk.path().join("RUN");
     run_into(&run, "data/heart.csv", "--splits 2 --method crfe --stop 4 --reserve 0.2");
-    for option in ["--seed 7", "--size 3", "--epsilon 0.2", "--paper"] {
+    for option in ["--seed 7", "--stop 3", "--epsilon 0.2", "--paper"] {
         let ran = call(&["fit"], &[&run], &format!("--model {} {option}", file.display()));
         assert_eq!(ran.code, 2, "{option}: {}", ran.stderr);
         assert!(ran.stderr.contains("cannot change a recorded run"), "{option}: {}", ran.stderr);
     }
-    let ran = call(&["fit", "data/heart.csv", "--model"], &[&file], "--splits 2 --size 99");
-    assert!(
-        ran.code == 2 && ran.stderr.contains("99 (--stop or --size) is not a size"),
-        "{}",
-        ran.stderr
-    );
+    let ran = call(&["fit", "data/heart.csv", "--model"], &[&file], "--splits 2 --stop 99");
+    assert!(ran.code == 2 && ran.stderr.contains("--stop 99 is not a size"), "{}", ran.stderr);
 }
 
 /// Prints what it wants to say and exits with 3.
@@ -499,7 +492,7 @@ fn refused(ran: &Ran, sentence: &str) {
 #[test]
 fn hostile_models_are_refused_in_a_sentence() {
     let desk = desk();
-    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 3");
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --stop 3");
     let good = fs::read_to_string(&file).unwrap();
     let bad = desk.path().join("bad.json");
     let predict = || call(&["predict"], &[&bad, Path::new("data/heart.csv")], "");
@@ -636,7 +629,7 @@ fn hostile_models_are_refused_in_a_sentence() {
 #[test]
 fn hostile_kernel_machines_are_refused_in_a_sentence() {
     let desk = desk();
-    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 3 --estimator rbf");
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --stop 3 --estimator rbf");
     let value: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let bad = desk.path().join("bad.json");
     let with = |change: &dyn Fn(&mut serde_json::Value)| {
@@ -680,12 +673,12 @@ fn hostile_kernel_machines_are_refused_in_a_sentence() {
 #[test]
 fn the_shares_of_the_features_add_up_to_the_score() {
     for (data, options) in [
-        ("data/heart.csv", "--size 6"),
-        ("data/heart.csv", "--size 5 --score published --estimator rcs:3"),
-        ("data/dermatology.csv", "--size 8 --lambda 0.3"),
-        ("data/synthetic.csv", "--size 4 --estimator rcs:4"),
-        ("data/heart.csv", "--size 13 --estimator rbf"),
-        ("data/synthetic.csv", "--size 5 --estimator rbf --gamma 0.4 --score published"),
+        ("data/heart.csv", "--stop 6"),
+        ("data/heart.csv", "--stop 5 --score published --estimator rcs:3"),
+        ("data/dermatology.csv", "--stop 8 --lambda 0.3"),
+        ("data/synthetic.csv", "--stop 4 --estimator rcs:4"),
+        ("data/heart.csv", "--stop 13 --estimator rbf"),
+        ("data/synthetic.csv", "--stop 5 --estimator rbf:0.4 --score published"),
     ] {
         let desk = desk();
         let model =
@@ -736,7 +729,7 @@ fn the_effect_of_an_extreme_patient_speaks_for_the_prediction() {
     }
     let data = desk.path().join("u.csv");
     fs::write(&data, table).unwrap();
-    let options = "--splits 2 --method crfe --estimator rbf --size 1";
+    let options = "--splits 2 --method crfe --estimator rbf --stop 1";
     let model = Model::load(&fit(&desk, &data.to_string_lossy(), options)).unwrap();
     let scorer = Scorer::new(&model, None).unwrap();
     let new = desk.path().join("new.csv");
@@ -776,7 +769,7 @@ fn without(table: &str, model: &Path, most: usize) -> String {
 #[test]
 fn a_row_without_any_value_gets_every_class() {
     let desk = desk();
-    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 3");
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --stop 3");
     let heart = fs::read_to_string("data/heart.csv").unwrap();
     let new = desk.path().join("new.csv");
     let (header, _) = heart.split_once('\n').unwrap();
@@ -805,7 +798,7 @@ fn a_row_without_any_value_gets_every_class() {
 #[test]
 fn a_cell_changes_the_share_of_its_own_feature() {
     let desk = desk();
-    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 13 --estimator rcs:3");
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --stop 13 --estimator rcs:3");
     let model = Model::load(&file).unwrap();
     let scorer = Scorer::new(&model, None).unwrap();
     let text = fs::read_to_string("data/heart.csv").unwrap();
@@ -955,7 +948,7 @@ fn new_rows_are_read_as_a_run_reads_them() {
 #[test]
 fn validate_and_predict_measure_alike() {
     let desk = desk();
-    let file = fit(&desk, "data/dermatology.csv", "--splits 2 --method crfe --size 12 --mondrian");
+    let file = fit(&desk, "data/dermatology.csv", "--splits 2 --method crfe --stop 12 --mondrian");
     let ran = call(&["validate"], &[&file, Path::new("data/dermatology.csv")], "--json");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let measured: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -1086,15 +1079,15 @@ fn an_independent_program_gives_the_same_p_values() {
     visits(&grouped);
     let grouped = grouped.to_str().unwrap();
     for (data, options) in [
-        ("data/heart.csv", "--size 9"),
-        ("data/heart.csv", "--size 5 --mondrian --scale minmax --impute median"),
-        ("data/dermatology.csv", "--size 10 --score published"),
-        ("data/synthetic.csv", "--size 6 --estimator rcs:4"),
-        ("data/heart.csv", "--size 8 --estimator rcs:3 --mondrian"),
-        ("data/heart.csv", "--size 6 --estimator rbf"),
-        ("data/synthetic.csv", "--size 4 --estimator rbf --gamma 0.7 --score published"),
-        (grouped, "--group-col patient --size 4"),
-        (grouped, "--group-col patient --size 3 --mondrian"),
+        ("data/heart.csv", "--stop 9"),
+        ("data/heart.csv", "--stop 5 --mondrian --scale minmax --impute median"),
+        ("data/dermatology.csv", "--stop 10 --score published"),
+        ("data/synthetic.csv", "--stop 6 --estimator rcs:4"),
+        ("data/heart.csv", "--stop 8 --estimator rcs:3 --mondrian"),
+        ("data/heart.csv", "--stop 6 --estimator rbf"),
+        ("data/synthetic.csv", "--stop 4 --estimator rbf:0.7 --score published"),
+        (grouped, "--group-col patient --stop 4"),
+        (grouped, "--group-col patient --stop 3 --mondrian"),
     ] {
         let file = fit(&desk, data, &format!("--splits 2 --method crfe {options}"));
         // With a row in which nothing was measured.
@@ -1132,7 +1125,7 @@ fn an_independent_program_gives_the_same_p_values() {
 #[test]
 fn memory_does_not_grow_with_the_new_rows() {
     let desk = desk();
-    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --size 5");
+    let file = fit(&desk, "data/heart.csv", "--splits 2 --method crfe --stop 5");
     let text = fs::read_to_string("data/heart.csv").unwrap();
     let (header, rows) = text.split_once('\n').unwrap();
     let peak = |copies: usize| -> u64 {

@@ -396,7 +396,7 @@ fn spline_runs_are_validated_permuted_resumed_and_sharded() {
 #[test]
 fn kernel_runs_are_validated_permuted_resumed_and_sharded() {
     let tables = check_run(
-        "--estimator rbf --gamma 0.1 --prefilter 6 --method crfe,rfe --validate 2 --permutations 1 --stop 1se",
+        "--estimator rbf:0.1 --prefilter 6 --method crfe,rfe --validate 2 --permutations 1 --stop 1se",
     );
     let sizes: Vec<&str> = tables["trace.csv"]
         .lines()
@@ -464,23 +464,6 @@ fn effects_have_the_shape_of_the_truth() {
     );
 }
 
-#[test]
-fn kernel_options_belong_to_the_kernel() {
-    for (options, words) in [
-        ("--gamma 0.5", "--gamma belongs to --estimator rbf"),
-        ("--prefilter 5 --estimator rcs:3", "--prefilter belongs to --estimator rbf"),
-        ("--estimator rbf --solver linfa", "--solver linfa fits linear machines only"),
-        ("--estimator rbf --prefilter 0", "--prefilter 0 leaves no feature"),
-        ("--estimator rbf --gamma 0", "write scale or a number above 0"),
-        ("--estimator rbf --gamma -1", "write scale or a number above 0"),
-        ("--estimator svc", "write linear, rcs:3, rcs:4, rcs:5 or rbf"),
-    ] {
-        let ran = finish(program().args(["run", "data/heart.csv"]).args(options.split(' ')));
-        assert_eq!(ran.code, 2, "{options}");
-        assert!(ran.stderr.contains(words), "{options}: {}", ran.stderr);
-    }
-}
-
 /// A size that the path does not visit is refused before the run, whoever asks for it.
 #[test]
 fn sizes_that_no_path_visits_are_refused() {
@@ -491,7 +474,7 @@ fn sizes_that_no_path_visits_are_refused() {
     for (command, words) in [
         (
             "run data/heart.csv --step 3 --stop 2",
-            "2 (--stop or --size) is not a size of this path, which visits the sizes 13, 10, 7, 4 and 1 with --step 3; \
+            "--stop 2 is not a size of this path, which visits the sizes 13, 10, 7, 4 and 1 with --step 3; \
              choose one of these sizes, or leave --step out",
         ),
         ("run data/heart.csv --estimator rbf --prefilter 4 --stop 6", with_prefilter),
@@ -504,7 +487,7 @@ fn sizes_that_no_path_visits_are_refused() {
             "18 sizes, of which 8 and 6 are the nearest with --step 2",
         ),
         (
-            &format!("fit data/heart.csv --estimator rbf --prefilter 4 --size 6 --model {model}"),
+            &format!("fit data/heart.csv --estimator rbf --prefilter 4 --stop 6 --model {model}"),
             with_prefilter,
         ),
         (

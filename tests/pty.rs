@@ -566,9 +566,9 @@ fn idle_means_idle() {
 #[test]
 fn no_more_frames_than_asked_for() {
     let start = Instant::now();
-    let arguments =
-        ["data/dermatology.csv", "--splits", "6", "--fps", "5", "--speed", "20", "--no-journal"];
-    let terminal = Terminal::start(160, 48, &arguments);
+    let arguments = ["data/dermatology.csv", "--splits", "6", "--speed", "20", "--no-journal"];
+    let terminal =
+        Terminal::start_with(160, 48, terminal::PROGRAM, &arguments, &[("CRFE_FPS", "5")]);
     terminal.until_text("DONE 12/12");
     terminal.until_text("paused");
     let frames = terminal.traffic().frames;
@@ -638,7 +638,7 @@ fn colours_mouse_and_glyphs_as_asked() {
     assert!(has(&usual, "\x1b[?1000h") && has(&usual, "38;2;86;180;233") && !usual.is_ascii());
     let light = seen(&["--light"], &[("CRFE_COLORS", "true"), ("CRFE_NO_MOUSE", "true")]);
     assert!(has(&light, "38;2;0;114;178") && !has(&light, "\x1b[?1000h"));
-    let indexed = seen(&["--colors", "256", "--no-mouse"], &[]);
+    let indexed = seen(&["--colors", "256"], &[("CRFE_NO_MOUSE", "true")]);
     assert!(has(&indexed, "38;5;") && !has(&indexed, "38;2;") && !has(&indexed, "\x1b[?1000h"));
     let plain = seen(&["--ascii"], &[("NO_COLOR", "1")]);
     assert!(plain.is_ascii() && !has(&plain, "38;"));

@@ -258,7 +258,11 @@ fn the_page_answers_first_and_counts_missing_values() {
 fn figures_have_the_width_text_and_formats_that_were_asked_for() {
     let desk = tempfile::tempdir().unwrap();
     let run = desk.path().join("RUN");
-    run_into(&run, "data/heart.csv", "--quiet --splits 2 --figure-width 183 --font-size 8");
+    run_into(&run, "data/heart.csv", "--quiet --splits 2");
+    let ask = |options: &str| {
+        finish(program().args(["report", "--quiet"]).arg(&run).args(options.split_whitespace()))
+    };
+    assert_eq!(ask("--figure-width 183 --font-size 8").code, 0);
     let size = |text: &str| {
         let document = Document::parse(text).unwrap();
         let root = document.root_element();
@@ -280,9 +284,6 @@ fn figures_have_the_width_text_and_formats_that_were_asked_for() {
     // The letters of panels are the largest text: 34 units, where ordinary text has 30.
     assert!((points - 8.0 * 34.0 / 30.0).abs() < 0.02, "{points} points");
 
-    let ask = |options: &str| {
-        finish(program().args(["report", "--quiet"]).arg(&run).args(options.split_whitespace()))
-    };
     let refused = ask("--figure-width 40 --font-size 20");
     assert!(
         refused.code == 2 && refused.stderr.contains("--font-size 5.7 or less"),

@@ -154,7 +154,7 @@ Examples:
 const FIT_EXAMPLES: &str = "\
 Examples:
   crfe-tui fit data.csv --model M.json                  a fifth of the rows calibrates it
-  crfe-tui fit data.csv --size 10 --model M.json        with ten features
+  crfe-tui fit data.csv --stop 10 --model M.json        with ten features
   crfe-tui fit data.csv --features list.txt --model M.json   a list of your own
   crfe-tui fit RUN --model M.json                       from a run that was made with --reserve";
 
@@ -239,11 +239,12 @@ pub struct ScreenArgs {
     /// Steps played per second
     #[arg(long, value_name = "STEPS", env = "CRFE_SPEED", default_value = "4", value_parser = rate)]
     pub speed: f64,
+    // Settings of a terminal, for the configuration file and the environment.
     /// Frames per second, at most [default: 10, over SSH 4]
-    #[arg(long, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
+    #[arg(long, hide = true, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
     pub fps: Option<f64>,
     /// Do not capture the mouse
-    #[arg(long, env = "CRFE_NO_MOUSE", value_parser = yes_or_no())]
+    #[arg(long, hide = true, env = "CRFE_NO_MOUSE", value_parser = yes_or_no())]
     pub no_mouse: bool,
     /// Colours: auto, true, 256, 16 or none
     #[arg(long, value_name = "HOW", env = "CRFE_COLORS", default_value = "auto", value_parser = ["auto", "true", "256", "16", "none"])]
@@ -266,12 +267,6 @@ fn from_one(text: &str) -> std::result::Result<u16, String> {
     count.ok_or_else(|| "must be a number from 1 to 65,535".to_owned())
 }
 
-/// A number of features.
-fn at_least_one(text: &str) -> std::result::Result<u32, String> {
-    let count = text.parse().ok().filter(|&count| count > 0);
-    count.ok_or_else(|| "must be a whole number, at least 1".to_owned())
-}
-
 fn rate(text: &str) -> std::result::Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if (0.1..=240.0).contains(&rate) => Ok(rate),
@@ -292,9 +287,6 @@ pub struct RunArgs {
     /// Where the results go.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// How figures are drawn.
-    #[command(flatten)]
-    pub figures: FigureArgs,
     /// Run one share of the tasks: shard i of N, i from 1, with its own journal in the same
     /// directory; makes no tables
     #[arg(long, value_name = "i/N", requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
@@ -304,6 +296,7 @@ pub struct RunArgs {
 /// `crfe-tui fit`.
 #[derive(Debug, Args)]
 #[command(mut_arg("data", |arg| arg.value_name("DATA.CSV|RUN").help("The table, as for run, or a run that was made with --reserve")))]
+#[command(mut_arg("force", |arg| arg.requires(clap::builder::Resettable::Reset).help("Replace a file --model that is not a model; start over in a directory --out that holds another run, deleting its files")))]
 pub struct FitArgs {
     /// What to compute, and where the results go.
     #[command(flatten)]
@@ -311,15 +304,9 @@ pub struct FitArgs {
     /// The file of the model
     #[arg(long, value_name = "M.json", help_heading = "Model")]
     pub model: PathBuf,
-    /// Number of features, as --stop N
-    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Model")]
-    pub size: Option<u32>,
     /// Text file with your own list, one feature per line: nothing is selected
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "out"], help_heading = "Model")]
+    #[arg(long, value_name = "FILE", conflicts_with = "out", help_heading = "Model")]
     pub features: Option<PathBuf>,
-    /// Replace a file that is not a model
-    #[arg(long, help_heading = "Model")]
-    pub overwrite: bool,
     /// With RUN: the table of the run, if it has moved
     #[arg(long = "data", value_name = "FILE", help_heading = "Model")]
     pub table: Option<PathBuf>,

@@ -22,14 +22,14 @@ use crate::run::{
     test_given_list,
 };
 use crate::say::print;
-use crate::select::{Method, StopRule};
+use crate::select::Method;
 
 /// The number of the model's own random numbers beside the seed: no split has it.
 const MODEL: u64 = u64::MAX;
 
 /// Makes a model; the exit code.
 pub fn fit(args: FitArgs) -> Result<u8> {
-    Model::check_file(&args.model, args.overwrite)?;
+    Model::check_file(&args.model, args.run.output.force)?;
     if args.run.spec.data.is_dir() {
         return of_run(&args);
     }
@@ -38,14 +38,10 @@ pub fn fit(args: FitArgs) -> Result<u8> {
             "name the table itself: crfe-tui fit DATA.CSV, or the run: crfe-tui fit RUN --data DATA.CSV",
         ));
     }
-    let FitArgs { size, .. } = args;
     let given = args.features.is_some();
     let change = |options: &mut RunOptions| {
         if options.split.splits_from.is_none() {
             options.split.reserve.get_or_insert(RESERVE);
-        }
-        if let Some(size) = size {
-            options.stop = StopRule::Size(size as usize);
         }
         if given {
             options.permutations = Permutations::Count(0);
@@ -108,8 +104,7 @@ fn of_given_list(args: &FitArgs, features: &Path) -> Result<u8> {
 /// The model of a run that set rows aside.
 fn of_run(args: &FitArgs) -> Result<u8> {
     let run = &args.run.spec.data;
-    let given = [(args.size.is_some(), "size"), (args.features.is_some(), "features")];
-    let given = given.into_iter().find_map(|(is_given, name)| is_given.then_some(name));
+    let given = args.features.is_some().then_some("features");
     if let Some(option) = given.or_else(|| args.run.spec.typed()) {
         return Err(Error::usage(format!("--{option} cannot change a recorded run"))
             .remedy("leave it out, or fit the table itself: crfe-tui fit DATA.CSV"));
@@ -171,7 +166,7 @@ impl Made {
                 info.spec.stop.name()
             ))
             .file(&info.input)
-            .remedy("say how many features with --size N"));
+            .remedy("say how many features with --stop N"));
         };
         let paths = Paths::new(history, info, method.method);
         let selection = ListOrigin {
@@ -230,7 +225,7 @@ fn finish(args: &FitArgs, plan: &Plan, history: &History, made: &Made) -> Result
             cautions,
         },
     );
-    model.save(&args.model, args.overwrite)?;
+    model.save(&args.model, args.run.output.force)?;
     tell(args, history, made, &model)?;
     Ok(0)
 }

@@ -16,6 +16,7 @@ mod predict;
 mod report;
 mod run;
 mod screen;
+mod short_help;
 mod signals;
 mod validate;
 mod version;

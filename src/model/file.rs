@@ -244,7 +244,7 @@ impl Model {
         if !replace && path.symlink_metadata().is_ok() && Self::load(path).is_err() {
             return Err(Error::output("a file of this name exists and is not a model")
                 .file(path)
-                .remedy("choose another name, or replace it with --overwrite"));
+                .remedy("choose another name, or replace it with --force"));
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));

@@ -347,7 +347,7 @@ fn last(files: &[JournalFile]) -> &JournalFile {
 
 /// The options on which parts of one run must agree although they change no path: the rule, and
 /// what follows the paths.
-const AFTER_THE_PATHS: [&str; 6] = ["stop", "by", "sigma", "window", "validate", "permutations"];
+const AFTER_THE_PATHS: [&str; 4] = ["stop", "by", "validate", "permutations"];
 
 /// Parts of one run in directories of their own must agree on what follows the paths: the settings
 /// of one part would otherwise hide the results of another.

@@ -621,11 +621,11 @@ mod tests {
         });
         assert_eq!(
             differences(&rbf(), &filtered),
-            "gamma was scale, is now 0.1; prefilter was not set, is now 4"
+            "estimator was rbf, is now rbf:0.1; prefilter was not set, is now 4"
         );
         assert_eq!(
             differences(&filtered, &rbf()),
-            "gamma was 0.1, is now scale; prefilter was 4, is not set now"
+            "estimator was rbf:0.1, is now rbf; prefilter was 4, is not set now"
         );
         let mondrian = info(|options| options.mondrian = true);
         assert_eq!(differences(&plain, &mondrian), "--mondrian is on now");

@@ -42,7 +42,7 @@ pub(super) fn refuse_unvisited_size(spec: &RunSpec, units: &[Unit]) -> Result<()
     let (units, kept) = (units.len(), units.iter().filter(|unit| unit.kept).count());
     if !(kept.max(1)..=units).contains(&size) {
         return Err(Error::usage(format!(
-            "{size} (--stop or --size) is not a size of this path, which goes from {units} to {}",
+            "--stop {size} is not a size of this path, which goes from {units} to {}",
             kept.max(1)
         ))
         .remedy("choose a size in between"));
@@ -85,7 +85,7 @@ fn unvisited(spec: &RunSpec, size: usize, sizes: &[usize]) -> Error {
         )
     };
     Error::usage(format!(
-        "{size} (--stop or --size) is not a size of this path, which visits {visited} with {options}"
+        "--stop {size} is not a size of this path, which visits {visited} with {options}"
     ))
     .remedy(remedy)
 }

@@ -205,19 +205,8 @@ impl RunOptions {
             open(self.epsilon),
             "give a number between 0 and 1, such as 0.1 for 90 % coverage",
         )?;
-        let BetaRule { sigma, window } = self.beta_rule;
-        within(
-            "sigma",
-            sigma,
-            sigma > 0.0 && sigma.is_finite(),
-            "give a number above 0; the paper uses 3 to 5",
-        )?;
-        within(
-            "window",
-            window,
-            window > 0.0 && window <= 1.0,
-            "give a share of the features, above 0 and at most 1",
-        )?;
+        let impossible = |remedy| Error::usage("--stop beta is out of range").remedy(remedy);
+        self.beta_rule.check().map_err(impossible)?;
         let share = self.schema.max_missing;
         within("max-missing", share, (0.0..=1.0).contains(&share), "give a share from 0 to 1")?;
         self.split.check()?;
@@ -253,14 +242,13 @@ impl RunOptions {
                 return Err(Error::usage("--prefilter 0 leaves no feature")
                     .remedy("give at least 1, such as 100"));
             }
-        } else if self.gamma != Gamma::Scale || self.prefilter.is_some() {
-            let option = if self.prefilter.is_some() { "--prefilter" } else { "--gamma" };
-            return Err(Error::usage(format!("{option} belongs to --estimator rbf"))
-                .remedy(format!("add --estimator rbf, or leave {option} out")));
+        } else if self.prefilter.is_some() {
+            return Err(Error::usage("--prefilter belongs to --estimator rbf")
+                .remedy("add --estimator rbf, or leave --prefilter out"));
         }
         if self.schema.pheno_sheet.is_some() && self.schema.pheno.is_none() {
-            return Err(Error::usage("--pheno-sheet belongs to --pheno")
-                .remedy("add --pheno WORKBOOK, or use --sheet for the sheet of the table"));
+            return Err(Error::usage("--sheet names two sheets, but there is one table")
+                .remedy("name one sheet, or add --pheno WORKBOOK"));
         }
         if self.smoothed && self.score == Score::Published {
             return Err(Error::usage("--smoothed has no meaning with --score published")

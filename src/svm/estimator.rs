@@ -36,7 +36,7 @@ impl Estimator {
 impl FromStr for Estimator {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let refusal = || "write linear, rcs:3, rcs:4, rcs:5 or rbf".to_owned();
+        let refusal = || "write linear, rcs:3, rcs:4, rcs:5, rbf or rbf:0.5".to_owned();
         match text.split_once(':') {
             None if text == "linear" => Ok(Self::Linear),
             None if text == "rbf" => Ok(Self::Rbf),

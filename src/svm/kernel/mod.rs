@@ -41,7 +41,7 @@ impl FromStr for Gamma {
         }
         match text.parse::<f64>() {
             Ok(gamma) if gamma > 0.0 && gamma.is_finite() => Ok(Self::Fixed(gamma)),
-            _ => Err("write scale or a number above 0".into()),
+            _ => Err("write γ as a number above 0, such as rbf:0.5".into()),
         }
     }
 }
