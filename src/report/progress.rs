@@ -6,29 +6,22 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::run::{EventKind, Followup, RunEvent, RunInfo, TaskCosts};
+use crate::run::{EventKind, Followup, RunEvent, RunInfo};
 use crate::say::say;
 
 /// Shows progress on standard error.
 pub struct Progress {
     shape: Shape,
     /// How many paths, folds and permutations there are.
-    parts: [usize; 4],
-    done: [usize; 4],
+    parts: [usize; 3],
+    done: [usize; 3],
     /// Paths of a fold or a permutation.
     splits: usize,
     /// Models of a path.
     models: usize,
-    /// Paths that have ended, also those of folds and permutations.
+    /// Paths in all, also those of folds and permutations, and those that have ended.
+    paths: usize,
     paths_done: usize,
-    /// What the tasks cost beside one another: of all, of those that have ended, and of each that
-    /// has not.
-    costs: TaskCosts,
-    all: f64,
-    cost_done: f64,
-    paths_left: usize,
-    followups_left: Vec<Followup>,
-    threads: usize,
     started: Instant,
 }
 
@@ -116,35 +109,23 @@ fn reading_style(bounded: bool) -> ProgressStyle {
 fn part_of(followup: &Followup) -> usize {
     match followup {
         Followup::Fold(..) | Followup::External(_) | Followup::Site(..) | Followup::Probe(_) => 1,
-        Followup::Estimator(..) => 2,
-        Followup::Permutation(..) => 3,
+        Followup::Estimator(..) => 1,
+        Followup::Permutation(..) => 2,
     }
-}
-
-/// The models of the run's own paths that cost as much.
-fn models_of(cost: f64, costs: &TaskCosts, models: usize) -> u64 {
-    (cost / costs.path.max(f64::MIN_POSITIVE) * models as f64).round() as u64
 }
 
 impl Progress {
     /// For some tasks of a run and some that follow its paths.
-    pub fn new(
-        info: &RunInfo,
-        tasks: usize,
-        followups: &[Followup],
-        threads: usize,
-        quiet: bool,
-    ) -> Self {
-        let mut parts = [tasks, 0, 0, 0];
+    pub fn new(info: &RunInfo, tasks: usize, followups: &[Followup], quiet: bool) -> Self {
+        let mut parts = [tasks, 0, 0];
         followups.iter().for_each(|followup| parts[part_of(followup)] += 1);
-        let costs = TaskCosts::new(info);
-        let all = costs.work(tasks, followups.iter().copied()).all;
+        let paths = tasks + followups.len() * info.splits;
         let models = info.units.len();
         let shape = if quiet {
             Shape::Quiet
         } else if std::io::stderr().is_terminal() {
             let target = ProgressDrawTarget::stderr_with_hz(8);
-            let bar = ProgressBar::with_draw_target(Some(models_of(all, &costs, models)), target);
+            let bar = ProgressBar::with_draw_target(Some((paths * models) as u64), target);
             let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
                 let _ = write!(text, "{:.0} models/s", state.per_sec());
             };
@@ -160,16 +141,11 @@ impl Progress {
         let progress = Self {
             shape,
             parts,
-            done: [0; 4],
+            done: [0; 3],
             splits: info.splits,
             models,
+            paths,
             paths_done: 0,
-            costs,
-            all,
-            cost_done: 0.0,
-            paths_left: tasks,
-            followups_left: followups.to_vec(),
-            threads,
             started: Instant::now(),
         };
         if let Shape::Bar(bar) = &progress.shape {
@@ -180,60 +156,55 @@ impl Progress {
 
     /// Takes note of an event.
     pub fn event(&mut self, event: &RunEvent) {
-        let (part, paths, cost) = match &event.kind {
+        let (part, paths) = match &event.kind {
             EventKind::Step(_) => {
                 if let Shape::Bar(bar) = &self.shape {
                     bar.inc(1);
                 }
                 return;
             }
-            EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => {
-                self.paths_left = self.paths_left.saturating_sub(1);
-                (0, 1, self.costs.path)
-            }
+            EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => (0, 1),
             EventKind::Followed(followup, _) | EventKind::FollowupFailed(followup, _) => {
-                let cost = self.costs.followup(*followup);
                 if let Shape::Bar(bar) = &self.shape {
-                    bar.inc(models_of(cost, &self.costs, self.models));
+                    bar.inc((self.splits * self.models) as u64);
                 }
-                self.followups_left.retain(|other| other != followup);
-                (part_of(followup), self.splits, cost)
+                (part_of(followup), self.splits)
             }
             _ => return,
         };
         self.done[part] += 1;
         self.paths_done += paths;
-        self.cost_done += cost;
         self.tell();
     }
 
     /// The part under way: the last that has begun, or the next one if that has ended.
     fn part(&self) -> usize {
-        let begun = (0..4).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
+        let begun = (0..3).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
         let is_over = self.done[begun] == self.parts[begun];
-        (begun + 1..4).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(begun)
+        (begun + 1..3).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(begun)
     }
 
     fn words(&self) -> String {
-        const PARTS: [&str; 4] = ["paths", "validation folds", "other estimators", "permutations"];
+        const PARTS: [&str; 3] = ["paths", "validation folds", "permutations"];
         let part = self.part();
         format!("{} of {} {}", self.done[part], self.parts[part], PARTS[part])
     }
 
     fn tell(&mut self) {
-        let (words, now) = (self.words(), self.part());
-        let left = self.costs.work(self.paths_left, self.followups_left.iter().copied());
+        let words = self.words();
+        let now = self.part();
         match &mut self.shape {
             Shape::Quiet => {}
             Shape::Bar(bar) => bar.set_message(words),
             Shape::Lines { tenths, part } => {
-                let tenth = (10.0 * self.cost_done / self.all.max(f64::MIN_POSITIVE)) as usize;
+                let tenth = 10 * self.paths_done / self.paths.max(1);
                 if tenth > *tenths || now > *part {
-                    (*tenths, *part) = (tenth, now);
+                    *tenths = tenth;
+                    *part = now;
                     let seconds = self.started.elapsed().as_secs_f64().max(1e-9);
                     let rate = self.paths_done as f64 / seconds;
-                    let seconds = left.seconds(self.cost_done / seconds, self.threads).ceil();
-                    say(format_args!("{words}, {rate:.1} paths per second, {seconds:.0} s left"));
+                    let left = (self.paths.saturating_sub(self.paths_done) as f64 / rate).ceil();
+                    say(format_args!("{words}, {rate:.1} paths per second, {left:.0} s left"));
                 }
             }
         }

@@ -39,7 +39,7 @@ impl KernelLimit {
         if spec.prefilter.unwrap_or(units).min(units) > MOST_UNITS {
             return Ok(Some(Self::Features(units)));
         }
-        let seconds = PathCost::of_shape(&spec, shape).path;
+        let seconds = PathCost::of_shape(&spec, shape, spec.step).path();
         Ok((seconds > LONGEST_PATH).then(|| Self::Path {
             units,
             rows,

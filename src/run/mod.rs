@@ -28,10 +28,10 @@ mod twins;
 mod validation;
 
 pub use control::{Change, Gate, Passage};
-pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost, TaskCosts, TaskWork};
+pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost};
 pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
-pub use estimate::Estimate;
+pub use estimate::{Estimate, PartCost, seconds_words};
 pub use estimator_test::EstimatorTest;
 pub use event::{Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, Step, TaskId};
 pub use external::{External, ExternalInfo, ExternalTest};

@@ -47,8 +47,8 @@ impl OptionsEditor {
 
     /// The question whether to compare other families of models, where that takes long.
     pub fn for_comparison(plan: &Plan, spec: &RunSpec, limit: Option<KernelLimit>) -> Option<Self> {
-        let estimate = Estimate::of_comparison(spec, &plan.data, default_threads());
-        if estimate.seconds <= ASK_FROM {
+        let estimate = Estimate::of_settings(spec, &plan.data, default_threads());
+        if estimate.seconds() <= ASK_FROM {
             return None;
         }
         let mut form = Form::new(&plan.info.spec);
@@ -84,7 +84,7 @@ impl OptionsEditor {
             }
         };
         let estimate = estimate(app, &spec);
-        match estimate.filter(|estimate| estimate.seconds > ASK_FROM && self.question.is_none()) {
+        match estimate.filter(|estimate| estimate.seconds() > ASK_FROM && self.question.is_none()) {
             Some(estimate) => {
                 let question = format!("this takes {}; enter again starts it", words(&estimate));
                 self.question = Some(question);
