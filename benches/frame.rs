@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use crfe::data::{Audit, Unit};
 use crfe::evaluate::Tally;
-use crfe::run::{
-    Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, RunOptions, Step, TaskId,
-};
+use crfe::run::{Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, RunOptions, Step, TaskId};
 use crfe::select::{Method, RunSizes};
 use crfe::tui::{Action, App, Depth, Keymap, Prompt, Theme, View, draw};
 use divan::Bencher;
@@ -32,7 +30,6 @@ fn info((rows, features): (usize, usize)) -> RunInfo {
     let unit =
         |(i, name): (usize, &String)| Unit { name: name.clone(), columns: vec![i], kept: false };
     RunInfo {
-        format: FORMAT,
         spec: spec.check().expect("the defaults are valid"),
         fingerprint: String::new(),
         input: "genes.csv".into(),
@@ -40,7 +37,6 @@ fn info((rows, features): (usize, usize)) -> RunInfo {
         splits_sha256: None,
         directory: None,
         folds: 0,
-        external: None,
         sites: Vec::new(),
         subgroups: Vec::new(),
         permutation_cost: None,
@@ -80,6 +76,15 @@ fn steps(features: usize, path: usize) -> Vec<EventKind> {
     (0..features).map(|t| EventKind::Step(Arc::new(step(t)))).collect()
 }
 
+/// The end of the path of a split.
+fn finished(features: usize, split: usize) -> EventKind {
+    EventKind::TaskFinished {
+        reason: EndReason::Complete,
+        rest: vec![((features - 1) * 7_919 + split % PATHS * 1_237) % features],
+        sizes: RunSizes::default(),
+    }
+}
+
 fn app(shape: (usize, usize)) -> App {
     let features = shape.1;
     let info = Arc::new(info(shape));
@@ -93,15 +98,7 @@ fn app(shape: (usize, usize)) -> App {
         let parts = Parts { train: 75, selection: 38, conformal: vec![19, 18], test: vec![25, 25] };
         tell(task, EventKind::TaskStarted(parts));
         paths[split % PATHS].iter().for_each(|step| tell(task, step.clone()));
-        let rest = vec![((features - 1) * 7_919 + split % PATHS * 1_237) % features];
-        tell(
-            task,
-            EventKind::TaskFinished {
-                reason: EndReason::Complete,
-                rest,
-                sizes: RunSizes::default(),
-            },
-        );
+        tell(task, finished(features, split));
     }
     tell(None, EventKind::RunFinished);
     app
@@ -196,8 +193,10 @@ fn another_size(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = cases(), sample_count = 10)]
 fn stale(bencher: Bencher<'_, '_>, case: &Case) {
     let mut app = case.app();
+    let task = Some(TaskId { method: Method::Crfe, split: SPLITS - 1 });
+    let end = finished(case.shape.1, SPLITS - 1);
     bencher.bench_local(|| {
-        app.mark_stale();
+        app.event(&RunEvent { task, kind: end.clone() });
         app.refresh();
     });
 }

@@ -150,12 +150,6 @@ impl Error {
         self
     }
 
-    /// The same mistake in other words: those of the whole sentence, changed.
-    #[must_use]
-    pub fn reworded(self, words: impl FnOnce(&str) -> String) -> Self {
-        Self::new(self.kind, words(&self.to_string()))
-    }
-
     /// The kind of mistake.
     pub fn kind(&self) -> ErrorKind {
         self.kind

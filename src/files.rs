@@ -112,14 +112,6 @@ impl Directory {
         write().map_err(|error| unwritable(&self.path.join(name), &error))
     }
 
-    /// Opens a regular file for reading; anything else is refused unopened.
-    pub fn open_file(&self, name: &str) -> io::Result<File> {
-        let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        refuse_irregular(FileType::from_raw_mode(stat.st_mode))?;
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        regular(rustix::fs::openat(&self.handle, name, flags, Mode::empty())?.into())
-    }
-
     /// Deletes a file; returns whether it existed.
     pub fn remove(&self, name: &str) -> io::Result<bool> {
         match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {

@@ -54,6 +54,7 @@ pub mod error;
 pub mod evaluate;
 mod fault;
 pub mod files;
+mod format;
 #[doc(hidden)]
 pub mod linalg;
 #[warn(missing_docs)]

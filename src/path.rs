@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::select::{
     Elimination, KernelElimination, Method, Removal, Settings, StepSize, order_of_adding,
 };
-use crate::svm::{ClassWeight, Estimator, Gamma, Kernel};
+use crate::svm::{ClassWeight, Estimator, Gamma};
 
 /// A finished path of eliminations.
 #[derive(Debug, Clone)]
@@ -153,10 +153,9 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
             places.into_iter().map(|place| place as f64).collect()
         });
         let steps: Vec<Removal> = if self.estimator == Estimator::Rbf {
-            let kernel = Kernel::Rbf(Gamma::Scale);
             let path = KernelElimination::new(
                 settings,
-                kernel,
+                Gamma::Scale,
                 &ready.units,
                 train,
                 selection,

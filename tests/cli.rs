@@ -2,6 +2,7 @@
 //! option runs to its end.
 
 mod program;
+mod skipped;
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -83,8 +84,8 @@ fn unusable_data_are_refused() {
     let rare = desk.file("rare.csv", &format!("a,class\n{rows}"));
     let sentence = format!(
         "{rare}, column 'class': class 'rare' has 3 rows, and at least 4 are needed: one in each of training, \
-         selection, conformal and test; leave small classes out with --min-class-size 4, or merge them with \
-         --merge-rare NAME, or use --calibration shared, which needs 3 and voids the guarantee"
+         selection, conformal and test; leave small classes out with --rare drop:4, or merge them with \
+         --rare merge:4:other, or use --calibration shared, which needs 3 and voids the guarantee"
     );
     refuses(&desk, &rare, &[], 3, &sentence);
     let odd = desk.file("odd.csv", "a,b,class\n1,2,x\n1,y\n");
@@ -123,35 +124,19 @@ fn unknown_columns_are_refused_with_what_there_is() {
 #[test]
 fn impossible_options_are_refused() {
     let desk = Desk::new();
-    let share = "give a share between 0 and 1";
-    let epsilon = "give a number between 0 and 1, such as 0.1 for 90 % coverage";
     for (options, sentence) in [
-        ("--lambda 2", "--lambda 2 is out of range; give a number from 0 to 1".to_owned()),
-        ("--lambda -0.5", "--lambda -0.5 is out of range; give a number from 0 to 1".to_owned()),
-        ("--epsilon 0", format!("--epsilon 0 is out of range; {epsilon}")),
-        ("--epsilon 1", format!("--epsilon 1 is out of range; {epsilon}")),
-        ("--splits 0", "--splits 0 leaves nothing to run; give at least 1".to_owned()),
-        ("--cost 0", "--cost 0 is out of range; give a number above 0".to_owned()),
-        ("--test-size 1", format!("--test-size 1 is out of range; {share}")),
-        ("--cal-size 0", format!("--cal-size 0 is out of range; {share}")),
-        ("--max-missing 7", "--max-missing 7 is out of range; give a share from 0 to 1".to_owned()),
+        ("--lambda 2", "--lambda 2 is out of range; give a number from 0 to 1"),
         (
             "--stop 99",
-            "99 (--stop or --size) is not a size of this path, which goes from 13 to 1; choose a size in between".to_owned(),
-        ),
-        (
-            "--early",
-            "--early cannot end a path by the rule 'knee', which needs the whole path; add --stop beta or --stop N, \
-             or leave --early out"
-                .to_owned(),
+            "--stop 99 is not a size of this path, which goes from 13 to 1; choose a size in between",
         ),
         (
             "--smoothed --score published",
-            "--smoothed has no meaning with --score published; leave one of them out".to_owned(),
+            "--smoothed has no meaning with --score published; leave one of them out",
         ),
     ] {
         let options: Vec<&str> = options.split(' ').collect();
-        refuses(&desk, "data/heart.csv", &options, 2, &sentence);
+        refuses(&desk, "data/heart.csv", &options, 2, sentence);
     }
 }
 
@@ -160,13 +145,7 @@ fn impossible_options_are_refused() {
 fn words_that_are_no_option_or_value_are_refused() {
     for (options, remedy) in [
         ("--splits x", "invalid value 'x' for '--splits <N>'"),
-        (
-            "--stop 0",
-            "write 1se, knee, beta, cv, proximity, none or a number of features, at least 1",
-        ),
-        ("--step 0", "write a count from 1, a fraction between 0 and 1, or half"),
         ("--method ridge", "write crfe, rfe, smfs or acm"),
-        ("--scale robust", "write standard, minmax or none"),
         ("--threads 0", "must be a number from 1 to 65,535"),
         ("--force", "--out <RUN>"),
         ("--frobnicate", "unexpected argument '--frobnicate'"),
@@ -196,51 +175,25 @@ fn a_misspelt_command_is_named_with_the_nearest() {
 #[test]
 fn columns_with_another_use_are_named() {
     let desk = Desk::new();
-    let mut table = "a,b,ward,gender,hospital,class\n".to_owned();
+    let mut table = "a,b,hospital,class\n".to_owned();
     for row in 0..60 {
         let a = row * 7 % 60;
         let b = row * 11 % 13;
         let class = if row * 7 % 60 < 30 { "ill" } else { "well" };
-        table += &format!(
-            "{a}.5,{b}.5,{},{},h{},{class}\n",
-            ["x", "y"][row % 2],
-            ["f", "m"][row / 30],
-            row % 3
-        );
+        table += &format!("{a}.5,{b}.5,h{},{class}\n", row % 3);
     }
     let table = desk.file("t.csv", &table);
-    let options = [
-        "--subgroups",
-        "ward,gender",
-        "--leave-out",
-        "hospital",
-        "--splits",
-        "2",
-        "--method",
-        "crfe",
-    ];
+    let options = ["--leave-out", "hospital", "--splits", "2", "--method", "crfe"];
     let site = "'hospital' is not used as a feature: --leave-out\n";
-    let groups = "'ward', 'gender' are not used as features: --subgroups (--subgroups-as-features makes them features)\n";
     let check = finish(program().args(["check", &table]).args(options));
-    assert!(
-        check.stdout.contains(site) && check.stdout.contains(groups),
-        "{}{}",
-        check.stdout,
-        check.stderr
-    );
+    assert!(check.stdout.contains(site), "{}{}", check.stdout, check.stderr);
     assert!(
         check.stdout.contains("2 paths, and the same without each of 3 sites"),
         "{}",
         check.stdout
     );
     let run = finish(program().args(["run", &table, "--permutations", "0"]).args(options));
-    assert!(run.stderr.contains(site) && run.stderr.contains(groups), "{}", run.stderr);
-    let check = finish(program().args(["check", &table, "--subgroups-as-features"]).args(options));
-    assert!(
-        check.stdout.contains(site) && !check.stdout.contains("as features: --subgroups"),
-        "{}",
-        check.stdout
-    );
+    assert!(run.stderr.contains(site), "{}", run.stderr);
 }
 
 #[test]
@@ -345,6 +298,38 @@ fn snapshot(directory: &Path) -> BTreeSet<(PathBuf, Vec<u8>)> {
     // The lock says which process holds it; it is no result.
     let lock = |path: &PathBuf| path.to_string_lossy().contains("/.lock-");
     files.filter(|path| path.is_file() && !lock(path)).map(read).collect()
+}
+
+#[test]
+fn a_file_that_was_replaced_between_two_starts_is_refused() {
+    let desk = Desk::new();
+    let run = desk.path("RUN");
+    let start = |option: &str, file: &str| {
+        let arguments = ["run", "data/heart.csv", "-q", option, file, "--out"];
+        finish(program().args(arguments).arg(&run))
+    };
+    let part = |rest: usize| (0..303).filter(|row| row % 3 == rest % 3).collect::<Vec<usize>>();
+    let splits = |first: usize| {
+        let split = [part(first), part(first + 1), part(first + 2)];
+        let [train, calibration, test] = split.map(|rows| format!("{rows:?}"));
+        format!(r#"{{"splits":[{{"train":{train},"calibration":{calibration},"test":{test}}}]}}"#)
+    };
+    let groups = |other: &str| format!("feature,group\nage,g\n{other},g\n");
+    let cases = [
+        ("--groups", [groups("gender"), groups("thal")], "the features or their groups differ"),
+        ("--splits-from", [splits(0), splits(1)], "the file of splits differs"),
+    ];
+    for (option, [then, now], sentence) in cases {
+        let file = desk.file("input", &then);
+        let first = start(option, &file);
+        assert_eq!(first.code, 0, "{}", first.stderr);
+        desk.file("input", &now);
+        let again = start(option, &file);
+        assert!(again.code == 5 && again.stderr.contains(sentence), "{}", again.stderr);
+        desk.file("input", &then);
+        assert_eq!(start(option, &file).code, 0);
+        std::fs::remove_dir_all(&run).unwrap();
+    }
 }
 
 #[test]
@@ -565,24 +550,13 @@ fn the_tables_have_the_columns_they_promise() {
             "compare.csv",
             "metric,n_features,mean_difference,sd,lo,hi,t_corrected,p_corrected,method_a,method_b",
         ),
-        ("estimators.csv", "method,estimator,size,split,coverage,inefficiency,accuracy"),
-        (
-            "effects.csv",
-            "method,feature,value,level,rows,class,score,sd,interaction,interaction_z,partner",
-        ),
+        ("effects.csv", "method,feature,value,level,rows,class,score,sd"),
     ];
     for (table, expected) in columns {
         assert_eq!(header(&run, table), expected, "{table}");
     }
     let known: BTreeSet<String> = columns.iter().map(|(table, _)| (*table).to_owned()).collect();
-    let others = [
-        "manifest.json",
-        "summary.json",
-        "summary.txt",
-        "selected.txt",
-        "crfe_mqc.json",
-        "crfe_mqc_versions.yml",
-    ];
+    let others = ["manifest.json", "summary.json", "summary.txt", "selected.txt"];
     let others = others
         .into_iter()
         .chain(["figures", "methods.md", "report.html", "reproduce.py"])
@@ -787,7 +761,7 @@ fn every_rule_gives_an_answer_or_says_why_not() {
     assert_eq!(run.answer["methods"][0]["features"], json("[]"));
     assert!(run.rows("predictions.csv").is_empty());
     // The rule rarely fires on these data; the splits on which it does not are counted and said.
-    let run = Finished::new("data/synthetic.csv", &["--stop", "beta", "--sigma", "50"]);
+    let run = Finished::new("data/synthetic.csv", &["--stop", "beta:50"]);
     assert!(
         run.cautions().contains("the β rule did not fire on 3 of 3 splits"),
         "{}",
@@ -1053,12 +1027,15 @@ fn a_cost_at_which_numbers_overflow_ends_with_finite_tables_and_a_caution() {
     }
 }
 
-/// What a shell does with a script on its standard input; `None` where there is no such shell.
+/// What a shell does with a script on its standard input; `None`, and said, without such a shell.
 fn shell(name: &str, options: &[&str], script: &str) -> Option<Ran> {
     use std::io::Write;
     let mut command = std::process::Command::new(name);
     command.args(options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().ok()?;
+    let Ok(mut child) = command.spawn() else {
+        skipped::skipped(&format!("completions of {name} were not tried: it is not installed"));
+        return None;
+    };
     child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -1075,9 +1052,7 @@ fn shells_complete_the_options_of_every_command() {
     let bash = completions("bash");
     for (line, expected) in [
         ("crfe-tui run --lam", "--lambda"),
-        ("crfe-tui explore --fp", "--fps"),
-        ("crfe-tui cluster --sch", "--scheduler"),
-        ("crfe-tui cluster --sbat", "--sbatch"),
+        ("crfe-tui explore --spee", "--speed"),
         ("crfe-tui rep", "report"),
     ] {
         let ask =
@@ -1353,7 +1328,7 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
     let one = report_files(&desk.path("ONE"));
     let merged = report_files(&merged);
     assert!(
-        one.len() > 20 && one.contains_key("crfe_mqc.json") && one.contains_key("predictions.csv")
+        one.len() > 20 && one.contains_key("summary.json") && one.contains_key("predictions.csv")
     );
     assert_eq!(one.keys().collect::<Vec<_>>(), merged.keys().collect::<Vec<_>>());
     for (name, bytes) in &one {
@@ -1402,38 +1377,15 @@ fn shards_in_directories_of_their_own_are_reported_as_one_run_and_nothing_is_wri
         "{}",
         mixed.stderr
     );
-    // Nor parts with another rule, or tested on other rows.
-    let other_rows = desk.path("other.csv");
-    std::fs::copy("data/heart.csv", &other_rows).unwrap();
-    let quick =
-        "--splits 2 --validate none --permutations none --method crfe --reserve 0.3 --quiet";
-    let tested_on = |file: &str| format!("{quick} --test {file}");
-    let parts = [
-        ("ALIKE", quick.to_owned() + " --stop 3", "--stop is knee there and 3 here"),
-        ("TESTED", tested_on("data/heart.csv"), "--test is none there and data/heart.csv here"),
-    ];
+    // Nor parts with another rule.
+    let quick = "--splits 2 --validate none --permutations none --method crfe --quiet";
     run_into(&desk.path("PLAIN"), "data/heart.csv", quick);
-    let report_with = |first: &str, second: &str| {
-        let mut program = program();
-        program.args(["report", "-q", "--out"]).arg(desk.path("MIX"));
-        finish(program.arg(desk.path(first)).arg(desk.path(second)))
-    };
-    for (name, options, sentence) in parts {
-        run_into(&desk.path(name), "data/heart.csv", &options);
-        let mixed = report_with("PLAIN", name);
-        assert!(mixed.code == 5 && mixed.stderr.contains(sentence), "{}", mixed.stderr);
-    }
-    // The file counts, not its path.
-    run_into(&desk.path("COPY"), "data/heart.csv", &tested_on(other_rows.to_str().unwrap()));
-    assert_eq!(report_with("TESTED", "COPY").code, 0);
-    std::fs::remove_dir_all(desk.path("MIX")).unwrap();
-    let text = std::fs::read_to_string(&other_rows).unwrap();
-    let fewer: Vec<&str> = text.lines().take(200).collect();
-    std::fs::write(&other_rows, fewer.join("\n")).unwrap();
-    run_into(&desk.path("OTHER_ROWS"), "data/heart.csv", &tested_on(other_rows.to_str().unwrap()));
-    let mixed = report_with("TESTED", "OTHER_ROWS");
+    run_into(&desk.path("ALIKE"), "data/heart.csv", &format!("{quick} --stop 3"));
+    let mut report = program();
+    report.args(["report", "-q", "--out"]).arg(desk.path("MIX"));
+    let mixed = finish(report.arg(desk.path("PLAIN")).arg(desk.path("ALIKE")));
     assert!(
-        mixed.code == 5 && mixed.stderr.contains("--test is data/heart.csv there and "),
+        mixed.code == 5 && mixed.stderr.contains("--stop is knee there and 3 here"),
         "{}",
         mixed.stderr
     );
@@ -1515,45 +1467,4 @@ fn the_version_is_told_as_json() {
             "{about}"
         );
     }
-}
-
-#[test]
-fn a_task_of_a_job_array_finds_its_shard() {
-    let desk = Desk::new();
-    let run = |variables: &[(&str, &str)]| {
-        let mut program = program();
-        for name in
-            ["SLURM_ARRAY_TASK_ID", "SGE_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX"]
-        {
-            program.env_remove(name);
-        }
-        program.envs(variables.iter().copied());
-        finish(
-            program
-                .args([
-                    "run",
-                    "data/heart.csv",
-                    "--splits",
-                    "1",
-                    "-q",
-                    "--shard",
-                    "auto/2",
-                    "--out",
-                ])
-                .arg(desk.path("RUN")),
-        )
-    };
-    let ran = run(&[]);
-    assert!(ran.code == 2 && ran.stderr.contains("not a task of a job array"), "{}", ran.stderr);
-    let ran = run(&[("LSB_JOBINDEX", "3")]);
-    assert!(
-        ran.code == 2 && ran.stderr.contains("LSB_JOBINDEX of LSF is '3', outside 1 to 2"),
-        "{}",
-        ran.stderr
-    );
-    assert!(desk.contents().is_empty());
-    assert_eq!(run(&[("AWS_BATCH_JOB_ARRAY_INDEX", "1")]).code, 0);
-    let journals =
-        std::fs::read_dir(desk.path("RUN")).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(journals.into_iter().any(|name| name.to_string_lossy().starts_with("journal-2of2-")));
 }

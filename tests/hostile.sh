@@ -88,7 +88,6 @@ case_directory_without_permission() {
 case_pipe_as_old_temporary() { small_run && mkfifo R/.metrics.csv.part && exits 0 C report R -q; }
 case_pipe_as_output() { small_run && rm R/metrics.csv && mkfifo R/metrics.csv && exits 0 C report R -q && [ -f R/metrics.csv ]; }
 case_pipe_as_journal() { small_run && mkfifo R/journal-1of1-ff-1.jsonl && exits 3 C report R -q && says "a pipe"; }
-case_pipe_as_packed_journal() { small_run && mkfifo R/journal-1of1-ff-1.jsonl.gz && exits 3 C report R -q && says "a pipe"; }
 case_device_as_journal() { small_run && ln -s /dev/zero R/journal-1of1-ff-1.jsonl && exits 3 C report R -q && says "a symbolic link"; }
 case_link_as_journal() {
     small_run && mkdir S && ln -s ../R/$(basename R/journal-*) S/journal-1of1-ff-1.jsonl || return
@@ -133,32 +132,27 @@ case_report_beside_run() {
 traced() {
     command -v strace >/dev/null && command -v python3 >/dev/null || { skip "it needs strace and Python"; return; }
     strace -o /dev/null true 2>/dev/null || { skip "strace may not trace here"; return; }
-    LIMIT=300 timeout -k 5 300 strace -f -qq -y -o calls -e trace=openat,mkdirat,renameat,renameat2,unlinkat,fsync "$program" "$@" </dev/null >out 2>err ||
+    LIMIT=300 timeout -k 5 300 strace -f -qq -y -o calls -e trace=openat,mkdirat,renameat,renameat2,fsync "$program" "$@" </dev/null >out 2>err ||
         fail "exit $? under strace: $*"
 }
-# synced DIRECTORY…: what was created, renamed or deleted in each was followed by a sync of it, and a journal was packed safely.
+# synced DIRECTORY…: what was created, renamed or deleted in each was followed by a sync of it.
 synced() {
     python3 - "$@" <<'END'
 import os, re, sys
 lines = open("calls", errors="replace").read().splitlines()
 for directory in map(os.path.realpath, sys.argv[1:]):
     here = re.escape(f"<{directory}>")
-    made, deleted, syncs = [], [], []
+    made, syncs = [], []
     for at, line in enumerate(lines):
         if "resumed>" in line or re.search(r"= -1 E", line): continue
         renamed = re.search(rf"renameat2?\(\d+{here}, \"[^\"]*\", \d+{here}, \"([^\"]*)\"", line)
         created = re.search(rf"openat\(\d+{here}, \"([^\"]*)\", [A-Z_|]*O_EXCL", line)
-        removed = re.search(rf"unlinkat\(\d+{here}, \"(journal-[^\"]*)\"", line)
         if renamed: made.append((at, renamed[1]))
         if created and not created[1].endswith(".part") and not created[1].startswith(".lock"): made.append((at, created[1]))
-        if removed: deleted.append((at, removed[1]))
         if re.search(rf"fsync\(\d+{here}", line): syncs.append(at)
     if not made: sys.exit(f"nothing was written into {directory}")
     for at, name in made:
         if not any(sync > at for sync in syncs): sys.exit(f"{directory} was not synced after {name}")
-    for at, name in deleted:
-        packed = [when for when, made_name in made if made_name == name + ".gz"]
-        if not any(packed[-1] < sync < at for sync in syncs if packed): sys.exit(f"{name} was deleted before its packed copy was safe")
 END
     local code=$?
     [ $code = 0 ] || fail "not synced: $*"
@@ -171,10 +165,6 @@ case_directories_of_scripts_and_models_are_synced() {
     traced slurm heart.csv --splits 4 --tasks 2 --out R && synced R && mkdir M || return
     traced fit heart.csv --splits 2 --model M/M.json && synced M || return
     traced predict M/M.json heart.csv --out M/new.csv && synced M
-}
-case_packed_journal_is_safe_before_the_plain_one_is_deleted() {
-    awk 'BEGIN{srand(1); for(j=0;j<900;j++) printf "f%d,", j; print "class"; for(i=0;i<60;i++){for(j=0;j<900;j++) printf "%.6f,", rand(); print "c" i%2}}' >t.csv
-    traced run t.csv --splits 24 --out R -q && ls R/journal-*.gz >/dev/null && synced R
 }
 
 # Settings of the last start.

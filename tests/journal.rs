@@ -242,25 +242,17 @@ fn starting_anew_can_be_cut_short_at_any_file() {
 }
 
 #[test]
-fn what_a_killed_packing_left_is_removed_and_packed_later() {
+fn a_journal_that_was_compressed_by_hand_is_refused() {
     let plan = plan(options(1));
     let scratch = scratch();
     run(&plan, scratch.path(), Shard::WHOLE);
     let journal = journals(scratch.path()).unwrap().remove(0);
-    let mut file = fs::OpenOptions::new().append(true).open(&journal).unwrap();
-    let line = b"{\"finished\":true}\n";
-    std::io::Write::write_all(&mut file, &line.repeat((17 << 20) / line.len())).unwrap();
-    let name = journal.file_name().unwrap().to_str().unwrap();
-    let left = [format!("{name}.gz.part"), format!(".{name}.gz.0123456789abcdef.part")];
-    left.iter().for_each(|left| fs::write(scratch.path().join(left), "half").unwrap());
-    let foreign = scratch.path().join(".journal-2of2-0-1.jsonl.gz.0123456789abcdef.part");
-    fs::write(&foreign, "another shard's").unwrap();
-    let claimed = RunDirectory::claim(scratch.path(), Shard::WHOLE).unwrap();
-    claimed.resume(&plan, &TABLES).unwrap();
-    claimed.compress();
-    assert!(left.iter().all(|left| !scratch.path().join(left).exists()) && foreign.exists());
-    assert!(!journal.exists() && scratch.path().join(format!("{name}.gz")).exists());
-    assert!(read_all(scratch.path()).unwrap().0.finished_tasks().count() == 2);
+    let packed = format!("{}.gz", journal.display());
+    fs::rename(&journal, &packed).unwrap();
+    let said = Journals::open(scratch.path()).unwrap_err().to_string();
+    assert_eq!(said, format!("{packed}: this journal is compressed; unpack it with gunzip"));
+    fs::rename(&packed, &journal).unwrap();
+    assert_eq!(read_all(scratch.path()).unwrap().0.finished_tasks().count(), 2);
 }
 
 #[test]
@@ -270,7 +262,7 @@ fn the_state_directory_is_the_users_own() {
     let scratch = scratch();
     let parent = scratch.path().join("crfe-tui");
     let path = scratch.path().join("crfe-tui/1a2b");
-    // One that an earlier version made for everybody.
+    // One that was made for everybody.
     fs::create_dir_all(&path).unwrap();
     fs::set_permissions(&parent, fs::Permissions::from_mode(0o755)).unwrap();
     let claimed = RunDirectory::claim_private(&path, Shard::WHOLE).unwrap();
@@ -365,10 +357,10 @@ fn a_hostile_first_line_is_refused_with_a_sentence() {
     };
     let cases = [
         (
-            spoil("{\"format\":1", "{\"format\":2"),
-            "journal format 2 is newer than this program's 1",
+            spoil("{\"format\":2", "{\"format\":1"),
+            "the journal has format 1, and this program reads 2; run again with another --out",
         ),
-        (spoil("{\"format\":1", "{\"format\":99999999999"), "journal format 99999999999 is newer"),
+        (spoil("{\"format\":2", "{\"format\":99999999999"), "has format 99999999999, and"),
         (spoil("\"rows\":48", "\"rows\":1000000000"), "its rows do not add up"),
         (
             spoil("\"splits\":1,\"rows\"", "\"splits\":1000000000,\"rows\""),

@@ -12,9 +12,9 @@ use crfe::data::{Dataset, Impute, Preparation, Prepared, Scale, Split, Unit, pre
 use crfe::evaluate::{ConformalSettings, Evaluator};
 use crfe::run::{Plan, RunOptions, effects};
 use crfe::select::{
-    Elimination, FeaturePath, KernelElimination, Method, Nonconformity, Removal, Score, Settings,
+    Elimination, FeaturePath, KernelElimination, Method, Nonconformity, Score, Settings,
 };
-use crfe::svm::{Estimator, Gamma, Kernel};
+use crfe::svm::{Estimator, Gamma};
 use ndarray::Array2;
 use program::{finish, program, run_into};
 use proptest::prelude::*;
@@ -96,10 +96,9 @@ fn check_path(table: &str, estimator: Estimator, method: Method) {
     let train = (ready.train.x.view(), &*ready.train.y);
     let selection = (ready.selection.x.view(), &*ready.selection.y);
     let mut path: Box<dyn FeaturePath> = if estimator == Estimator::Rbf {
-        let kernel = Kernel::Rbf(Gamma::Scale);
         let path = KernelElimination::new(
             settings,
-            kernel,
+            Gamma::Scale,
             &ready.units,
             train,
             selection,
@@ -173,49 +172,6 @@ fn kernel_paths_agree() {
     for table in TABLES {
         for method in [Method::Crfe, Method::Rfe] {
             check_path(table, Estimator::Rbf, method);
-        }
-    }
-}
-
-/// The order and the mean β of every model of a path.
-fn course(path: impl Iterator<Item = crfe::error::Result<Removal>>) -> (Vec<usize>, Vec<f64>) {
-    let steps: Vec<Removal> = path.map(Result::unwrap).collect();
-    (
-        steps.iter().flat_map(|step| step.removed.clone()).collect(),
-        steps.iter().map(|step| step.beta_mean).collect(),
-    )
-}
-
-/// A linear kernel in the code of the kernel machines gives the linear path, units of several
-/// columns and kept ones included.
-#[test]
-fn a_linear_kernel_gives_the_linear_path() {
-    for table in TABLES {
-        let fixture = fixture(table);
-        let data = dataset(&fixture);
-        let ready = prepared(&data, &fixture, Estimator::Linear);
-        let train = (ready.train.x.view(), &*ready.train.y);
-        let selection = (ready.selection.x.view(), &*ready.selection.y);
-        let mut units = ready.units[3..].to_vec();
-        units[0].columns = vec![0, 3];
-        units[1].columns = vec![1, 2, 4];
-        units[5].kept = true;
-        for method in [Method::Crfe, Method::Rfe, Method::Smfs] {
-            let settings = Settings::new(method, data.classes.len());
-            let linear =
-                Elimination::new(settings, &units, train, selection, &ready.constant).unwrap();
-            let kernel = KernelElimination::new(
-                settings,
-                Kernel::Linear,
-                &units,
-                train,
-                selection,
-                &ready.constant,
-            )
-            .unwrap();
-            let ((order, means), (kernel_order, kernel_means)) = (course(linear), course(kernel));
-            assert_eq!(order, kernel_order, "{table} {method}");
-            assert_close(&kernel_means, &means, 1e-7, &format!("{table} {method}"));
         }
     }
 }
@@ -371,7 +327,7 @@ proptest! {
         settings.measure.lambda = lambda;
         let constant = vec![false; features];
         let mut path = KernelElimination::new(
-            settings, Kernel::Rbf(gamma), &units, (train.view(), &y), (selection.view(), other), &constant,
+            settings, gamma, &units, (train.view(), &y), (selection.view(), other), &constant,
         ).unwrap();
         while let Some(step) = path.next().transpose().unwrap() {
             prop_assert!(step.convergence.converged);
@@ -440,7 +396,7 @@ fn spline_runs_are_validated_permuted_resumed_and_sharded() {
 #[test]
 fn kernel_runs_are_validated_permuted_resumed_and_sharded() {
     let tables = check_run(
-        "--estimator rbf --gamma 0.1 --prefilter 6 --method crfe,rfe --validate 2 --permutations 1 --stop 1se",
+        "--estimator rbf:0.1 --prefilter 6 --method crfe,rfe --validate 2 --permutations 1 --stop 1se",
     );
     let sizes: Vec<&str> = tables["trace.csv"]
         .lines()
@@ -449,134 +405,6 @@ fn kernel_runs_are_validated_permuted_resumed_and_sharded() {
         .take(4)
         .collect();
     assert_eq!(sizes, ["13", "6", "5", "4"], "the linear start is one step");
-}
-
-/// How often an interaction stands out on planted tables, and how clearly: docs/measurements.md has
-/// what `--nocapture` prints. Two features that matter by their product name each other; where
-/// effects add up, or where there are none, nobody is named.
-#[test]
-fn interactions_stand_out_only_where_they_were_planted() {
-    const SEEDS: u64 = 12;
-    check_planted_interactions(300, SEEDS);
-}
-
-/// On all tables but one at most, a planted pair is named, and nothing where none was planted.
-fn check_planted_interactions(rows: usize, seeds: u64) {
-    for (name, is_planted, named) in planted_interactions(rows, seeds) {
-        let is_right = if is_planted { named + 1 >= seeds } else { named <= 1 };
-        assert!(is_right, "{name}: {named} of {seeds}");
-    }
-}
-
-/// The same with more rows, for docs/measurements.md.
-#[test]
-#[ignore = "takes ten seconds and more"]
-fn interactions_in_larger_tables() {
-    check_planted_interactions(1500, 6);
-}
-
-/// For each kind of table whether it has an interaction, and on how many it is named, both ways;
-/// without one, on how many any is.
-fn planted_interactions(rows: usize, seeds: u64) -> Vec<(&'static str, bool, u64)> {
-    /// The class of a row, and noise.
-    type Truth = fn(&[f64], f64) -> usize;
-    /// What the table is called, its features, what was planted, and the pair if there is one.
-    type Table = (&'static str, usize, Truth, Option<(usize, usize)>);
-    let tables: [Table; 8] = [
-        ("noise", 8, |_, noise| usize::from(noise > 0.0), None),
-        ("x0 − x1", 2, |x, noise| usize::from(x[0] - x[1] + 0.5 * noise > 0.0), None),
-        ("x0 − x1 among 8", 8, |x, noise| usize::from(x[0] - x[1] + 0.7 * noise > 0.0), None),
-        (
-            "x0 + x1 in 20 % of rows",
-            3,
-            |x, noise| usize::from(x[0] + x[1] + 0.5 * noise > 1.25),
-            None,
-        ),
-        (
-            "valley, threshold and line",
-            4,
-            |x, noise| {
-                let step = if x[1] > 0.5 { 1.5 } else { -0.75 };
-                usize::from(1.5 * (x[0].abs() - 0.67) + step + x[2] + 0.5 * noise > 0.0)
-            },
-            None,
-        ),
-        ("x0 x1", 2, |x, noise| usize::from(x[0] * x[1] + 0.25 * noise > 0.0), Some((0, 1))),
-        (
-            "x1 x4, line, noise",
-            6,
-            |x, noise| usize::from(2.0 * x[1] * x[4] + 1.5 * x[2] + 0.3 * noise > 0.0),
-            Some((1, 4)),
-        ),
-        (
-            "three classes, one by x1 x2",
-            5,
-            |x, noise| {
-                let scores =
-                    [2.5 * (x[0].abs() - 0.8), 2.0 * x[1] * x[2], 1.8 * x[3] + 0.7 * noise];
-                (0..3).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap()
-            },
-            Some((1, 2)),
-        ),
-    ];
-    let measured = |(name, features, truth, pair): Table| {
-        let mut named = 0;
-        let mut others = 0;
-        let mut shares = Vec::new();
-        let mut zs = Vec::new();
-        for seed in 1..=seeds {
-            let planted = Planted::new(seed, rows, features, truth);
-            let labels: Vec<String> =
-                planted.y.iter().map(|class| format!("class {class}")).collect();
-            let data = Dataset::from_arrays(planted.x.view(), &labels, None).unwrap();
-            let mut options = RunOptions { estimator: Estimator::Rbf, ..RunOptions::default() };
-            options.split.splits = 5;
-            let plan = Plan::new(options.check().unwrap(), data).unwrap();
-            let units: Vec<usize> = (0..features).collect();
-            let curves = effects(&plan, &units, &units).unwrap();
-            let found = |unit: usize| curves[unit].interaction.as_ref().unwrap();
-            let outside = |unit: &&usize| pair.is_some_and(|(u, v)| ![u, v].contains(unit));
-            others +=
-                units.iter().filter(outside).filter(|&&unit| found(unit).stands_out()).count();
-            let (is_named, strongest) = match pair {
-                Some((u, v)) => {
-                    let both = found(u).stands_out() && found(v).stands_out();
-                    assert!(
-                        !both || (found(u).partner, found(v).partner) == (v, u),
-                        "{name}, seed {seed}"
-                    );
-                    (both, found(u))
-                }
-                None => {
-                    let any = units.iter().any(|&unit| found(unit).stands_out());
-                    (
-                        any,
-                        units
-                            .iter()
-                            .map(|&unit| found(unit))
-                            .max_by(|a, b| a.z.total_cmp(&b.z))
-                            .unwrap(),
-                    )
-                }
-            };
-            named += u64::from(is_named);
-            shares.push(strongest.share);
-            zs.push(strongest.z);
-        }
-        let range = |values: &mut Vec<f64>| {
-            values.sort_by(f64::total_cmp);
-            format!(
-                "{:.2} ({:.2} to {:.2})",
-                values[values.len() / 2],
-                values[0],
-                values[values.len() - 1]
-            )
-        };
-        let (shares, zs) = (range(&mut shares), range(&mut zs));
-        println!("{name}: named {named} of {seeds}, share {shares}, z {zs}, others named {others}");
-        (name, pair.is_some(), named)
-    };
-    tables.map(measured).into()
 }
 
 /// Effects are centred over the rows that a curve is made of, whatever the family of models.
@@ -595,7 +423,6 @@ fn the_mean_effect_is_zero_in_every_class() {
         let plan = Plan::new(options.check().unwrap(), data).unwrap();
         let units = [0, 1, 2, 3];
         for curve in effects(&plan, &units, &units).unwrap() {
-            assert_eq!(curve.interaction.is_some(), estimator == "rbf");
             for class in 0..2 {
                 let sum: f64 =
                     curve.points.iter().map(|point| point.rows as f64 * point.score[class]).sum();
@@ -637,113 +464,6 @@ fn effects_have_the_shape_of_the_truth() {
     );
 }
 
-/// Other families of models on the same splits: a product of two features is worth a kernel, a
-/// straight line is not. The numbers are those of runs of their own.
-#[test]
-fn families_of_models_are_compared_on_the_same_splits() {
-    let scratch = tempfile::tempdir().unwrap();
-    let planted = |name: &str, class: fn(&[f64], f64) -> usize| {
-        let Planted { x, y } = Planted::new(11, 240, 5, class);
-        let mut text = String::from("a,b,c,d,e,class\n");
-        for (row, class) in x.rows().into_iter().zip(y) {
-            row.iter().for_each(|value| text += &format!("{value},"));
-            text += ["no\n", "yes\n"][class];
-        }
-        let path = scratch.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    };
-    let product = planted("product.csv", |x, noise| usize::from(x[1] * x[3] + 0.2 * noise > 0.0));
-    let line = planted("line.csv", |x, noise| usize::from(x[1] + x[3] + 0.8 * noise > 0.0));
-    let run = |table: &Path, name: &str, options: &str| -> Value {
-        let out = scratch.path().join(name);
-        let options = format!("--method crfe --splits 10 --stop 2 {options}");
-        run_into(&out, &table.to_string_lossy(), &options);
-        serde_json::from_str(&std::fs::read_to_string(out.join("summary.json")).unwrap()).unwrap()
-    };
-    let sentence = |summary: &Value| {
-        summary["methods"][0]["estimators"]["sentence"].as_str().unwrap().to_owned()
-    };
-    let compared = run(&product, "product", "--compare rbf,rcs:4");
-    assert!(
-        sentence(&compared).contains("is worth it (CRFE (rbf): accuracy better by"),
-        "{compared}"
-    );
-    // The list of the run is of no use then, and a caution says what is.
-    let cautions = |summary: &Value| summary["methods"][0]["cautions"].to_string();
-    let caution =
-        compared["methods"][0]["cautions"].as_array().unwrap().iter().find_map(|caution| {
-            caution
-                .as_str()
-                .filter(|caution| caution.starts_with("CRFE (rbf) is better: accuracy 0."))
-        });
-    let words = ["(corrected p ", "with 2 features (", "; run again with --estimator rbf"];
-    assert!(words.iter().all(|words| caution.unwrap().contains(words)), "{compared}");
-    assert_eq!(compared["methods"][0]["estimators"]["better"]["estimator"], "rbf");
-    for file in ["summary.txt", "report.html"] {
-        let text = std::fs::read_to_string(scratch.path().join("product").join(file)).unwrap();
-        assert!(text.contains("CRFE (rbf) is better: accuracy 0."), "{file}");
-    }
-    // A run with kernel machines has the better family itself.
-    let by_kernels = run(&product, "by kernels", "--estimator rbf --compare linear");
-    let words = "this run's CRFE (rbf) is worth it, compared with CRFE (linear) (CRFE (rbf): accuracy better by";
-    assert!(sentence(&by_kernels).contains(words), "{by_kernels}");
-    assert!(!cautions(&by_kernels).contains("is better"), "{by_kernels}");
-    let text = std::fs::read_to_string(scratch.path().join("by kernels/summary.txt")).unwrap();
-    assert!(
-        text.contains("strict calibration, estimator rbf (γ scale), target coverage"),
-        "{text}"
-    );
-    let of_line = run(&line, "line", "--compare rbf,rcs:4");
-    assert!(!cautions(&of_line).contains("is better"), "{of_line}");
-    assert!(
-        sentence(&of_line).contains("clearly better") || sentence(&of_line).contains("stay with"),
-        "{of_line}"
-    );
-    // The same numbers as a run of its own.
-    let own = run(&product, "own", "--estimator rbf");
-    let accuracy = own["methods"][0]["achieved"]["accuracy"].as_f64().unwrap();
-    let comparisons = compared["methods"][0]["estimators"]["comparisons"].as_array().unwrap();
-    assert_eq!(comparisons.len(), 2);
-    let metric = &comparisons[1]["metrics"][0];
-    assert_eq!(
-        (metric["metric"].as_str(), comparisons[1]["a"].as_str()),
-        (Some("accuracy"), Some("CRFE (rbf)"))
-    );
-    assert!((metric["a"].as_f64().unwrap() - accuracy).abs() < 1e-12, "{metric} {accuracy}");
-    // A recorded run is extended by the comparison, in shards as well, and gives the same tables.
-    run(&product, "extended", "");
-    run(&product, "extended", "--compare rbf,rcs:4");
-    let shards = scratch.path().join("shards");
-    for shard in ["1/3", "2/3", "3/3"] {
-        let options =
-            format!("--method crfe --splits 10 --stop 2 --compare rbf,rcs:4 --shard {shard}");
-        run_into(&shards, &product.to_string_lossy(), &options);
-    }
-    assert_eq!(finish(program().arg("report").arg(&shards)).code, 0);
-    let expected = tables(&scratch.path().join("product"));
-    assert_eq!(expected["estimators.csv"].lines().count(), 21, "two families on ten splits");
-    assert_eq!(tables(&scratch.path().join("extended")), expected);
-    assert_eq!(tables(&shards), expected);
-}
-
-#[test]
-fn kernel_options_belong_to_the_kernel() {
-    for (options, words) in [
-        ("--gamma 0.5", "--gamma belongs to --estimator rbf"),
-        ("--prefilter 5 --estimator rcs:3", "--prefilter belongs to --estimator rbf"),
-        ("--estimator rbf --solver linfa", "--solver linfa fits linear machines only"),
-        ("--estimator rbf --prefilter 0", "--prefilter 0 leaves no feature"),
-        ("--estimator rbf --gamma 0", "write scale or a number above 0"),
-        ("--estimator rbf --gamma -1", "write scale or a number above 0"),
-        ("--estimator svc", "write linear, rcs:3, rcs:4, rcs:5 or rbf"),
-    ] {
-        let ran = finish(program().args(["run", "data/heart.csv"]).args(options.split(' ')));
-        assert_eq!(ran.code, 2, "{options}");
-        assert!(ran.stderr.contains(words), "{options}: {}", ran.stderr);
-    }
-}
-
 /// A size that the path does not visit is refused before the run, whoever asks for it.
 #[test]
 fn sizes_that_no_path_visits_are_refused() {
@@ -754,11 +474,10 @@ fn sizes_that_no_path_visits_are_refused() {
     for (command, words) in [
         (
             "run data/heart.csv --step 3 --stop 2",
-            "2 (--stop or --size) is not a size of this path, which visits the sizes 13, 10, 7, 4 and 1 with --step 3; \
+            "--stop 2 is not a size of this path, which visits the sizes 13, 10, 7, 4 and 1 with --step 3; \
              choose one of these sizes, or leave --step out",
         ),
         ("run data/heart.csv --estimator rbf --prefilter 4 --stop 6", with_prefilter),
-        ("run data/heart.csv --compare rbf --prefilter 4 --stop 6", with_prefilter),
         (
             "check data/heart.csv --step half --stop 6",
             "the sizes 13, 7, 4, 2 and 1 with --step 0.5",
@@ -768,7 +487,7 @@ fn sizes_that_no_path_visits_are_refused() {
             "18 sizes, of which 8 and 6 are the nearest with --step 2",
         ),
         (
-            &format!("fit data/heart.csv --estimator rbf --prefilter 4 --size 6 --model {model}"),
+            &format!("fit data/heart.csv --estimator rbf --prefilter 4 --stop 6 --model {model}"),
             with_prefilter,
         ),
         (

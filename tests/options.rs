@@ -113,9 +113,9 @@ fn the_methods_paragraph_tells_every_option_that_it_should() {
     let mut told = 0;
     for option in OPTIONS.iter().filter(|option| !matches!(option.prose, Prose::Silent)) {
         let (stop, estimator, usual) = match option.name {
-            "sigma" | "window" | "early" => &usual[1],
+            "early" => &usual[1],
             "by" => &usual[2],
-            "gamma" | "prefilter" => &usual[3],
+            "prefilter" => &usual[3],
             _ => &usual[0],
         };
         assert_ne!(

@@ -110,6 +110,8 @@ proptest! {
         let permuted = order(settings, &train.with_columns(&moved), &selection.with_columns(&moved));
         let back: Vec<usize> = permuted.into_iter().map(|j| moved[j]).collect();
         let common = plain.len().min(back.len());
+        // A tie at the first step leaves nothing to compare: another table is drawn.
+        prop_assume!(common > 0);
         prop_assert_eq!(&plain[..common], &back[..common]);
     }
 

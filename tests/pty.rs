@@ -7,7 +7,6 @@ mod program;
 mod terminal;
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU16;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -360,31 +359,6 @@ fn a_bad_file_is_a_sentence_on_the_screen() {
     terminal.until_text("crfe-tui: data/absent.csv: there is no such file");
 }
 
-/// On the screen, and in the shell after it.
-#[test]
-fn an_error_hides_the_names_of_rows_that_it_quotes() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let ids = |i: usize| format!("MRN-{}", 4000 + i);
-    let heart = std::fs::read_to_string("data/heart.csv").unwrap();
-    let mut lines = heart.lines();
-    let header = format!("id,{}\n", lines.next().unwrap());
-    let rows: String =
-        lines.take(60).enumerate().map(|(i, line)| format!("{},{line}\n", ids(i))).collect();
-    std::fs::write(path("matrix.csv"), header + &rows).unwrap();
-    let known: String = (0..60).chain([7]).map(|i| format!("{},{}\n", ids(i), i % 2)).collect();
-    std::fs::write(path("p.csv"), format!("id,outcome\n{known}")).unwrap();
-    let joined = ["--pheno", &path("p.csv"), "--id-col", "id", "--target", "outcome", "--mask-ids"];
-    let mut terminal =
-        Terminal::start(200, 24, &[&[path("matrix.csv").as_str()], &joined[..]].concat());
-    terminal.until_text("the id 'id 1' is also on line 9");
-    terminal.press("\x1bq");
-    assert_eq!(terminal.ended(), 3);
-    terminal.until_text("crfe-tui: ");
-    terminal.until_text("the id 'id 1' is also on line 9");
-    terminal.until("no name of a row", |screen| !screen.contents().contains("MRN-"));
-}
-
 #[test]
 fn a_run_that_is_refused_leaves_no_screen() {
     let directory = tempfile::tempdir().unwrap();
@@ -537,9 +511,6 @@ fn what_was_chosen_by_hand_never_replaces_the_files_of_the_run() {
     terminal.until_text("RUN/size_5");
     assert!(read("size_5/summary.txt").contains("CRFE: 5 features"));
     assert!(read("size_5/manifest.json").contains("\"size\": 5"));
-    // MultiQC keeps one of two samples with the same name.
-    assert!(read("size_5/crfe_mqc.json").contains("heart CRFE (size_5)"));
-    assert!(read("crfe_mqc.json").contains("\"heart CRFE\""));
     // A file that the program did not write stays.
     std::fs::create_dir(run.join("size_4")).unwrap();
     std::fs::write(run.join("size_4/selected.txt"), "mine").unwrap();
@@ -595,9 +566,9 @@ fn idle_means_idle() {
 #[test]
 fn no_more_frames_than_asked_for() {
     let start = Instant::now();
-    let arguments =
-        ["data/dermatology.csv", "--splits", "6", "--fps", "5", "--speed", "20", "--no-journal"];
-    let terminal = Terminal::start(160, 48, &arguments);
+    let arguments = ["data/dermatology.csv", "--splits", "6", "--speed", "20", "--no-journal"];
+    let terminal =
+        Terminal::start_with(160, 48, terminal::PROGRAM, &arguments, &[("CRFE_FPS", "5")]);
     terminal.until_text("DONE 12/12");
     terminal.until_text("paused");
     let frames = terminal.traffic().frames;
@@ -667,7 +638,7 @@ fn colours_mouse_and_glyphs_as_asked() {
     assert!(has(&usual, "\x1b[?1000h") && has(&usual, "38;2;86;180;233") && !usual.is_ascii());
     let light = seen(&["--light"], &[("CRFE_COLORS", "true"), ("CRFE_NO_MOUSE", "true")]);
     assert!(has(&light, "38;2;0;114;178") && !has(&light, "\x1b[?1000h"));
-    let indexed = seen(&["--colors", "256", "--no-mouse"], &[]);
+    let indexed = seen(&["--colors", "256"], &[("CRFE_NO_MOUSE", "true")]);
     assert!(has(&indexed, "38;5;") && !has(&indexed, "38;2;") && !has(&indexed, "\x1b[?1000h"));
     let plain = seen(&["--ascii"], &[("NO_COLOR", "1")]);
     assert!(plain.is_ascii() && !has(&plain, "38;"));
@@ -755,72 +726,8 @@ fn plain_tells_every_view_in_words() {
     );
 }
 
-/// What a player would show of a cast, and its times.
-fn played(text: &str) -> (vt100::Parser, Vec<f64>) {
-    let mut lines =
-        text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let head = lines.next().unwrap();
-    assert_eq!(head["version"], 2);
-    let size = |name: &str| NonZeroU16::new(head[name].as_u64().unwrap() as u16).unwrap();
-    let mut parser = vt100::Parser::new(size("height"), size("width"), 0);
-    let mut times = Vec::new();
-    for event in lines {
-        let [time, kind, data] = &event.as_array().unwrap()[..] else { panic!("{event}") };
-        assert_eq!(kind, "o");
-        times.push(time.as_f64().unwrap());
-        parser.process(data.as_str().unwrap().as_bytes());
-    }
-    (parser, times)
-}
-
-/// A cast is an asciicast: one JSON value per line, times that never go back; played, it shows the
-/// run and ends with the answer having been seen.
 #[test]
-fn a_cast_plays_the_run_and_shows_the_answer() {
-    let directory = tempfile::tempdir().unwrap();
-    let run = directory.path().join("RUN");
-    let run = run.to_str().unwrap();
-    let ran = finish(
-        program().args(["run", "data/heart.csv", "--splits", "3", "--stop", "knee"]).args([
-            "--validate",
-            "none",
-            "--permutations",
-            "none",
-            "--out",
-            run,
-            "--quiet",
-        ]),
-    );
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let cast = finish(program().args(["cast", run]));
-    assert_eq!(cast.code, 0, "{}", cast.stderr);
-    let (parser, times) = played(&cast.stdout);
-    assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "{times:?}");
-    // Every elimination of a split is played, and every view shown for a while.
-    assert!(times.len() >= 13 + 4, "{} frames", times.len());
-    assert!(parser.screen().contents().contains("what was understood of my file?"));
-    // The answer is on the screen just before the views after it.
-    let frames: Vec<&str> = cast.stdout.lines().collect();
-    let shows = |frames: &[&str], words: &str| {
-        played(&frames.join("\n")).0.screen().contents().contains(words)
-    };
-    let answer = (2..frames.len()).rev().find(|&end| shows(&frames[..end], "How sure")).unwrap();
-    let (parser, _) = played(&frames[..answer].join("\n"));
-    let text = parser.screen().contents();
-    assert!(text.contains("features are enough") || text.contains("features, "), "{text}");
-    // The first frames are those of the path.
-    assert!(
-        shows(&frames[..3], "step 1/13, 13 left"),
-        "{}",
-        played(&frames[..3].join("\n")).0.screen().contents()
-    );
-    let none = finish(program().args(["cast", "data"]));
-    assert_eq!(none.code, 3, "{}", none.stderr);
-    assert!(none.stderr.contains("no run"), "{}", none.stderr);
-}
-
-#[test]
-fn colours_of_ones_own_and_hidden_names() {
+fn colours_of_ones_own() {
     let directory = tempfile::tempdir().unwrap();
     let config = directory.path().join("config.toml");
     std::fs::write(&config, "colors = 'true'\n[theme]\naccent = '#0a141e'\n").unwrap();

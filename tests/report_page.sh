@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The page of a run in headless Chromium (tests/report_page.mjs), and the scikit-learn script beside it.
 # Usage: tests/report_page.sh PROGRAM [DIRECTORY FOR SCREENSHOTS]
-# Steps whose tools (Chromium, node, scikit-learn) cannot be installed print SKIPPED.
+# Steps whose tools (Chromium, node, scikit-learn) are missing print SKIPPED; with CI=true, root installs Chromium.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(realpath "$1")
@@ -13,12 +13,12 @@ trap 'rm -rf "$scratch"' EXIT
 env -i PATH="$PATH" HOME=/nonexistent "$program" run data/dermatology.csv --out "$scratch/RUN" --splits 5 --quiet >/dev/null
 
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
-if [ -z "$chromium" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+if [ -z "$chromium" ] && [ "${CI-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get install -y --no-install-recommends chromium fonts-dejavu-core >/dev/null 2>&1 || true
     chromium=$(command -v chromium || true)
 fi
 if [ -z "$chromium" ] || ! command -v node >/dev/null; then
-    echo "SKIPPED: report.html was not opened, because Chromium or node is missing" >&2
+    echo "SKIPPED: report.html was not opened: install Chromium and node (Debian: chromium, nodejs)" >&2
 else
     timeout 300 node tests/report_page.mjs "$chromium" "$scratch/RUN/report.html" ${shots:+"$shots"}
 fi

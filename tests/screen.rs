@@ -7,7 +7,6 @@
 mod stage;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use crfe::data::Dataset;
 use crfe::record::{Shard, ShardStatus};
@@ -99,23 +98,20 @@ fn every_view_at_four_sizes() {
 }
 
 #[test]
-fn every_palette_and_ascii() {
+fn a_view_in_each_palette_and_in_ascii() {
     let (_, mut app) = heart();
-    let theme = |depth, light, ascii| Theme::new(depth, light, ascii);
-    let palettes = [
-        ("light", theme(Depth::True, true, false)),
-        ("256", theme(Depth::Indexed, false, false)),
-        ("16", theme(Depth::Sixteen, false, false)),
-        ("none", theme(Depth::None, false, false)),
-        ("ascii", theme(Depth::None, false, true)),
+    let pictures = [
+        ("light", View::Explore, Theme::new(Depth::True, true, false)),
+        ("256", View::Stability, Theme::new(Depth::Indexed, false, false)),
+        ("16", View::Size, Theme::new(Depth::Sixteen, false, false)),
+        ("none", View::Stability, Theme::new(Depth::None, false, false)),
+        ("ascii", View::Answer, Theme::new(Depth::None, false, true)),
     ];
-    for (name, theme) in palettes {
+    for (name, view, theme) in pictures {
         app.set_theme(theme);
-        for view in [View::Answer, View::Explore, View::Size, View::Stability] {
-            app.update(Action::Show(view));
-            let name = format!("palette_{name}_{}", view.name().to_lowercase());
-            insta::assert_snapshot!(name, dump(&picture(&mut app, 80, 24).0));
-        }
+        app.update(Action::Show(view));
+        let name = format!("palette_{name}_{}", view.name().to_lowercase());
+        insta::assert_snapshot!(name, dump(&picture(&mut app, 80, 24).0));
     }
 }
 
@@ -977,45 +973,6 @@ fn settings_count_rows_and_classes_as_they_change() {
     assert!(text_of(&mut app).contains("'genderx'"), "{}", text_of(&mut app));
 }
 
-/// Names of rows can be hidden in everything that shows them.
-#[test]
-fn names_of_rows_can_be_hidden() {
-    let mut run = small_run();
-    let note = "1 sample of the matrix is not in p.csv and is left out: MRN-4711";
-    let mut info = (*run.plan.info).clone();
-    info.audit.notice(note);
-    run.events.iter_mut().for_each(|event| {
-        if let EventKind::RunStarted(own) = &mut event.kind {
-            *own = std::sync::Arc::new(info.clone());
-        }
-    });
-    let mut app = run.watched(DARK);
-    app.update(Action::Show(View::Data));
-    assert!(text_of(&mut app).contains("MRN-4711"));
-    app.mask_ids();
-    let hidden = text_of(&mut app).replace(['│', '\n'], "");
-    let hidden = hidden.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(!hidden.contains("MRN-4711") && hidden.contains("left out: id 1"), "{hidden}");
-    // What went wrong behind the screen, too, and what is printed after it.
-    let error =
-        crfe::Error::data("the id 'MRN-4711' is also on line 2").remedy("name it with --id-col");
-    app.tell(Message::Said(format!("your list could not be tested: {error}")));
-    assert_eq!(
-        app.status(),
-        Some(
-            "your list could not be tested: the id 'id 1' is also on line 2; name it with --id-col"
-        )
-    );
-    let mut refused = run.unread("data/table.csv", DARK);
-    refused.mask_ids();
-    refused.tell(Message::Failed(error));
-    let text = text_of(&mut refused);
-    assert!(!text.contains("MRN-4711") && text.contains("the id 'id 1'"), "{text}");
-    let failure = refused.take_failure().unwrap();
-    assert_eq!(failure.to_string(), "the id 'id 1' is also on line 2; name it with --id-col");
-    assert_eq!(failure.exit_code(), 3);
-}
-
 #[test]
 fn where_a_run_starts() {
     let run = small_run();
@@ -1613,106 +1570,6 @@ fn dragging_over_a_chart_zooms() {
         app.update(Action::ZoomOut);
         assert_eq!(shown(&mut app), (1, 13), "{view:?}");
     }
-}
-
-/// M runs the same splits with the other families of models, once; the answer then says which suits
-/// the data.
-#[test]
-fn models_are_compared_on_the_same_splits() {
-    let run = small_run();
-    let mut app = run.watched(DARK);
-    app.update(Action::Show(View::Answer));
-    let effects = app.key(KeyEvent::from(KeyCode::Char('M')));
-    let [Effect::Rerun(spec)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(spec.split, run.plan.info.spec.split);
-    let families: Vec<String> = spec.compare.iter().map(ToString::to_string).collect();
-    assert_eq!(families, ["rcs:4", "rbf"]);
-    let other = Run::of((*run.plan.data).clone(), (**spec).clone());
-    app.restart((**spec).clone());
-    app.tell(Message::Ready(other.plan.clone()));
-    other.tell_all(&mut app);
-    let text = text_of(&mut app);
-    assert!(text.contains("│models "), "{text}");
-    assert_eq!(app.key(KeyEvent::from(KeyCode::Char('M'))), []);
-    assert_eq!(app.status(), Some("the models of this run are compared already"));
-}
-
-/// M where kernel machines would take too long: the others are compared, and the answer says what
-/// was not tried.
-#[test]
-fn what_is_not_compared_is_named() {
-    let names: Vec<String> = (0..501).map(|i| format!("x{i}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut options = splits(2);
-    (options.methods, options.step) = (vec![Method::Crfe], "half".parse().unwrap());
-    let run = Run::of_names(&names, &["a", "b"], 40, options);
-    let mut app = run.watched(DARK);
-    let effects = app.update(Action::CompareModels);
-    let [Effect::Rerun(spec)] = &effects[..] else { panic!("{effects:?} {:?}", app.status()) };
-    assert_eq!(spec.compare.iter().map(ToString::to_string).collect::<Vec<_>>(), ["rcs:4"]);
-    let other = Run::of((*run.plan.data).clone(), (**spec).clone());
-    let mut app = other.watched(DARK);
-    app.update(Action::Show(View::Answer));
-    act(&mut app, &other, &[Action::Zoom, Action::Zoom]);
-    let text = text_of(&mut app).replace(['│', '\n'], " ");
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let words = "rbf was not tried: 501 features, at most 500; set --prefilter";
-    assert!(text.contains(words), "{text}");
-    assert_eq!(app.update(Action::CompareModels), []);
-    assert!(app.status().is_some_and(|status| status.ends_with(words)), "{:?}", app.status());
-}
-
-/// M asks before a long comparison, as the settings do.
-#[test]
-fn a_long_comparison_is_asked_about() {
-    let names: Vec<String> = (0..40).map(|i| format!("x{i}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let run = Run::of_names(
-        &names,
-        &["a", "b"],
-        700,
-        RunOptions { step: "half".parse().unwrap(), ..splits(1) },
-    );
-    let options = RunOptions { step: "1".parse().unwrap(), ..splits(1000) };
-    let spec = options.check().unwrap();
-    let plan = Arc::new(crfe::run::Plan::new(spec, (*run.plan.data).clone()).unwrap());
-    let mut app = run.unread("data/table.csv", DARK);
-    app.tell(Message::Ready(plan.clone()));
-    app.tell(Message::Event(RunEvent {
-        task: None,
-        kind: EventKind::RunStarted(plan.info.clone()),
-    }));
-    assert_eq!(app.update(Action::CompareModels), []);
-    let text = text_of(&mut app);
-    assert!(text.contains("comparing with rcs:4,rbf takes about"), "{text}");
-    let effects = app.key(KeyEvent::from(KeyCode::Enter));
-    let [Effect::Rerun(spec)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(spec.compare.iter().map(ToString::to_string).collect::<Vec<_>>(), ["rcs:4", "rbf"]);
-}
-
-/// A replayed run cannot be extended; the advice names what it lacks.
-#[test]
-fn what_a_replayed_run_compares_is_known() {
-    let said = |estimator: &str, compare: &[&str]| {
-        let mut options = RunOptions { estimator: estimator.parse().unwrap(), ..splits(1) };
-        options.compare = compare.iter().map(|other| other.parse().unwrap()).collect();
-        let mut app = Run::of_file("heart.csv", options).watched(DARK);
-        app.set_replay();
-        assert_eq!(app.update(Action::CompareModels), []);
-        app.status().unwrap_or_default().to_owned()
-    };
-    assert_eq!(
-        said("linear", &[]),
-        "a recorded run is not computed here: run its command again with --compare rcs:4,rbf"
-    );
-    assert_eq!(
-        said("rbf", &[]),
-        "a recorded run is not computed here: run its command again with --compare linear,rcs:4"
-    );
-    assert!(
-        said("linear", &["rcs:4", "rbf"])
-            .starts_with("the models of this run are compared already")
-    );
 }
 
 /// Models other than linear ones are named, and a step of the linear path before them is not

@@ -1,6 +1,9 @@
 //! Runs of the program itself that are killed, interrupted, or lose their disk.
 #![cfg(unix)]
 
+mod nobody;
+mod skipped;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -349,7 +352,7 @@ fn a_full_tmpfs_is_said_and_the_journal_is_whole() {
         done.is_ok_and(|status| status.success())
     };
     if !mount(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
-        eprintln!("SKIPPED: no tmpfs can be mounted here; the limit on file size stands in for it");
+        skipped::skipped("no tmpfs can be mounted here; only the limit on file size was tested");
         return;
     }
     struct Mounted<'a>(&'a Path);
@@ -370,32 +373,22 @@ fn a_full_tmpfs_is_said_and_the_journal_is_whole() {
 
 #[test]
 fn a_directory_turned_read_only_is_said_and_nothing_is_lost() {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    use std::os::unix::fs::{PermissionsExt, chown};
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("run");
     fs::create_dir(&out).unwrap();
     let mut command = command(&out, SPLITS, &[]);
-    if out.metadata().unwrap().uid() == 0 {
-        // Nothing is read-only for root: let nobody run it.
-        if Command::new("setpriv").arg("--version").stdout(Stdio::null()).status().is_err() {
-            eprintln!("SKIPPED: nothing is read-only for root, and there is no setpriv");
+    if nobody::is_root(scratch.path()) {
+        let Some(mut other) = nobody::program(scratch.path()) else {
+            skipped::skipped("nothing is read-only for root, and there is no setpriv");
             return;
-        }
-        chown(&out, Some(65534), Some(65534)).unwrap();
-        fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        // The program may lie where nobody may go.
-        let program = scratch.path().join("crfe-tui");
+        };
+        chown(&out, Some(nobody::NOBODY), Some(nobody::NOBODY)).unwrap();
         let table = scratch.path().join("heart.csv");
-        fs::copy(PROGRAM, &program).unwrap();
         fs::copy(data(), &table).unwrap();
-        let mut other = Command::new("setpriv");
-        other
-            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-            .arg(&program)
-            .arg("run")
-            .arg(&table);
-        other.args(command.get_args().skip(2)).current_dir(scratch.path());
-        other.env("CRFE_CONFIG", "/dev/null").stdout(Stdio::null()).stderr(Stdio::piped());
+        other.arg("run").arg(&table).args(command.get_args().skip(2));
+        other.env("CRFE_VALIDATE", "none").env("CRFE_PERMUTATIONS", "none");
+        other.stdout(Stdio::null()).stderr(Stdio::piped());
         command = other;
     }
     let mut child = command.spawn().unwrap();
@@ -505,56 +498,4 @@ fn a_report_without_the_data_says_what_it_leaves_out() {
     let (code, words) = report(&["--data", &scratch.path().join("moved.csv").to_string_lossy()]);
     assert_eq!(code, Some(0), "{words}");
     assert!(out.join("predictions.csv").exists());
-}
-
-/// A journal of two splits that an earlier build wrote, before first lines had a generation and
-/// runs had folds.
-#[test]
-fn a_journal_of_format_1_opens_and_resumes() {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/format1");
-    let old = fs::read_dir(fixture).unwrap().next().unwrap().unwrap().path();
-    let (scratch, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    fs::copy(&old, scratch.path().join(old.file_name().unwrap())).unwrap();
-    let report = Command::new(PROGRAM)
-        .args(["report", "-q", "--data", &data()])
-        .arg(scratch.path())
-        .output()
-        .unwrap();
-    assert_eq!(report.status.code(), Some(0), "{}", said(&report));
-    let methods = ["--method", "crfe"];
-    succeed(&mut command(fresh.path(), 3, &methods));
-    succeed(&mut command(scratch.path(), 3, &methods));
-    let new = journals(scratch.path())
-        .into_iter()
-        .find(|path| path.file_name() != old.file_name())
-        .unwrap();
-    let computed = fs::read_to_string(new).unwrap();
-    assert!(
-        computed.contains("\"crfe/2\"") && !computed.contains("\"crfe/1\""),
-        "only the third split is computed"
-    );
-    let (mut resumed, mut expected) = (tables(scratch.path()), tables(fresh.path()));
-    // The manifest and the page say how the table was named.
-    for differs in ["manifest.json", "report.html", "reproduce.py"] {
-        resumed.remove(differs);
-        expected.remove(differs);
-    }
-    // It did not count what AUC and fuzziness need: their cells are empty, and all others are the
-    // same.
-    let metrics = |tables: &mut BTreeMap<String, Vec<u8>>| {
-        String::from_utf8(tables.remove("metrics.csv").unwrap()).unwrap()
-    };
-    let (resumed_metrics, expected_metrics) = (metrics(&mut resumed), metrics(&mut expected));
-    let header: Vec<&str> = expected_metrics.lines().next().unwrap().split(',').collect();
-    assert_eq!(resumed_metrics.lines().count(), expected_metrics.lines().count());
-    for (ours, theirs) in resumed_metrics.lines().zip(expected_metrics.lines()) {
-        for ((ours, theirs), column) in ours.split(',').zip(theirs.split(',')).zip(&header) {
-            let is_new = ["auc", "fuzziness"].contains(column);
-            assert!(
-                ours == theirs || (is_new && ours.is_empty()),
-                "{column}: {ours} is not {theirs}"
-            );
-        }
-    }
-    assert_eq!(resumed, expected);
 }

@@ -66,7 +66,8 @@ def encode(path, manifest, options):
     """The columns as crfe-tui names them: a number, or 0/1 for `column=level`; rows without a class are left out."""
     cells = [[cell.strip() for cell in row] for row in csv.reader(open(path, newline="", encoding="utf-8", errors="replace")) if row]
     header = [f"c{i + 1}" for i in range(len(cells[0]))] if "--no-header" in options else cells.pop(0)
-    merged = options[options.index("--merge-rare") + 1] if "--merge-rare" in options else None
+    rare = options[options.index("--rare") + 1] if "--rare" in options else ""
+    merged = rare.removeprefix("merge:").partition(":")[2] if rare.startswith("merge:") else None
     classes = [of["class"] for of in manifest["classes"]]
     labels = [row[header.index(manifest["target"])] for row in cells]
     labels = [merged if merged and label not in classes and label.lower() not in MISSING else label for label in labels]

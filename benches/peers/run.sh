@@ -10,7 +10,7 @@ venv=${VENV:-$root/target/peers-venv}
 "$venv/bin/python" -c 'import CRFE, sklearn' 2>/dev/null || "$venv/bin/pip" install --quiet 'CRFE==0.1.1' scikit-learn
 cd "$root"
 cargo build --release --quiet
-export PATH_BENCH="$(cargo bench --bench path --no-run 2>&1 | sed -n 's/.*(\(.*\)).*/\1/p' | tail -1)"
+export PATH_BENCH="$(cargo bench --bench timed_path --no-run 2>&1 | sed -n 's/.*(\(.*\)).*/\1/p' | tail -1)"
 export CRFE_TUI="${CARGO_TARGET_DIR:-$root/target}/release/crfe-tui"
 case $PATH_BENCH in /*) ;; *) PATH_BENCH="$root/$PATH_BENCH" ;; esac
 [ "${1:-}" != growth ] || exec "$venv/bin/python" "$here/growth.py"

@@ -4,7 +4,7 @@
 //
 //   nextflow run examples/nextflow/main.nf --data data.csv --shards 50 --options '--splits 200' --out RUN
 //
-// With a container: -with-docker crfe-tui or -with-apptainer crfe-tui.sif (docs/install.md). --multiqc adds a MultiQC report.
+// With a container: -with-docker crfe-tui or -with-apptainer crfe-tui.sif (docs/install.md).
 
 nextflow.enable.dsl = 2
 
@@ -12,7 +12,6 @@ params.data = null
 params.shards = 4
 params.options = ''
 params.out = 'RUN'
-params.multiqc = false
 
 process SHARD {
     tag "${shard} of ${params.shards}"
@@ -48,29 +47,11 @@ process REPORT {
     """
 }
 
-process MULTIQC {
-    publishDir params.out, mode: 'copy'
-
-    input:
-    path run
-
-    output:
-    path 'multiqc_report.html'
-
-    script:
-    """
-    multiqc --quiet --filename multiqc_report.html .
-    """
-}
-
 workflow {
     if (!params.data) {
         error 'Name the table: --data data.csv'
     }
     data = file(params.data, checkIfExists: true)
     shards = SHARD(Channel.of(1..params.shards).map { shard -> tuple(shard, data) })
-    files = REPORT(shards.collect(), data)
-    if (params.multiqc) {
-        MULTIQC(files)
-    }
+    REPORT(shards.collect(), data)
 }

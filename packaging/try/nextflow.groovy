@@ -105,7 +105,7 @@ def words = args as List
 def params = new Params()
 for (int at = 2; at < words.size(); at += 2) {
     def value = words[at + 1]
-    params.give(words[at].substring(2), value.isInteger() ? value as int : value == 'true' ? true : value)
+    params.give(words[at].substring(2), value.isInteger() ? value as int : value)
 }
 def configuration = new org.codehaus.groovy.control.CompilerConfiguration(scriptBaseClass: Engine.name)
 def binding = new Binding(params: params, nextflow: [enable: [:]], Channel: Channel, work: Paths.get(words[1]))

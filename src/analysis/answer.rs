@@ -4,9 +4,9 @@
 use serde::Serialize;
 
 use super::{
-    Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, Drift, EstimatorChoice, History,
-    Paths, RuleSize, Stability, StabilityBand, SubgroupCoverage, Tested, TestedElsewhere, Transfer,
-    Verdict, cautions, permutation_words,
+    Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, Drift, History, Paths, RuleSize,
+    Stability, StabilityBand, SubgroupCoverage, Tested, Transfer, Verdict, cautions,
+    permutation_words,
 };
 use crate::select::{BetaRule, Method, StopRule};
 use crate::svm::{Estimator, Gamma};
@@ -73,8 +73,6 @@ pub struct MethodAnswer {
     pub features: Vec<ChosenFeature>,
     /// How the whole procedure did on rows that it never saw.
     pub tested: Option<Tested>,
-    /// How the list did on the rows of another file.
-    pub elsewhere: Option<TestedElsewhere>,
     /// How the procedure did on sites that it never saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<Transfer>,
@@ -95,18 +93,8 @@ pub struct MethodAnswer {
     pub stability_band: Option<StabilityBand>,
     /// Its 95 % interval; none from fewer than five splits.
     pub stability_interval: Option<(f64, f64)>,
-    /// Other families of models on the same splits, where they were asked for.
-    pub estimators: Option<EstimatorChoice>,
     /// What concerns this method.
     pub cautions: Vec<String>,
-}
-
-/// What was measured of the procedure, which has its own size: nothing at a size that a person
-/// takes.
-#[derive(Default)]
-struct ProcedureTests {
-    tested: Option<Tested>,
-    estimators: Option<EstimatorChoice>,
 }
 
 impl Answer {
@@ -157,21 +145,10 @@ impl MethodAnswer {
         let tested = Tested::new(history, paths.info, paths.method);
         let beside = others.map(size_of).collect();
         let chosen = paths.chosen_size(beta_rule);
-        let is_by_hand = history.size_is_by_hand();
-        let estimators =
-            (!is_by_hand).then(|| EstimatorChoice::new(history, paths, &chosen)).flatten();
-        let mut answer =
-            Self::with(history, paths, chosen, beside, ProcedureTests { tested, estimators });
+        let mut answer = Self::with(history, paths, chosen, beside, tested);
         let drift = Drift::new(history, paths.info, paths.method);
-        if is_by_hand {
+        if history.size_is_by_hand() {
             return answer.by_hand(drift);
-        }
-        answer.elsewhere = TestedElsewhere::new(history, paths.info, paths.method);
-        if let Some(elsewhere) = &answer.elsewhere {
-            let cautions = elsewhere.measured.cautions.iter();
-            answer
-                .cautions
-                .extend(cautions.map(|caution| format!("on {}: {caution}", elsewhere.file)));
         }
         answer.transfer = Transfer::new(history, paths.info, paths.method);
         answer.cautions.extend(answer.transfer.iter().flat_map(Transfer::cautions));
@@ -198,8 +175,7 @@ impl MethodAnswer {
         let chosen = RuleSize::new(rule, &vec![Some(size); paths.len()], &paths.visited_sizes());
         // The rules stop where they did.
         let beside = std::iter::once(&self.chosen).chain(&self.beside).cloned();
-        Self::with(history, paths, chosen, beside.collect(), ProcedureTests::default())
-            .by_hand(self.drift.clone())
+        Self::with(history, paths, chosen, beside.collect(), None).by_hand(self.drift.clone())
     }
 
     /// A size that was chosen by hand; whether p-values drift is a matter of the rows.
@@ -216,9 +192,8 @@ impl MethodAnswer {
         paths: &Paths<'_>,
         chosen: RuleSize,
         beside: Vec<RuleSize>,
-        tests: ProcedureTests,
+        tested: Option<Tested>,
     ) -> Self {
-        let ProcedureTests { tested, estimators } = tests;
         let agreement =
             chosen.size.and_then(|size| paths.agreement(&[size]).first().map(|(_, at)| *at));
         let stability = agreement.as_ref().and_then(Stability::new);
@@ -232,7 +207,6 @@ impl MethodAnswer {
             chosen: &chosen,
             stability,
             tested: tested.as_ref(),
-            better_family: estimators.as_ref().and_then(|choice| choice.better.as_ref()),
             by_chance: chance,
             features: &features,
         };
@@ -252,11 +226,9 @@ impl MethodAnswer {
             cautions,
             features,
             tested,
-            elsewhere: None,
             transfer: None,
             subgroups: Vec::new(),
             drift: None,
-            estimators,
             by_chance,
             chosen,
         }

@@ -4,8 +4,8 @@
 
 use super::by_chance::FEWEST_PERMUTATIONS;
 use super::{
-    BetterFamily, ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, Stability,
-    StabilityBand, Tested, rounded_p, two_decimals,
+    ByChance, ChosenFeature, History, LEVEL, Paths, RuleSize, Stability, StabilityBand, Tested,
+    rounded_p, two_decimals,
 };
 use crate::data::Level;
 use crate::error::printable;
@@ -18,10 +18,9 @@ const OF_RUN: [fn(&History, &RunInfo) -> Vec<String>; 4] =
     [void_guarantee, few_splits, warnings, failures];
 
 /// Cautions about one method, the gravest first.
-const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 16] = [
+const OF_METHOD: [fn(&Concern<'_>) -> Option<String>; 15] = [
     no_size,
     chance_alone,
-    better_family,
     few_permutations,
     unstable,
     tested_at_other_sizes,
@@ -47,8 +46,6 @@ pub struct Concern<'a> {
     pub stability: Option<Stability>,
     /// How the procedure did on rows that it never saw.
     pub tested: Option<&'a Tested>,
-    /// The family of models that is clearly better than the run's own.
-    pub better_family: Option<&'a BetterFamily>,
     /// What chance selects.
     pub by_chance: Option<&'a ByChance>,
     /// The list.
@@ -134,10 +131,6 @@ fn no_size(concern: &Concern<'_>) -> Option<String> {
 fn chance_alone(concern: &Concern<'_>) -> Option<String> {
     let chance = concern.by_chance?;
     chance.is_not_beyond().then(|| format!("nothing beyond chance: {}", chance.words()))
-}
-
-fn better_family(concern: &Concern<'_>) -> Option<String> {
-    concern.better_family.map(BetterFamily::caution)
 }
 
 fn few_permutations(concern: &Concern<'_>) -> Option<String> {

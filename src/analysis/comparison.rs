@@ -1,5 +1,5 @@
-//! Two lists side by side on the same splits: those of two methods or of two families of models, or
-//! a person's own list beside the answer.
+//! Two lists side by side on the same splits: those of two methods, or a person's own list
+//! beside the answer.
 
 use serde::Serialize;
 
@@ -47,10 +47,10 @@ pub struct Comparison {
 }
 
 /// What one side of a comparison achieved, split by split.
-pub(super) struct Side<'a> {
-    pub(super) name: String,
-    pub(super) size: usize,
-    pub(super) tallies: Vec<(usize, &'a Tally)>,
+struct Side<'a> {
+    name: String,
+    size: usize,
+    tallies: Vec<(usize, &'a Tally)>,
 }
 
 impl Comparison {
@@ -96,13 +96,8 @@ impl Comparison {
         )
     }
 
-    /// The compared metric, if it was compared.
-    pub fn of(&self, metric: Metric) -> Option<&ComparedMetric> {
-        self.metrics.iter().find(|compared| compared.metric == metric.key())
-    }
-
     /// Both on the splits that they share.
-    pub(super) fn new(info: &RunInfo, a: &Side<'_>, b: &Side<'_>) -> Option<Self> {
+    fn new(info: &RunInfo, a: &Side<'_>, b: &Side<'_>) -> Option<Self> {
         let other =
             |split: usize| b.tallies.iter().find(|(of, _)| *of == split).map(|&(_, tally)| tally);
         let both: Vec<(&Tally, &Tally)> =
@@ -134,7 +129,7 @@ impl Comparison {
 }
 
 /// With a minus sign that is one.
-pub(super) fn signed(value: f64) -> String {
+fn signed(value: f64) -> String {
     format!("{}{:.3}", if value < -0.0005 { "−" } else { "" }, value.abs())
 }
 

@@ -9,10 +9,8 @@ mod by_hand;
 mod cache;
 mod cautions;
 mod comparison;
-mod coverage;
+mod coverage_bands;
 mod curves;
-mod elsewhere;
-mod estimators;
 mod features;
 mod pairs;
 mod paths;
@@ -35,10 +33,8 @@ pub use by_chance::{ByChance, Compared, permutation_words};
 pub use by_hand::ByHand;
 pub use cache::{Cached, MethodCache, SplitSizes, Stops};
 pub use comparison::{ComparedMetric, Comparison};
-pub use coverage::{class_bands, coverage_band};
+pub use coverage_bands::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};
-pub use elsewhere::TestedElsewhere;
-pub use estimators::{BetterFamily, EstimatorChoice};
 pub use features::{ChosenFeature, Standing, Twin};
 pub use pairs::{Pair, SizeDifferences};
 pub use paths::Paths;
@@ -70,7 +66,7 @@ pub struct History {
     failed_followups: BTreeMap<Followup, String>,
     twins: Twins,
     curves: BTreeMap<Method, Curve>,
-    by_hand: ByHand,
+    size_is_by_hand: bool,
 }
 
 /// How many tasks after the paths have ended.
@@ -78,19 +74,15 @@ pub struct History {
 pub struct FollowupCounts {
     /// Folds of the validation.
     pub folds: usize,
-    /// Tests on another file.
-    pub external: usize,
     /// Sites left out, and sites predicted.
     pub sites: usize,
-    /// Other estimators.
-    pub estimators: usize,
     pub permutations: usize,
 }
 
 impl FollowupCounts {
     /// All of them.
     pub fn all(self) -> usize {
-        self.folds + self.external + self.sites + self.estimators + self.permutations
+        self.folds + self.sites + self.permutations
     }
 }
 
@@ -141,9 +133,10 @@ impl History {
     pub fn under(&self, rule: BetaRule, taken: Option<usize>) -> Result<Self> {
         let mut other = self.clone();
         let Some(info) = &self.info else { return Ok(other) };
-        other.by_hand = ByHand::new(&info.spec, rule, taken);
-        other.info = Some(other.by_hand.applied(info)?);
-        if let Some(rule) = other.by_hand.rule {
+        let by_hand = ByHand::new(&info.spec, rule, taken);
+        other.size_is_by_hand = by_hand.size.is_some();
+        other.info = Some(by_hand.applied(info)?);
+        if let Some(rule) = by_hand.rule {
             other.tasks.values_mut().for_each(|trace| trace.test_again(&rule, info.units.len()));
         }
         Ok(other)
@@ -165,12 +158,7 @@ impl History {
 
     /// Whether the size was chosen by hand, after the results had been seen.
     pub fn size_is_by_hand(&self) -> bool {
-        self.by_hand.size.is_some()
-    }
-
-    /// What was set by hand in place of the run's own.
-    pub fn by_hand(&self) -> ByHand {
-        self.by_hand
+        self.size_is_by_hand
     }
 
     /// What is known of the run, once it has started.
@@ -218,9 +206,7 @@ impl History {
         for followup in self.followups.keys() {
             *match followup {
                 Followup::Fold(..) => &mut counts.folds,
-                Followup::External(_) => &mut counts.external,
                 Followup::Site(..) | Followup::Probe(_) => &mut counts.sites,
-                Followup::Estimator(..) => &mut counts.estimators,
                 Followup::Permutation(..) => &mut counts.permutations,
             } += 1;
         }

@@ -54,11 +54,10 @@ impl Tested {
         let seed = info.spec.split.seed;
         let groups: Vec<usize> =
             folds.iter().flat_map(|fold| fold.groups.iter().copied()).collect();
-        // Folds of earlier versions do not know the groups of their rows.
-        let performance = if !groups.is_empty() && groups.len() == rows.len() {
-            Performance::of_groups(&rows, &groups, classes, epsilon, seed)
-        } else {
+        let performance = if groups.is_empty() {
             Performance::new(&rows, classes, epsilon, seed)
+        } else {
+            Performance::of_groups(&rows, &groups, classes, epsilon, seed)
         };
         let fewest = |class: usize| folds.iter().map(|fold| fold.conformal[class]).min();
         let with_list: Vec<&&FoldTest> =

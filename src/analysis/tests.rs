@@ -417,7 +417,6 @@ fn a_size_that_no_fold_chose_is_cautioned_about() {
             chosen: &chosen,
             stability: None,
             tested: Some(&tested),
-            better_family: None,
             by_chance: None,
             features: &[],
         };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::coverage::covered_law;
+use super::coverage_bands::covered_law;
 use super::{History, LEVEL, Stability};
 use crate::error::printable;
 use crate::evaluate::{Interval, Performance, Predicted, agreement, sign_test};

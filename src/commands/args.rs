@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::option_args::{ReadArgs, SpecArgs, yes_or_no};
 use crate::error::Result;
-use crate::record::{Scheduler, Shard, array_shard};
+use crate::record::Shard;
 use crate::report::{FigureOptions, Format};
 use crate::tui::View;
 
@@ -55,13 +55,10 @@ pub enum Command {
     /// Make tables, figures and report.html from the journals of a run, including all its shards
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
-    /// Write scripts for a cluster: a job array of shards, and a job that makes the report when
-    /// they are done
+    /// Write scripts for a Slurm cluster: a job array of shards, and a job that makes the report
+    /// when they are done
     #[command(visible_alias = "slurm", after_help = CLUSTER_EXAMPLES)]
     Cluster(Box<ClusterArgs>),
-    /// Write a recorded run as an asciicast, a recording of the dashboard; needs no terminal
-    #[command(after_help = CAST_EXAMPLES)]
-    Cast(CastArgs),
     /// Print the completions of a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -105,44 +102,6 @@ pub struct CheckArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-const CAST_EXAMPLES: &str = "\
-Examples:
-  crfe-tui cast RUN > run.cast               for asciinema play run.cast
-  crfe-tui cast RUN --size 160x48 --speed 8 > run.cast";
-
-/// `crfe-tui cast`.
-#[derive(Debug, Args)]
-pub struct CastArgs {
-    /// The directory of the run
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// Columns and rows, at least 40x12
-    #[arg(long, value_name = "COLUMNSxROWS", default_value = "120x36", value_parser = screen_size)]
-    pub size: (u16, u16),
-    /// Steps played per second
-    #[arg(long, value_name = "STEPS", default_value = "4", value_parser = rate)]
-    pub speed: f64,
-    /// Colours: true, 256, 16 or none
-    #[arg(long, value_name = "HOW", default_value = "true", value_parser = ["true", "256", "16", "none"])]
-    pub colors: String,
-    /// For a light background
-    #[arg(long)]
-    pub light: bool,
-    /// Only ASCII characters
-    #[arg(long)]
-    pub ascii: bool,
-}
-
-fn screen_size(text: &str) -> std::result::Result<(u16, u16), String> {
-    let parsed = text
-        .split_once('x')
-        .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
-    match parsed {
-        Some((width @ 40..=500, height @ 12..=200)) => Ok((width, height)),
-        _ => Err("write columns and rows such as 120x36, from 40x12 to 500x200".into()),
-    }
 }
 
 /// `crfe-tui completions`.
@@ -195,7 +154,7 @@ Examples:
 const FIT_EXAMPLES: &str = "\
 Examples:
   crfe-tui fit data.csv --model M.json                  a fifth of the rows calibrates it
-  crfe-tui fit data.csv --size 10 --model M.json        with ten features
+  crfe-tui fit data.csv --stop 10 --model M.json        with ten features
   crfe-tui fit data.csv --features list.txt --model M.json   a list of your own
   crfe-tui fit RUN --model M.json                       from a run that was made with --reserve";
 
@@ -280,11 +239,12 @@ pub struct ScreenArgs {
     /// Steps played per second
     #[arg(long, value_name = "STEPS", env = "CRFE_SPEED", default_value = "4", value_parser = rate)]
     pub speed: f64,
+    // Settings of a terminal, for the configuration file and the environment.
     /// Frames per second, at most [default: 10, over SSH 4]
-    #[arg(long, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
+    #[arg(long, hide = true, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
     pub fps: Option<f64>,
     /// Do not capture the mouse
-    #[arg(long, env = "CRFE_NO_MOUSE", value_parser = yes_or_no())]
+    #[arg(long, hide = true, env = "CRFE_NO_MOUSE", value_parser = yes_or_no())]
     pub no_mouse: bool,
     /// Colours: auto, true, 256, 16 or none
     #[arg(long, value_name = "HOW", env = "CRFE_COLORS", default_value = "auto", value_parser = ["auto", "true", "256", "16", "none"])]
@@ -299,21 +259,12 @@ pub struct ScreenArgs {
     /// needs a terminal (for a log, use crfe-tui run)
     #[arg(long, env = "CRFE_PLAIN", value_parser = yes_or_no())]
     pub plain: bool,
-    /// Numbers in place of the names of rows, for screenshots
-    #[arg(long, env = "CRFE_MASK_IDS", value_parser = yes_or_no())]
-    pub mask_ids: bool,
 }
 
 /// A count such as that of threads.
 fn from_one(text: &str) -> std::result::Result<u16, String> {
     let count = text.parse().ok().filter(|&count| count > 0);
     count.ok_or_else(|| "must be a number from 1 to 65,535".to_owned())
-}
-
-/// A number of features.
-fn at_least_one(text: &str) -> std::result::Result<u32, String> {
-    let count = text.parse().ok().filter(|&count| count > 0);
-    count.ok_or_else(|| "must be a whole number, at least 1".to_owned())
 }
 
 fn rate(text: &str) -> std::result::Result<f64, String> {
@@ -325,8 +276,7 @@ fn rate(text: &str) -> std::result::Result<f64, String> {
 
 const CLUSTER_EXAMPLES: &str = "\
 Examples:
-  crfe-tui cluster data.csv --tasks 50 --splits 200 --cpus 4 --submit=--time=2:00:00 --out RUN
-  crfe-tui cluster data.csv --scheduler sge --tasks 50 --submit='-l h_rt=2:00:00' --out RUN";
+  crfe-tui cluster data.csv --tasks 50 --splits 200 --cpus 4 --submit=--time=2:00:00 --out RUN";
 
 /// `crfe-tui run`.
 #[derive(Debug, Args)]
@@ -337,19 +287,16 @@ pub struct RunArgs {
     /// Where the results go.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// How figures are drawn.
-    #[command(flatten)]
-    pub figures: FigureArgs,
     /// Run one share of the tasks: shard i of N, i from 1, with its own journal in the same
-    /// directory; makes no tables. auto/N takes i from the job array (Slurm, SGE, PBS, Torque, LSF,
-    /// AWS Batch)
-    #[arg(long, value_name = "i/N", value_parser = shard, requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
+    /// directory; makes no tables
+    #[arg(long, value_name = "i/N", requires = "out", conflicts_with_all = ["force", "json"], help_heading = "Running")]
     pub shard: Option<Shard>,
 }
 
 /// `crfe-tui fit`.
 #[derive(Debug, Args)]
 #[command(mut_arg("data", |arg| arg.value_name("DATA.CSV|RUN").help("The table, as for run, or a run that was made with --reserve")))]
+#[command(mut_arg("force", |arg| arg.requires(clap::builder::Resettable::Reset).help("Replace a file --model that is not a model; start over in a directory --out that holds another run, deleting its files")))]
 pub struct FitArgs {
     /// What to compute, and where the results go.
     #[command(flatten)]
@@ -357,19 +304,9 @@ pub struct FitArgs {
     /// The file of the model
     #[arg(long, value_name = "M.json", help_heading = "Model")]
     pub model: PathBuf,
-    /// Number of features, as --stop N
-    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Model")]
-    pub size: Option<u32>,
     /// Text file with your own list, one feature per line: nothing is selected
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "out"], help_heading = "Model")]
+    #[arg(long, value_name = "FILE", conflicts_with = "out", help_heading = "Model")]
     pub features: Option<PathBuf>,
-    /// Write crfe_model.py and crfe_model.R beside the model: short readers that give the same
-    /// p-values
-    #[arg(long, help_heading = "Model")]
-    pub readers: bool,
-    /// Replace a file that is not a model
-    #[arg(long, help_heading = "Model")]
-    pub overwrite: bool,
     /// With RUN: the table of the run, if it has moved
     #[arg(long = "data", value_name = "FILE", help_heading = "Model")]
     pub table: Option<PathBuf>,
@@ -494,33 +431,12 @@ fn measure(text: &str, lowest: f64, highest: f64) -> std::result::Result<f64, St
     }
 }
 
-/// The shard that is typed, or the one that the scheduler of a job array gives.
-fn shard(text: &str) -> std::result::Result<Shard, String> {
-    match text.strip_prefix("auto/") {
-        None => text.parse(),
-        Some(count) => {
-            let count = count.parse().ok().filter(|&count| count > 0);
-            let count = count.ok_or("write auto/N with N from 1, such as auto/50")?;
-            array_shard(count, |variable| std::env::var(variable).ok())
-        }
-    }
-}
-
 /// `crfe-tui cluster`.
 #[derive(Debug, Args)]
 pub struct ClusterArgs {
     /// Data and settings of the run.
     #[command(flatten)]
     pub spec: SpecArgs,
-    /// Scheduler of the cluster: slurm, sge (Grid Engine), pbs (PBS Pro, OpenPBS), torque or lsf
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "CRFE_SCHEDULER",
-        default_value = "slurm",
-        help_heading = "Cluster"
-    )]
-    pub scheduler: Scheduler,
     /// Number of shards the run is divided into: the tasks of the job array
     #[arg(long, value_name = "N", value_parser = from_one, help_heading = "Cluster")]
     pub tasks: u16,
@@ -539,11 +455,9 @@ pub struct ClusterArgs {
         help_heading = "Cluster"
     )]
     pub cpus: u16,
-    /// Option of the scheduler's submit command, such as --submit=--time=2:00:00; may be given more
-    /// than once
+    /// Option of sbatch, such as --submit=--time=2:00:00; may be given more than once
     #[arg(
         long,
-        visible_alias = "sbatch",
         value_name = "OPTION",
         allow_hyphen_values = true,
         value_parser = submit_option,
@@ -559,7 +473,7 @@ fn submit_option(text: &str) -> std::result::Result<String, String> {
     if text.starts_with('-') && !text.contains(char::is_control) {
         Ok(text.to_owned())
     } else {
-        Err("write one option of sbatch, qsub or bsub, such as --time=2:00:00".into())
+        Err("write one option of sbatch, such as --time=2:00:00".into())
     }
 }
 

@@ -1,5 +1,5 @@
-//! `crfe-tui cluster`: two scripts for a scheduler, an array of shards and the report that waits
-//! for it. Submits nothing.
+//! `crfe-tui cluster`: two scripts for Slurm, an array of shards and the report that waits for it.
+//! Submits nothing.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -9,7 +9,9 @@ use super::args::ClusterArgs;
 use crate::data::{Dataset, STANDARD};
 use crate::error::{Error, Result, printable};
 use crate::files::write_whole;
-use crate::record::{RunDirectory, SCRIPT_HEAD, Scheduler, Shard, is_our_script};
+use crate::record::{
+    REPORT_SCRIPT, RunDirectory, SCRIPT_HEAD, SHARDS_SCRIPT, Shard, is_our_script,
+};
 use crate::report::outputs;
 use crate::run::Plan;
 use crate::say::{print, say};
@@ -37,105 +39,20 @@ pub fn cluster(args: &ClusterArgs) -> Result<u8> {
             plan.tasks().len()
         ));
     }
-    let entry = args.scheduler.entry();
-    let (shards, report) = (entry.shards_script, entry.report_script);
-    for name in [shards, report] {
+    for name in [SHARDS_SCRIPT, REPORT_SCRIPT] {
         refuse_foreign_script(&place.out, name)?;
     }
-    write_whole(&place.out, shards, &place.shards(args))?;
-    write_whole(&place.out, report, &place.report(args))?;
+    write_whole(&place.out, SHARDS_SCRIPT, &place.shards(args))?;
+    write_whole(&place.out, REPORT_SCRIPT, &place.report(args))?;
     let name = |file: &str| shown(place.out.join(file).as_os_str());
     let told = format!(
-        "Submit:\n  {}\nWatch:\n  {} open {}\n",
-        submission(args.scheduler, &name(shards), &name(report)),
+        "Submit:\n  sbatch --dependency=afterany:$(sbatch --parsable {} | cut -d';' -f1) {}\nWatch:\n  {} open {}\n",
+        name(SHARDS_SCRIPT),
+        name(REPORT_SCRIPT),
         shown(place.program.as_os_str()),
         shown(place.out.as_os_str()),
     );
     print(told.as_bytes()).map(|()| 0)
-}
-
-/// The command that submits the array, and the report so that it waits for it.
-fn submission(scheduler: Scheduler, shards: &str, report: &str) -> String {
-    match scheduler {
-        Scheduler::Slurm => {
-            format!(
-                "sbatch --dependency=afterany:$(sbatch --parsable {shards} | cut -d';' -f1) {report}"
-            )
-        }
-        Scheduler::Sge => format!("qsub -hold_jid $(qsub -terse {shards} | cut -d. -f1) {report}"),
-        Scheduler::Pbs => format!("qsub -W depend=afterany:$(qsub {shards}) {report}"),
-        Scheduler::Torque => format!("qsub -W depend=afteranyarray:$(qsub {shards}) {report}"),
-        Scheduler::Lsf => {
-            format!(
-                "bsub -w \"ended($(bsub < {shards} | sed 's/^[^<]*<\\([0-9]*\\)>.*/\\1/'))\" < {report}"
-            )
-        }
-    }
-}
-
-/// How the lines of a script begin that its scheduler reads.
-fn mark(scheduler: Scheduler) -> &'static str {
-    match scheduler {
-        Scheduler::Slurm => "#SBATCH",
-        Scheduler::Sge => "#$",
-        Scheduler::Pbs | Scheduler::Torque => "#PBS",
-        Scheduler::Lsf => "#BSUB",
-    }
-}
-
-/// The name of the job, how its log is kept, and that it may be started again.
-fn job(scheduler: Scheduler) -> &'static [&'static str] {
-    match scheduler {
-        Scheduler::Slurm => &["--job-name=crfe", "--open-mode=append", "--requeue"],
-        Scheduler::Sge => &["-N crfe", "-S /bin/bash", "-j y", "-r y"],
-        Scheduler::Pbs => &["-N crfe", "-S /bin/bash", "-j oe", "-r y"],
-        Scheduler::Torque => &["-N crfe", "-S /bin/bash", "-j oe", "-r y"],
-        Scheduler::Lsf => &["-L /bin/bash", "-r"],
-    }
-}
-
-/// The option for the log; `stem` begins its name where the scheduler takes a pattern, else it
-/// takes the directory.
-fn log(scheduler: Scheduler, directory: &str, stem: &str, of_array: bool) -> String {
-    match (scheduler, of_array) {
-        (Scheduler::Slurm, true) => format!("--output={directory}/slurm-%A_%a.log"),
-        (Scheduler::Slurm, false) => format!("--output={directory}/slurm-{stem}-%j.log"),
-        (Scheduler::Sge | Scheduler::Pbs | Scheduler::Torque, _) => format!("-o {directory}/"),
-        (Scheduler::Lsf, true) => format!("-o {directory}/lsf-%J_%I.log"),
-        (Scheduler::Lsf, false) => format!("-o {directory}/lsf-{stem}-%J.log"),
-    }
-}
-
-/// The options that make an array of the job, and give each of its tasks its processors.
-fn array(scheduler: Scheduler, tasks: u16, cpus: u16) -> Vec<String> {
-    match scheduler {
-        Scheduler::Slurm => vec![format!("--array=1-{tasks}"), format!("--cpus-per-task={cpus}")],
-        // A single processor needs no parallel environment, whose name is a site's own affair.
-        Scheduler::Sge if cpus == 1 => vec![format!("-t 1-{tasks}")],
-        Scheduler::Sge => vec![format!("-t 1-{tasks}"), format!("-pe smp {cpus}")],
-        // PBS Pro has no arrays of one task.
-        Scheduler::Pbs if tasks == 1 => vec![format!("-l select=1:ncpus={cpus}")],
-        Scheduler::Pbs => vec![format!("-J 1-{tasks}"), format!("-l select=1:ncpus={cpus}")],
-        Scheduler::Torque => vec![format!("-t 1-{tasks}"), format!("-l nodes=1:ppn={cpus}")],
-        Scheduler::Lsf => {
-            vec![
-                format!("-J \"crfe[1-{tasks}]\""),
-                format!("-n {cpus}"),
-                "-R \"span[hosts=1]\"".to_owned(),
-            ]
-        }
-    }
-}
-
-/// The processors that the scheduler gave the task.
-fn given_cpus(scheduler: Scheduler) -> &'static str {
-    match scheduler {
-        Scheduler::Slurm => "SLURM_CPUS_PER_TASK",
-        Scheduler::Sge => "NSLOTS",
-        Scheduler::Pbs => "NCPUS",
-        Scheduler::Torque => "PBS_NUM_PPN",
-        Scheduler::Lsf => "LSB_DJOB_NUMPROC",
-    }
 }
 
 /// Refuses to overwrite a script that crfe-tui did not write.
@@ -166,24 +83,19 @@ impl JobPaths {
         })
     }
 
-    fn head(&self, args: &ClusterArgs, stem: &str, of_array: bool) -> Vec<u8> {
-        let mut options: Vec<String> =
-            job(args.scheduler).iter().map(|&option| option.to_owned()).collect();
-        // Schedulers treat quotes and % specially: a log is written beside the journals only if its
+    /// The lines that Slurm reads: those of every job, and this job's own.
+    fn head(&self, args: &ClusterArgs, log: &str, own: &[String]) -> Vec<u8> {
+        let mut options =
+            ["--job-name=crfe", "--open-mode=append", "--requeue"].map(str::to_owned).to_vec();
+        // Slurm treats quotes and % specially: a log is written beside the journals only if its
         // path has neither.
         let harmless = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
         if let Some(directory) = self.out.to_str().filter(|path| path.chars().all(harmless)) {
-            options.push(log(args.scheduler, directory, stem, of_array));
+            options.push(format!("--output={directory}/{log}"));
         }
-        if of_array {
-            options.extend(array(args.scheduler, args.tasks, args.cpus));
-        } else if args.scheduler == Scheduler::Lsf {
-            options.push("-J crfe-report".to_owned());
-        }
-        options.extend(args.submit.iter().cloned());
         let mut script = SCRIPT_HEAD.to_vec();
-        for option in options {
-            script.extend_from_slice(format!("{} {option}\n", mark(args.scheduler)).as_bytes());
+        for option in options.iter().chain(own).chain(&args.submit) {
+            script.extend_from_slice(format!("#SBATCH {option}\n").as_bytes());
         }
         script.push(b'\n');
         script
@@ -198,7 +110,8 @@ impl JobPaths {
     }
 
     fn shards(&self, args: &ClusterArgs) -> Vec<u8> {
-        let mut script = self.head(args, "shards", true);
+        let array = [format!("--array=1-{}", args.tasks), format!("--cpus-per-task={}", args.cpus)];
+        let mut script = self.head(args, "slurm-%A_%a.log", &array);
         script.extend_from_slice(
             b"# One shard per task. A task that is started or submitted again resumes where it stopped.\n",
         );
@@ -210,23 +123,19 @@ impl JobPaths {
         }
         script.extend_from_slice(b" --out=");
         script.extend(quoted(self.out.as_os_str()));
-        let shard = if args.scheduler == Scheduler::Pbs && args.tasks == 1 { "1" } else { "auto" };
-        script.extend_from_slice(
-            format!(
-                " --shard={shard}/{} --threads=\"${{{}:-{}}}\" -- ",
-                args.tasks,
-                given_cpus(args.scheduler),
-                args.cpus
-            )
-            .as_bytes(),
+        let given = format!(
+            " --shard=\"${{SLURM_ARRAY_TASK_ID:?is not set; submit this script with sbatch}}/{}\" \
+             --threads=\"${{SLURM_CPUS_PER_TASK:-{}}}\" -- ",
+            args.tasks, args.cpus
         );
+        script.extend_from_slice(given.as_bytes());
         script.extend(quoted(args.spec.data.as_os_str()));
         script.push(b'\n');
         script
     }
 
     fn report(&self, args: &ClusterArgs) -> Vec<u8> {
-        let mut script = self.head(args, "report", false);
+        let mut script = self.head(args, "slurm-report-%j.log", &[]);
         script.extend_from_slice(
             b"# Tables, figures and report.html, from the journals of the shards; run it again at any time.\n",
         );

@@ -11,7 +11,7 @@ use crate::say::print;
 use crate::tui::{Keymap, PAINTED};
 
 /// Options of a single run: in a file that applies to all runs they would do harm.
-const OF_ONE_RUN: [&str; 4] = ["shard", "force", "help", "version"];
+const OF_ONE_RUN: [&str; 5] = ["shard", "force", "data", "help", "version"];
 
 /// Prints the commented configuration file; the exit code.
 pub fn config() -> Result<u8> {
@@ -28,7 +28,8 @@ pub(crate) fn configuration_file() -> String {
 "
     .to_owned();
     let command = Cli::command();
-    let commands = ["run", "explore"].into_iter().filter_map(|name| command.find_subcommand(name));
+    let commands =
+        ["run", "explore", "report"].into_iter().filter_map(|name| command.find_subcommand(name));
     let mut known = Vec::new();
     let mut chapters = Vec::<(&str, Vec<&Arg>)>::new();
     for option in commands.flat_map(clap::Command::get_arguments) {

@@ -14,10 +14,7 @@ use crate::analysis::{Answer, History, Paths, Tested};
 use crate::data::{RESERVE, word_list};
 use crate::error::{Error, Result, plural, printable, printable_json};
 use crate::evaluate::never_excluded;
-use crate::files::write_whole;
-use crate::model::{
-    CellReading, FittedList, Ingredients, ListOrigin, Model, PYTHON_READER, R_READER, fit_list,
-};
+use crate::model::{CellReading, FittedList, Ingredients, ListOrigin, Model, fit_list};
 use crate::record::Journals;
 use crate::report::{VERSION, command_line, for_a_shell, summary, tested_lines_of};
 use crate::run::{
@@ -25,14 +22,14 @@ use crate::run::{
     test_given_list,
 };
 use crate::say::print;
-use crate::select::{Method, StopRule};
+use crate::select::Method;
 
 /// The number of the model's own random numbers beside the seed: no split has it.
 const MODEL: u64 = u64::MAX;
 
 /// Makes a model; the exit code.
 pub fn fit(args: FitArgs) -> Result<u8> {
-    Model::check_file(&args.model, args.overwrite)?;
+    Model::check_file(&args.model, args.run.output.force)?;
     if args.run.spec.data.is_dir() {
         return of_run(&args);
     }
@@ -41,17 +38,10 @@ pub fn fit(args: FitArgs) -> Result<u8> {
             "name the table itself: crfe-tui fit DATA.CSV, or the run: crfe-tui fit RUN --data DATA.CSV",
         ));
     }
-    if args.readers && args.run.spec.spec()?.smoothed {
-        return Err(no_readers());
-    }
-    let FitArgs { size, .. } = args;
     let given = args.features.is_some();
     let change = |options: &mut RunOptions| {
         if options.split.splits_from.is_none() {
             options.split.reserve.get_or_insert(RESERVE);
-        }
-        if let Some(size) = size {
-            options.stop = StopRule::Size(size as usize);
         }
         if given {
             options.permutations = Permutations::Count(0);
@@ -114,8 +104,7 @@ fn of_given_list(args: &FitArgs, features: &Path) -> Result<u8> {
 /// The model of a run that set rows aside.
 fn of_run(args: &FitArgs) -> Result<u8> {
     let run = &args.run.spec.data;
-    let given = [(args.size.is_some(), "size"), (args.features.is_some(), "features")];
-    let given = given.into_iter().find_map(|(is_given, name)| is_given.then_some(name));
+    let given = args.features.is_some().then_some("features");
     if let Some(option) = given.or_else(|| args.run.spec.typed()) {
         return Err(Error::usage(format!("--{option} cannot change a recorded run"))
             .remedy("leave it out, or fit the table itself: crfe-tui fit DATA.CSV"));
@@ -131,9 +120,6 @@ fn of_run(args: &FitArgs) -> Result<u8> {
             .remedy(
                 "run it again with --reserve 0.2, or fit the table: crfe-tui fit DATA.CSV --model M.json",
             ));
-    }
-    if args.readers && records.info().spec.smoothed {
-        return Err(no_readers());
     }
     let mut history = History::default();
     records.replay(|event| history.apply(&event))?;
@@ -180,7 +166,7 @@ impl Made {
                 info.spec.stop.name()
             ))
             .file(&info.input)
-            .remedy("say how many features with --size N"));
+            .remedy("say how many features with --stop N"));
         };
         let paths = Paths::new(history, info, method.method);
         let selection = ListOrigin {
@@ -235,14 +221,11 @@ fn finish(args: &FitArgs, plan: &Plan, history: &History, made: &Made) -> Result
             command: for_a_shell(&command_line(spec, &data.name)),
             rest: &rest,
             reserve,
-            validation: made.tested.as_ref().and_then(|tested| serde_json::to_value(tested).ok()),
+            validation: made.tested.as_ref().and_then(|tested| tested.performance.clone()),
             cautions,
         },
     );
-    model.save(&args.model, args.overwrite)?;
-    if args.readers {
-        write_readers(&args.model)?;
-    }
+    model.save(&args.model, args.run.output.force)?;
     tell(args, history, made, &model)?;
     Ok(0)
 }
@@ -312,20 +295,6 @@ fn read_list(path: &Path, info: &RunInfo) -> Result<Vec<usize>> {
             .collect::<Vec<_>>(),
     );
     Ok(list)
-}
-
-/// The error for readers of a model that they cannot use.
-fn no_readers() -> Error {
-    Error::usage("the readers cannot randomise p-values as crfe-tui does")
-        .remedy("fit without --smoothed, or without --readers")
-}
-
-/// The readers beside the model.
-fn write_readers(path: &Path) -> Result<()> {
-    let directory =
-        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    write_whole(directory, "crfe_model.py", PYTHON_READER.as_bytes())?;
-    write_whole(directory, "crfe_model.R", R_READER.as_bytes())
 }
 
 fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result<()> {
@@ -415,9 +384,6 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
     }
     let file = for_a_shell(&[args.model.to_string_lossy().into_owned()]);
     let _ = writeln!(text, "Written to {file}; next: crfe-tui predict {file} new.csv");
-    if args.readers {
-        text.push_str("The readers crfe_model.py and crfe_model.R are beside it\n");
-    }
     print(text.as_bytes())
 }
 

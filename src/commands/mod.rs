@@ -1,7 +1,6 @@
 //! The commands of the program, one file each. The only layer that knows clap.
 
 mod args;
-mod cast;
 mod check;
 mod cluster;
 mod completions;
@@ -17,6 +16,7 @@ mod predict;
 mod report;
 mod run;
 mod screen;
+mod short_help;
 mod signals;
 mod validate;
 mod version;
@@ -40,7 +40,6 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
     match command {
         Command::Explore(args) => explore::explore(&args, &look),
         Command::Open(args) => open::open(&args, &look),
-        Command::Cast(args) => cast::cast(&args),
         Command::Run(args) => run::run(&args),
         Command::Fit(args) => fit::fit(*args),
         Command::Predict(args) => predict::predict(&args),

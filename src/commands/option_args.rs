@@ -61,8 +61,12 @@ impl FromArgMatches for ReadArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
         let is_typed =
             |name: &str| matches.value_source(&id_of(name)) == Some(ValueSource::CommandLine);
-        let is_typed = Self::NAMES.into_iter().any(is_typed);
-        Ok(Self { options: taken(Self::table(), matches)?, is_typed })
+        let options = taken(Self::table(), matches)?;
+        if is_typed("sheet") && options.schema.pheno_sheet.is_some() {
+            let refusal = "--sheet names two sheets, but there is one table; name one sheet\n";
+            return Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, refusal));
+        }
+        Ok(Self { options, is_typed: Self::NAMES.into_iter().any(is_typed) })
     }
 
     fn update_from_arg_matches(
@@ -212,14 +216,12 @@ pub(super) fn yes_or_no() -> clap::builder::BoolishValueParser {
 }
 
 /// The options that `--paper` sets, unless a flag says otherwise.
-pub(super) const PAPER: [(&str, &str); 9] = [
+pub(super) const PAPER: [(&str, &str); 7] = [
     ("calibration", "shared"),
     ("solver", "newton"),
     ("cost", "1"),
     ("lambda", "0.5"),
     ("epsilon", "0.1"),
     ("stop", "beta"),
-    ("sigma", "5"),
-    ("window", "0.4"),
     ("splits", "20"),
 ];

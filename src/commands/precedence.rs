@@ -12,6 +12,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
 use super::args::{Cli, Command};
 use super::config_file::{self, Defaults, Look};
 use super::option_args::{PAPER, SpecArgs, id_of};
+use super::short_help::abridged;
 use crate::error::{Error, Result, printable};
 use crate::say::say;
 
@@ -58,7 +59,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
     refuse_misspelt_command(&args)?;
     let args = with_command(args);
     let defaults = checked(config_file::load()?)?;
-    let command = with_defaults(Cli::command(), &defaults);
+    let command = with_defaults(abridged(Cli::command()), &defaults);
     let matches = match command.clone().try_get_matches_from(&args) {
         Ok(matches) => matches,
         Err(said) => return Ok(mistake(command, &args, said)),
@@ -305,21 +306,19 @@ mod tests {
             OPTIONS
                 .iter()
                 .filter(|option| {
-                    !["early", "memory-limit", "gamma", "prefilter", "pheno-sheet"]
-                        .contains(&option.name)
+                    !["early", "memory-limit", "prefilter", "sheet"].contains(&option.name)
                 })
                 .map(|option| format!("run data.csv {}", words(option))),
         );
         let all = OPTIONS.iter().filter(|option| {
-            !["score", "memory-limit", "reserve", "test", "gamma", "prefilter"]
-                .contains(&option.name)
+            !["score", "memory-limit", "reserve", "solver"].contains(&option.name)
         });
-        lines.push("run data.csv --estimator rbf --gamma 0.5 --prefilter 4".to_owned());
+        lines.push("run data.csv --estimator rbf:0.5 --prefilter 4".to_owned());
         lines.push(format!("run data.csv {}", all.map(words).collect::<Vec<_>>().join(" ")));
         lines.extend([
             "run data.csv --na=-9,none --max-missing 0.1 --impute none --delimiter tab --decimal ."
                 .to_owned(),
-            "run data.csv --target=-x --delimiter=; --stop 4 --early --step 3 --merge-rare="
+            "run data.csv --target=-x --delimiter=; --stop 4 --early --step 3 --rare drop:9"
                 .to_owned(),
             "run data.csv --stop 1se --step 0.25 --drop \"a,b\" --drop c,d".to_owned(),
         ]);
@@ -355,7 +354,7 @@ mod tests {
             }
         }
         let defaults = checked(all).unwrap();
-        for line in ["run data.csv", "explore data.csv", "explore data.csv --fps 7 --paper"] {
+        for line in ["run data.csv", "explore data.csv", "explore data.csv --speed 7 --paper"] {
             let words = || std::iter::once("crfe-tui").chain(line.split(' '));
             let parsed = |command: clap::Command| {
                 Cli::from_arg_matches(&command.try_get_matches_from(words()).unwrap()).unwrap()
@@ -405,7 +404,7 @@ mod tests {
     fn a_shard_on_a_node_is_asked_for_the_same_run() {
         let options =
             "d.csv --keep a,b --na=-9 --mondrian --paper --lambda 0.3 --delimiter ; --stop 7";
-        for command in ["cluster", "cluster --scheduler lsf", "slurm"] {
+        for command in ["cluster", "slurm"] {
             let args =
                 format!("crfe-tui {command} {options} --tasks 4 --out RUN --submit=--time=1");
             let Ok(Parsed::Command(Command::Cluster(cluster), _)) =

@@ -13,7 +13,7 @@ use crate::analysis::History;
 use crate::data::{Dataset, Level};
 use crate::error::{Error, Result, printable};
 use crate::record::{EventSource, Journals, Live, RunDirectory, Shard};
-use crate::report::{Progress, ReadingProgress, outputs, write_report};
+use crate::report::{FigureOptions, Progress, ReadingProgress, outputs, write_report};
 use crate::run::{
     Estimate, EventKind, Followup, Gate, Plan, RunEvent, RunInfo, RunSpec, TaskId, default_threads,
 };
@@ -39,7 +39,6 @@ pub(super) enum RunOutcome {
 /// Runs to the end and keeps what was computed.
 pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
     let spec = args.spec.spec()?;
-    args.figures.options()?;
     let quiet = args.output.quiet;
     let data = load(&args.spec.data, &spec, quiet)?;
     let plan = Arc::new(Plan::new(spec, data)?);
@@ -97,9 +96,6 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
     }
     if shard.is_whole() {
         look_for_twins(&plan, &mut history, directory.as_deref())?;
-    }
-    if let Some(directory) = &directory {
-        directory.compress();
     }
     match &directory {
         Some(directory) if !shard.is_whole() => {
@@ -278,7 +274,7 @@ pub(super) fn report_files(plan: &Plan, history: &History, args: &RunArgs) -> Re
             out,
             history,
             Some(plan),
-            &args.figures.options()?,
+            &FigureOptions::default(),
             threads(args),
         )?);
     }

@@ -53,6 +53,5 @@ pub(super) fn settings(args: &ScreenArgs, look: &Look) -> Result<ScreenSettings>
         out: args.out.clone(),
         view: args.view,
         plain: args.plain,
-        mask_ids: args.mask_ids,
     })
 }

@@ -6,7 +6,7 @@ use super::cells::{CellFormat, Censored};
 use super::decimal::plain_number;
 use super::lines::RowLines;
 use super::memory::{of_text, reserve};
-use super::records::CsvRecord;
+use super::records::Record;
 use super::table::Column;
 use super::unparsed::{LISTED, UnparsedValues, check_text};
 use crate::error::{Error, Result};
@@ -92,7 +92,7 @@ impl ColumnBuilder {
     /// Adds a cell of a record. Most cells of most files are numbers, which take a short path.
     pub(super) fn push_cell(
         &mut self,
-        record: &CsvRecord,
+        record: &Record,
         place: usize,
         cells: &CellFormat,
     ) -> Result<()> {

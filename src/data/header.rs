@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::cells::CellFormat;
 use super::names::short;
-use super::records::CsvRecord;
+use super::records::Record;
 use super::table::{Column, ReadOptions};
 use super::target::is_usual;
 use crate::error::{Error, Result, RowKind};
@@ -43,7 +43,7 @@ impl Header {
 
 /// Names from the first record, and notes on what was corrected.
 pub(super) fn read(
-    record: &CsvRecord,
+    record: &Record,
     options: &ReadOptions,
     rows: RowKind,
 ) -> Result<(Header, Vec<String>)> {
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn names(names: &[&str], options: &ReadOptions) -> Result<(Header, Vec<String>)> {
-        read(&CsvRecord::of(names), options, RowKind::Line)
+        read(&Record::of(names), options, RowKind::Line)
     }
 
     #[test]

@@ -87,6 +87,8 @@ enum From {
 }
 
 struct Text {
+    path: PathBuf,
+    options: ReadOptions,
     records: RecordReader<fn(u64, u64)>,
     cells: CellFormat,
     width: usize,
@@ -189,7 +191,19 @@ impl NewRows {
     pub fn next(&mut self, most: usize) -> Result<Option<RowBatch>> {
         let rows = match &mut self.from {
             From::Text(text) => {
-                text.next(most, self.width, self.count, &self.encodings, &self.places)
+                match text.next(most, self.width, self.count, &self.encodings, &self.places) {
+                    // Bytes that are not UTF-8 may come late: then the table reader reads it again.
+                    Err(_) if text.records.may_be_legacy() => {
+                        let look = |_: &Header| Ok(self.places.as_text(&self.encodings));
+                        let table = Table::read(&text.path, &text.options, look, |_, _| {})?;
+                        let new = table.notes.iter().filter(|note| !self.notes.contains(note));
+                        let new: Vec<String> = new.cloned().collect();
+                        self.notes.extend(new);
+                        self.from = From::Table(Box::new(table));
+                        return self.next(most);
+                    }
+                    other => other,
+                }
             }
             From::Table(table) => {
                 from_table(table, most, self.width, self.count, &self.encodings, &self.places)
@@ -283,7 +297,7 @@ impl Text {
     fn open(path: &Path, options: &ReadOptions) -> Result<Option<(Self, Header, Vec<String>)>> {
         let decimal_sign = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
         let source = TextSource::open(path, false, (|_, _| {}) as fn(u64, u64))?;
-        if source.dialect().is_some() {
+        if source.is_series_matrix() {
             return Ok(None);
         }
         let delimiter = match options.delimiter {
@@ -303,7 +317,9 @@ impl Text {
         }
         let (header, notes) = header::read(&first, options, RowKind::Line)?;
         let width = header.len();
-        Ok(Some((Self { records, cells, width, more }, header, notes)))
+        let text =
+            Self { path: path.to_owned(), options: options.clone(), records, cells, width, more };
+        Ok(Some((text, header, notes)))
     }
 
     fn next(
@@ -507,6 +523,34 @@ mod tests {
         let without = "age;stage;crp\n1,5;I;2\n";
         let (batches, _) = read(without, |_| {}).unwrap();
         assert_eq!((batches[0].ids[0].as_str(), batches[0].x[[0, 0]]), ("1", 1.5));
+    }
+
+    #[test]
+    fn another_encoding_that_shows_late_is_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("new.csv");
+        let long = format!("1,I,2,{}\n", "x".repeat(1000)).repeat(1200);
+        let header = b"age,stage,crp,note\n".as_slice();
+        let bytes = [header, long.as_bytes(), b"7,II,3,caf\xe9\n"].concat();
+        std::fs::write(&file, bytes).unwrap();
+        let variables = encodings();
+        let wanted = RequiredColumns {
+            variables: &variables,
+            target: "class",
+            id: Some("note"),
+            id_is_named: false,
+            may_be_absent: false,
+            first_names_rows: false,
+        };
+        let mut rows = NewRows::open(&file, &ReadOptions::default(), &wanted).unwrap();
+        let mut ages = Vec::new();
+        let mut last = String::new();
+        while let Some(batch) = rows.next(1000).unwrap() {
+            ages.extend(batch.x.row(0).to_vec());
+            last.clone_from(batch.ids.last().unwrap());
+        }
+        assert_eq!((ages.len(), ages[1199], ages[1200], last.as_str()), (1201, 1.0, 7.0, "café"));
+        assert!(rows.notes.iter().any(|note| note.contains("Windows-1252")), "{:?}", rows.notes);
     }
 
     #[test]

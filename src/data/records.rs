@@ -1,5 +1,5 @@
-//! The records of a text, one at a time. Lines without quotes, that is most lines, are split eight
-//! bytes at a time; the others are parsed by csv-core, which also decides where a record ends.
+//! The records of a text, one at a time. Lines without quotes, that is most lines, are split at the
+//! separators; the others are parsed by csv-core, which also decides where a record ends.
 
 use std::io::{self, Read};
 
@@ -13,14 +13,14 @@ const PIECE: usize = 1 << 18;
 
 /// The cells of a record.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CsvRecord {
+pub(super) struct Record {
     /// Concatenated, with one byte between any two.
     text: String,
     /// Where each ends; records are shorter than 4 GiB.
     ends: Vec<u32>,
 }
 
-impl CsvRecord {
+impl Record {
     /// How many cells there are.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
@@ -65,7 +65,7 @@ impl CsvRecord {
         self.text.clear();
         self.text.push_str(line);
         self.ends.clear();
-        each_place_of(delimiter, line.as_bytes(), |place| self.ends.push(place as u32));
+        self.ends.extend(memchr_iter(delimiter, line.as_bytes()).map(|place| place as u32));
         self.ends.push(line.len() as u32);
         true
     }
@@ -91,24 +91,6 @@ impl CsvRecord {
         record.join(cells.iter().map(|cell| cell.as_bytes()));
         record
     }
-}
-
-/// Calls `visit` with every position of a byte, eight bytes at a time.
-fn each_place_of(byte: u8, text: &[u8], mut visit: impl FnMut(usize)) {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let pattern = u64::from_ne_bytes([byte; 8]);
-    let (words, rest) = text.as_chunks::<8>();
-    for (word, bytes) in words.iter().enumerate() {
-        let different = u64::from_le_bytes(*bytes) ^ pattern;
-        // The highest bit of each byte that is zero, of no other.
-        let mut found = !(((different & LOW) + LOW) | different | LOW);
-        while found != 0 {
-            visit(8 * word + found.trailing_zeros() as usize / 8);
-            found &= found - 1;
-        }
-    }
-    let start = text.len() - rest.len();
-    (start..).zip(rest).filter(|&(_, &other)| other == byte).for_each(|(place, _)| visit(place));
 }
 
 /// Where the quotes of a record are, as the parser sees them.
@@ -185,7 +167,7 @@ pub(super) struct RecordReader<P> {
     /// The output of the parser for a record.
     cells: Vec<u8>,
     ends: Vec<usize>,
-    pub(super) record: CsvRecord,
+    pub(super) record: Record,
     pub(super) line: u64,
     /// A record failed because it is not UTF-8.
     not_utf8: bool,
@@ -210,7 +192,7 @@ impl<P: FnMut(u64, u64)> RecordReader<P> {
             longest,
             cells: vec![0; 1 << 10],
             ends: vec![0; 1 << 6],
-            record: CsvRecord::default(),
+            record: Record::default(),
             line: 1,
             not_utf8: false,
         }

@@ -22,7 +22,6 @@ use crate::error::{Error, Result};
 
 /// The user's statements about the columns, by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct SchemaOptions {
     /// How to read the file.
     pub read: ReadOptions,
@@ -41,29 +40,19 @@ pub struct SchemaOptions {
     /// Names the rows in predictions.csv.
     pub id_col: Option<String>,
     /// Each level of this column is left out once, to see whether the list transfers to it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub leave_out: Option<String>,
     /// Columns by whose levels coverage is reported.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subgroups: Vec<String>,
-    /// Whether the columns of `subgroups` are features, too.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub subgroups_as_features: bool,
     /// When each row was measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub time_col: Option<String>,
     /// A table of phenotypes, among them the class, to be joined with the matrix by id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pheno: Option<PathBuf>,
-    /// The sheet of the phenotypes, if they are in a workbook.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The sheet of the phenotypes, if it is not that of the matrix.
     pub pheno_sheet: Option<String>,
     /// A column with a larger share of missing values is dropped.
     pub max_missing: f64,
-    /// Rows of classes with fewer rows are left out, or merged.
-    pub min_class_size: Option<usize>,
-    /// The class that classes with few rows become.
-    pub merge_rare: Option<String>,
+    /// What becomes of classes with few rows.
+    pub rare: Option<Rare>,
 }
 
 impl Default for SchemaOptions {
@@ -79,13 +68,11 @@ impl Default for SchemaOptions {
             id_col: None,
             leave_out: None,
             subgroups: Vec::new(),
-            subgroups_as_features: false,
             time_col: None,
             pheno: None,
             pheno_sheet: None,
             max_missing: 0.25,
-            min_class_size: None,
-            merge_rare: None,
+            rare: None,
         }
     }
 }
@@ -226,8 +213,7 @@ impl Dataset {
         let turned = looks_transposed(&columns, roles.target, roles.found);
         let (levels, codes) = columns[roles.target].text()?;
         audit.without_class(&lines, codes);
-        let rare = Rare::new(options.min_class_size, options.merge_rare.as_deref());
-        let settled = rare.settle(levels, codes);
+        let settled = options.rare.as_ref().and_then(|rare| rare.settle(levels, codes));
         let (levels, codes) = match &settled {
             Some((levels, codes, done)) => {
                 audit.warn(done.clone());
@@ -365,11 +351,11 @@ fn read(
     if options.pheno_sheet.is_none() && options.pheno.as_ref().is_some_and(is_same) {
         return Err(Error::usage("the matrix and the phenotypes are the same file")
             .file(path)
-            .remedy("name another file with --pheno, or another sheet of the workbook with --pheno-sheet"));
+            .remedy("name another file with --pheno, or two sheets of the workbook with --sheet MATRIX,PHENO"));
     }
     let phenotypes =
         options.pheno.as_deref().map(|file| Phenotypes::read(file, options)).transpose()?;
-    // Without --pheno-sheet, --sheet may refer to the phenotypes only.
+    // One --sheet may refer to the phenotypes only.
     let mut options = options.clone();
     let is_theirs =
         options.pheno_sheet.is_none() && options.pheno.as_deref().is_some_and(is_workbook);
@@ -442,7 +428,6 @@ struct Roles {
     id: Option<usize>,
     site: Option<usize>,
     subgroups: Vec<usize>,
-    subgroups_are_features: bool,
     time: Option<usize>,
     /// Phenotypes that were not requested.
     unused: HashSet<usize>,
@@ -509,20 +494,8 @@ impl Roles {
         let (target, found) = choose(header, named, options.target.as_deref(), &taken)?;
         let dropped = dropped.into_iter().collect();
         let unused = HashSet::new();
-        let subgroups_are_features = options.subgroups_as_features;
-        let roles = Self {
-            target,
-            found,
-            dropped,
-            categorical,
-            group,
-            id,
-            site,
-            subgroups,
-            subgroups_are_features,
-            time,
-            unused,
-        };
+        let roles =
+            Self { target, found, dropped, categorical, group, id, site, subgroups, time, unused };
         let clash = [
             (roles.dropped.contains(&target), "--drop"),
             (group == Some(target), "--group-col"),
@@ -543,17 +516,13 @@ impl Roles {
 
     fn is_feature(&self, position: usize) -> bool {
         let taken = [self.group, self.id, self.site, self.time];
-        position != self.target
-            && !taken.contains(&Some(position))
-            && (self.subgroups_are_features || !self.subgroups.contains(&position))
+        position != self.target && !taken.contains(&Some(position))
     }
 
     /// Names the columns that are no features because of what else they are for.
     fn state_set_aside(&self, header: &[String], audit: &mut Audit) {
-        let subgroups = if self.subgroups_are_features { &[][..] } else { &self.subgroups };
         for (columns, option) in [
             (self.site.as_slice(), "--leave-out"),
-            (subgroups, "--subgroups (--subgroups-as-features makes them features)"),
             (self.time.as_slice(), "--time-col"),
             (self.group.as_slice(), "--group-col"),
         ] {
@@ -616,8 +585,7 @@ impl Roles {
     /// The columns whose values are names, whatever they look like.
     fn as_text(&self) -> Vec<usize> {
         let some = self.group.iter().chain(&self.id).chain(&self.categorical).chain(&self.dropped);
-        let subgroups = self.subgroups.iter().filter(|_| !self.subgroups_are_features);
-        let some = some.chain(&self.site).chain(&self.time).chain(subgroups);
+        let some = some.chain(&self.site).chain(&self.time);
         some.copied().chain([self.target]).collect()
     }
 }

@@ -15,7 +15,7 @@ use encoding_rs::{Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
-use super::formats::Dialect;
+use super::formats::geo;
 use super::sniff::{self, kinds};
 use crate::error::{Error, Result};
 
@@ -119,9 +119,9 @@ impl<P: FnMut(u64, u64)> TextSource<P> {
         Self { text, head, served: 0, replaced: 0, letters, encoding: UTF_8, stamp: None, notes }
     }
 
-    /// The kind of text that it is, if it is not a table of separated values.
-    pub(super) fn dialect(&self) -> Option<Dialect> {
-        Dialect::of(&self.head)
+    /// Whether it is a GEO series matrix.
+    pub(super) fn is_series_matrix(&self) -> bool {
+        geo::is_series_matrix(&self.head)
     }
 
     /// The separator that fits the first lines best.

@@ -14,9 +14,6 @@ use super::scaling::{Scale, Scaler, ValueRange};
 pub struct Knots(usize);
 
 impl Knots {
-    /// Four.
-    pub const USUAL: Self = Self(4);
-
     /// Harrell's quantiles for this many knots.
     pub fn quantiles(self) -> &'static [f64] {
         match self.0 {

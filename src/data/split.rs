@@ -81,7 +81,6 @@ pub struct SplitOptions {
     /// The user's own splits.
     pub splits_from: Option<PathBuf>,
     /// Share of the rows that is set aside before anything, to calibrate a model of the list.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<f64>,
 }
 
@@ -273,7 +272,7 @@ fn check_class_sizes(data: &Dataset, calibration: Calibration) -> Result<()> {
         });
     }
     let remedy = format!(
-        "leave small classes out with --min-class-size {}, or merge them with --merge-rare NAME",
+        "leave small classes out with --rare drop:{0}, or merge them with --rare merge:{0}:other",
         parts.len()
     );
     let shared = Calibration::Shared.parts().len();
@@ -523,8 +522,8 @@ mod tests {
         assert_eq!(
             message(&[30, 3], Calibration::Strict),
             "toy.csv, column 'class': class 'c1' has 3 rows, and at least 4 are needed: one in each of training, \
-             selection, conformal and test; leave small classes out with --min-class-size 4, or merge them with \
-             --merge-rare NAME, or use --calibration shared, which needs 3 and voids the guarantee"
+             selection, conformal and test; leave small classes out with --rare drop:4, or merge them with \
+             --rare merge:4:other, or use --calibration shared, which needs 3 and voids the guarantee"
         );
         let shared = message(&[30, 1, 2], Calibration::Shared);
         assert!(shared.contains("'c1' has 1 row, 'c2' has 2 rows, and at least 3"), "{shared}");

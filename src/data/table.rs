@@ -3,28 +3,26 @@
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::batch::{Batch, MOST_BATCHES, append_while};
+use super::batch::Batch;
 use super::cells::{CellFormat, Censored};
 use super::column_builder::ColumnBuilder;
 #[cfg(feature = "formats")]
 use super::formats::binary;
-use super::formats::{self, Dialect, Samples, arff, geo, libsvm};
+use super::formats::{Samples, geo};
 use super::header::{self, Header};
 use super::lines::RowLines;
 use super::memory;
 use super::names::listed;
-use super::records::{CsvRecord, RecordReader};
+use super::records::{Record, RecordReader};
 use super::source::{TextSource, name};
 use super::transpose::transpose;
 use crate::error::{Error, Result, RowKind};
 
 /// How to read the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct ReadOptions {
     /// The field separator; sniffed among `,` `;` tab `|` when absent.
     pub delimiter: Option<char>,
@@ -40,7 +38,6 @@ pub struct ReadOptions {
     /// What `<0.5` stands for; refused when absent.
     pub censored: Option<Censored>,
     /// The sheet of a workbook; the first when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sheet: Option<String>,
     /// Lines are columns and columns are rows.
     pub transpose: bool,
@@ -240,6 +237,9 @@ enum FilePart {
     Samples,
 }
 
+/// What a file of the Gene Expression Omnibus is called in sentences.
+const SERIES_MATRIX: &str = "a GEO series matrix";
+
 /// An error, and whether another encoding may help.
 struct ReadFailure {
     error: Error,
@@ -249,7 +249,7 @@ struct ReadFailure {
 /// A file that is open, with its separator and decimal sign.
 struct Attempt<P> {
     source: TextSource<P>,
-    dialect: Option<Dialect>,
+    is_series_matrix: bool,
     delimiter: u8,
     cells: CellFormat,
     limit: u64,
@@ -301,29 +301,25 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         let source = TextSource::of_text(text, progress);
         let converted =
             Some(FromBinary { sha256, samples, sheet, other_sheets, notes, first_line });
-        Ok(Self { source, dialect: None, delimiter: b',', cells, limit, converted })
+        Ok(Self { source, is_series_matrix: false, delimiter: b',', cells, limit, converted })
     }
 
     fn new(path: &Path, options: &ReadOptions, legacy: bool, progress: P) -> Result<Self> {
         let decimal_sign = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
         let source =
             TextSource::open(path, legacy, progress).map_err(|error| error.file(name(path)))?;
-        let dialect = source.dialect();
-        if let Some(dialect) =
-            dialect.filter(|&dialect| options.no_header && dialect != Dialect::Libsvm)
-        {
-            return Err(has_names(dialect.name()).file(name(path)));
+        let is_series_matrix = source.is_series_matrix();
+        if is_series_matrix && options.no_header {
+            return Err(has_names(SERIES_MATRIX).file(name(path)));
         }
-        let (delimiter, decimal) = match dialect {
-            Some(Dialect::SeriesMatrix) => (b'\t', b'.'),
-            Some(Dialect::Arff | Dialect::Libsvm) => (b',', b'.'),
-            None => {
-                let delimiter = match options.delimiter {
-                    Some(delimiter) => sign_of("delimiter", delimiter)?,
-                    None => source.separator(decimal_sign),
-                };
-                (delimiter, decimal_sign.unwrap_or_else(|| source.decimal(delimiter)))
-            }
+        let (delimiter, decimal) = if is_series_matrix {
+            (b'\t', b'.')
+        } else {
+            let delimiter = match options.delimiter {
+                Some(delimiter) => sign_of("delimiter", delimiter)?,
+                None => source.separator(decimal_sign),
+            };
+            (delimiter, decimal_sign.unwrap_or_else(|| source.decimal(delimiter)))
         };
         if delimiter == decimal {
             return Err(Error::usage(format!(
@@ -333,7 +329,7 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         }
         let cells = CellFormat::new(char::from(decimal), &options.missing, options.censored);
         let limit = memory::limit(options.memory_limit);
-        Ok(Self { source, dialect, delimiter, cells, limit, converted: None })
+        Ok(Self { source, is_series_matrix, delimiter, cells, limit, converted: None })
     }
 
     fn read(
@@ -342,7 +338,7 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         part: FilePart,
         as_text: &mut impl FnMut(&Header, Option<Samples>) -> Result<Vec<usize>>,
     ) -> std::result::Result<Table, ReadFailure> {
-        let Self { mut source, dialect, mut delimiter, cells, limit, converted } = self;
+        let Self { source, is_series_matrix, mut delimiter, cells, limit, converted } = self;
         let is_converted = converted.is_some();
         let FromBinary { sha256: of_file, mut samples, sheet, other_sheets, mut notes, first_line } =
             converted.unwrap_or_else(FromBinary::nothing);
@@ -352,22 +348,8 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
             let error = if let Some(sheet) = &sheet { error.sheet(sheet) } else { error };
             if let Some(others) = &other_sheets { error.also(others) } else { error }
         };
-        let mut records = match dialect {
-            Some(dialect @ (Dialect::Arff | Dialect::Libsvm)) => {
-                let converted =
-                    formats::read_all(&mut source, limit).and_then(|text| match dialect {
-                        Dialect::Arff => Ok((arff::to_csv(&text)?, 1)),
-                        _ => Ok((libsvm::to_csv(&text, limit)?, 0)),
-                    });
-                let may_be_legacy = source.may_be_legacy();
-                let (text, first_line) =
-                    converted.map_err(|error| ReadFailure { error, may_be_legacy })?;
-                source.replace(text);
-                RecordReader::new(source, delimiter, limit).numbered_from(first_line)
-            }
-            _ => RecordReader::new(source, delimiter, limit).numbered_from(first_line),
-        };
-        if dialect == Some(Dialect::SeriesMatrix) {
+        let mut records = RecordReader::new(source, delimiter, limit).numbered_from(first_line);
+        if is_series_matrix {
             let parts = match geo::take_apart(&mut records, limit) {
                 Ok(parts) => parts,
                 Err(error) => return Err(failure(&records, error)),
@@ -384,7 +366,7 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
                 }
             }
         }
-        let is_on_its_side = dialect == Some(Dialect::SeriesMatrix) && part == FilePart::Matrix;
+        let is_on_its_side = is_series_matrix && part == FilePart::Matrix;
         if options.transpose || is_on_its_side {
             match transpose(&mut records, delimiter, limit) {
                 Ok(text) => records = records.restart(text, 1),
@@ -393,9 +375,6 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
             rows = RowKind::Column;
         }
         let mut as_text = |header: &Header| as_text(header, samples.take());
-        // A LIBSVM file has no header, and gets one.
-        let options =
-            &ReadOptions { no_header: options.no_header && dialect.is_none(), ..options.clone() };
         let reading = ColumnParser { options, cells: &cells, limit, rows };
         let mut table = match reading.read(&mut records, &mut as_text) {
             Ok(table) => table,
@@ -403,12 +382,12 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         };
         let plain = |error| ReadFailure { error, may_be_legacy: false };
         let source = records.into_source();
-        let encoding = if is_converted || dialect.is_some() { "" } else { source.encoding() };
+        let encoding = if is_converted || is_series_matrix { "" } else { source.encoding() };
         let (of_source, hashed) = source.finish().map_err(plain)?;
         let sha256 = if is_converted { of_file } else { hashed };
         notes.extend(of_source);
-        if let Some((dialect, option)) = dialect.zip(sign_option(options)) {
-            notes.push(format!("{option} is not used: this is {}", dialect.name()));
+        if let Some(option) = sign_option(options).filter(|_| is_series_matrix) {
+            notes.push(format!("{option} is not used: this is {SERIES_MATRIX}"));
         }
         if options.decimal.is_none() && cells.decimal != '.' {
             notes.push("numbers have a decimal comma".to_owned());
@@ -500,38 +479,30 @@ impl ColumnParser<'_> {
             declared_text.iter().map(|&text| ColumnBuilder::new(text)).collect();
         let mut lines = RowLines::new(rows);
         let mut longer = 0_usize;
-        let bytes = AtomicU64::new(0);
-        let mut waiting = 0;
-        let read = |append: &mut dyn FnMut(Batch) -> Option<Batch>| {
-            let mut batch = Batch::default();
-            while more {
-                let record = &records.record;
-                let line = records.line;
-                if record.len() != width {
-                    if record.len() < width
-                        || record.iter().skip(width).any(|cell| !cell.trim().is_empty())
-                    {
-                        let first = if options.no_header { "the first line" } else { "the header" };
-                        return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
-                    }
-                    longer += 1;
+        let (mut batch, mut largest, mut bytes) = (Batch::default(), 0, 0);
+        while more {
+            let record = &records.record;
+            let line = records.line;
+            if record.len() != width {
+                if record.len() < width
+                    || record.iter().skip(width).any(|cell| !cell.trim().is_empty())
+                {
+                    let first = if options.no_header { "the first line" } else { "the header" };
+                    return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
                 }
-                lines.push(line);
-                batch.take(&mut records.record);
-                more = records.advance()?;
-                if !more || batch.is_full() {
-                    waiting = batch.memory().max(waiting);
-                    let columns = bytes.load(Ordering::Relaxed);
-                    budget.check(lines.len(), columns + lines.bytes() + MOST_BATCHES * waiting)?;
-                    let Some(empty) = append(batch) else { break };
-                    batch = empty;
-                }
+                longer += 1;
             }
-            Ok(())
-        };
-        append_while(&mut columns, cells, &bytes, read).map_err(|(column, error)| {
-            if let Some(column) = column { error.column(&header.names[column]) } else { error }
-        })?;
+            lines.push(line);
+            batch.take(&mut records.record);
+            more = records.advance()?;
+            if !more || batch.is_full() {
+                largest = batch.memory().max(largest);
+                budget.check(lines.len(), bytes + lines.bytes() + largest)?;
+                bytes = batch
+                    .append(&mut columns, cells)
+                    .map_err(|(column, error)| error.column(&header.names[column]))?;
+            }
+        }
         if lines.is_empty() {
             return Err(Error::data("the file has a header but no rows")
                 .remedy("add rows below the header"));
@@ -587,7 +558,7 @@ impl ColumnParser<'_> {
 }
 
 /// Whether a line has one field more than the header, as R writes a table with row names.
-pub(super) fn has_row_names(header: &CsvRecord, line: &CsvRecord) -> bool {
+pub(super) fn has_row_names(header: &Record, line: &Record) -> bool {
     let filled = |cell: Option<&str>| cell.is_some_and(|cell| !cell.trim().is_empty());
     line.len() == header.len() + 1 && filled(line.iter().next()) && filled(line.iter().next_back())
 }

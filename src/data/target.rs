@@ -2,6 +2,10 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 
 use super::names;
 use crate::error::{Error, Result, plural};
@@ -67,28 +71,42 @@ pub(super) struct Classes {
 pub const LONGEST_LABEL: usize = 4096;
 
 /// What becomes of classes with few rows.
-#[derive(Debug, Clone, Copy)]
-pub struct Rare<'a> {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rare {
     /// Classes with fewer rows are rare.
     pub fewest: usize,
     /// The class they become; without it their rows are left out.
-    pub merged: Option<&'a str>,
+    pub merged: Option<String>,
 }
 
-/// Without `--min-class-size`, `--merge-rare` takes classes that cannot be in every part of a
-/// split.
-const FEWEST_ROWS: usize = 4;
-
-impl<'a> Rare<'a> {
-    /// From `--min-class-size` and `--merge-rare`.
-    pub fn new(fewest: Option<usize>, merged: Option<&'a str>) -> Self {
-        let fewest = fewest.unwrap_or(if merged.is_some() { FEWEST_ROWS } else { 0 });
-        Self { fewest, merged: merged.map(str::trim) }
+/// `drop:5` or `merge:5:other`.
+impl FromStr for Rare {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let parts: Vec<&str> = text.splitn(3, ':').map(str::trim).collect();
+        let (fewest, merged) = match parts[..] {
+            ["drop", fewest] => (fewest, None),
+            ["merge", fewest, name] if !name.is_empty() => (fewest, Some(name.to_owned())),
+            _ => ("", None),
+        };
+        let refusal = "write drop:5, or merge:5:other with the name of the merged class";
+        Ok(Self { fewest: fewest.parse().map_err(|_| refusal)?, merged })
     }
+}
 
+impl fmt::Display for Rare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.merged {
+            None => write!(f, "drop:{}", self.fewest),
+            Some(name) => write!(f, "merge:{}:{name}", self.fewest),
+        }
+    }
+}
+
+impl Rare {
     /// The resulting classes, and a description of what was done.
     pub(super) fn settle(
-        self,
+        &self,
         levels: &[String],
         codes: &[Option<u32>],
     ) -> Option<(Vec<String>, Vec<Option<u32>>, String)> {
@@ -103,7 +121,7 @@ impl<'a> Rare<'a> {
             .iter()
             .enumerate()
             .map(|(code, level)| {
-                let label = if rare(code) { self.merged? } else { level };
+                let label = if rare(code) { self.merged.as_ref()? } else { level };
                 let place = *known.entry(label).or_insert_with(|| {
                     labels.push(label.to_owned());
                     labels.len() - 1
@@ -114,7 +132,7 @@ impl<'a> Rare<'a> {
         let names = (0..levels.len()).filter(|&code| rare(code)).map(|code| levels[code].as_str());
         let names = names::listed(names);
         let rows: usize = counts.iter().filter(|&&count| count < self.fewest).sum();
-        let done = match self.merged {
+        let done = match &self.merged {
             Some(merged) => format!(
                 "{rows} {} of classes with fewer than {} rows are now '{merged}': {names}",
                 plural(rows, "row"),
@@ -267,18 +285,24 @@ mod tests {
     fn rare_classes_are_left_out_or_merged() {
         let levels = strings(["a", "b", "c", "d"]);
         let codes: Vec<_> = [0, 0, 0, 1, 1, 1, 2, 3, 3].map(Some).to_vec();
-        let settle = |fewest, merged| Rare::new(fewest, merged).settle(&levels, &codes);
-        assert!(settle(None, None).is_none() && settle(Some(1), None).is_none());
-        let (labels, codes_left, said) = settle(Some(3), None).unwrap();
+        let settle = |rare: &str| rare.parse::<Rare>().unwrap().settle(&levels, &codes);
+        assert!(settle("drop:0").is_none() && settle("drop:1").is_none());
+        let (labels, codes_left, said) = settle("drop:3").unwrap();
         assert_eq!((labels, codes_left[6..].to_vec()), (strings(["a", "b"]), vec![None; 3]));
         assert_eq!(said, "3 rows of classes with fewer than 3 rows left out: c, d");
-        let (labels, merged, said) = settle(Some(3), Some("other")).unwrap();
+        let (labels, merged, said) = settle("merge:3: other").unwrap();
         assert_eq!(
             (labels, merged[6..].to_vec()),
             (strings(["a", "b", "other"]), vec![Some(2); 3])
         );
         assert_eq!(said, "3 rows of classes with fewer than 3 rows are now 'other': c, d");
-        assert_eq!(settle(None, Some("a")).unwrap().0, ["a"]);
+        assert_eq!(settle("merge:4:a").unwrap().0, ["a"]);
+        for text in
+            ["", "5", "drop", "drop:", "drop:-1", "drop:5:x", "merge:5", "merge:5: ", "keep:5"]
+        {
+            assert!(text.parse::<Rare>().is_err(), "{text}");
+        }
+        assert_eq!("merge:5:a:b".parse::<Rare>().unwrap().to_string(), "merge:5:a:b");
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub fn permutation_p(as_extreme: usize, permutations: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::fixtures::{answer, floats, whole};
+    use crate::select::fixtures::{answer, floats, whole};
 
     #[test]
     fn sums_that_are_equal_but_for_rounding_are_tied() {

@@ -5,10 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    CurveBySplit, Kept, Metric, Tally, by_frequency, median, one_se_size, one_se_sizes_without_each,
-};
-use crate::select::{BetaRule, StopRule};
+use super::{Kept, Metric, Tally, by_frequency, median};
+use crate::select::{BetaRule, CurveBySplit, StopRule, one_se_size, one_se_sizes_without_each};
 
 /// A finished path of one split, as the choice of a size and a list sees it.
 pub trait FinishedPath {

@@ -62,21 +62,16 @@ impl Bootstrap {
     }
 }
 
-/// As [`Bootstrap::paired`], for one comparison.
-pub fn paired_difference(
-    differences: &[f64],
-    test_share: f64,
-    seed: u64,
-) -> Option<PairedDifference> {
-    Bootstrap::new(seed).paired(differences, test_share)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::seed::{Purpose, Rng};
 
     const DIFFERENCES: [f64; 8] = [0.03, -0.01, 0.02, 0.05, 0.0, 0.04, 0.01, -0.02];
+
+    fn paired(differences: &[f64]) -> Option<PairedDifference> {
+        Bootstrap::new(0).paired(differences, 1.0 / 3.0)
+    }
 
     fn close(ours: f64, theirs: f64) {
         assert!((ours - theirs).abs() <= 1e-12 * theirs.abs().max(1e-3), "{ours} {theirs}");
@@ -89,7 +84,7 @@ mod tests {
 
     #[test]
     fn corrected_t_matches_scipy() {
-        let ours = paired_difference(&DIFFERENCES, 1.0 / 3.0, 0).unwrap();
+        let ours = paired(&DIFFERENCES).unwrap();
         close(ours.mean, 0.015);
         close(ours.sd.unwrap(), 0.024_494_897_427_831_782);
         close(ours.t_corrected.unwrap(), 0.904_534_033_733_290_9);
@@ -100,7 +95,7 @@ mod tests {
     fn interval_is_near_normal_theory() {
         let mut rng = Rng::new(1, 0, Purpose::Split);
         let differences: Vec<f64> = (0..60).map(|_| rng.uniform()).collect();
-        let ours = paired_difference(&differences, 1.0 / 3.0, 0).unwrap();
+        let ours = paired(&differences).unwrap();
         // The bootstrap's sd of a mean has n, not n−1, below.
         let theory = 1.96 * ours.sd.unwrap() * (59.0_f64 / 60.0).sqrt() / 60.0_f64.sqrt();
         for half in [ours.hi.unwrap() - ours.mean, ours.mean - ours.lo.unwrap()] {
@@ -129,18 +124,19 @@ mod tests {
         let mut bootstrap = Bootstrap::new(4);
         for splits in [8, 5, 8] {
             let differences = &DIFFERENCES[..splits];
-            assert_eq!(bootstrap.paired(differences, 0.3), paired_difference(differences, 0.3, 4));
+            let fresh = Bootstrap::new(4).paired(differences, 0.3);
+            assert_eq!(bootstrap.paired(differences, 0.3), fresh);
         }
     }
 
     #[test]
     fn what_cannot_be_said_is_absent() {
-        assert_eq!(paired_difference(&[], 0.3, 0), None);
-        assert_eq!(paired_difference(&[0.1, f64::NAN], 0.3, 0), None, "not counted on one split");
-        let one = paired_difference(&[0.2], 0.3, 0).unwrap();
+        assert_eq!(paired(&[]), None);
+        assert_eq!(paired(&[0.1, f64::NAN]), None, "not counted on one split");
+        let one = paired(&[0.2]).unwrap();
         assert_eq!((one.mean, one.sd, one.lo, one.t_corrected), (0.2, None, None, None));
         // 0.3 − 0.2 and 0.2 − 0.1 differ in the last bit: that is no spread.
-        let constant = paired_difference(&[0.3 - 0.2, 0.2 - 0.1, 0.1], 0.3, 0).unwrap();
+        let constant = paired(&[0.3 - 0.2, 0.2 - 0.1, 0.1]).unwrap();
         assert_eq!(
             (constant.sd, constant.t_corrected, constant.p_corrected),
             (Some(0.0), None, None)

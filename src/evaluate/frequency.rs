@@ -44,7 +44,7 @@ pub fn by_frequency<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::fixtures::{answer, whole};
+    use crate::select::fixtures::{answer, whole};
 
     #[test]
     fn fixtures_agree_on_the_list() {

@@ -82,7 +82,7 @@ impl WeightedScores {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::fixtures::{answer, floats, whole};
+    use crate::select::fixtures::{answer, floats, whole};
 
     #[test]
     fn p_values_match_the_fixture() {

@@ -123,7 +123,7 @@ metrics! {
         panel: None,
         column: PageColumn::Mean("fuzziness"),
         range: MetricRange::Labels,
-        value: |tally| tally.fuzziness().unwrap_or(f64::NAN),
+        value: |tally| tally.fuzziness(),
     }
     /// Mean largest p-value.
     Credibility {
@@ -211,8 +211,8 @@ impl Metric {
         }
     }
 
-    /// Its value on the test rows that were counted: 0 where there are none; NaN where it was not
-    /// counted, in journals of earlier versions, or is not defined, as the AUC of one class.
+    /// Its value on the test rows that were counted: 0 where there are none; NaN where it is not
+    /// defined, as the AUC of one class.
     pub fn value(self, tally: &Tally) -> f64 {
         (self.entry().value)(tally)
     }
@@ -239,7 +239,7 @@ mod tests {
             empty: 1,
             p_sum: 2.65,
             p_max: 1.9,
-            p_true: Some(1.65),
+            p_true: 1.65,
             // Class 0: 3 of its 4 pairs are in the right order; class 1: 2 of 4.
             concordant: vec![6, 4, 0],
         };
@@ -276,14 +276,6 @@ mod tests {
         let undefined = |metric: &&Metric| **metric != Metric::Auc;
         assert!(
             Metric::ALL.iter().filter(undefined).all(|metric| metric.value(&Tally::new(2)) == 0.0)
-        );
-    }
-
-    #[test]
-    fn what_earlier_journals_did_not_count_is_not_a_number() {
-        let tally = Tally { p_true: None, ..Tally::new(2) };
-        assert!(
-            [Metric::Auc, Metric::Fuzziness].iter().all(|metric| metric.value(&tally).is_nan())
         );
     }
 }

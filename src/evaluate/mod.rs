@@ -12,14 +12,10 @@ mod classic;
 mod compare;
 mod conformal;
 mod consistency;
-mod coverage_band;
-mod coverage_law;
-#[cfg(test)]
-mod fixtures;
+mod coverage;
 mod frequency;
 mod grouped;
 mod metric;
-mod one_se;
 mod p_text;
 mod performance;
 mod stats;
@@ -31,17 +27,15 @@ pub use calibrated::{Calibrated, CategoryScores};
 pub use chance::{Chance, as_small, permutation_p};
 pub use choice::{FinishedPath, Procedure, SizeCurve, common_sizes, median_size};
 pub use classic::{ClassScores, MacroScores, class_scores, macro_scores};
-pub use compare::{PairedDifference, paired_difference};
+pub use compare::PairedDifference;
 pub use conformal::{ConformalSettings, Evaluator, normalised_inefficiency, predicted};
 pub use consistency::{
     Agreement, FEWEST_SUBSETS, Ranks, Similarity, agreement, agreement_by_size,
     agreement_from_counts, similarity, similarity_by_size,
 };
-pub use coverage_band::{Band, coverage_band, never_excluded};
-pub use coverage_law::{Calibrations, CoverageLaw};
+pub use coverage::{Band, Calibrations, CoverageLaw, coverage_band, never_excluded};
 pub use frequency::{Kept, by_frequency};
 pub use metric::{Metric, PageColumn};
-pub use one_se::{CurveBySplit, OneSe, one_se_size, one_se_sizes_without_each};
 pub use p_text::{label_p, p_words, rounded_p};
 pub use performance::{ClassPerformance, Interval, MANY_EMPTY, Performance, Predicted};
 pub use stats::{Bootstrap, Spread, correlation, median, ratio, sign_test};
@@ -69,10 +63,9 @@ pub struct Tally {
     pub p_sum: f64,
     /// Sum over rows of the largest p-value.
     pub p_max: f64,
-    /// Sum over rows of the true label's p-value; none in runs recorded before it was counted.
-    pub p_true: Option<f64>,
-    /// Twice the number of pairs in the right order, by class (see [`concordant_pairs`]); empty
-    /// where it was not counted.
+    /// Sum over rows of the true label's p-value.
+    pub p_true: f64,
+    /// Twice the number of pairs in the right order, by class (see [`concordant_pairs`]).
     pub concordant: Vec<u64>,
 }
 
@@ -83,25 +76,9 @@ impl Tally {
             confusion: vec![0; classes * classes],
             covered: vec![0; classes],
             set_sizes: vec![0; classes],
-            p_true: Some(0.0),
+            concordant: vec![0; classes],
             ..Self::default()
         }
-    }
-
-    /// Whether its counts belong to this many classes and add up: what is read from a file may hold
-    /// anything.
-    pub fn fits(&self, classes: usize) -> bool {
-        let lengths = [self.confusion.len() == classes * classes, self.covered.len() == classes];
-        let by_class = |class: usize| {
-            let rows: u64 =
-                self.confusion[class * classes..][..classes].iter().map(|&n| u64::from(n)).sum();
-            u64::from(self.covered[class]) <= rows
-                && u64::from(self.set_sizes[class]) <= rows * classes as u64
-        };
-        lengths == [true; 2]
-            && self.set_sizes.len() == classes
-            && (0..classes).all(by_class)
-            && [self.certain, self.full, self.empty].iter().all(|&count| count <= self.rows())
     }
 
     /// Counts one row: its true and its predicted class, the p-value of every label, and ε, which
@@ -118,7 +95,7 @@ impl Tally {
         self.empty += u32::from(size == 0);
         self.p_sum += p.iter().sum::<f64>();
         self.p_max += p.iter().copied().fold(0.0, f64::max);
-        self.p_true = self.p_true.map(|sum| sum + p[truth]);
+        self.p_true += p[truth];
     }
 
     /// m.
@@ -131,15 +108,15 @@ impl Tally {
         self.confusion.iter().sum()
     }
 
-    /// Area under the ROC curve, one class against the rest, mean over classes; none where it was
-    /// not counted.
+    /// Area under the ROC curve, one class against the rest, mean over classes; none of one
+    /// class.
     pub fn auc(&self) -> Option<f64> {
         auc(&self.concordant, &self.rows_of_class())
     }
 
-    /// Observed fuzziness: mean sum of the false labels' p-values; none where it was not counted.
-    pub fn fuzziness(&self) -> Option<f64> {
-        self.p_true.map(|p_true| ratio(self.p_sum - p_true, self.rows()))
+    /// Observed fuzziness: mean sum of the false labels' p-values.
+    pub fn fuzziness(&self) -> f64 {
+        ratio(self.p_sum - self.p_true, self.rows())
     }
 
     /// The number of test rows of each class.

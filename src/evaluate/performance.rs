@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{auc, class_scores, macro_scores, predicted};
 use crate::data::seed::{Purpose, Rng};
@@ -31,7 +31,8 @@ pub struct Predicted<'a> {
 }
 
 /// A number with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Interval {
     /// The number.
     pub value: f64,
@@ -57,7 +58,8 @@ impl Interval {
 }
 
 /// The performance on rows of one class.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ClassPerformance {
     /// The class.
     pub class: usize,
@@ -78,7 +80,8 @@ pub struct ClassPerformance {
 }
 
 /// The performance on all rows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Performance {
     /// Rows.
     pub rows: usize,

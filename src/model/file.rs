@@ -6,34 +6,39 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::fit::Predictor;
 use super::json;
 use super::machines::{Deciding, Machines};
+use super::predictor::Predictor;
+use super::seen::DIGITS;
 use crate::data::{Censored, Encoding, FittedPreparation};
 use crate::error::{Error, Result};
-use crate::evaluate::{Calibrated, CategoryScores};
+use crate::evaluate::{Calibrated, CategoryScores, Performance};
 use crate::files::write_whole;
+use crate::format::refuse_another;
 use crate::select::{Method, Nonconformity, Score};
 use crate::svm::{Estimator, SupportMachines};
 
 /// What the first field of a model says.
-pub const FORMAT: &str = "crfe-tui model";
-/// The version of the format.
-pub const VERSION: u32 = 1;
+pub const MODEL: &str = "crfe-tui model";
 /// Larger files are refused.
 const MOST_BYTES: u64 = 1 << 29;
+/// More values than the numbers of the largest file: shorter values would take many times the
+/// memory of the file.
+const MOST_VALUES: usize = 1 << 25;
+/// More bytes of cautions are refused.
+const MOST_CAUTION_BYTES: usize = 1 << 16;
 
 /// A model for new rows, as its file holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
+    /// [`MODEL`].
+    pub kind: String,
     /// [`FORMAT`].
-    pub format: String,
-    /// [`VERSION`].
-    pub version: u32,
+    pub format: u32,
     /// The program that wrote it, with its version.
     pub program: String,
     /// What kind of machine it is.
@@ -69,7 +74,7 @@ pub struct Model {
     /// What it was made of.
     pub fitted: Provenance,
     /// What the nested validation measured: what to expect on new rows.
-    pub validation: Option<Value>,
+    pub validation: Option<Performance>,
     /// What its user should know.
     pub cautions: Vec<String>,
 }
@@ -156,6 +161,8 @@ pub struct Provenance {
     pub training: Vec<usize>,
     /// Rows of each class that were set aside and calibrate.
     pub calibration: Vec<usize>,
+    /// The sorted hashes of all these rows, one after the other.
+    pub row_hashes: String,
 }
 
 impl Model {
@@ -174,12 +181,12 @@ impl Model {
 
     /// Understands the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        /// What is looked at first, so that files of other versions are told apart from broken
+        /// What is looked at first, so that files of other formats are told apart from broken
         /// ones.
         #[derive(Deserialize)]
         struct Front {
-            format: String,
-            version: u32,
+            kind: String,
+            format: u64,
         }
         let remedy = "make one with crfe-tui fit DATA.CSV --model M.json";
         let broken = |what: String| {
@@ -187,7 +194,7 @@ impl Model {
                 .remedy("fit it again, or take another copy")
         };
         let begins_like_one =
-            String::from_utf8_lossy(&bytes[..bytes.len().min(100)]).contains(FORMAT);
+            String::from_utf8_lossy(&bytes[..bytes.len().min(100)]).contains(MODEL);
         let front: Front = serde_json::from_slice(bytes).map_err(|error| match () {
             () if error.is_eof() => {
                 Error::data("the model is cut off: the file ends in the middle").remedy(remedy)
@@ -195,16 +202,13 @@ impl Model {
             () if begins_like_one => broken(error.to_string()),
             () => Error::data("this is not a model of crfe-tui").remedy(remedy),
         })?;
-        if front.format != FORMAT {
+        if front.kind != MODEL {
             return Err(Error::data("this is not a model of crfe-tui").remedy(remedy));
         }
-        if front.version != VERSION {
-            return Err(Error::data(format!(
-                "the model has version {}, and this program reads version {VERSION}",
-                front.version
-            ))
-            .remedy("use the program that wrote it, or fit the model again"));
+        if memchr_iter(b',', bytes).count() > MOST_VALUES {
+            return Err(broken(format!("it holds more than {MOST_VALUES} values")));
         }
+        refuse_another("model", front.format, "fit it again with crfe-tui fit")?;
         let model: Self =
             serde_json::from_slice(bytes).map_err(|error| broken(error.to_string()))?;
         model.check().map_err(broken)?;
@@ -240,7 +244,7 @@ impl Model {
         if !replace && path.symlink_metadata().is_ok() && Self::load(path).is_err() {
             return Err(Error::output("a file of this name exists and is not a model")
                 .file(path)
-                .remedy("choose another name, or replace it with --overwrite"));
+                .remedy("choose another name, or replace it with --force"));
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
@@ -367,6 +371,12 @@ impl Model {
         }
         if self.fitted.calibration.len() != classes || self.fitted.training.len() != classes {
             return Err("its counts of rows are not those of its classes".to_owned());
+        }
+        if self.fitted.row_hashes.len() != self.fitted.rows.saturating_mul(DIGITS) {
+            return Err("its hashes are not those of its rows".to_owned());
+        }
+        if self.cautions.iter().map(String::len).sum::<usize>() > MOST_CAUTION_BYTES {
+            return Err(format!("its cautions have more than {MOST_CAUTION_BYTES} bytes"));
         }
         self.calibrated().map(drop)
     }

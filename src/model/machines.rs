@@ -4,12 +4,11 @@
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
 use super::effect::Baseline;
-use super::fit::FitSettings;
+use super::predictor::FitSettings;
 use crate::error::Result;
 use crate::select::{Coalitions, Levels, Pairs, ShareBuffers};
 use crate::svm::{
-    Estimator, Kernel, KernelMachines, Problem, SupportMachines, class_weights, linear_decisions,
-    solver,
+    Estimator, KernelMachines, Problem, SupportMachines, class_weights, linear_decisions, solver,
 };
 
 /// Rows over which the effects of a feature have a mean of 0, at most.
@@ -43,9 +42,9 @@ impl Machines {
     ) -> Result<(Self, bool)> {
         let problem = Problem::new(x, y, classes)?.with_cost(settings.cost, settings.class_weight);
         if settings.estimator == Estimator::Rbf {
-            let mut model = KernelMachines::new(problem, Kernel::Rbf(settings.gamma));
+            let mut model = KernelMachines::new(problem, settings.gamma);
             let converged = model.fit().converged;
-            let machines = SupportMachines::new(&model, settings.gamma.value(x.nrows()));
+            let machines = SupportMachines::new(&model);
             return Ok((
                 Self { deciding: Deciding::Kernel(machines), bias: model.biases() },
                 converged,
@@ -178,9 +177,9 @@ mod tests {
         let y: Vec<usize> =
             (0..40).map(|i| usize::from(x[[0, i]] * x[[0, i]] + 0.2 * x[[1, i]] > 0.4)).collect();
         let problem = Problem::new(x.view(), &y, 2).unwrap();
-        let mut model = KernelMachines::new(problem, Kernel::Rbf(Gamma::Fixed(0.5)));
+        let mut model = KernelMachines::new(problem, Gamma::Fixed(0.5));
         assert!(model.fit().converged);
-        let support = SupportMachines::new(&model, 0.5);
+        let support = SupportMachines::new(&model);
         let machines =
             Machines { deciding: Deciding::Kernel(support.clone()), bias: model.biases() };
         let features = [vec![0], vec![2, 1]];

@@ -1,13 +1,12 @@
 //! A fitted list becomes a model: what its file will hold, gathered.
 
-use serde_json::Value;
-
-use super::file::{
-    CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION,
-};
-use super::fit::{FitSettings, FittedList};
+use super::file::{CellReading, Conformal, ListOrigin, MODEL, Model, ModelColumn, Provenance};
 use super::machines::Deciding;
+use super::predictor::{FitSettings, FittedList};
+use super::seen::row_hashes;
 use crate::data::{Dataset, Encoding};
+use crate::evaluate::Performance;
+use crate::format::FORMAT;
 
 /// What a model is made of besides the fitted list.
 #[derive(Debug, Clone)]
@@ -37,7 +36,7 @@ pub struct Ingredients<'a> {
     /// Rows that calibrate.
     pub reserve: &'a [usize],
     /// What the nested validation measured.
-    pub validation: Option<Value>,
+    pub validation: Option<Performance>,
     /// What the user should know.
     pub cautions: Vec<String>,
 }
@@ -80,8 +79,8 @@ impl Model {
             Deciding::Kernel(kernel) => (None, Some(kernel)),
         };
         Self {
-            format: FORMAT.to_owned(),
-            version: VERSION,
+            kind: MODEL.to_owned(),
+            format: FORMAT,
             program: made_of.program.to_owned(),
             estimator: made_of.settings.estimator,
             target: data.target.clone(),
@@ -109,6 +108,7 @@ impl Model {
             fitted: Provenance {
                 input: data.name.clone(),
                 input_sha256: data.sha256.clone(),
+                row_hashes: row_hashes(data, &used, &made_of.fingerprint),
                 fingerprint: made_of.fingerprint,
                 command: made_of.command,
                 rows: data.y.len(),

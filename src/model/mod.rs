@@ -5,29 +5,24 @@ mod cohort;
 mod counts;
 mod effect;
 mod file;
-mod fit;
 mod json;
 mod machines;
 mod make;
 mod measured;
+mod predictor;
 mod score;
+mod seen;
 mod stream;
 
 pub use cohort::{Cohort, MOST_KEPT};
 pub use counts::RowCounts;
 pub use effect::Baseline;
-pub use file::{
-    CellReading, Conformal, FORMAT, ListOrigin, Model, ModelColumn, Provenance, VERSION,
-};
-pub use fit::{FitSettings, FittedList, Predictions, Predictor, fit_list, tau};
+pub use file::{CellReading, Conformal, ListOrigin, MODEL, Model, ModelColumn, Provenance};
 pub use json::pretty;
 pub use machines::{Deciding, Machines};
 pub use make::Ingredients;
 pub use measured::{MOST_MEASURED, Measured, ScoreComparison, Scoreboard, Terms, UNLIKE};
+pub use predictor::{FitSettings, FittedList, Predictions, Predictor, fit_list, tau};
 pub use score::{Flags, ScoredRow, Scorer, Shares};
+pub use seen::{SeenRows, SeenTally};
 pub use stream::{RowSource, SourceFacts};
-
-/// A short reader of models in Python, which needs numpy alone.
-pub const PYTHON_READER: &str = include_str!("reader.py");
-/// A short reader of models in R, which needs no packages.
-pub const R_READER: &str = include_str!("reader.R");

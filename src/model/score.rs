@@ -6,7 +6,7 @@ use ndarray::Array2;
 
 use super::effect::Baseline;
 use super::file::Model;
-use super::fit::{Predictor, tau};
+use super::predictor::{Predictor, tau};
 use crate::data::{Encoding, RequiredColumns, RowBatch};
 use crate::error::{Error, Result};
 use crate::evaluate::predicted;

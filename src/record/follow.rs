@@ -6,7 +6,6 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::Shard;
-use super::compress::compressed_name;
 use super::journal_file::{IndexEntry, JournalLines};
 use super::reader::{Journals, unreadable, without_cv};
 use super::replay::TaskReplay;
@@ -252,7 +251,6 @@ impl Follower {
         for (index, file) in self.records.files.iter().enumerate() {
             if index == self.writers.len() {
                 let age = std::fs::metadata(&file.path)
-                    .or_else(|_| std::fs::metadata(compressed_name(&file.path)))
                     .and_then(|data| data.modified())
                     .ok()
                     .and_then(|time| time.elapsed().ok())

@@ -1,7 +1,7 @@
 //! The lines of a journal: one event as one short JSON object, and back. Knows no files.
 //!
 //! ```text
-//! {"format":1,"generation":2,"run":{…}}  the start of the run, always the first line
+//! {"format":2,"generation":2,"run":{…}}  the start of the run, always the first line
 //! {"task":"crfe/3","start":{"train":…,…},"run":"1a2b3c4d"}  a task begins; the start of the fingerprint
 //! {"task":"crfe/3","step":7,"out":[4],"by":…,"next":9,"gap":…,"mean":…,  a model; see `StepLine`
 //!  "stop":[…,…],"counts":[…],"p":[…,…],"beta":[…]}
@@ -21,9 +21,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::evaluate::Tally;
+use crate::format::FORMAT;
 use crate::run::{
-    Betas, EndReason, EventKind, FORMAT, Followup, Outcome, Parts, RunEvent, RunInfo, Step, TaskId,
-    Twins,
+    Betas, EndReason, EventKind, Followup, Outcome, Parts, RunEvent, RunInfo, Step, TaskId, Twins,
 };
 use crate::select::{RunSizes, Stopping};
 
@@ -138,7 +138,6 @@ pub fn task_name(task: TaskId) -> String {
 #[derive(Serialize)]
 struct RunLine<'a> {
     format: u32,
-    #[serde(skip_serializing_if = "is_zero")]
     generation: u64,
     run: &'a RunInfo,
 }
@@ -171,8 +170,7 @@ fn tag(info: &RunInfo) -> &str {
 
 /// A model: `out` the units removed, `by` the criterion of the first, `next` the runner-up, `gap`
 /// their relative gap, `mean` the mean of β, `stop` statistic and threshold, `counts` the tally's
-/// integers in its order, `p` its two sums, `own` the sum of the true labels' p-values, `pairs` the
-/// ordered pairs by class, and β: `beta` of all units present or `top` of the highest.
+/// integers in its order, `p` its three sums, `pairs` the ordered pairs by class, and β: `beta` of all units present or `top` of the highest.
 #[derive(Serialize, Deserialize)]
 struct StepLine {
     #[serde(skip_deserializing)]
@@ -192,10 +190,7 @@ struct StepLine {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     unconverged: bool,
     counts: Vec<u32>,
-    p: (Option<f64>, Option<f64>),
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    own: Option<f64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    p: (Option<f64>, Option<f64>, Option<f64>),
     pairs: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     beta: Option<Vec<Option<f32>>>,
@@ -223,10 +218,8 @@ pub struct TaskEndLine {
     /// The removable units that are left.
     pub rest: Vec<usize>,
     /// The size chosen by cross-validation.
-    #[serde(default)]
     pub cv: Option<usize>,
     /// The size chosen by the proximity rule.
-    #[serde(default)]
     pub proximity: Option<usize>,
 }
 
@@ -383,8 +376,7 @@ impl StepLine {
             stop: step.stop.map(|stop| (Some(stop.statistic), Some(stop.threshold))),
             unconverged: !step.converged,
             counts,
-            p: (Some(*p_sum), Some(*p_max)),
-            own: *p_true,
+            p: (Some(*p_sum), Some(*p_max), Some(*p_true)),
             pairs: concordant.clone(),
             beta,
             top,
@@ -393,8 +385,7 @@ impl StepLine {
 
     fn tally(&self, classes: usize) -> Option<Tally> {
         let square = classes.checked_mul(classes)?;
-        let is_short = self.counts.len() != square + 2 * classes + 3;
-        if is_short || !(self.pairs.is_empty() || self.pairs.len() == classes) {
+        if self.counts.len() != square + 2 * classes + 3 || self.pairs.len() != classes {
             return None;
         }
         let (confusion, rest) = self.counts.split_at(square);
@@ -409,7 +400,7 @@ impl StepLine {
             empty: rest[2],
             p_sum: real(self.p.0),
             p_max: real(self.p.1),
-            p_true: self.own,
+            p_true: real(self.p.2),
             concordant: self.pairs.clone(),
         })
     }
@@ -466,7 +457,6 @@ pub fn format_of(line: &[u8]) -> Option<u64> {
 pub struct RunStart {
     /// Counts the starts whose settings differ from the previous start, so that their order does
     /// not depend on clocks.
-    #[serde(default)]
     pub generation: u64,
     pub run: RunInfo,
 }
@@ -476,11 +466,6 @@ impl RunStart {
     pub fn read(line: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(line)
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(generation: &u64) -> bool {
-    *generation == 0
 }
 
 #[cfg(test)]

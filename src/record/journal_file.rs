@@ -1,12 +1,12 @@
 //! One journal: its complete lines, what they add to an index, and the events of a task read back.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Shard;
-use super::compress::{Decompressed, compressed_name};
 use super::format::{self, JournalLine, TaskLineKind};
 use super::replay::TaskReplay;
 use crate::files::open_regular;
@@ -18,7 +18,7 @@ const LONGEST_MESSAGE: usize = 1000;
 
 /// The complete lines of a file from an offset on; an unfinished last line is ignored.
 pub(super) struct JournalLines {
-    file: Box<dyn BufRead>,
+    file: BufReader<File>,
     /// After the last whole line.
     pub(super) offset: u64,
     /// The last line that was read; empty if it was too long to keep.
@@ -29,17 +29,9 @@ pub(super) struct JournalLines {
 
 impl JournalLines {
     pub(super) fn open(path: &Path, offset: u64) -> io::Result<Self> {
-        let file: Box<dyn BufRead> = match open_regular(path) {
-            Ok(mut file) => {
-                file.seek(SeekFrom::Start(offset))?;
-                Box::new(BufReader::with_capacity(1 << 18, file))
-            }
-            // Offsets stay the same if the file was compressed in the meantime.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Box::new(Decompressed::open(&compressed_name(path), offset)?)
-            }
-            Err(error) => return Err(error),
-        };
+        let mut file = open_regular(path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        let file = BufReader::with_capacity(1 << 18, file);
         let longest = if offset == 0 { format::LONGEST_START } else { format::LONGEST_LINE };
         Ok(Self { file, offset, line: Vec::new(), longest })
     }

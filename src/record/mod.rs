@@ -1,5 +1,4 @@
-//! A run on disk: journals written as it goes, read back, followed while they grow, and compressed
-//! when they are done.
+//! A run on disk: journals written as it goes, read back, and followed while they grow.
 //!
 //! - [`format`]: the lines of a journal (docs/formats.md)
 //! - [`writer`]: claims a directory, appends and syncs each event
@@ -8,20 +7,17 @@
 //! - [`source`]: one stream of events, from an engine that is recorded or from a directory;
 //!   [`follow`]: a directory that grows
 //! - [`recent`]: the runs in the user's state directory
-//! - [`compress`]: a journal at rest; [`shard`]: a share of the tasks; [`scheduler`]: shards as a
-//!   job array
+//! - [`shard`]: a share of the tasks
 //!
 //! A live run is here and not in `run` because each event is journaled before it is passed on: the
 //! recorder sits between the engine and its listeners.
 
-mod compress;
 mod follow;
 mod format;
 mod journal_file;
 mod reader;
 mod recent;
 mod replay;
-mod scheduler;
 mod shard;
 mod source;
 mod validate;
@@ -29,10 +25,9 @@ mod writer;
 
 pub use reader::{Journals, journals};
 pub use recent::{RecentRun, recent_runs, state_directory, state_home};
-pub use scheduler::{SCHEDULERS, SCRIPT_HEAD, Scheduler, array_shard};
 pub use shard::Shard;
 pub use source::{EventSource, Live, ShardStatus};
 pub use writer::{
-    Journal, JournalAuthor, RunDirectory, differences, host, is_our_script, manifest,
-    refuse_foreign,
+    Journal, JournalAuthor, REPORT_SCRIPT, RunDirectory, SCRIPT_HEAD, SHARDS_SCRIPT, differences,
+    host, is_our_script, manifest, refuse_foreign,
 };

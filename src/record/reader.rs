@@ -16,10 +16,9 @@ use super::format;
 use super::journal_file::{JournalFile, JournalLines};
 use super::{Shard, differences, validate};
 use crate::error::{Error, Result};
+use crate::format::refuse_another;
 use crate::run::options::OPTIONS;
-use crate::run::{
-    EventKind, FORMAT, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins,
-};
+use crate::run::{EventKind, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
 use crate::select::{Chooses, RunSizes, StopRule};
 
 /// The journals of a directory.
@@ -348,8 +347,7 @@ fn last(files: &[JournalFile]) -> &JournalFile {
 
 /// The options on which parts of one run must agree although they change no path: the rule, and
 /// what follows the paths.
-const AFTER_THE_PATHS: [&str; 7] =
-    ["stop", "by", "sigma", "window", "validate", "permutations", "compare"];
+const AFTER_THE_PATHS: [&str; 4] = ["stop", "by", "validate", "permutations"];
 
 /// Parts of one run in directories of their own must agree on what follows the paths: the settings
 /// of one part would otherwise hide the results of another.
@@ -363,7 +361,7 @@ fn refuse_other_followups(first: &RunInfo, other: &RunInfo, directory: &Path) ->
         })
         .filter(|(_, first, other)| first != other)
         .map(|(name, first, other)| format!("--{name} is {first} there and {other} here"));
-    let different: Vec<String> = different.chain(other_test(first, other)).collect();
+    let different: Vec<String> = different.collect();
     if different.is_empty() {
         return Ok(());
     }
@@ -373,22 +371,6 @@ fn refuse_other_followups(first: &RunInfo, other: &RunInfo, directory: &Path) ->
     ))
     .file(directory)
     .remedy("report it alone, or run the parts with the same settings"))
-}
-
-/// In what the files of `--test` differ: by their contents, since parts may have run where the file
-/// has another path.
-fn other_test(first: &RunInfo, other: &RunInfo) -> Option<String> {
-    let sha256 = |info: &RunInfo| info.external.as_ref().map(|external| external.sha256.clone());
-    let name = |info: &RunInfo| {
-        let file = info.external.as_ref().map(|external| external.file.display().to_string());
-        file.unwrap_or_else(|| "none".to_owned())
-    };
-    (sha256(first) != sha256(other)).then(|| match (name(first), name(other)) {
-        (first, other) if first == other => {
-            format!("--test is {first} in both, with other contents")
-        }
-        (first, other) => format!("--test is {first} there and {other} here"),
-    })
 }
 
 /// The settings of the last start, with the splits and methods of all starts.
@@ -410,8 +392,8 @@ fn merged(files: &[JournalFile]) -> Arc<RunInfo> {
     }
 }
 
-/// The journals of a directory by their plain names, compressed ones included, sorted; none if the
-/// directory does not exist.
+/// The journals of a directory, sorted; none if the directory does not exist. One that was
+/// compressed by hand is refused.
 pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |error: io::Error| {
         Error::data(format!("cannot read the directory: {error}")).file(directory)
@@ -420,12 +402,15 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
     match std::fs::read_dir(directory) {
         Ok(entries) => {
             for entry in entries {
-                let mut path = entry.map_err(unreadable)?.path();
-                if path.extension().is_some_and(|extension| extension == "gz") {
-                    path.set_extension("");
-                }
+                let path = entry.map_err(unreadable)?.path();
                 if name_parts(&path).is_some() {
                     paths.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "gz")
+                    && name_parts(&path.with_extension("")).is_some()
+                {
+                    return Err(Error::data("this journal is compressed")
+                        .file(path)
+                        .remedy("unpack it with gunzip"));
                 }
             }
         }
@@ -436,7 +421,6 @@ pub fn journals(directory: &Path) -> Result<Vec<PathBuf>> {
         Err(error) => return Err(unreadable(error)),
     }
     paths.sort();
-    paths.dedup();
     Ok(paths)
 }
 
@@ -471,15 +455,9 @@ fn read_start(
     if let Some((_, start)) = known.iter().find(|(known, _)| *known == digest) {
         return Ok(Some((start.clone(), lines.offset, None)));
     }
-    if let Some(format) = format::format_of(&bytes)
-        && format != u64::from(FORMAT)
-    {
-        let age = if format > u64::from(FORMAT) { "newer" } else { "older" };
-        return Err(Error::resume(format!(
-            "journal format {format} is {age} than this program's {FORMAT}"
-        ))
-        .file(path)
-        .remedy("use the version of crfe-tui that wrote it"));
+    if let Some(format) = format::format_of(&bytes) {
+        let remedy = "run again with another --out, or start anew with crfe-tui run --force";
+        refuse_another("journal", format, remedy).map_err(|error| error.file(path))?;
     }
     let not_a_start = |why: String| {
         Error::resume(format!("the first line is not the start of a run: {why}"))

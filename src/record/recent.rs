@@ -33,12 +33,10 @@ pub fn state_home() -> Option<PathBuf> {
 }
 
 /// Where the dashboard keeps a run that has no `--out`: the name of the table and a part of the
-/// fingerprint, in [`state_home`]. A run that an earlier version recorded stays where it is.
+/// fingerprint, in [`state_home`].
 pub fn state_directory(info: &RunInfo) -> Option<PathBuf> {
-    let home = state_home()?;
-    let before = home.join(info.fingerprint.get(..16)?);
-    let named = home.join(format!("{}-{}", plain_stem(&info.input), info.fingerprint.get(..8)?));
-    Some(if before.is_dir() && !named.exists() { before } else { named })
+    let name = format!("{}-{}", plain_stem(&info.input), info.fingerprint.get(..8)?);
+    Some(state_home()?.join(name))
 }
 
 /// The name of a table without directories and endings, fit for the name of a directory.

@@ -64,7 +64,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::follow::Follower;
-use super::{Journal, Journals, RunDirectory, SCHEDULERS, Shard};
+use super::{Journal, Journals, RunDirectory, SHARDS_SCRIPT, Shard};
 use crate::error::{Error, Result};
 use crate::run::{Engine, EventKind, Followup, Gate, Plan, RunEvent, TaskId};
 
@@ -149,9 +149,7 @@ impl EventSource {
     pub fn open(directory: &Path) -> Result<Self> {
         let directory = directory.to_path_buf();
         let mut found = Journals::open(&directory)?;
-        let submitted =
-            || SCHEDULERS.iter().any(|entry| directory.join(entry.shards_script).exists());
-        if found.is_none() && !submitted() {
+        if found.is_none() && !directory.join(SHARDS_SCRIPT).exists() {
             return Err(Error::data("there is no run in this directory")
                 .file(directory)
                 .remedy("make one with crfe-tui run DATA.CSV --out RUN"));

@@ -4,7 +4,7 @@
 use super::format::TaskEndLine;
 use crate::data::{LONGEST_LABEL, MOST_SPLITS};
 use crate::evaluate::Tally;
-use crate::run::{Betas, FORMAT, MOST_FOLDS, MOST_PERMUTATIONS, Parts, RunInfo, Step};
+use crate::run::{Betas, MOST_FOLDS, MOST_PERMUTATIONS, Parts, RunInfo, Step};
 
 /// More rows, or splits, than anyone has: what claims them is not ours.
 const MOST_ROWS: usize = 100_000_000;
@@ -13,7 +13,6 @@ const MOST_ROWS: usize = 100_000_000;
 pub fn run(info: &RunInfo) -> Result<(), &'static str> {
     let rows = info.class_counts.iter().try_fold(0_usize, |sum, &count| sum.checked_add(count));
     let demands = [
-        (info.format == FORMAT, "its format is not the one it claims"),
         (!info.units.is_empty(), "it has no features"),
         (
             info.units

@@ -2,11 +2,10 @@
 //! are `format.rs`.
 //!
 //! `RUN/journal-<i>of<N>-<unique>.jsonl`, one per process, never edited: what a process that died
-//! left unfinished is superseded by a later journal. A large one is compressed (`compress.rs`) by
-//! its own process at its end. `RUN/timing-<unique>.jsonl` holds times and hosts, and nothing else
-//! does. `RUN/.lock-<i>of<N>-<host>` is locked by the process that writes shard i on that host; the
-//! kernel frees it whenever the process ends. It is there to catch a second start by mistake:
-//! correctness needs no locks.
+//! left unfinished is superseded by a later journal. `RUN/timing-<unique>.jsonl` holds times and
+//! hosts, and nothing else does. `RUN/.lock-<i>of<N>-<host>` is locked by the process that writes
+//! shard i on that host; the kernel frees it whenever the process ends. It is there to catch a
+//! second start by mistake: correctness needs no locks.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -19,16 +18,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::compress::{compress, compressed_name};
 use super::format::{self, task_name};
-use super::{Journals, SCHEDULERS, SCRIPT_HEAD, Shard, journals};
+use super::{Journals, Shard, journals};
 use crate::error::{Error, Result};
 use crate::files::{Directory, identity, is_leftover, open_regular, read_start};
 use crate::run::options::{OPTIONS, RunOption};
 use crate::run::{EventKind, Plan, RunEvent, RunInfo, RunOptions, TaskId};
 
-/// Journals of more bytes are packed when they are done.
-const LARGE: u64 = 16 << 20;
 /// Bytes of a lock that are read; a process number is shorter.
 const LONGEST_LOCK: u64 = 32;
 /// Written at least this often to the disk itself.
@@ -40,6 +36,14 @@ const START_LOCK: &str = ".lock-start";
 const MANIFEST: &str = "manifest.json";
 /// The longest manifest that is read: it names every feature.
 const LONGEST_MANIFEST: u64 = 256 << 20;
+
+/// How our scripts for a cluster begin.
+pub const SCRIPT_HEAD: &[u8] = b"#!/bin/bash\n# Written by crfe-tui cluster.\n";
+/// The script of the shards. A directory with this file holds a run that was submitted: `open`
+/// waits for it.
+pub const SHARDS_SCRIPT: &str = "shards.sbatch";
+/// The script of the report that waits for the shards.
+pub const REPORT_SCRIPT: &str = "report.sbatch";
 
 /// A directory that this process may write a shard of a run into.
 #[derive(Debug)]
@@ -58,8 +62,6 @@ struct BegunJournals {
     generation: u64,
     /// A journal that holds the start of the run and nothing else yet.
     journal: Option<Journal>,
-    /// The journals that this process began.
-    begun: Vec<String>,
 }
 
 impl RunDirectory {
@@ -112,16 +114,14 @@ impl RunDirectory {
         for name in outputs.iter().map(AsRef::as_ref).filter(|&name| name != MANIFEST) {
             self.delete(name)?;
         }
-        let scripts =
-            SCHEDULERS.iter().flat_map(|entry| [entry.shards_script, entry.report_script]);
-        for name in scripts.filter(|name| is_our_script(&self.path().join(name))) {
+        let scripts = [SHARDS_SCRIPT, REPORT_SCRIPT];
+        for name in scripts.into_iter().filter(|name| is_our_script(&self.path().join(name))) {
             self.delete(name)?;
         }
-        let plain_or_packed = |path: PathBuf| [compressed_name(&path), path];
-        let journals = journals(self.path())?.into_iter().flat_map(plain_or_packed);
+        let journals = journals(self.path())?;
         let others = files(self.path(), "", "")?.into_iter().filter(|path| {
             let name = path.file_name().unwrap_or_default();
-            is_timing(name) || is_half_packed(name, "journal-") || is_leftover(name, ours)
+            is_timing(name) || is_leftover(name, ours)
         });
         for path in others.chain(journals) {
             self.delete(&path.file_name().unwrap_or_default().to_string_lossy())?;
@@ -158,7 +158,6 @@ impl RunDirectory {
         // journal.
         let _lock = self.files.lock(START_LOCK).map_err(|error| failed(self.path(), &error))?;
         let found = self.check(plan, outputs)?;
-        self.remove_half_packed();
         self.record_start(plan, found.as_ref())?;
         Ok(found)
     }
@@ -233,42 +232,6 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Removes what this shard's processes left behind when they were killed while packing; what
-    /// stays does no harm.
-    fn remove_half_packed(&self) {
-        let start = self.journal_start();
-        for path in files(self.path(), "", ".part").unwrap_or_default() {
-            let name = path.file_name().unwrap_or_default();
-            if is_half_packed(name, &start) {
-                let _ = self.files.remove(&name.to_string_lossy());
-            }
-        }
-    }
-
-    fn journal_start(&self) -> String {
-        format!("journal-{}-", self.shard.in_file_name())
-    }
-
-    /// Packs the large journals of this shard that nobody writes any more: this process's own, and
-    /// those of processes on this host that ended without. One that cannot be packed stays as it
-    /// is.
-    pub fn compress(&self) {
-        let begun =
-            std::mem::take(&mut self.started.lock().unwrap_or_else(PoisonError::into_inner).begun);
-        let start = self.journal_start();
-        for path in files(self.path(), &start, ".jsonl").unwrap_or_default() {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let unique = name.trim_start_matches(&start).trim_end_matches(".jsonl");
-            // The lock of this shard is ours, but another host has its own.
-            let idle = begun.contains(&name)
-                || JournalAuthor::of(self.path(), unique)
-                    .is_some_and(|writer| writer.host == host());
-            if idle && path.symlink_metadata().is_ok_and(|data| data.len() > LARGE) {
-                let _ = compress(&self.files, &name);
-            }
-        }
-    }
-
     /// The journal that was begun with the start of the run, if any.
     pub fn begun_journal(&self) -> Option<Journal> {
         self.started.lock().unwrap_or_else(PoisonError::into_inner).journal.take()
@@ -295,16 +258,13 @@ impl RunDirectory {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         // Sorts by time; the process makes it unique.
         let unique = format!("{:016x}-{:x}", now.as_nanos(), std::process::id());
-        let name = format!("{}{unique}.jsonl", self.journal_start());
+        let name = format!("journal-{}-{unique}.jsonl", self.shard.in_file_name());
         let path = self.path().join(&name);
         let file = self.files.create_new(&name).map_err(|error| failed(&path, &error))?;
         let timing = Timing::create(&self.files, &unique, self.shard)?;
         self.files.sync().map_err(|error| failed(self.path(), &error))?;
-        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        started.begun.push(name);
-        let generation = started.generation;
+        let generation = self.started.lock().unwrap_or_else(PoisonError::into_inner).generation;
         let synced = Instant::now();
-        drop(started);
         let info = info.clone();
         let mut journal =
             Journal { path, file, whole: 0, buffer: Vec::new(), info, synced, timing };
@@ -356,13 +316,6 @@ pub fn is_our_script(path: &Path) -> bool {
 
 fn is_timing(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with("timing-") && name.ends_with(".jsonl"))
-}
-
-/// What a process that was killed while it packed a journal left behind.
-fn is_half_packed(name: &OsStr, start: &str) -> bool {
-    let packed = |name: &str| name.starts_with(start) && name.ends_with(".jsonl.gz");
-    let before = name.to_str().and_then(|name| name.strip_suffix(".part"));
-    before.is_some_and(packed) || is_leftover(name, packed)
 }
 
 fn lock_name(shard: Shard) -> String {
@@ -659,7 +612,7 @@ mod tests {
     fn runs_differ_in_options_as_they_are_typed() {
         let plain = info(|_| {});
         let rbf = || info(|options| options.estimator = Estimator::Rbf);
-        let splines = info(|options| options.estimator = Estimator::SPLINE);
+        let splines = info(|options| options.estimator = "rcs:4".parse().unwrap());
         assert_eq!(differences(&rbf(), &plain), "estimator was rbf, is now linear");
         assert_eq!(differences(&rbf(), &splines), "estimator was rbf, is now rcs:4");
         let filtered = info(|options| {
@@ -668,11 +621,11 @@ mod tests {
         });
         assert_eq!(
             differences(&rbf(), &filtered),
-            "gamma was scale, is now 0.1; prefilter was not set, is now 4"
+            "estimator was rbf, is now rbf:0.1; prefilter was not set, is now 4"
         );
         assert_eq!(
             differences(&filtered, &rbf()),
-            "gamma was 0.1, is now scale; prefilter was 4, is not set now"
+            "estimator was rbf:0.1, is now rbf; prefilter was 4, is not set now"
         );
         let mondrian = info(|options| options.mondrian = true);
         assert_eq!(differences(&plain, &mondrian), "--mondrian is on now");

@@ -6,10 +6,11 @@ use std::path::Path;
 use crate::data::{STANDARD, STANDARD_INPUT};
 use crate::run::options::{OPTIONS, Takes};
 use crate::run::{RunOptions, RunSpec};
+use crate::select::StopRule;
 
 /// The words of `crfe-tui run DATA …` that mean this spec. What came from standard input is read
 /// from there.
-pub fn command_line(spec: &RunSpec, data: &str) -> Vec<String> {
+pub fn command_line(spec: &RunOptions, data: &str) -> Vec<String> {
     let data = match data {
         STANDARD | STANDARD_INPUT => STANDARD.to_owned(),
         // A name that begins like an option is still a file.
@@ -48,14 +49,14 @@ pub fn shell_command(spec: &RunSpec, data: &str) -> String {
 /// The command that makes a model: of a list in a file, or of what is selected again, with a size
 /// that was taken by hand.
 pub fn fit_command(spec: &RunSpec, data: &str, list: Option<&Path>, size: Option<usize>) -> String {
-    let mut words = command_line(spec, data);
+    let mut options = RunOptions::from(spec.clone());
+    if let (None, Some(size)) = (list, size) {
+        options.stop = StopRule::Size(size);
+    }
+    let mut words = command_line(&options, data);
     words[1] = "fit".to_owned();
-    match (list, size) {
-        (Some(list), _) => {
-            words.extend(["--features".to_owned(), list.to_string_lossy().into_owned()])
-        }
-        (None, Some(size)) => words.extend(["--size".to_owned(), size.to_string()]),
-        (None, None) => {}
+    if let Some(list) = list {
+        words.extend(["--features".to_owned(), list.to_string_lossy().into_owned()]);
     }
     words.extend(["--model".to_owned(), "M.json".to_owned()]);
     for_a_shell(&words)
@@ -98,7 +99,7 @@ mod tests {
         );
         assert_eq!(
             fit_command(&spec, "a.csv", None, Some(3)),
-            "crfe-tui fit a.csv --lambda 0.3 --size 3 --model M.json"
+            "crfe-tui fit a.csv --lambda 0.3 --stop 3 --model M.json"
         );
     }
 

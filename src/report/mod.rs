@@ -6,7 +6,6 @@ mod figures;
 mod files;
 mod html;
 mod measured;
-mod multiqc;
 mod outputs;
 mod progress;
 mod reproduce;

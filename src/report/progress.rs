@@ -108,8 +108,7 @@ fn reading_style(bounded: bool) -> ProgressStyle {
 /// The part of a run that a task after the paths belongs to.
 fn part_of(followup: &Followup) -> usize {
     match followup {
-        Followup::Fold(..) | Followup::External(_) | Followup::Site(..) | Followup::Probe(_) => 1,
-        Followup::Estimator(..) => 1,
+        Followup::Fold(..) | Followup::Site(..) | Followup::Probe(_) => 1,
         Followup::Permutation(..) => 2,
     }
 }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::analysis::History;
-use crate::data::{DONOR_LIMIT, Impute, Origin, Rare, STANDARD_INPUT};
+use crate::data::{DONOR_LIMIT, Impute, Origin, STANDARD_INPUT};
 use crate::error::Result;
 use crate::run::{Plan, RunInfo, TaskId};
 use crate::select::Method;
@@ -75,7 +75,9 @@ pub fn script(
     }
     let units: Vec<&[usize]> = plan.data.units.iter().map(|unit| unit.columns.as_slice()).collect();
     let kept: Vec<usize> = (0..units.len()).filter(|&unit| plan.data.units[unit].kept).collect();
-    let rare = Rare::new(spec.schema.min_class_size, spec.schema.merge_rare.as_deref());
+    let rare = spec.schema.rare.as_ref();
+    let fewest = rare.map_or(0, |rare| rare.fewest);
+    let merged = rare.and_then(|rare| rare.merged.as_deref());
     let values = [
         ("@DATA@", format!("{}, {}", or_none(input(&plan.info)), literal(&plan.info.input_sha256))),
         (
@@ -91,7 +93,7 @@ pub fn script(
                 or_none(read.censored.map(|censored| censored.to_string())),
             ),
         ),
-        ("@TARGET@", format!("{}, {}, {}", layout.target, rare.fewest, or_none(rare.merged))),
+        ("@TARGET@", format!("{}, {}, {}", layout.target, fewest, or_none(merged))),
         ("@CLASSES@", literal(&plan.info.classes)),
         (
             "@SETTINGS@",

@@ -12,7 +12,7 @@ use crate::files::{Directory, NewFile, unwritable};
 /// Tables of more bytes are packed with gzip, which pandas, R and DuckDB read as they are.
 const LARGE: usize = 16 << 20;
 
-pub enum CsvCell<'a> {
+pub enum Cell<'a> {
     Text(&'a str),
     /// Text made for this cell.
     Owned(String),
@@ -25,13 +25,13 @@ pub enum CsvCell<'a> {
 }
 
 /// A CSV file that is being written.
-pub struct CsvTable<'a> {
+pub struct Table<'a> {
     writer: csv::Writer<Sink<'a>>,
     directory: &'a Directory,
     name: &'a str,
 }
 
-impl<'a> CsvTable<'a> {
+impl<'a> Table<'a> {
     /// Begins a table.
     pub fn create(directory: &'a Directory, name: &'a str) -> Self {
         let packed = Packed { directory, name: format!("{name}.gz"), limit: LARGE };
@@ -45,16 +45,16 @@ impl<'a> CsvTable<'a> {
     }
 
     /// Writes a row.
-    pub fn row(&mut self, cells: &[CsvCell<'_>]) -> Result<()> {
+    pub fn row(&mut self, cells: &[Cell<'_>]) -> Result<()> {
         for cell in cells {
             let text = match cell {
-                CsvCell::Text(text) => std::borrow::Cow::Borrowed(*text),
-                CsvCell::Owned(text) => text.as_str().into(),
-                CsvCell::Int(value) => value.to_string().into(),
-                CsvCell::Real(Some(value)) if value.is_finite() => value.to_string().into(),
-                CsvCell::Real(_) => "".into(),
-                CsvCell::Flag(true) => "true".into(),
-                CsvCell::Flag(false) => "false".into(),
+                Cell::Text(text) => std::borrow::Cow::Borrowed(*text),
+                Cell::Owned(text) => text.as_str().into(),
+                Cell::Int(value) => value.to_string().into(),
+                Cell::Real(Some(value)) if value.is_finite() => value.to_string().into(),
+                Cell::Real(_) => "".into(),
+                Cell::Flag(true) => "true".into(),
+                Cell::Flag(false) => "false".into(),
             };
             let written = self.writer.write_field(text.as_bytes());
             written.map_err(|error| self.failed(error))?;
@@ -141,11 +141,11 @@ mod tests {
     fn table(directory: &std::path::Path, rows: usize) -> Vec<u8> {
         let mut expected = b"number,text\n".to_vec();
         let directory = Directory::open(directory).unwrap();
-        let mut table = CsvTable::create(&directory, "t.csv");
+        let mut table = Table::create(&directory, "t.csv");
         table.header(&["number", "text"]).unwrap();
         for i in 0..rows {
             table
-                .row(&[CsvCell::Int(i), CsvCell::Text("a text that takes its place, with a comma")])
+                .row(&[Cell::Int(i), Cell::Text("a text that takes its place, with a comma")])
                 .unwrap();
             expected.extend(
                 format!("{i},\"a text that takes its place, with a comma\"\n").into_bytes(),
@@ -186,9 +186,9 @@ mod tests {
     fn a_table_that_is_given_up_leaves_no_file() {
         let desk = tempfile::tempdir().unwrap();
         let directory = Directory::open(desk.path()).unwrap();
-        let mut table = CsvTable::create(&directory, "t.csv");
+        let mut table = Table::create(&directory, "t.csv");
         let text = "x".repeat(LARGE);
-        table.row(&[CsvCell::Text(&text), CsvCell::Text(&text)]).unwrap();
+        table.row(&[Cell::Text(&text), Cell::Text(&text)]).unwrap();
         assert!(table.writer.get_ref().packing.is_some());
         drop(table);
         assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0);

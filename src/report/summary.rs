@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-use super::measured::measured_lines;
 use crate::analysis::{
     Achieved, Answer, ChosenFeature, ClassAnswer, MethodAnswer, ProbeAnswer, SubgroupCoverage,
     Tested, Transfer, Twin, Verdict, count_features, p_words, rounded_p,
@@ -46,18 +45,6 @@ pub fn summary(answer: &Answer) -> String {
     for comparison in &answer.comparisons {
         let _ = writeln!(text, "  {}", comparison.sentence);
     }
-    for (method, choice) in
-        answer.methods.iter().filter_map(|of| Some((of.method, of.estimators.as_ref()?)))
-    {
-        let _ = writeln!(
-            text,
-            "\n{method} with other estimators on the same splits: {}",
-            choice.sentence
-        );
-        choice.comparisons.iter().for_each(|comparison| {
-            let _ = writeln!(text, "  {}", comparison.sentence);
-        });
-    }
     if !answer.cautions.is_empty() {
         text.push('\n');
     }
@@ -91,7 +78,6 @@ fn of_method(answer: &MethodAnswer, whole: &Answer) -> String {
     let rules: Vec<String> = rules.map(|rule| rule.words(none, answer.splits)).collect();
     let _ = writeln!(text, "  ({})", rules.join("; "));
     text.push_str(&tested(answer, whole));
-    text.push_str(&elsewhere(answer, &whole.classes));
     text.push_str(&transfer(answer));
     text.push_str(&subgroups(answer));
     text.push_str(&features(answer, whole));
@@ -116,17 +102,6 @@ fn tested(answer: &MethodAnswer, whole: &Answer) -> String {
         let _ = writeln!(text, "    {label:<18}  {value}");
     }
     text.push_str(&classes(answer));
-    text
-}
-
-/// How the list did on another file.
-fn elsewhere(answer: &MethodAnswer, classes: &[String]) -> String {
-    let mut text = String::new();
-    let Some(elsewhere) = &answer.elsewhere else { return text };
-    let _ = writeln!(text, "  {}; quote these numbers:", printable(&elsewhere.headline()));
-    for (label, value) in measured_lines(&elsewhere.measured, classes) {
-        let _ = writeln!(text, "    {label:<18}  {value}");
-    }
     text
 }
 
@@ -496,12 +471,11 @@ pub fn splits_headline(answer: &MethodAnswer) -> String {
     } else {
         format!("The {} splits that chose the list, on their", answer.splits)
     };
-    let is_tested = answer.elsewhere.is_some()
-        || answer.tested.as_ref().is_some_and(|tested| tested.performance.is_some());
+    let is_tested = answer.tested.as_ref().is_some_and(|tested| tested.performance.is_some());
     let quote = if is_tested {
         "this describes the selection; quote the tested numbers above"
     } else {
-        "this describes the selection; for numbers to quote, test it with --validate 5 or --test FILE"
+        "this describes the selection; for numbers to quote, test it with --validate 5"
     };
     format!("{splits} own test rows ({quote})")
 }

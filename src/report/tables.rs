@@ -6,8 +6,7 @@
 use std::path::Path;
 
 use super::files::writing;
-use super::multiqc::{MULTIQC, MULTIQC_VERSIONS, multiqc, multiqc_versions};
-use super::rows::{CsvCell, CsvTable};
+use super::rows::{Cell, Table};
 use super::together::{Job, together};
 use crate::analysis::{
     Answer, History, Metric, Pair, Paths, RankTable, Trace, class_bands, coverage_band, known_rules,
@@ -16,11 +15,12 @@ use crate::data::word_list::{as_lines, in_list};
 use crate::error::{Error, Result};
 use crate::evaluate::Bootstrap;
 use crate::files::Directory;
-use crate::run::{EffectCurve, Followup, Outcome, Plan, RunInfo, predictions};
+use crate::format::FORMAT;
+use crate::run::{EffectCurve, Plan, RunInfo, predictions};
 use crate::select::Method;
 
 /// The files that [`write_tables`] makes.
-pub const TABLES: [&str; 20] = [
+pub const TABLES: [&str; 17] = [
     MANIFEST,
     "summary.json",
     "metrics.csv",
@@ -35,12 +35,9 @@ pub const TABLES: [&str; 20] = [
     "compare.csv",
     SITES,
     SUBGROUPS,
-    "estimators.csv",
     "effects.csv",
     "selected.txt",
     "summary.txt",
-    MULTIQC,
-    MULTIQC_VERSIONS,
 ];
 
 /// What was run on what; it marks the directory as ours.
@@ -100,7 +97,7 @@ fn settings(info: &RunInfo) -> serde_json::Value {
     serde_json::json!({
         "program": "crfe-tui",
         "version": env!("CARGO_PKG_VERSION"),
-        "format": info.format,
+        "format": FORMAT,
         "fingerprint": info.fingerprint,
         "input": {"name": info.input, "sha256": info.input_sha256},
         "splits_sha256": info.splits_sha256,
@@ -121,7 +118,7 @@ fn pretty(value: &impl serde::Serialize) -> String {
     text
 }
 
-type Fill<'a> = fn(&Tables<'a>, &mut CsvTable<'_>) -> Result<()>;
+type Fill<'a> = fn(&Tables<'a>, &mut Table<'_>) -> Result<()>;
 
 /// What tables are made of, and where.
 pub struct Tables<'a> {
@@ -174,8 +171,7 @@ impl<'a> Tables<'a> {
                 Ok(())
             }));
         }
-        let tables: [(&str, Fill<'a>); 10] = [
-            ("estimators.csv", Self::estimators),
+        let tables: [(&str, Fill<'a>); 9] = [
             ("per_class.csv", Self::per_class),
             ("metrics.csv", Self::metrics),
             ("compare.csv", Self::compare),
@@ -195,8 +191,6 @@ impl<'a> Tables<'a> {
             self.text(MANIFEST, &pretty(&self.manifest()))?;
             self.text("summary.json", &pretty(self.answer))?;
             self.text("summary.txt", &super::summary(self.answer))?;
-            self.text(MULTIQC, &pretty(&multiqc(self.answer, self.history.by_hand())))?;
-            self.text(MULTIQC_VERSIONS, &multiqc_versions())?;
             let selected = self.answer.selected();
             let names = as_lines(selected.iter().map(|feature| feature.name.as_str()));
             self.text("selected.txt", &names)
@@ -211,9 +205,9 @@ impl<'a> Tables<'a> {
     fn csv(
         &self,
         name: &str,
-        fill: impl FnOnce(&Self, &mut CsvTable<'_>) -> Result<()>,
+        fill: impl FnOnce(&Self, &mut Table<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut rows = CsvTable::create(self.directory, name);
+        let mut rows = Table::create(self.directory, name);
         fill(self, &mut rows)?;
         rows.finish()
     }
@@ -240,7 +234,7 @@ impl<'a> Tables<'a> {
         units.iter().map(|&unit| in_list(self.name(unit), &[';'])).collect::<Vec<_>>().join(";")
     }
 
-    fn sites(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn sites(&self, rows: &mut Table<'_>) -> Result<()> {
         rows.header(&[
             "method",
             "site",
@@ -265,29 +259,29 @@ impl<'a> Tables<'a> {
                 let features: Vec<String> =
                     site.features.iter().map(|name| in_list(name, &[';'])).collect();
                 rows.row(&[
-                    CsvCell::Text(answer.method.name()),
-                    CsvCell::Text(&site.site),
-                    CsvCell::Int(site.rows),
-                    CsvCell::Int(site.features.len()),
-                    CsvCell::Real(own.map(|own| own.accuracy.value)),
-                    CsvCell::Real(own.map(|own| own.accuracy.lo)),
-                    CsvCell::Real(own.map(|own| own.accuracy.hi)),
-                    CsvCell::Real(own.and_then(|own| own.accuracy_within)),
-                    CsvCell::Real(own.and_then(|own| own.p_difference)),
-                    CsvCell::Real(own.map(|own| own.coverage.value)),
-                    CsvCell::Real(own.and_then(|own| Some(own.coverage_band?.0))),
-                    CsvCell::Real(own.and_then(|own| Some(own.coverage_band?.1))),
-                    CsvCell::Real(own.and_then(|own| own.p_coverage)),
-                    CsvCell::Real(own.map(|own| own.set_size)),
-                    CsvCell::Flag(own.is_some_and(|own| own.shifted)),
-                    CsvCell::Owned(features.join(";")),
+                    Cell::Text(answer.method.name()),
+                    Cell::Text(&site.site),
+                    Cell::Int(site.rows),
+                    Cell::Int(site.features.len()),
+                    Cell::Real(own.map(|own| own.accuracy.value)),
+                    Cell::Real(own.map(|own| own.accuracy.lo)),
+                    Cell::Real(own.map(|own| own.accuracy.hi)),
+                    Cell::Real(own.and_then(|own| own.accuracy_within)),
+                    Cell::Real(own.and_then(|own| own.p_difference)),
+                    Cell::Real(own.map(|own| own.coverage.value)),
+                    Cell::Real(own.and_then(|own| Some(own.coverage_band?.0))),
+                    Cell::Real(own.and_then(|own| Some(own.coverage_band?.1))),
+                    Cell::Real(own.and_then(|own| own.p_coverage)),
+                    Cell::Real(own.map(|own| own.set_size)),
+                    Cell::Flag(own.is_some_and(|own| own.shifted)),
+                    Cell::Owned(features.join(";")),
                 ])?;
             }
         }
         Ok(())
     }
 
-    fn subgroups(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn subgroups(&self, rows: &mut Table<'_>) -> Result<()> {
         rows.header(&[
             "method",
             "column",
@@ -303,23 +297,23 @@ impl<'a> Tables<'a> {
         for answer in &self.answer.methods {
             for subgroup in &answer.subgroups {
                 rows.row(&[
-                    CsvCell::Text(answer.method.name()),
-                    CsvCell::Text(&subgroup.column),
-                    CsvCell::Text(&subgroup.level),
-                    CsvCell::Int(subgroup.rows),
-                    CsvCell::Real(Some(subgroup.coverage.value)),
-                    CsvCell::Real(subgroup.coverage_band.map(|band| band.0)),
-                    CsvCell::Real(subgroup.coverage_band.map(|band| band.1)),
-                    CsvCell::Real(subgroup.p_coverage),
-                    CsvCell::Real(Some(subgroup.set_size)),
-                    CsvCell::Flag(subgroup.below),
+                    Cell::Text(answer.method.name()),
+                    Cell::Text(&subgroup.column),
+                    Cell::Text(&subgroup.level),
+                    Cell::Int(subgroup.rows),
+                    Cell::Real(Some(subgroup.coverage.value)),
+                    Cell::Real(subgroup.coverage_band.map(|band| band.0)),
+                    Cell::Real(subgroup.coverage_band.map(|band| band.1)),
+                    Cell::Real(subgroup.p_coverage),
+                    Cell::Real(Some(subgroup.set_size)),
+                    Cell::Flag(subgroup.below),
                 ])?;
             }
         }
         Ok(())
     }
 
-    fn metrics(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn metrics(&self, rows: &mut Table<'_>) -> Result<()> {
         // The band stands beside the coverage.
         let coverage = Metric::Coverage;
         let others = Metric::ALL.iter().filter(|&&m| m != Metric::Coverage);
@@ -332,16 +326,16 @@ impl<'a> Tables<'a> {
             let band = coverage_band(spec, trace.parts());
             for step in trace.steps() {
                 let mut cells = vec![
-                    CsvCell::Text(method.name()),
-                    CsvCell::Int(split),
-                    CsvCell::Int(step.size),
-                    CsvCell::Real(Some(coverage.value(&step.tally))),
-                    CsvCell::Real(band.as_ref().map(|band| band.lo)),
-                    CsvCell::Real(band.as_ref().map(|band| band.hi)),
-                    CsvCell::Flag(spec.guaranteed()),
+                    Cell::Text(method.name()),
+                    Cell::Int(split),
+                    Cell::Int(step.size),
+                    Cell::Real(Some(coverage.value(&step.tally))),
+                    Cell::Real(band.as_ref().map(|band| band.lo)),
+                    Cell::Real(band.as_ref().map(|band| band.hi)),
+                    Cell::Flag(spec.guaranteed()),
                 ];
                 cells.extend(
-                    others.clone().map(|metric| CsvCell::Real(Some(metric.value(&step.tally)))),
+                    others.clone().map(|metric| Cell::Real(Some(metric.value(&step.tally)))),
                 );
                 rows.row(&cells)?;
             }
@@ -349,7 +343,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn per_class(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn per_class(&self, rows: &mut Table<'_>) -> Result<()> {
         rows.header(&[
             "method",
             "split",
@@ -370,18 +364,18 @@ impl<'a> Tables<'a> {
                 for (class, metrics) in step.tally.per_class().into_iter().enumerate() {
                     let band = bands[class].as_ref();
                     rows.row(&[
-                        CsvCell::Text(method.name()),
-                        CsvCell::Int(split),
-                        CsvCell::Int(step.size),
-                        CsvCell::Text(&self.info.classes[class]),
-                        CsvCell::Int(metrics.n as usize),
-                        CsvCell::Real(Some(metrics.coverage)),
-                        CsvCell::Real(Some(metrics.set_size)),
-                        CsvCell::Real(Some(metrics.precision)),
-                        CsvCell::Real(Some(metrics.recall)),
-                        CsvCell::Real(Some(metrics.f1)),
-                        CsvCell::Real(band.map(|band| band.lo)),
-                        CsvCell::Real(band.map(|band| band.hi)),
+                        Cell::Text(method.name()),
+                        Cell::Int(split),
+                        Cell::Int(step.size),
+                        Cell::Text(&self.info.classes[class]),
+                        Cell::Int(metrics.n as usize),
+                        Cell::Real(Some(metrics.coverage)),
+                        Cell::Real(Some(metrics.set_size)),
+                        Cell::Real(Some(metrics.precision)),
+                        Cell::Real(Some(metrics.recall)),
+                        Cell::Real(Some(metrics.f1)),
+                        Cell::Real(band.map(|band| band.lo)),
+                        Cell::Real(band.map(|band| band.hi)),
                     ])?;
                 }
             }
@@ -389,7 +383,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn trace(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn trace(&self, rows: &mut Table<'_>) -> Result<()> {
         rows.header(&[
             "method",
             "split",
@@ -408,34 +402,34 @@ impl<'a> Tables<'a> {
         for (method, split, trace) in self.tasks() {
             for step in trace.steps() {
                 rows.row(&[
-                    CsvCell::Text(method.name()),
-                    CsvCell::Int(split),
-                    CsvCell::Int(step.t),
-                    CsvCell::Int(step.size),
-                    CsvCell::Owned(self.names(&step.removed)),
-                    CsvCell::Real(step.criterion),
-                    CsvCell::Text(step.runner_up.map_or("", |unit| self.name(unit))),
-                    CsvCell::Real(step.margin),
-                    CsvCell::Real(Some(step.beta_mean)),
-                    CsvCell::Real(step.stop.map(|stop| stop.statistic)),
-                    CsvCell::Real(step.stop.map(|stop| stop.threshold)),
-                    CsvCell::Flag(step.stop.is_some_and(|stop| stop.fired)),
-                    CsvCell::Flag(step.converged),
+                    Cell::Text(method.name()),
+                    Cell::Int(split),
+                    Cell::Int(step.t),
+                    Cell::Int(step.size),
+                    Cell::Owned(self.names(&step.removed)),
+                    Cell::Real(step.criterion),
+                    Cell::Text(step.runner_up.map_or("", |unit| self.name(unit))),
+                    Cell::Real(step.margin),
+                    Cell::Real(Some(step.beta_mean)),
+                    Cell::Real(step.stop.map(|stop| stop.statistic)),
+                    Cell::Real(step.stop.map(|stop| stop.threshold)),
+                    Cell::Flag(step.stop.is_some_and(|stop| stop.fired)),
+                    Cell::Flag(step.converged),
                 ])?;
             }
         }
         Ok(())
     }
 
-    fn ranking(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn ranking(&self, rows: &mut Table<'_>) -> Result<()> {
         rows.header(&["method", "split", "feature", "rank"])?;
         for (method, split, trace) in self.tasks() {
             for (unit, rank) in trace.ranks().iter().enumerate() {
-                let rank = rank.map_or(CsvCell::Text(""), |rank| CsvCell::Int(rank as usize));
+                let rank = rank.map_or(Cell::Text(""), |rank| Cell::Int(rank as usize));
                 rows.row(&[
-                    CsvCell::Text(method.name()),
-                    CsvCell::Int(split),
-                    CsvCell::Text(self.name(unit)),
+                    Cell::Text(method.name()),
+                    Cell::Int(split),
+                    Cell::Text(self.name(unit)),
                     rank,
                 ])?;
             }
@@ -448,7 +442,7 @@ impl<'a> Tables<'a> {
         Paths::new(self.history, self.info, method)
     }
 
-    fn consistency(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn consistency(&self, rows: &mut Table<'_>) -> Result<()> {
         rows.header(&[
             "method",
             "n_features",
@@ -463,21 +457,21 @@ impl<'a> Tables<'a> {
             let paths = self.paths(method);
             for (size, agreement) in paths.agreement(&paths.common_sizes()) {
                 rows.row(&[
-                    CsvCell::Text(method.name()),
-                    CsvCell::Int(size),
-                    CsvCell::Real(Some(agreement.jaccard)),
-                    CsvCell::Real(Some(agreement.i_w)),
-                    CsvCell::Real(agreement.kuncheva),
-                    CsvCell::Real(agreement.nogueira),
-                    CsvCell::Real(agreement.nogueira_lo),
-                    CsvCell::Real(agreement.nogueira_hi),
+                    Cell::Text(method.name()),
+                    Cell::Int(size),
+                    Cell::Real(Some(agreement.jaccard)),
+                    Cell::Real(Some(agreement.i_w)),
+                    Cell::Real(agreement.kuncheva),
+                    Cell::Real(agreement.nogueira),
+                    Cell::Real(agreement.nogueira_lo),
+                    Cell::Real(agreement.nogueira_hi),
                 ])?;
             }
         }
         Ok(())
     }
 
-    fn similarity(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn similarity(&self, rows: &mut Table<'_>) -> Result<()> {
         rows.header(&[
             "method_a",
             "method_b",
@@ -491,21 +485,21 @@ impl<'a> Tables<'a> {
         for pair in Pair::all(self.history, self.info) {
             for (size, similarity) in pair.similarity(&pair.sizes()) {
                 rows.row(&[
-                    CsvCell::Text(pair.a.name()),
-                    CsvCell::Text(pair.b.name()),
-                    CsvCell::Int(size),
-                    CsvCell::Real(Some(similarity.jaccard.mean)),
-                    CsvCell::Real(similarity.jaccard.sd),
-                    CsvCell::Real(similarity.kuncheva.as_ref().map(|kuncheva| kuncheva.mean)),
-                    CsvCell::Real(similarity.kuncheva.as_ref().and_then(|kuncheva| kuncheva.sd)),
-                    CsvCell::Real(Some(similarity.i_w)),
+                    Cell::Text(pair.a.name()),
+                    Cell::Text(pair.b.name()),
+                    Cell::Int(size),
+                    Cell::Real(Some(similarity.jaccard.mean)),
+                    Cell::Real(similarity.jaccard.sd),
+                    Cell::Real(similarity.kuncheva.as_ref().map(|kuncheva| kuncheva.mean)),
+                    Cell::Real(similarity.kuncheva.as_ref().and_then(|kuncheva| kuncheva.sd)),
+                    Cell::Real(Some(similarity.i_w)),
                 ])?;
             }
         }
         Ok(())
     }
 
-    fn selection(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn selection(&self, rows: &mut Table<'_>) -> Result<()> {
         rows.header(&["method", "n_features", "feature", "count", "frequency"])?;
         for answer in &self.answer.methods {
             let method = answer.method;
@@ -520,11 +514,11 @@ impl<'a> Tables<'a> {
                     let count = ranks.count(unit, size);
                     if count > 0 {
                         rows.row(&[
-                            CsvCell::Text(method.name()),
-                            CsvCell::Int(size),
-                            CsvCell::Text(self.name(unit)),
-                            CsvCell::Int(count),
-                            CsvCell::Real(Some(ranks.frequency(unit, size))),
+                            Cell::Text(method.name()),
+                            Cell::Int(size),
+                            Cell::Text(self.name(unit)),
+                            Cell::Int(count),
+                            Cell::Real(Some(ranks.frequency(unit, size))),
                         ])?;
                     }
                 }
@@ -533,7 +527,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn stopping(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn stopping(&self, rows: &mut Table<'_>) -> Result<()> {
         rows.header(&["method", "split", "rule", "fired", "n_features", "features"])?;
         let rules = known_rules(self.info);
         for method in self.history.methods() {
@@ -545,12 +539,12 @@ impl<'a> Tables<'a> {
                 for (rule, sizes) in rules.iter().zip(&sizes) {
                     let size = sizes[i];
                     rows.row(&[
-                        CsvCell::Text(method.name()),
-                        CsvCell::Int(split),
-                        CsvCell::Owned(rule.name()),
-                        CsvCell::Flag(size.is_some()),
-                        size.map_or(CsvCell::Text(""), CsvCell::Int),
-                        CsvCell::Owned(
+                        Cell::Text(method.name()),
+                        Cell::Int(split),
+                        Cell::Owned(rule.name()),
+                        Cell::Flag(size.is_some()),
+                        size.map_or(Cell::Text(""), Cell::Int),
+                        Cell::Owned(
                             size.map_or_else(String::new, |size| {
                                 self.names(&ranks.subset(i, size))
                             }),
@@ -562,7 +556,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn compare(&self, rows: &mut CsvTable<'_>) -> Result<()> {
+    fn compare(&self, rows: &mut Table<'_>) -> Result<()> {
         rows.header(&[
             "metric",
             "n_features",
@@ -582,16 +576,16 @@ impl<'a> Tables<'a> {
                 for (metric, differences) in pair.differences(size) {
                     let Some(paired) = bootstrap.paired(&differences, share) else { continue };
                     rows.row(&[
-                        CsvCell::Text(metric.key()),
-                        CsvCell::Int(size),
-                        CsvCell::Real(Some(paired.mean)),
-                        CsvCell::Real(paired.sd),
-                        CsvCell::Real(paired.lo),
-                        CsvCell::Real(paired.hi),
-                        CsvCell::Real(paired.t_corrected),
-                        CsvCell::Real(paired.p_corrected),
-                        CsvCell::Text(pair.a.name()),
-                        CsvCell::Text(pair.b.name()),
+                        Cell::Text(metric.key()),
+                        Cell::Int(size),
+                        Cell::Real(Some(paired.mean)),
+                        Cell::Real(paired.sd),
+                        Cell::Real(paired.lo),
+                        Cell::Real(paired.hi),
+                        Cell::Real(paired.t_corrected),
+                        Cell::Real(paired.p_corrected),
+                        Cell::Text(pair.a.name()),
+                        Cell::Text(pair.b.name()),
                     ])?;
                 }
             }
@@ -599,70 +593,22 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// Every family of models on every split, at the size that its own paths choose.
-    fn estimators(&self, rows: &mut CsvTable<'_>) -> Result<()> {
-        let metrics = [Metric::Coverage, Metric::Inefficiency, Metric::Accuracy];
-        let mut header = vec!["method", "estimator", "size", "split"];
-        header.extend(metrics.iter().map(|metric| metric.key()));
-        rows.header(&header)?;
-        for (followup, outcome) in self.history.followups() {
-            let (Followup::Estimator(method, estimator), Outcome::Estimator(test)) =
-                (followup, outcome)
-            else {
-                continue;
-            };
-            for (split, tally) in &test.tallies {
-                let mut cells = vec![
-                    CsvCell::Text(method.name()),
-                    CsvCell::Owned(estimator.to_string()),
-                    CsvCell::Int(test.size.unwrap_or(0)),
-                    CsvCell::Int(*split),
-                ];
-                cells.extend(metrics.iter().map(|metric| CsvCell::Real(Some(metric.value(tally)))));
-                rows.row(&cells)?;
-            }
-        }
-        Ok(())
-    }
-
     /// The effect of every feature of a list, by value and class.
-    fn effects(
-        &self,
-        rows: &mut CsvTable<'_>,
-        effects: &[(Method, Vec<EffectCurve>)],
-    ) -> Result<()> {
-        rows.header(&[
-            "method",
-            "feature",
-            "value",
-            "level",
-            "rows",
-            "class",
-            "score",
-            "sd",
-            "interaction",
-            "interaction_z",
-            "partner",
-        ])?;
+    fn effects(&self, rows: &mut Table<'_>, effects: &[(Method, Vec<EffectCurve>)]) -> Result<()> {
+        rows.header(&["method", "feature", "value", "level", "rows", "class", "score", "sd"])?;
         for (method, curves) in effects {
             for curve in curves {
-                let interaction = curve.interaction.as_ref();
-                let outstanding = interaction.filter(|interaction| interaction.stands_out());
-                let partner = outstanding.map_or("", |own| &self.info.units[own.partner].name);
                 for point in &curve.points {
                     for (class, name) in self.info.classes.iter().enumerate() {
                         rows.row(&[
-                            CsvCell::Text(method.name()),
-                            CsvCell::Text(&self.info.units[curve.unit].name),
-                            CsvCell::Real(Some(point.value)),
-                            CsvCell::Text(point.level.as_deref().unwrap_or_default()),
-                            CsvCell::Int(point.rows),
-                            CsvCell::Text(name),
-                            CsvCell::Real(Some(point.score[class])),
-                            CsvCell::Real(Some(point.sd[class])),
-                            CsvCell::Real(interaction.map(|interaction| interaction.share)),
-                            CsvCell::Real(interaction.map(|interaction| interaction.z)),
-                            CsvCell::Text(partner),
+                            Cell::Text(method.name()),
+                            Cell::Text(&self.info.units[curve.unit].name),
+                            Cell::Real(Some(point.value)),
+                            Cell::Text(point.level.as_deref().unwrap_or_default()),
+                            Cell::Int(point.rows),
+                            Cell::Text(name),
+                            Cell::Real(Some(point.score[class])),
+                            Cell::Real(Some(point.sd[class])),
                         ])?;
                     }
                 }
@@ -671,7 +617,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn predictions(&self, rows: &mut CsvTable<'_>, plan: &Plan) -> Result<()> {
+    fn predictions(&self, rows: &mut Table<'_>, plan: &Plan) -> Result<()> {
         let columns: Vec<String> =
             self.info.classes.iter().map(|class| format!("p_{class}")).collect();
         let mut header = vec!["method", "split", "row", "id", "class", "set"];
@@ -691,16 +637,14 @@ impl<'a> Tables<'a> {
                         .map(|(_, class)| class.as_str())
                         .collect();
                     let mut cells = vec![
-                        CsvCell::Text(answer.method.name()),
-                        CsvCell::Int(split),
-                        CsvCell::Int(plan.data.rows[prediction.row]),
-                        CsvCell::Text(
-                            plan.data.ids.as_ref().map_or("", |ids| &ids[prediction.row]),
-                        ),
-                        CsvCell::Text(&self.info.classes[plan.data.y[prediction.row]]),
-                        CsvCell::Owned(set.join(";")),
+                        Cell::Text(answer.method.name()),
+                        Cell::Int(split),
+                        Cell::Int(plan.data.rows[prediction.row]),
+                        Cell::Text(plan.data.ids.as_ref().map_or("", |ids| &ids[prediction.row])),
+                        Cell::Text(&self.info.classes[plan.data.y[prediction.row]]),
+                        Cell::Owned(set.join(";")),
                     ];
-                    cells.extend(prediction.p_values.iter().map(|&p| CsvCell::Real(Some(p))));
+                    cells.extend(prediction.p_values.iter().map(|&p| Cell::Real(Some(p))));
                     rows.row(&cells)?;
                 }
             }

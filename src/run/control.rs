@@ -111,11 +111,6 @@ impl Gate {
         self.state().cancelled
     }
 
-    /// Whether a pause was requested.
-    pub fn pausing(&self) -> bool {
-        self.state().paused
-    }
-
     /// Whether a pause was requested and every worker is waiting.
     pub fn paused(&self) -> bool {
         let state = self.state();
@@ -203,9 +198,24 @@ impl Drop for Inside<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
     use crate::select::Method;
+
+    /// Waits until the workers are where a test wants them. After a minute it cancels the run, so
+    /// that the workers end, too, and panics.
+    pub fn wait_until(gate: &Gate, condition: impl Fn(&Gate) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !condition(gate) {
+            if Instant::now() > deadline {
+                gate.cancel();
+                panic!("the workers are not there after a minute: {gate:?}");
+            }
+            std::thread::yield_now();
+        }
+    }
 
     const TASK: TaskId = TaskId { method: Method::Crfe, split: 0 };
 
@@ -218,15 +228,14 @@ mod tests {
                 let _inside = gate.enter();
                 (gate.pass(Some(TASK), |_| {}), gate.pass(Some(TASK), |_| {}))
             });
-            while gate.state().waiting == 0 {
-                std::thread::yield_now();
-            }
+            wait_until(&gate, |gate| gate.state().waiting > 0);
             assert!(gate.paused());
             gate.step(TASK);
             // It makes its one step and waits again.
-            while gate.state().permit.is_some() || gate.state().waiting == 0 {
-                std::thread::yield_now();
-            }
+            wait_until(&gate, |gate| {
+                let state = gate.state();
+                state.permit.is_none() && state.waiting > 0
+            });
             gate.cancel();
             assert_eq!(worker.join().unwrap(), (Passage::Go, Passage::Cancelled));
         });

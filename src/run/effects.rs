@@ -1,16 +1,14 @@
 //! The effect of a feature: its share in the decision value of each class, by its value, on
-//! selection rows (docs/method.md section 15). For kernel machines also how much of it is
-//! interaction, and with which feature most. Knows no threads.
+//! selection rows (docs/method.md section 15). Knows no threads.
 
-use ndarray::{ArrayView2, Axis};
+use ndarray::Axis;
 
 use super::Plan;
-use super::interactions::{HeldOut, Interaction, interactions};
 use super::task::{SomeUnits, SplitWork, fresh_fit};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::model::{Baseline, Deciding, Machines};
-use crate::svm::{Estimator, Kernel, KernelMachines, Problem, SupportMachines, class_weights};
+use crate::svm::{Estimator, KernelMachines, Problem, SupportMachines, class_weights};
 
 /// Effects are pooled over at most this many splits.
 const MOST_SPLITS: usize = 5;
@@ -26,9 +24,6 @@ pub struct EffectCurve {
     /// By rising value, or level by level; empty for a group of several columns, which has no
     /// value.
     pub points: Vec<EffectPoint>,
-    /// With the feature that it interacts with most, in kernel machines of several features; other
-    /// families have no interactions.
-    pub interaction: Option<Interaction>,
 }
 
 /// The rows of one value, of one level, or of a bin.
@@ -47,8 +42,7 @@ pub struct EffectPoint {
 }
 
 /// The effects of the first `shown` of some units in a model of all of them, on the selection rows
-/// of one split. Interactions are looked for in models of the same units on the first splits, since
-/// one split has few rows.
+/// of one split.
 pub fn effects_of_split(
     plan: &Plan,
     split: usize,
@@ -56,80 +50,15 @@ pub fn effects_of_split(
     shown: &[usize],
 ) -> Result<Vec<EffectCurve>> {
     let mut curves = Curves::new(plan, units, shown);
-    let first = 0..plan.splits.count().min(MOST_SPLITS);
-    if plan.info.spec.estimator == Estimator::Rbf {
-        let mut models = Vec::new();
-        for index in first.clone().chain((!first.contains(&split)).then_some(split)) {
-            let work = SplitWork::new(plan, index)?;
-            let model = kernel_model(plan, &work, units)?;
-            if index == split {
-                curves.add_kernel(&work, &model);
-            }
-            models.extend(first.contains(&index).then(|| model.held_out(&work)));
-        }
-        return Ok(curves.finish(&models));
-    }
-    curves.add_linear(&SplitWork::new(plan, split)?)?;
-    Ok(curves.finish(&[]))
+    curves.add(split)?;
+    Ok(curves.finish())
 }
 
 /// The same, pooled over the first splits.
 pub fn effects(plan: &Plan, units: &[usize], shown: &[usize]) -> Result<Vec<EffectCurve>> {
     let mut curves = Curves::new(plan, units, shown);
-    let mut models = Vec::new();
-    for split in 0..plan.splits.count().min(MOST_SPLITS) {
-        let work = SplitWork::new(plan, split)?;
-        if plan.info.spec.estimator == Estimator::Rbf {
-            let model = kernel_model(plan, &work, units)?;
-            curves.add_kernel(&work, &model);
-            models.push(model.held_out(&work));
-        } else {
-            curves.add_linear(&work)?;
-        }
-    }
-    Ok(curves.finish(&models))
-}
-
-/// The machines of some units on the training rows of a split.
-struct KernelModel {
-    machines: Machines,
-    /// The columns of the table that they take.
-    columns: Vec<usize>,
-    /// Of these, the columns of each unit.
-    units: Vec<Vec<usize>>,
-}
-
-fn kernel_model(plan: &Plan, work: &SplitWork, units: &[usize]) -> Result<KernelModel> {
-    let spec = &plan.info.spec;
-    let SomeUnits { columns, units } = SomeUnits::new(&work.prepared.units, units);
-    let train = &work.prepared.train;
-    let x = train.x.select(Axis(0), &columns);
-    let problem = Problem::new(x.view(), &train.y, plan.data.classes.len())?
-        .with_cost(spec.cost, spec.class_weight);
-    let mut model = KernelMachines::new(problem, Kernel::Rbf(spec.gamma));
-    model.fit();
-    let machines = SupportMachines::new(&model, spec.gamma.value(x.nrows()));
-    let machines = Machines { deciding: Deciding::Kernel(machines), bias: model.biases() };
-    Ok(KernelModel {
-        machines,
-        columns,
-        units: units.into_iter().map(|unit| unit.columns).collect(),
-    })
-}
-
-impl KernelModel {
-    /// What interactions are looked for in: the machines and the rows on which they were not
-    /// fitted.
-    fn held_out(self, work: &SplitWork) -> HeldOut {
-        let selection = &work.prepared.selection;
-        let Self { machines: Machines { deciding, .. }, columns, units } = self;
-        let machines = match deciding {
-            Deciding::Kernel(machines) => machines,
-            Deciding::Linear(_) => unreachable!("a kernel model is made of kernel machines"),
-        };
-        let x = selection.x.select(Axis(0), &columns);
-        HeldOut::new(machines, units, x, selection.rows.clone(), selection.y.clone())
-    }
+    (0..plan.splits.count().min(MOST_SPLITS)).try_for_each(|split| curves.add(split))?;
+    Ok(curves.finish())
 }
 
 /// The effects of some units of a list, as they are gathered split by split.
@@ -170,6 +99,15 @@ impl<'a> Curves<'a> {
         Self { plan, units, shown: shown.iter().map(of_unit).collect() }
     }
 
+    fn add(&mut self, split: usize) -> Result<()> {
+        let work = SplitWork::new(self.plan, split)?;
+        if self.plan.info.spec.estimator == Estimator::Rbf {
+            self.add_kernel(&work)
+        } else {
+            self.add_linear(&work)
+        }
+    }
+
     fn add_linear(&mut self, work: &SplitWork) -> Result<()> {
         let plan = self.plan;
         let selection = &work.prepared.selection;
@@ -194,27 +132,34 @@ impl<'a> Curves<'a> {
         })
     }
 
-    fn add_kernel(&mut self, work: &SplitWork, model: &KernelModel) {
+    fn add_kernel(&mut self, work: &SplitWork) -> Result<()> {
+        let spec = &self.plan.info.spec;
+        let SomeUnits { columns, units } = SomeUnits::new(&work.prepared.units, self.units);
+        let train = &work.prepared.train;
+        let x = train.x.select(Axis(0), &columns);
+        let problem = Problem::new(x.view(), &train.y, self.plan.data.classes.len())?
+            .with_cost(spec.cost, spec.class_weight);
+        let mut model = KernelMachines::new(problem, spec.gamma);
+        model.fit();
+        let machines = SupportMachines::new(&model);
+        let machines = Machines { deciding: Deciding::Kernel(machines), bias: model.biases() };
         let selection = &work.prepared.selection;
-        let x: ArrayView2<'_, f64> = selection.x.view();
-        let shares = model.machines.shares(x.select(Axis(0), &model.columns).view(), &model.units);
+        let units: Vec<Vec<usize>> = units.into_iter().map(|unit| unit.columns).collect();
+        let shares = machines.shares(selection.x.select(Axis(0), &columns).view(), &units);
         for shown in &mut self.shown {
             let own: Vec<Vec<f64>> = shares.iter().map(|row| row[shown.place].clone()).collect();
             shown.add(&self.plan.data, &selection.rows, &own);
         }
+        Ok(())
     }
 
-    fn finish(self, models: &[HeldOut]) -> Vec<EffectCurve> {
+    fn finish(self) -> Vec<EffectCurve> {
         let data = &self.plan.data;
-        let places: Vec<usize> = self.shown.iter().map(|shown| shown.place).collect();
-        let found = interactions(models, &places, data.classes.len(), data.groups.as_deref());
-        let of_unit = |(shown, interaction): (UnitEffects, Option<Interaction>)| EffectCurve {
+        let of_unit = |shown: UnitEffects| EffectCurve {
             unit: shown.unit,
             points: points(data, shown.unit, &shown.rows),
-            interaction: interaction
-                .map(|found| Interaction { partner: self.units[found.partner], ..found }),
         };
-        self.shown.into_iter().zip(found).map(of_unit).collect()
+        self.shown.into_iter().map(of_unit).collect()
     }
 }
 

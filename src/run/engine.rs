@@ -215,6 +215,7 @@ fn allocated_cpus(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::data::Dataset;
+    use crate::run::control::tests::wait_until;
     use crate::run::{Outcome, RunOptions};
     use crate::select::Method;
     use ndarray::Array2;
@@ -328,9 +329,7 @@ mod tests {
                 .unwrap();
             assert_eq!(ended.task, Some(first));
             // The worker starts the next path and waits before its first elimination.
-            while !gate.paused() {
-                std::thread::yield_now();
-            }
+            wait_until(&gate, Gate::paused);
             assert!(receive.try_iter().all(|event| !is_step(&event)), "nothing else has moved");
             gate.resume();
             assert_eq!(receive.iter().last().unwrap().kind, EventKind::RunFinished);

@@ -5,13 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ExternalInfo, Followup, Outcome, RunSpec, SiteInfo, SubgroupInfo, Twins};
+use super::{Followup, Outcome, RunSpec, SiteInfo, SubgroupInfo, Twins};
 use crate::data::{Audit, DroppedColumn, Unit};
 use crate::evaluate::{Kept, Procedure, Tally};
 use crate::select::{Method, RunSizes, Stopping};
-
-/// The version of the event format.
-pub const FORMAT: u32 = 1;
 
 /// One path: a method on a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -93,8 +90,6 @@ pub enum EndReason {
 /// Everything known when a run starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
-    /// [`FORMAT`].
-    pub format: u32,
     /// The settings.
     pub spec: RunSpec,
     /// Identifies data and settings that determine the steps.
@@ -102,7 +97,6 @@ pub struct RunInfo {
     /// The file's name, as it was given.
     pub input: String,
     /// The working directory of the run: where relative names of files start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<PathBuf>,
     /// SHA-256 of the file.
     pub input_sha256: String,
@@ -127,23 +121,15 @@ pub struct RunInfo {
     /// Notices and warnings about the table.
     pub audit: Audit,
     /// Folds of the nested validation; 0 if there is none.
-    #[serde(default)]
     pub folds: usize,
-    /// The file of `--test`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub external: Option<ExternalInfo>,
     /// The levels of `--leave-out`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<SiteInfo>,
     /// The columns of `--subgroups`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subgroups: Vec<SubgroupInfo>,
     /// Permutations of the labels; 0 if there are none.
-    #[serde(default)]
     pub permutations: usize,
     /// Nominal seconds of one permutation, by which `--permutations auto` decides; none if the
     /// number was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permutation_cost: Option<f64>,
 }
 
@@ -169,30 +155,17 @@ impl RunInfo {
         largest as f64 / self.rows.max(1) as f64
     }
 
-    /// What is run after the paths: all folds, the test on another file, what concerns sites, other
-    /// estimators, then all permutations.
+    /// What is run after the paths: all folds, what concerns sites, then all permutations.
     pub fn followups(&self) -> Vec<Followup> {
         let methods = &self.spec.methods;
         let each = |count: usize, make: fn(Method, usize) -> Followup| {
             (0..count).flat_map(move |index| methods.iter().map(move |&method| make(method, index)))
         };
-        let external =
-            methods.iter().filter(|_| self.external.is_some()).copied().map(Followup::External);
         let sites = each(self.sites.len(), Followup::Site).filter(|followup| followup.is_of(self));
         let probes =
             methods.iter().filter(|_| !self.sites.is_empty()).copied().map(Followup::Probe);
         let permutations = each(self.permutations, Followup::Permutation);
-        let estimators = self.spec.compare.iter();
-        let estimators = estimators.flat_map(|&other| {
-            methods.iter().map(move |&method| Followup::Estimator(method, other))
-        });
-        each(self.folds, Followup::Fold)
-            .chain(external)
-            .chain(sites)
-            .chain(probes)
-            .chain(estimators)
-            .chain(permutations)
-            .collect()
+        each(self.folds, Followup::Fold).chain(sites).chain(probes).chain(permutations).collect()
     }
 
     /// How this run chooses a size and a list.
@@ -228,7 +201,7 @@ pub struct Parts {
 }
 
 /// One model: β of the units present, and which units are removed next.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Models fitted before.
     pub t: usize,
@@ -240,25 +213,22 @@ pub struct Step {
     pub criterion: Option<f64>,
     /// The runner-up: the unit that would have been removed next.
     pub runner_up: Option<usize>,
-    /// The relative gap between the two.
+    /// The difference between the criteria of the last unit removed and of the runner-up.
     pub margin: Option<f64>,
     /// Mean β over the units present.
     pub beta_mean: f64,
     /// The stopping statistic, once the rule has warmed up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stopping>,
     /// Whether every class met its tolerance.
     pub converged: bool,
     /// What was counted on the test rows.
     pub tally: Tally,
     /// β of the units present.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beta: Option<Betas>,
 }
 
 /// The β values of a step that are kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Betas {
     /// Of every unit present, in unit order.
     Whole(Vec<f32>),

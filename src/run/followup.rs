@@ -1,4 +1,4 @@
-//! The tasks that follow the paths of a run: folds of the nested validation, other estimators and
+//! The tasks that follow the paths of a run: folds of the nested validation, sites and
 //! permutations of the labels. Each is one task that depends on nothing but the plan, so that it
 //! can run anywhere, be recorded, and be resumed.
 
@@ -8,29 +8,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::estimator_test::{EstimatorTest, test_estimator};
-use super::external::{ExternalTest, test_external};
 use super::permutation::{PermutedRun, run_permutation};
 use super::sites::{SiteProbe, probe_sites, test_site};
 use super::validation::{FoldTest, test_fold};
 use super::{Plan, RunInfo};
 use crate::error::Result;
 use crate::select::Method;
-use crate::svm::Estimator;
 
 /// One task after the paths. All methods of a fold are tested on the same rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Followup {
     /// A fold of the nested validation, from 0.
     Fold(Method, usize),
-    /// The test on the rows of another file.
-    External(Method),
     /// The procedure without a site, tested there; from 0.
     Site(Method, usize),
     /// How well the features of the list tell the sites apart.
     Probe(Method),
-    /// All splits with another family of models.
-    Estimator(Method, Estimator),
     /// A permutation of the labels, from 0.
     Permutation(Method, usize),
 }
@@ -39,12 +32,8 @@ impl fmt::Display for Followup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fold(method, fold) => write!(f, "{method} in validation fold {}", fold + 1),
-            Self::External(method) => write!(f, "{method} on the rows of --test"),
             Self::Site(method, site) => write!(f, "{method} without site {}", site + 1),
             Self::Probe(method) => write!(f, "sites predicted by the features of {method}"),
-            Self::Estimator(method, estimator) => {
-                write!(f, "{method} with --estimator {estimator}")
-            }
             Self::Permutation(method, index) => {
                 write!(f, "{method} under permutation {}", index + 1)
             }
@@ -53,16 +42,12 @@ impl fmt::Display for Followup {
 }
 
 impl Followup {
-    /// `fold/crfe/2`, `estimator/crfe/rcs:4` or `permutation/crfe/17`: the name in a journal.
+    /// `fold/crfe/2`, `probe/crfe/0` or `permutation/crfe/17`: the name in a journal.
     pub fn name(self) -> String {
         match self {
             Self::Fold(method, fold) => format!("fold/{}/{fold}", method.name()),
-            Self::External(method) => format!("test/{}/0", method.name()),
             Self::Site(method, site) => format!("site/{}/{site}", method.name()),
             Self::Probe(method) => format!("probe/{}/0", method.name()),
-            Self::Estimator(method, estimator) => {
-                format!("estimator/{}/{estimator}", method.name())
-            }
             Self::Permutation(method, index) => format!("permutation/{}/{index}", method.name()),
         }
     }
@@ -76,10 +61,8 @@ impl Followup {
         let index = || which.parse().ok();
         match (kind, parts.next()) {
             ("fold", None) => Some(Self::Fold(method, index()?)),
-            ("test", None) if which == "0" => Some(Self::External(method)),
             ("site", None) => Some(Self::Site(method, index()?)),
             ("probe", None) if which == "0" => Some(Self::Probe(method)),
-            ("estimator", None) => Some(Self::Estimator(method, which.parse().ok()?)),
             ("permutation", None) => Some(Self::Permutation(method, index()?)),
             _ => None,
         }
@@ -88,10 +71,8 @@ impl Followup {
     pub fn method(self) -> Method {
         match self {
             Self::Fold(method, _)
-            | Self::External(method)
             | Self::Site(method, _)
             | Self::Probe(method)
-            | Self::Estimator(method, _)
             | Self::Permutation(method, _) => method,
         }
     }
@@ -100,15 +81,11 @@ impl Followup {
     pub fn is_of(self, info: &RunInfo) -> bool {
         let (index, count) = match self {
             Self::Fold(_, index) => (index, info.folds),
-            Self::External(_) => (0, usize::from(info.external.is_some())),
             // A site that cannot be left out is not of the run.
             Self::Site(_, site) => {
                 (0, usize::from(info.sites.get(site).is_some_and(|site| site.tested)))
             }
             Self::Probe(_) => (0, usize::from(!info.sites.is_empty())),
-            Self::Estimator(_, estimator) => {
-                (0, usize::from(info.spec.compare.contains(&estimator)))
-            }
             Self::Permutation(_, index) => (index, info.permutations),
         };
         index < count && info.spec.methods.contains(&self.method())
@@ -131,8 +108,6 @@ impl Followup {
         };
         let material = match self {
             Self::Fold(..) => by_rule("fold", json!(info.folds)),
-            Self::External(..) => by_rule("test", json!(info.external)),
-            Self::Estimator(_, estimator) => by_rule("estimator", json!(estimator)),
             // The columns of sites and subgroups are among the settings behind the fingerprint of
             // the run.
             Self::Site(..) | Self::Probe(..) => {
@@ -158,16 +133,10 @@ impl Followup {
             Self::Fold(method, fold) => {
                 Ok(test_fold(plan, method, fold, go_on)?.map(Outcome::Fold))
             }
-            Self::External(method) => {
-                Ok(test_external(plan, method, go_on)?.map(Outcome::External))
-            }
             Self::Site(method, site) => {
                 Ok(test_site(plan, method, site, go_on)?.map(Outcome::Site))
             }
             Self::Probe(method) => Ok(probe_sites(plan, method, go_on)?.map(Outcome::Probe)),
-            Self::Estimator(method, estimator) => {
-                Ok(test_estimator(plan, method, estimator, go_on)?.map(Outcome::Estimator))
-            }
             Self::Permutation(method, index) => {
                 Ok(run_permutation(plan, method, index, go_on)?.map(Outcome::Permutation))
             }
@@ -181,14 +150,10 @@ impl Followup {
 pub enum Outcome {
     /// The outcome of a fold.
     Fold(FoldTest),
-    /// The outcome of the test on another file.
-    External(ExternalTest),
     /// The outcome of a site.
     Site(FoldTest),
     /// How well sites were predicted.
     Probe(SiteProbe),
-    /// What another family of models achieved.
-    Estimator(EstimatorTest),
     /// The outcome of a permutation.
     Permutation(PermutedRun),
 }
@@ -206,6 +171,7 @@ impl Outcome {
                 let FoldTest { size, units: list, conformal, rows, groups, subgroups, times } =
                     test;
                 let of_rows = |count: usize| count == 0 || count == rows.len();
+                let in_groups = info.spec.schema.group_col.is_some();
                 let is_level = |(levels, known): (&Vec<Option<usize>>, &super::SubgroupInfo)| {
                     of_rows(levels.len())
                         && levels.iter().flatten().all(|&level| level < known.levels.len())
@@ -216,7 +182,7 @@ impl Outcome {
                     && size.is_none_or(|size| size <= units)
                     && list.iter().all(|&unit| unit < units)
                     && conformal.len() == classes
-                    && (groups.is_empty() || groups.len() == rows.len())
+                    && groups.len() == if in_groups { rows.len() } else { 0 }
                     && rows.iter().all(|row| {
                         row.row < info.rows
                             && row.y < classes
@@ -225,20 +191,6 @@ impl Outcome {
                     });
                 if fits { Ok(()) } else { Err("its numbers are impossible") }
             }
-            (Followup::External(..), Self::External(test)) => {
-                let ExternalTest { size, units: list, conformal, alike_p: _, rows } = test;
-                let all = info.external.as_ref().map_or(0, |external| external.rows);
-                let fits = size.is_none_or(|size| size <= units)
-                    && list.iter().all(|&unit| unit < units)
-                    && conformal.len() == classes
-                    && rows.iter().all(|row| {
-                        row.row < all
-                            && row.y < classes
-                            && row.f.len() == classes
-                            && row.p.len() == classes
-                    });
-                if fits { Ok(()) } else { Err("its numbers cannot be") }
-            }
             (Followup::Probe(..), Self::Probe(probe)) => {
                 let SiteProbe { units: list, sites, rows, right, largest, by_class, auc } = probe;
                 let fits = list.iter().all(|&unit| unit < units)
@@ -246,18 +198,6 @@ impl Outcome {
                     && *rows <= info.rows
                     && [right, largest, by_class].into_iter().all(|count| count <= rows)
                     && auc.is_none_or(|auc| (0.0..=1.0).contains(&auc));
-                if fits { Ok(()) } else { Err("its numbers are impossible") }
-            }
-            (
-                Followup::Estimator(..),
-                Self::Estimator(EstimatorTest { size, units: list, tallies }),
-            ) => {
-                let fits = size.is_none_or(|size| size <= units)
-                    && list.iter().all(|&unit| unit < units)
-                    && tallies.is_sorted_by(|a, b| a.0 < b.0)
-                    && tallies
-                        .iter()
-                        .all(|(split, tally)| *split < info.splits && tally.fits(classes));
                 if fits { Ok(()) } else { Err("its numbers are impossible") }
             }
             (Followup::Permutation(..), Self::Permutation(PermutedRun { reached, s_score })) => {
@@ -279,11 +219,8 @@ mod tests {
     fn names_are_read_back() {
         for task in [
             Followup::Fold(Method::Crfe, 2),
-            Followup::External(Method::Smfs),
             Followup::Site(Method::Crfe, 3),
             Followup::Probe(Method::Acm),
-            Followup::Estimator(Method::Crfe, "rcs:4".parse().unwrap()),
-            Followup::Estimator(Method::Rfe, Estimator::Rbf),
             Followup::Permutation(Method::Rfe, 98),
         ] {
             assert_eq!(Followup::from_name(&task.name()), Some(task));
@@ -296,8 +233,7 @@ mod tests {
             "fold/knn/1",
             "path/crfe/1",
             "fold/crfe/1/2",
-            "test/crfe/1",
-            "estimator/crfe/2",
+            "probe/crfe/1",
         ] {
             assert_eq!(Followup::from_name(name), None, "{name}");
         }

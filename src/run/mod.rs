@@ -6,12 +6,9 @@ mod cross_validation;
 mod effects;
 mod engine;
 mod estimate;
-mod estimator_test;
 mod event;
-mod external;
 mod followup;
 mod inspect;
-mod interactions;
 mod kernel_limit;
 mod option;
 pub mod options;
@@ -32,16 +29,12 @@ pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost};
 pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::{Estimate, PartCost, seconds_words};
-pub use estimator_test::EstimatorTest;
-pub use event::{Betas, EndReason, EventKind, FORMAT, Parts, RunEvent, RunInfo, Step, TaskId};
-pub use external::{External, ExternalInfo, ExternalTest};
+pub use event::{Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, Step, TaskId};
 pub use followup::{Followup, Outcome};
 pub use inspect::{
     Branch, BranchStep, Forced, Inspection, LevelCounts, Portrait, branch, inspect, portrait,
     test_list,
 };
-pub use interactions::Interaction;
-pub use kernel_limit::KernelLimit;
 pub use permutation::{PermutedRun, evaluated};
 pub use plan::Plan;
 pub use sites::{SiteInfo, SiteProbe, SubgroupInfo};

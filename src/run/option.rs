@@ -43,7 +43,7 @@ pub enum Chapter {
 }
 
 impl Chapter {
-    pub fn title(self) -> &'static str {
+    pub const fn title(self) -> &'static str {
         match self {
             Self::Data => "Data",
             Self::Method => "Method",

@@ -6,14 +6,15 @@ use super::Permutations;
 use super::option::{BLANK, file, flag, only, optional, value, words};
 pub use super::option::{Chapter, FormLine, Prose, Refusal, RunOption, Takes, variable};
 use crate::data::Censored;
-use crate::select::{Score, StopRule};
-use crate::svm::{ClassWeight, Estimator, SolverKind};
+use crate::select::{BetaRule, Score, StopRule};
+use crate::svm::{ClassWeight, Estimator, Gamma, SolverKind};
 
 const STOP_HELP: &str = "\
 How the size of the answer is chosen:
 - 1se: the smallest size that is as good as the best in all curves of --by, within one standard error over the splits
 - knee: on each split where total conformity, which falls as features are removed, bends most; looks at no test row
-- beta: the β rule, the paper's: before the mean β first drops by more than --sigma standard deviations
+- beta: the β rule, the paper's: before the mean β first drops by more than 5 standard deviations within a window of 0.4 of
+  the features; beta:3.5 and beta:3.5:0.7 set these two numbers
 - cv: the size with the best 5-fold cross-validated accuracy of RFE, as scikit-learn's RFECV; slower
 - proximity: the rule of CRFE 0.1.1, where classes come too near to each other on training rows; the best size seen, or with
   --calibration shared the size at which the rule fires, as published
@@ -92,7 +93,7 @@ pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "subgroups",
         takes: Takes::Words("COLUMNS"),
-        help: "Columns by whose levels the coverage of validated rows is reported; not features",
+        help: "Columns by whose levels the coverage of validated rows is reported; features, too, unless --drop names them",
         example: "sex,stage",
         prose: Prose::Sentence(|options| {
             let columns = &options.schema.subgroups;
@@ -101,11 +102,6 @@ pub const OPTIONS: &[RunOption] = &[
             })
         }),
         ..words!(schema.subgroups)
-    },
-    RunOption {
-        name: "subgroups-as-features",
-        help: "The columns of --subgroups are features, too",
-        ..flag!(schema.subgroups_as_features)
     },
     RunOption {
         name: "time-col",
@@ -123,13 +119,6 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Table with one row per sample, including the class: joined with the matrix DATA.CSV by --id-col, or by the first column of both",
         example: "pheno.csv",
         ..file!(schema.pheno)
-    },
-    RunOption {
-        name: "pheno-sheet",
-        takes: Takes::Word("NAME"),
-        help: "Sheet of the phenotypes, if --pheno is a workbook; it may be the workbook of the matrix [default: that of --sheet, or the first]",
-        example: "Patients",
-        ..optional!(schema.pheno_sheet)
     },
     RunOption {
         name: "id-col",
@@ -214,10 +203,21 @@ pub const OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "sheet",
-        takes: Takes::Word("NAME"),
-        help: "Sheet of a workbook (xlsx, xls, ods) [default: the first]",
-        example: "Sheet1",
-        ..optional!(schema.read.sheet)
+        takes: Takes::Words("NAMES"),
+        help: "Sheet of a workbook (xlsx, xls, ods); with --pheno, those of the matrix and of the phenotypes, which may be in one workbook [default: the first]",
+        example: "Genes,Patients",
+        get: |options| {
+            options.schema.read.sheet.iter().chain(&options.schema.pheno_sheet).cloned().collect()
+        },
+        set: |options, words| {
+            (options.schema.read.sheet, options.schema.pheno_sheet) = match words {
+                [sheet] => (Some(sheet.clone()), None),
+                [matrix, phenotypes] => (Some(matrix.clone()), Some(phenotypes.clone())),
+                _ => return Err("write one sheet, or two: MATRIX,PHENO".into()),
+            };
+            Ok(())
+        },
+        ..BLANK
     },
     RunOption {
         name: "transpose",
@@ -239,27 +239,19 @@ pub const OPTIONS: &[RunOption] = &[
         ..optional!(schema.read.censored)
     },
     RunOption {
-        name: "min-class-size",
-        takes: Takes::Number("ROWS"),
-        help: "Leave out the rows of classes with fewer rows than this",
-        example: "5",
+        name: "rare",
+        takes: Takes::Word("HOW"),
+        help: "Classes with few rows: drop:5 leaves out those with fewer than 5, merge:5:other merges these into one class called other",
+        example: "merge:5:other",
+        choices: &["drop:4", "drop:10", "merge:4:other"],
         prose: Prose::Sentence(|options| {
-            let size =
-                options.schema.min_class_size.filter(|_| options.schema.merge_rare.is_none())?;
-            Some(format!("Classes with fewer than {size} rows were left out."))
+            let rare = options.schema.rare.as_ref()?;
+            Some(match &rare.merged {
+                None => format!("Classes with fewer than {} rows were left out.", rare.fewest),
+                Some(name) => format!("Classes with few rows were merged into “{name}”."),
+            })
         }),
-        ..optional!(schema.min_class_size)
-    },
-    RunOption {
-        name: "merge-rare",
-        takes: Takes::Word("NAME"),
-        help: "Merge classes with few rows (see --min-class-size; default 4) into one class of this name, instead of leaving them out",
-        example: "other",
-        prose: Prose::Sentence(|options| {
-            let merged = options.schema.merge_rare.as_ref()?;
-            Some(format!("Classes with few rows were merged into “{merged}”."))
-        }),
-        ..optional!(schema.merge_rare)
+        ..optional!(schema.rare)
     },
     RunOption {
         name: "memory-limit",
@@ -336,7 +328,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "newton (squared hinge, exact) or linfa (plain hinge, at most 2000 training rows)",
         example: "linfa",
         choices: &["newton", "linfa"],
-        form: Some(FormLine { place: 9, hint: "newton or linfa" }),
+        form: Some(FormLine { place: 8, hint: "newton or linfa" }),
         prose: Prose::Within,
         get: |options| {
             vec![
@@ -357,23 +349,26 @@ pub const OPTIONS: &[RunOption] = &[
         name: "estimator",
         chapter: Chapter::Method,
         takes: Takes::Word("MODEL"),
-        help: "linear; rcs:3, rcs:4 or rcs:5 (restricted cubic splines with 3, 4 or 5 knots); or rbf (Gaussian kernel, with interactions)",
-        example: "rcs:4",
-        choices: &["linear", "rcs:3", "rcs:4", "rcs:5", "rbf"],
-        form: Some(FormLine { place: 5, hint: "linear, rcs:3, rcs:4, rcs:5 or rbf" }),
+        help: "linear; rcs:3, rcs:4 or rcs:5 (restricted cubic splines with 3, 4 or 5 knots); or rbf (Gaussian kernel), where rbf:0.5 sets γ [default γ: 1 / number of columns in the model]",
+        example: "rbf:0.5",
+        choices: &["linear", "rcs:3", "rcs:4", "rcs:5", "rbf", "rbf:0.1"],
+        form: Some(FormLine { place: 5, hint: "linear, rcs:3, rcs:4, rcs:5, rbf or rbf:γ" }),
         prose: Prose::Within,
-        ..value!(estimator)
-    },
-    RunOption {
-        name: "gamma",
-        chapter: Chapter::Method,
-        takes: Takes::Number("γ"),
-        help: "γ of --estimator rbf: scale (1 / number of columns in the model) or a number above 0",
-        example: "0.5",
-        choices: &["scale", "0.01", "0.1", "1"],
-        form: Some(FormLine { place: 6, hint: "scale or above 0; rbf only" }),
-        prose: Prose::Within,
-        ..value!(gamma)
+        get: |options| {
+            vec![match options.gamma {
+                Gamma::Scale => options.estimator.to_string(),
+                Gamma::Fixed(gamma) => format!("{}:{gamma}", options.estimator),
+            }]
+        },
+        set: |options, words| {
+            let word = only(words)?;
+            (options.estimator, options.gamma) = match word.strip_prefix("rbf:") {
+                Some(gamma) => (Estimator::Rbf, gamma.parse()?),
+                None => (word.parse()?, Gamma::Scale),
+            };
+            Ok(())
+        },
+        ..BLANK
     },
     RunOption {
         name: "prefilter",
@@ -387,50 +382,13 @@ pub const OPTIONS: &[RunOption] = &[
         ..optional!(prefilter)
     },
     RunOption {
-        name: "compare",
-        chapter: Chapter::Method,
-        takes: Takes::Words("MODELS"),
-        help: "Other estimators to run on the same splits, and whether a more flexible one is worth it, such as rcs:4,rbf",
-        example: "rcs:3",
-        choices: &["rcs:4", "rcs:4,rbf", "linear"],
-        form: Some(FormLine { place: 8, hint: "other estimators, or empty" }),
-        prose: Prose::Sentence(|options| {
-            let words = |other: &Estimator| match other {
-                Estimator::Linear => "linear models".to_owned(),
-                Estimator::Rcs(knots) => {
-                    format!(
-                        "restricted cubic splines of each feature ({} knots)",
-                        usize::from(*knots)
-                    )
-                }
-                Estimator::Rbf => "a Gaussian kernel".to_owned(),
-            };
-            let others: Vec<String> = options.compare.iter().map(words).collect();
-            (!others.is_empty()).then(|| {
-                format!(
-                    "On the same splits, features were also selected with support vector machines on {}; each family of models was \
-                     compared with the simplest by the corrected resampled t-test [4], with the 5 % level divided by the number of \
-                     comparisons.",
-                    others.join(" and with ")
-                )
-            })
-        }),
-        get: |options| options.compare.iter().map(ToString::to_string).collect(),
-        set: |options, words| {
-            options.compare =
-                words.iter().map(|word| word.trim().parse()).collect::<Result<_, String>>()?;
-            Ok(())
-        },
-        ..BLANK
-    },
-    RunOption {
         name: "step",
         chapter: Chapter::Method,
         takes: Takes::Word("STEP"),
         help: "Features removed at once: a count, a fraction of those left, or half",
         example: "half",
         choices: &["1", "2", "5", "0.1", "half"],
-        form: Some(FormLine { place: 13, hint: "a count, a fraction or half" }),
+        form: Some(FormLine { place: 12, hint: "a count, a fraction or half" }),
         prose: Prose::Within,
         ..value!(step)
     },
@@ -440,13 +398,23 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Word("RULE"),
         help: "How the size of the answer is chosen: 1se, knee, beta, cv, proximity, none or a number",
         details: Some(STOP_HELP),
-        example: "beta",
+        example: "beta:3.5:0.7",
         choices: &["1se", "knee", "beta", "cv", "proximity", "none"],
-        form: Some(FormLine { place: 14, hint: "1se knee beta cv proximity none or N" }),
+        form: Some(FormLine { place: 13, hint: "1se knee beta cv proximity none or N" }),
         prose: Prose::Within,
-        get: |options| vec![options.stop.name()],
+        get: |options| {
+            let BetaRule { sigma, window } = options.beta_rule;
+            let is_usual =
+                options.stop != StopRule::Beta || options.beta_rule == BetaRule::default();
+            let numbers = if is_usual { String::new() } else { format!(":{sigma}:{window}") };
+            vec![options.stop.name() + &numbers]
+        },
         set: |options, words| {
-            options.stop = only(words)?.parse()?;
+            let word = only(words)?;
+            (options.stop, options.beta_rule) = match word.strip_prefix("beta:") {
+                Some(numbers) => (StopRule::Beta, numbers.parse()?),
+                None => (word.parse()?, BetaRule::default()),
+            };
             Ok(())
         },
     },
@@ -457,7 +425,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Metrics by which --stop 1se compares sizes: inefficiency, accuracy, s_score, recall_macro, f1_macro, auc",
         example: "auc",
         choices: &["inefficiency,accuracy", "inefficiency", "accuracy", "auc", "f1_macro"],
-        form: Some(FormLine { place: 15, hint: "inefficiency, accuracy, auc, f1_macro …" }),
+        form: Some(FormLine { place: 14, hint: "inefficiency, accuracy, auc, f1_macro …" }),
         prose: Prose::Sentence(|options| {
             let curves: Vec<&str> = options.by.iter().map(|curve| curve.words()).collect();
             (options.stop == StopRule::OneSe)
@@ -481,31 +449,13 @@ pub const OPTIONS: &[RunOption] = &[
         ..flag!(early)
     },
     RunOption {
-        name: "sigma",
-        chapter: Chapter::Method,
-        takes: Takes::Number("K"),
-        help: "k of the β rule: standard deviations",
-        example: "3.5",
-        prose: Prose::Within,
-        ..value!(beta_rule.sigma)
-    },
-    RunOption {
-        name: "window",
-        chapter: Chapter::Method,
-        takes: Takes::Number("SHARE"),
-        help: "ψ of the β rule: its window, as a share of the features",
-        example: "0.7",
-        prose: Prose::Within,
-        ..value!(beta_rule.window)
-    },
-    RunOption {
         name: "splits",
         chapter: Chapter::Splits,
         takes: Takes::Number("N"),
         help: "How many random splits",
         example: "3",
         choices: &["5", "10", "20", "50", "100", "200"],
-        form: Some(FormLine { place: 11, hint: "at least 1" }),
+        form: Some(FormLine { place: 10, hint: "at least 1" }),
         prose: Prose::Within,
         ..value!(split.splits)
     },
@@ -538,7 +488,7 @@ pub const OPTIONS: &[RunOption] = &[
         takes: Takes::Number("SEED"),
         help: "Seed of the splits",
         example: "18446744073709551615",
-        form: Some(FormLine { place: 12, hint: "a whole number" }),
+        form: Some(FormLine { place: 11, hint: "a whole number" }),
         prose: Prose::Within,
         ..value!(split.seed)
     },
@@ -567,7 +517,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "strict (coverage guaranteed) or shared (as in the paper; no guarantee)",
         example: "shared",
         choices: &["strict", "shared"],
-        form: Some(FormLine { place: 10, hint: "strict or shared" }),
+        form: Some(FormLine { place: 9, hint: "strict or shared" }),
         prose: Prose::Within,
         ..value!(split.calibration)
     },
@@ -626,7 +576,7 @@ pub const OPTIONS: &[RunOption] = &[
         help: "Folds of the nested validation, which tests the list on unseen rows, or none",
         example: "3",
         choices: &["none", "5", "10"],
-        form: Some(FormLine { place: 16, hint: "2 to 100 folds, or none" }),
+        form: Some(FormLine { place: 15, hint: "2 to 100 folds, or none" }),
         prose: Prose::Sentence(|options| {
             let folds = options.validate?;
             Some(format!(
@@ -649,26 +599,13 @@ pub const OPTIONS: &[RunOption] = &[
         ..BLANK
     },
     RunOption {
-        name: "test",
-        chapter: Chapter::Splits,
-        help: "Another table with the same columns and classes on which the list, selected from the rows not set aside (--reserve 0.2), is tested once",
-        example: "other.csv",
-        prose: Prose::Sentence(|options| {
-            options
-                .test
-                .is_some()
-                .then(|| "The list was tested once on rows of another file.".to_owned())
-        }),
-        ..file!(test)
-    },
-    RunOption {
         name: "permutations",
         chapter: Chapter::Splits,
         takes: Takes::Word("N"),
         help: "Permutations of the labels, to show what chance selects: auto (99, 19 or none, depending on cost), none or a number",
         example: "19",
         choices: &["auto", "none", "19", "99"],
-        form: Some(FormLine { place: 17, hint: "auto, none or a number" }),
+        form: Some(FormLine { place: 16, hint: "auto, none or a number" }),
         prose: Prose::Sentence(|options| {
             let times = match options.permutations {
                 Permutations::Count(0) => return None,
@@ -738,7 +675,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_has_one_option_and_every_option_one_field() {
+    fn every_field_has_one_option() {
         let usual = RunOptions::default();
         let mut told = BTreeSet::new();
         for option in OPTIONS {
@@ -751,8 +688,10 @@ mod tests {
                 .filter(|field| !before.contains(field))
                 .map(|(name, _)| name)
                 .collect();
-            assert_eq!(changed.len(), 1, "{}: the example changes {changed:?}", option.name);
-            assert!(told.insert(changed[0].clone()), "{} is set by two options", changed[0]);
+            assert!(!changed.is_empty(), "{}: the example changes nothing", option.name);
+            for name in changed {
+                assert!(told.insert(name.clone()), "{name} is set by two options");
+            }
         }
         let all: BTreeSet<String> = fields(&usual).into_iter().map(|(name, _)| name).collect();
         assert_eq!(
@@ -771,6 +710,68 @@ mod tests {
             option.take(&mut again, &option.text(&options)).unwrap();
             assert_eq!(again, options, "{}", option.name);
             assert!(!option.help.is_empty() && !option.example.is_empty(), "{}", option.name);
+        }
+    }
+
+    /// What is said of a line of options, when it is parsed and checked.
+    fn refusal(line: &str) -> String {
+        let mut options = RunOptions::default();
+        for typed in line.split(" --").map(|typed| typed.trim_start_matches("--")) {
+            let (name, text) = typed.split_once(' ').unwrap_or((typed, "true"));
+            let option = OPTIONS.iter().find(|option| option.name == name).unwrap();
+            if let Err(refusal) = option.take(&mut options, text) {
+                return refusal.to_string();
+            }
+        }
+        options.check().map_or_else(|error| error.to_string(), |_| String::new())
+    }
+
+    #[test]
+    fn impossible_values_are_refused_with_what_to_write() {
+        for (line, words) in [
+            ("--lambda -0.5", "--lambda -0.5 is out of range; give a number from 0 to 1"),
+            ("--epsilon 1", "--epsilon 1 is out of range; give a number between 0 and 1"),
+            ("--splits 0", "--splits 0 leaves nothing to run; give at least 1"),
+            ("--cost 0", "--cost 0 is out of range; give a number above 0"),
+            ("--test-size 1", "--test-size 1 is out of range; give a share between 0 and 1"),
+            ("--cal-size 0", "--cal-size 0 is out of range; give a share between 0 and 1"),
+            ("--max-missing 7", "--max-missing 7 is out of range; give a share from 0 to 1"),
+            ("--early", "--early cannot end a path by the rule '1se', which needs the whole path"),
+            ("--stop 0", "write 1se, knee, beta, cv, proximity, none or a number of features"),
+            ("--stop beta:0", "write beta, or beta:5:0.4"),
+            ("--stop beta:5:1.5", "write beta, or beta:5:0.4"),
+            ("--stop beta:5:0.4:1", "write beta, or beta:5:0.4"),
+            ("--step 0", "write a count from 1, a fraction between 0 and 1, or half"),
+            ("--scale robust", "write standard, minmax or none"),
+            ("--rare other", "write drop:5, or merge:5:other"),
+            ("--sheet a,b,c", "write one sheet, or two: MATRIX,PHENO"),
+            ("--sheet a,b", "--sheet names two sheets, but there is one table"),
+            ("--prefilter 5 --estimator rcs:3", "--prefilter belongs to --estimator rbf"),
+            ("--estimator rbf --prefilter 0", "--prefilter 0 leaves no feature"),
+            ("--estimator rbf:-1", "write γ as a number above 0"),
+            ("--estimator rcs:9", "write linear, rcs:3, rcs:4, rcs:5, rbf or rbf:0.5"),
+        ] {
+            let said = refusal(line);
+            assert!(said.starts_with(words), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_rule_or_a_kernel_without_numbers_has_the_usual_ones() {
+        let mut options = RunOptions::default();
+        let option = |name| OPTIONS.iter().find(|option| option.name == name).unwrap();
+        for (name, typed, shown) in [
+            ("stop", "beta:3", "beta:3:0.4"),
+            ("stop", "beta:5:0.4", "beta"),
+            ("stop", "beta:3:0.7", "beta:3:0.7"),
+            ("stop", "knee", "knee"),
+            ("stop", "beta", "beta"),
+            ("estimator", "rbf:0.5", "rbf:0.5"),
+            ("estimator", "linear", "linear"),
+            ("estimator", "rbf", "rbf"),
+        ] {
+            option(name).take(&mut options, typed).unwrap();
+            assert_eq!(option(name).text(&options), shown, "{typed}");
         }
     }
 

@@ -37,26 +37,21 @@ pub(super) fn path_sizes(
     }
 }
 
-/// Refuses a fixed size that some path of the run does not visit: its own, or one with another
-/// family of models.
+/// Refuses a fixed size that some path of the run does not visit.
 pub(super) fn refuse_unvisited_size(spec: &RunSpec, units: &[Unit]) -> Result<()> {
     let StopRule::Size(size) = spec.stop else { return Ok(()) };
     let (units, kept) = (units.len(), units.iter().filter(|unit| unit.kept).count());
     if !(kept.max(1)..=units).contains(&size) {
         return Err(Error::usage(format!(
-            "{size} (--stop or --size) is not a size of this path, which goes from {units} to {}",
+            "--stop {size} is not a size of this path, which goes from {units} to {}",
             kept.max(1)
         ))
         .remedy("choose a size in between"));
     }
-    let others = spec.compare.iter().map(|&other| spec.with_estimator(other));
-    for family in std::iter::once(Ok(spec.clone())).chain(others) {
-        let family = family?;
-        for &method in &family.methods {
-            let sizes = path_sizes(&family, method, family.step, units, kept);
-            if !sizes.contains(&size) {
-                return Err(unvisited(&family, size, &sizes));
-            }
+    for &method in &spec.methods {
+        let sizes = path_sizes(spec, method, spec.step, units, kept);
+        if !sizes.contains(&size) {
+            return Err(unvisited(spec, size, &sizes));
         }
     }
     Ok(())
@@ -91,7 +86,7 @@ fn unvisited(spec: &RunSpec, size: usize, sizes: &[usize]) -> Error {
         )
     };
     Error::usage(format!(
-        "{size} (--stop or --size) is not a size of this path, which visits {visited} with {options}"
+        "--stop {size} is not a size of this path, which visits {visited} with {options}"
     ))
     .remedy(remedy)
 }

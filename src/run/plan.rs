@@ -8,17 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 
 use super::cost::{DefaultPermutations, MOST, TableShape, default_permutations};
+use super::kernel_limit::refuse_slow_kernels;
 use super::path_sizes::refuse_unvisited_size;
-use super::{
-    External, FORMAT, KernelLimit, Permutations, RunInfo, RunOptions, RunSpec, SiteInfo,
-    SubgroupInfo, TaskId,
-};
+use super::{Permutations, RunInfo, RunOptions, RunSpec, SiteInfo, SubgroupInfo, TaskId};
 use crate::data::{
     DONOR_LIMIT, Dataset, Factor, Impute, OuterFold, STANDARD, STANDARD_INPUT, Split, Splits,
     check_preprocessing, outer_folds, prepare, site_fold,
 };
 use crate::error::{Error, Result};
 use crate::evaluate::never_excluded;
+use crate::format::FORMAT;
 use crate::select::{MOST_ACM_UNITS, Method, Score};
 use crate::svm::{Estimator, Problem, SolverKind, solver};
 
@@ -31,8 +30,6 @@ pub struct Plan {
     pub splits: Splits,
     /// Those that were made while planning, each until it is first asked for.
     made: Mutex<HashMap<usize, Split>>,
-    /// Rows of another file to test the list on.
-    pub external: Option<External>,
 }
 
 /// Row numbers that are kept from planning: 8 MB. Splits beyond that are made again when they are
@@ -61,8 +58,8 @@ impl Plan {
                 rows - aside
             ));
         }
-        if spec.uses_kernels() {
-            allow_kernels(&spec, &data)?;
+        if spec.estimator == Estimator::Rbf {
+            refuse_slow_kernels(&spec, &TableShape::from(&data))?;
         }
         if let Some(most) = spec.prefilter.filter(|&most| most >= units) {
             data.audit.notice(format!(
@@ -74,9 +71,6 @@ impl Plan {
         }
         let folds = plan_validation(&spec, &mut data);
         let (permutations, permutation_cost) = plan_permutations(&spec, &mut data);
-        let external =
-            spec.test.as_deref().map(|path| External::load(path, &spec, &data)).transpose()?;
-        let about = external.as_ref().map(|external| external.info.clone());
         let sites = plan_sites(&spec, &mut data);
         let of_factor = |factor: &Factor| SubgroupInfo {
             column: factor.column.clone(),
@@ -90,30 +84,11 @@ impl Plan {
             folds,
             permutations,
             permutation_cost,
-            external: about,
             sites,
             subgroups,
             ..info(spec, &data, &splits)
         };
-        Ok(Self {
-            info: Arc::new(info),
-            data: Arc::new(data),
-            splits,
-            made: Mutex::new(made),
-            external,
-        })
-    }
-
-    /// The same data and splits with another family of models.
-    pub fn with_estimator(&self, estimator: Estimator) -> Result<Self> {
-        let spec = self.info.spec.with_estimator(estimator)?;
-        Ok(Self {
-            info: Arc::new(info(spec, &self.data, &self.splits)),
-            data: self.data.clone(),
-            splits: self.splits.clone(),
-            made: Mutex::default(),
-            external: None,
-        })
+        Ok(Self { info: Arc::new(info), data: Arc::new(data), splits, made: Mutex::new(made) })
     }
 
     /// The plan of a recorded run, with its data at the recorded place or where the user says they
@@ -136,16 +111,10 @@ impl Plan {
         options.schema.groups = options.schema.groups.as_deref().map(then);
         options.schema.pheno = options.schema.pheno.as_deref().map(then);
         options.split.splits_from = options.split.splits_from.as_deref().map(then);
-        options.test = options.test.as_deref().map(then);
         let named = given.is_none().then_some(&path).into_iter();
-        let others = [
-            &options.schema.groups,
-            &options.schema.pheno,
-            &options.split.splits_from,
-            &options.test,
-        ]
-        .into_iter()
-        .flatten();
+        let others = [&options.schema.groups, &options.schema.pheno, &options.split.splits_from]
+            .into_iter()
+            .flatten();
         named.chain(others).try_for_each(|path| refuse_special(path))?;
         let spec = options.check()?;
         let mut data = Dataset::load(&path, &spec.schema, |_, _| {})?;
@@ -327,11 +296,6 @@ fn make_splits(
     Ok(made)
 }
 
-/// Refuses settings under which kernel machines would take hours.
-fn allow_kernels(spec: &RunSpec, data: &Dataset) -> Result<()> {
-    KernelLimit::new(spec, &TableShape::from(data))?.map_or(Ok(()), |limit| Err(limit.error()))
-}
-
 /// Checks the limits of linfa-svm on the training columns of the first split.
 fn refuse_what_linfa_cannot_solve(spec: &RunSpec, data: &Dataset, splits: &Splits) -> Result<()> {
     let split = splits.split(data, 0)?;
@@ -355,7 +319,6 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         audit.warn("--score published divides counts by n, not n + 1: coverage is not guaranteed");
     }
     RunInfo {
-        format: FORMAT,
         fingerprint: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
         input: data.name.clone(),
         directory: std::env::current_dir().ok(),
@@ -363,7 +326,6 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         splits_sha256: splits.sha256().map(str::to_owned),
         splits: splits.count(),
         folds: 0,
-        external: None,
         sites: Vec::new(),
         subgroups: Vec::new(),
         permutations: 0,

@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::data::{Calibration, Impute, Preparation, RESERVE, Scale, SchemaOptions, SplitOptions};
+use crate::data::{Calibration, Impute, Preparation, Scale, SchemaOptions, SplitOptions};
 use crate::error::{Error, Result};
 use crate::evaluate::SizeCurve;
 use crate::select::{BetaRule, Method, Score, StepSize, StopRule};
@@ -40,17 +39,11 @@ pub struct RunOptions {
     pub class_weight: ClassWeight,
     pub solver: SolverKind,
     /// Which family of models is fitted.
-    #[serde(default, skip_serializing_if = "Estimator::is_linear")]
     pub estimator: Estimator,
     /// γ of the Gaussian kernel.
-    #[serde(default, skip_serializing_if = "Gamma::is_scale")]
     pub gamma: Gamma,
     /// The units that a linear path leaves for the kernel machines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefilter: Option<usize>,
-    /// Other families of models that are run on the same splits, to be compared.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub compare: Vec<Estimator>,
     /// How many units are removed at once.
     pub step: StepSize,
     /// How the size of the answer is chosen.
@@ -68,16 +61,10 @@ pub struct RunOptions {
     /// Which score the p-values are made of.
     pub score: Score,
     /// The curves that the rule `1se` looks at.
-    #[serde(default = "default_by")]
     pub by: Vec<SizeCurve>,
     /// Folds of the nested validation, at least 2; `None` to switch it off.
-    #[serde(default)]
     pub validate: Option<usize>,
-    /// Another file to test the list on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub test: Option<PathBuf>,
     /// How often the labels are permuted.
-    #[serde(default = "no_permutations")]
     pub permutations: Permutations,
 }
 
@@ -116,16 +103,6 @@ impl fmt::Display for Permutations {
     }
 }
 
-/// Set size and accuracy.
-fn default_by() -> Vec<SizeCurve> {
-    vec![SizeCurve::Inefficiency, SizeCurve::Accuracy]
-}
-
-/// The value for runs recorded before permutations existed.
-fn no_permutations() -> Permutations {
-    Permutations::Count(0)
-}
-
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
@@ -141,7 +118,6 @@ impl Default for RunOptions {
             estimator: Estimator::Linear,
             gamma: Gamma::Scale,
             prefilter: None,
-            compare: Vec::new(),
             step: StepSize::default(),
             stop: StopRule::OneSe,
             beta_rule: BetaRule::default(),
@@ -150,9 +126,8 @@ impl Default for RunOptions {
             mondrian: false,
             smoothed: false,
             score: Score::Weighted,
-            by: default_by(),
+            by: vec![SizeCurve::Inefficiency, SizeCurve::Accuracy],
             validate: Some(5),
-            test: None,
             permutations: Permutations::Auto,
         }
     }
@@ -164,11 +139,6 @@ impl RunOptions {
         Preparation { scale: self.scale, impute: self.impute, splines: self.estimator.knots() }
     }
 
-    /// Whether kernel machines are fitted, for the paths or to be compared.
-    pub fn uses_kernels(&self) -> bool {
-        self.estimator == Estimator::Rbf || self.compare.contains(&Estimator::Rbf)
-    }
-
     /// The options that must be equal for two runs to share their steps. More splits or methods
     /// extend a run, and the stopping rule only reads a finished path, unless it ended the path
     /// early.
@@ -177,7 +147,7 @@ impl RunOptions {
             unreachable!("options serialise to an object with string keys")
         };
         // Neither the choice of a size nor what is run after the paths changes a path.
-        for later in ["methods", "by", "validate", "test", "permutations", "compare"] {
+        for later in ["methods", "by", "validate", "permutations"] {
             all.remove(later);
         }
         if !self.early {
@@ -235,25 +205,10 @@ impl RunOptions {
             open(self.epsilon),
             "give a number between 0 and 1, such as 0.1 for 90 % coverage",
         )?;
-        let BetaRule { sigma, window } = self.beta_rule;
-        within(
-            "sigma",
-            sigma,
-            sigma > 0.0 && sigma.is_finite(),
-            "give a number above 0; the paper uses 3 to 5",
-        )?;
-        within(
-            "window",
-            window,
-            window > 0.0 && window <= 1.0,
-            "give a share of the features, above 0 and at most 1",
-        )?;
+        let impossible = |remedy| Error::usage("--stop beta is out of range").remedy(remedy);
+        self.beta_rule.check().map_err(impossible)?;
         let share = self.schema.max_missing;
         within("max-missing", share, (0.0..=1.0).contains(&share), "give a share from 0 to 1")?;
-        if self.test.is_some() {
-            // The list is tested with a calibration that it never saw.
-            self.split.reserve.get_or_insert(RESERVE);
-        }
         self.split.check()?;
         if let Some(folds) = self.validate
             && !(2..=MOST_FOLDS).contains(&folds)
@@ -276,10 +231,7 @@ impl RunOptions {
             return Err(Error::usage("--method names no method")
                 .remedy("give crfe, rfe, smfs or acm, separated by commas"));
         }
-        self.compare.sort_unstable();
-        self.compare.dedup();
-        self.compare.retain(|&other| other != self.estimator);
-        if self.uses_kernels() {
+        if self.estimator == Estimator::Rbf {
             if self.solver == SolverKind::Linfa {
                 return Err(Error::usage(
                     "--solver linfa fits linear machines only, not --estimator rbf",
@@ -290,14 +242,13 @@ impl RunOptions {
                 return Err(Error::usage("--prefilter 0 leaves no feature")
                     .remedy("give at least 1, such as 100"));
             }
-        } else if !self.gamma.is_scale() || self.prefilter.is_some() {
-            let option = if self.prefilter.is_some() { "--prefilter" } else { "--gamma" };
-            return Err(Error::usage(format!("{option} belongs to --estimator rbf"))
-                .remedy(format!("add --estimator rbf, or leave {option} out")));
+        } else if self.prefilter.is_some() {
+            return Err(Error::usage("--prefilter belongs to --estimator rbf")
+                .remedy("add --estimator rbf, or leave --prefilter out"));
         }
         if self.schema.pheno_sheet.is_some() && self.schema.pheno.is_none() {
-            return Err(Error::usage("--pheno-sheet belongs to --pheno")
-                .remedy("add --pheno WORKBOOK, or use --sheet for the sheet of the table"));
+            return Err(Error::usage("--sheet names two sheets, but there is one table")
+                .remedy("name one sheet, or add --pheno WORKBOOK"));
         }
         if self.smoothed && self.score == Score::Published {
             return Err(Error::usage("--smoothed has no meaning with --score published")
@@ -344,22 +295,6 @@ impl TryFrom<RunOptions> for RunSpec {
 }
 
 impl RunSpec {
-    /// The same paths with another family of models, and nothing after them.
-    pub fn with_estimator(&self, estimator: Estimator) -> Result<Self> {
-        let mut options = RunOptions {
-            estimator,
-            compare: Vec::new(),
-            validate: None,
-            permutations: no_permutations(),
-            test: None,
-            ..self.0.clone()
-        };
-        if estimator != Estimator::Rbf {
-            (options.gamma, options.prefilter) = (Gamma::Scale, None);
-        }
-        options.check()
-    }
-
     /// Whether coverage is guaranteed: not when β was computed on the calibration rows, nor under
     /// the published p-values.
     pub fn guaranteed(&self) -> bool {
@@ -389,7 +324,7 @@ mod tests {
         assert_eq!(options.models().as_deref(), Some("rbf (γ scale)"));
         (options.gamma, options.prefilter) = (Gamma::Fixed(0.1), Some(50));
         assert_eq!(options.models().as_deref(), Some("rbf (γ 0.1, prefilter 50)"));
-        options.estimator = Estimator::SPLINE;
+        options.estimator = "rcs:4".parse().unwrap();
         assert_eq!(options.models().as_deref(), Some("rcs:4"));
     }
 

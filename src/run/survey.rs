@@ -120,9 +120,9 @@ mod tests {
         let refused = survey(&table(), |_| {}).found.unwrap();
         assert_eq!((refused.file_rows, refused.rows()), (62, 61));
         assert_eq!(refused.classes[0], ("rare".to_owned(), 1));
-        assert!(refused.plan.unwrap_err().contains("--min-class-size"));
+        assert!(refused.plan.unwrap_err().contains("--rare drop:4"));
         let mended =
-            survey(&table(), |options| options.schema.min_class_size = Some(4)).found.unwrap();
+            survey(&table(), |options| options.schema.rare = "drop:4".parse().ok()).found.unwrap();
         assert_eq!(mended.sentence(), "'class': 2 classes, 60 rows (2 of 62 dropped)");
         assert!(mended.plan.is_ok() && mended.has_ids);
         assert!(mended.columns.contains(&"x".to_owned()));

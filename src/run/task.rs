@@ -13,7 +13,7 @@ use crate::select::{
     Common, Elimination, FeaturePath, KernelElimination, Labelled, Method, Nonconformity,
     Proximity, ProximityRule, RunSizes, Settings, StopRule, order_of_adding,
 };
-use crate::svm::{Estimator, Kernel, PathSolver, Problem, decisions, solver};
+use crate::svm::{Estimator, PathSolver, Problem, decisions, solver};
 
 /// What the methods of one split share.
 pub struct SplitWork {
@@ -168,8 +168,8 @@ pub(super) fn open_path<'a>(
     let settings = settings(plan, method);
     let PathRows { units, train, selection, constant, watched, common, ahead } = rows;
     if spec.estimator == Estimator::Rbf {
-        let kernel = Kernel::Rbf(spec.gamma);
-        let mut path = KernelElimination::new(settings, kernel, units, train, selection, constant)?;
+        let mut path =
+            KernelElimination::new(settings, spec.gamma, units, train, selection, constant)?;
         path = watched.into_iter().fold(path, KernelElimination::watch);
         path = match (places, spec.prefilter) {
             (Some(places), _) => path.ranked(places),
@@ -347,7 +347,7 @@ pub struct Prediction {
 }
 
 /// The p-values of the test rows of a split under a model of these units. The model is fitted from
-/// scratch and has the same solution as the the path's, so predictions need not be recorded.
+/// scratch and has the same solution as the path's, so predictions need not be recorded.
 pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Prediction>> {
     let work = SplitWork::new(plan, split)?;
     let model = fit_list(plan, &work, units)?;
@@ -405,8 +405,8 @@ pub fn fresh_kernel_fit<T>(
     let settings = settings(plan, Method::Crfe);
     let train = (x.view(), &*train.y);
     let selection = (s.view(), &*selection.y);
-    let kernel = Kernel::Rbf(plan.info.spec.gamma);
-    let mut path = KernelElimination::new(settings, kernel, &units, train, selection, &constant)?
+    let gamma = plan.info.spec.gamma;
+    let mut path = KernelElimination::new(settings, gamma, &units, train, selection, &constant)?
         .watch(conformal.view())
         .watch(test.view());
     path.fit();

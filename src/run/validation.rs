@@ -25,13 +25,10 @@ pub struct FoldTest {
     /// Every row of the fold; empty without a list.
     pub rows: Vec<TestedRow>,
     /// The group of each row; empty where rows do not come in groups.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<usize>,
     /// For each column of subgroups the level of each row.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subgroups: Vec<Vec<Option<usize>>>,
     /// The time of each row; empty without a column of times.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub times: Vec<Option<f64>>,
 }
 
@@ -153,7 +150,7 @@ fn paths(
 }
 
 /// Runs a path to its end; `None` if it was told to end.
-pub(super) fn finished_trace(
+fn finished_trace(
     plan: &Plan,
     work: &SplitWork,
     task: TaskId,

@@ -12,7 +12,7 @@ use super::{FeaturePath, Labelled, Method, Removal, Settings};
 use crate::data::Unit;
 use crate::error::{Error, Result};
 use crate::linalg::axpy;
-use crate::svm::{Convergence, Kernel, KernelMachines, Present, Problem};
+use crate::svm::{Convergence, Gamma, KernelMachines, Present, Problem};
 
 /// A path of eliminations with kernel machines, as an iterator.
 pub struct KernelElimination<'a> {
@@ -44,7 +44,7 @@ impl<'a> KernelElimination<'a> {
     /// variation in training.
     pub fn new(
         settings: Settings,
-        kernel: Kernel,
+        gamma: Gamma,
         units: &'a [Unit],
         train: Labelled<'a>,
         selection: Labelled<'a>,
@@ -52,7 +52,7 @@ impl<'a> KernelElimination<'a> {
     ) -> Result<Self> {
         let problem = Problem::new(train.0, train.1, settings.measure.classes)?
             .with_cost(settings.cost, settings.weight);
-        let mut machines = KernelMachines::new(problem, kernel);
+        let mut machines = KernelMachines::new(problem, gamma);
         machines.watch(CowArray::from(selection.0));
         Ok(Self {
             settings,
@@ -113,14 +113,6 @@ impl<'a> KernelElimination<'a> {
         self.machines.problem().by_class(|machine| self.machines.coefficients(machine)[row])
     }
 
-    /// γ with the columns present.
-    fn gamma(&self) -> f64 {
-        match self.machines.kernel() {
-            Kernel::Rbf(gamma) => gamma.value(self.machines.columns()),
-            Kernel::Linear => 0.0,
-        }
-    }
-
     /// Shares of some units on some rows of a matrix, or on all: units × rows.
     fn shares_of(
         &self,
@@ -138,22 +130,12 @@ impl<'a> KernelElimination<'a> {
             None => packed(x, 0..x.ncols(), &columns),
         };
         let train = self.machines.problem().x();
-        match self.machines.kernel() {
-            Kernel::Rbf(_) => {
-                let levels = |&unit: &usize| {
-                    self.levels[unit].get_or_init(|| Levels::new(train, &self.units[unit].columns))
-                };
-                let levels: Vec<&Levels> = units.iter().map(levels).collect();
-                let pairs = Pairs { rows: &cells, units: &levels, support, gamma: self.gamma() };
-                pairs.shares(weights, coalitions, &mut self.buffers.borrow_mut())
-            }
-            // A sum needs no quadrature: the share of a unit is its own product.
-            Kernel::Linear => {
-                let own = packed(train, support.iter().copied(), &columns);
-                let widths = units.iter().map(|&unit| self.units[unit].columns.len());
-                additive_shares(&cells, &own, columns.len(), widths, weights)
-            }
-        }
+        let levels = |&unit: &usize| {
+            self.levels[unit].get_or_init(|| Levels::new(train, &self.units[unit].columns))
+        };
+        let levels: Vec<&Levels> = units.iter().map(levels).collect();
+        let pairs = Pairs { rows: &cells, units: &levels, support, gamma: self.machines.gamma() };
+        pairs.shares(weights, coalitions, &mut self.buffers.borrow_mut())
     }
 
     /// Σ over selection rows of what each unit adds to their non-conformity: β; of one class alone
@@ -217,10 +199,6 @@ impl<'a> KernelElimination<'a> {
     fn mean_beta(&self) -> f64 {
         let decisions = self.machines.decisions(0);
         let biases = self.machines.biases();
-        let nothing: f64 = match self.machines.kernel() {
-            Kernel::Rbf(_) => 2.0,
-            Kernel::Linear => 1.0,
-        };
         let (mut shares, mut alphas) = (vec![0.0; biases.len()], vec![0.0; biases.len()]);
         let mut sum = 0.0;
         for (row, &class) in decisions.rows().into_iter().zip(self.selection.1) {
@@ -228,7 +206,7 @@ impl<'a> KernelElimination<'a> {
                 .iter_mut()
                 .zip(row)
                 .zip(&biases)
-                .for_each(|((share, f), b)| *share = f - nothing * b);
+                .for_each(|((share, f), b)| *share = f - 2.0 * b);
             self.settings.measure.weighted(&shares, &mut alphas);
             sum += alphas[class];
         }
@@ -370,33 +348,4 @@ fn packed(
 /// The sum over the given number of rows, for each unit.
 fn summed(shares: &[f64], rows: usize) -> Vec<f64> {
     shares.chunks_exact(rows.max(1)).map(|of_unit| of_unit.iter().sum()).collect()
-}
-
-/// Σ_s weight(s, i) Σ_{j in u} x_ij x_sj for every unit u (`widths`: its number of columns) and
-/// every row: units × rows.
-fn additive_shares(
-    rows: &[f64],
-    support: &[f64],
-    columns: usize,
-    widths: impl Iterator<Item = usize>,
-    weights: &[f64],
-) -> Vec<f64> {
-    let count = rows.len() / columns.max(1);
-    let mut by_column = vec![0.0; columns * count];
-    for (s, own) in support.chunks_exact(columns).enumerate() {
-        for (i, row) in rows.chunks_exact(columns).enumerate() {
-            let weight = weights[s * count + i];
-            for j in 0..columns {
-                by_column[j * count + i] += weight * row[j] * own[j];
-            }
-        }
-    }
-    let mut start = 0;
-    let mut shares = Vec::new();
-    for width in widths {
-        let of_unit = &by_column[start * count..(start + width) * count];
-        shares.extend((0..count).map(|i| of_unit.iter().skip(i).step_by(count).sum::<f64>()));
-        start += width;
-    }
-    shares
 }

@@ -22,6 +22,9 @@ pub use nonconformity::{ClassSums, Nonconformity, Score};
 pub use shapley::{Coalitions, Levels, Pairs, ShareBuffers};
 pub use step_size::StepSize;
 pub use stopping::{
-    BetaRule, Chooses, PathEnd, PathPoints, Proximity, ProximityRule, RULES, Rule, RunSizes,
-    StopRule, Stopping, gradient,
+    BetaRule, Chooses, CurveBySplit, OneSe, PathEnd, PathPoints, Proximity, ProximityRule, RULES,
+    Rule, RunSizes, StopRule, Stopping, gradient, one_se_size, one_se_sizes_without_each,
 };
+
+#[cfg(test)]
+pub mod fixtures;

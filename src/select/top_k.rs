@@ -29,12 +29,12 @@ pub struct TopK {
     /// The snapshot of the last pass, and how many snapshots are in use.
     snapshot: usize,
     snapshots: usize,
-    scratch: TopKScratch,
+    scratch: Scratch,
 }
 
 /// Buffers.
 #[derive(Debug, Clone, Default)]
-struct TopKScratch {
+struct Scratch {
     found: Vec<usize>,
     /// Units whose scores are still to be computed, and their Lipschitz constants.
     queued: Vec<usize>,
@@ -205,7 +205,7 @@ impl TopK {
         pass.evaluate(self);
         self.groups[now].find(drift_bounds[now], pass.threshold.value, &mut found);
         let best = found.iter().map(|&at| self.groups[now].units[at]).collect();
-        self.scratch = TopKScratch { found, ..pass.scratch };
+        self.scratch = Scratch { found, ..pass.scratch };
         best
     }
 }
@@ -225,7 +225,7 @@ struct Pass<L> {
     threshold: Threshold,
     /// Scores computed now are off by at most the Lipschitz constant times this.
     radius: f64,
-    scratch: TopKScratch,
+    scratch: Scratch,
     evaluate: L,
 }
 
@@ -241,7 +241,7 @@ impl<L: FnMut(&[usize], &mut Vec<f64>)> Pass<L> {
 
     /// Computes the scores of the queued units.
     fn evaluate(&mut self, search: &mut TopK) {
-        let TopKScratch { queued, lipschitz, scores, .. } = &mut self.scratch;
+        let Scratch { queued, lipschitz, scores, .. } = &mut self.scratch;
         (self.evaluate)(queued, scores);
         let group = &mut search.groups[search.snapshot];
         for ((&unit, &lipschitz), &score) in queued.iter().zip(&*lipschitz).zip(&*scores) {

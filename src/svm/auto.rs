@@ -1,8 +1,7 @@
 //! The exact solver: which Newton formulation fits the problem, and when to change to another.
 //!
-//! Fewer columns than rows: the primal. Otherwise Gram space, or, where K is too ill-conditioned to
-//! hold the model, w with solves in Gram space. All three stop on the true gradient of the same
-//! problem.
+//! Fewer columns than rows: the primal. Otherwise Gram space. Both stop on the true gradient of the
+//! same problem.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -10,7 +9,7 @@ use std::sync::OnceLock;
 use ndarray::{Array2, CowArray, Ix2};
 
 use super::solver::{LazySolver, by_row, decisions};
-use super::{Convergence, Dual, PathSolver, Present, Primal, Problem, Watched, Woodbury};
+use super::{Convergence, Dual, PathSolver, Present, Primal, Problem, Watched};
 
 /// Exact Newton along a path.
 pub struct AutoSolver<'a> {
@@ -26,7 +25,6 @@ enum Formulation {
     /// These columns are present; nothing is fitted yet.
     Start(Present),
     Dual(Dual),
-    Woodbury(Woodbury),
     Primal(Box<Primal>),
 }
 
@@ -58,36 +56,19 @@ impl<'a> AutoSolver<'a> {
             Formulation::Dual(dual) if dual.columns().count() < self.problem.rows() => {
                 (dual.columns().list(), dual.models(&self.problem))
             }
-            Formulation::Woodbury(formulation)
-                if formulation.columns().len() < self.problem.rows() =>
-            {
-                (formulation.columns().to_vec(), formulation.models())
-            }
             _ => return,
         };
         self.formulation =
             Formulation::Primal(Box::new(Primal::warm(&self.problem, columns, models)));
     }
 
-    /// Fits on the columns present, in another formulation if need be.
+    /// Fits on the columns present.
     fn fit_formulation(&mut self) -> Convergence {
         self.choose();
         match &mut self.formulation {
             Formulation::Start(_) => Convergence::NONE,
             Formulation::Primal(primal) => primal.fit(),
-            Formulation::Woodbury(woodbury) => woodbury.fit(&self.problem),
-            Formulation::Dual(dual) => {
-                let convergence = dual.fit(&self.problem, &self.watched);
-                if convergence.converged {
-                    return convergence;
-                }
-                let zero = vec![0.0; dual.columns().count() + 1];
-                let models = vec![zero; self.problem.machines()];
-                let mut woodbury = Woodbury::warm(&self.problem, dual.columns().list(), models);
-                let convergence = woodbury.fit(&self.problem);
-                self.formulation = Formulation::Woodbury(woodbury);
-                convergence
-            }
+            Formulation::Dual(dual) => dual.fit(&self.problem, &self.watched),
         }
     }
 }
@@ -118,7 +99,6 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
         match &self.formulation {
             Formulation::Start(columns) => columns.list().into(),
             Formulation::Dual(formulation) => formulation.columns().list().into(),
-            Formulation::Woodbury(formulation) => formulation.columns().into(),
             Formulation::Primal(formulation) => formulation.columns().into(),
         }
     }
@@ -130,9 +110,6 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
         match &self.formulation {
             Formulation::Start(_) => weights.fill(0.0),
             Formulation::Dual(dual) => dual.weights(&self.problem, machine, columns, weights),
-            Formulation::Woodbury(woodbury) => {
-                each(&|column| woodbury.weight(machine, column), weights)
-            }
             Formulation::Primal(primal) => each(&|column| primal.weight(machine, column), weights),
         }
     }
@@ -141,7 +118,6 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
         self.problem.by_class(|machine| match &self.formulation {
             Formulation::Start(_) => 0.0,
             Formulation::Dual(dual) => dual.bias(machine),
-            Formulation::Woodbury(woodbury) => woodbury.bias(machine),
             Formulation::Primal(primal) => primal.bias(machine),
         })
     }
@@ -169,7 +145,6 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
                 present.remove(column);
             }),
             Formulation::Dual(dual) => dual.remove(&self.problem, columns, &self.watched),
-            Formulation::Woodbury(formulation) => formulation.remove(columns),
             Formulation::Primal(formulation) => formulation.remove(columns),
         }
         self.switch_to_primal();

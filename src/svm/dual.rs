@@ -26,7 +26,7 @@ pub struct Dual {
     /// Columns when the kernels were last computed from the data: downdates drift, so they are
     /// rebuilt at a quarter of them.
     rebuilt_at: usize,
-    machines: Vec<DualMachine>,
+    machines: Vec<Machine>,
     /// All columns in single precision, if their magnitudes allow it.
     f32_columns: Option<Arc<F32Columns>>,
 }
@@ -44,7 +44,7 @@ struct Kernels {
 
 /// One one-vs-all model, w = Σ a_i x_i.
 #[derive(Clone)]
-struct DualMachine {
+struct Machine {
     hinge: HingeRows,
     a: Vec<f64>,
     /// The coefficients at the newest snapshot, in single precision.
@@ -65,7 +65,7 @@ impl Dual {
     /// Starts from the zero model with the columns that are present.
     pub fn new(problem: &Problem<'_>, columns: Present) -> Self {
         let machines =
-            (0..problem.machines()).map(|machine| DualMachine::new(problem, machine)).collect();
+            (0..problem.machines()).map(|machine| Machine::new(problem, machine)).collect();
         let f32_columns = F32Columns::new(problem).map(Arc::new);
         Self { columns, kernels: Kernels::default(), rebuilt_at: 0, machines, f32_columns }
     }
@@ -271,7 +271,7 @@ impl Kernels {
     }
 }
 
-impl DualMachine {
+impl Machine {
     fn new(problem: &Problem<'_>, machine: usize) -> Self {
         let hinge = HingeRows::new(problem, machine);
         let rows = problem.rows();
@@ -311,7 +311,7 @@ impl DualMachine {
         let scale = self.scale.max(f64::MIN_POSITIVE);
         let tolerance = tolerance(&self.hinge.cost);
         minimise(
-            &mut DualFit { machine: self, kernel, scale, tolerance, descent: Descent::new() },
+            &mut Fit { machine: self, kernel, scale, tolerance, descent: Descent::new() },
             tolerance,
             MAX_STEPS,
         )
@@ -354,8 +354,8 @@ impl DualMachine {
 
 /// One fit of a machine. The gradient is Σ (a_i − g_i) x_i, where g is minus the gradient of the
 /// loss.
-struct DualFit<'f> {
-    machine: &'f mut DualMachine,
+struct Fit<'f> {
+    machine: &'f mut Machine,
     kernel: &'f mut DelayedUpdates,
     /// The squared norm of the gradient at the zero model.
     scale: f64,
@@ -363,7 +363,7 @@ struct DualFit<'f> {
     descent: Descent,
 }
 
-impl System for DualFit<'_> {
+impl System for Fit<'_> {
     const MAX_STALLS: usize = 8;
 
     fn gradient(&mut self) -> f64 {
@@ -376,7 +376,7 @@ impl System for DualFit<'_> {
         if after <= self.tolerance {
             return Some(false);
         }
-        let DualMachine { a, hinge, .. } = &*self.machine;
+        let Machine { a, hinge, .. } = &*self.machine;
         Some(self.descent.has_stalled(0.5 * dot(a, &hinge.decision) + hinge.loss(), before, after))
     }
 
@@ -390,12 +390,12 @@ impl System for DualFit<'_> {
     }
 
     fn line_search(&mut self) -> f64 {
-        let DualMachine { a, hinge, direction, change, .. } = &*self.machine;
+        let Machine { a, hinge, direction, change, .. } = &*self.machine;
         hinge.line_search(change, dot(a, change), dot(direction, change))
     }
 
     fn accept(&mut self, step: f64) {
-        let DualMachine { a, hinge, direction, change, .. } = &mut *self.machine;
+        let Machine { a, hinge, direction, change, .. } = &mut *self.machine;
         axpy(step, direction, a);
         axpy(step, change, &mut hinge.decision);
     }

@@ -24,9 +24,6 @@ pub enum Estimator {
 }
 
 impl Estimator {
-    /// Splines with four knots, Harrell's usual number.
-    pub const SPLINE: Self = Self::Rcs(Knots::USUAL);
-
     /// The knots that columns become splines of.
     pub fn knots(self) -> Option<Knots> {
         match self {
@@ -34,18 +31,12 @@ impl Estimator {
             Self::Rcs(knots) => Some(knots),
         }
     }
-
-    /// Whether it is the default, which is not recorded: runs made before there was a choice keep
-    /// their fingerprints.
-    pub fn is_linear(&self) -> bool {
-        *self == Self::Linear
-    }
 }
 
 impl FromStr for Estimator {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let refusal = || "write linear, rcs:3, rcs:4, rcs:5 or rbf".to_owned();
+        let refusal = || "write linear, rcs:3, rcs:4, rcs:5, rbf or rbf:0.5".to_owned();
         match text.split_once(':') {
             None if text == "linear" => Ok(Self::Linear),
             None if text == "rbf" => Ok(Self::Rbf),

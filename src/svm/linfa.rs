@@ -35,7 +35,7 @@ pub struct Linfa<'a> {
 }
 
 /// One class against the rest.
-struct LinfaMachine {
+struct Machine {
     weights: Array1<f64>,
     bias: f64,
     converged: bool,
@@ -96,13 +96,13 @@ impl<'a> Linfa<'a> {
         records.t().as_standard_layout().into_owned()
     }
 
-    fn train(&self, machine: usize, records: &Array2<f64>) -> LinfaMachine {
+    fn train(&self, machine: usize, records: &Array2<f64>) -> Machine {
         let labels: Array1<bool> =
             self.problem.labels(machine).iter().map(|&label| label > 0.0).collect();
         let (positive, negative) = self.problem.costs(machine);
         let data = DatasetBase::new(records.view(), labels.view());
         let params = Svm::<f64, bool>::params().pos_neg_weights(positive, negative).eps(TOLERANCE);
-        let unsolved = |iterations| LinfaMachine {
+        let unsolved = |iterations| Machine {
             weights: Array1::zeros(records.ncols()),
             bias: 0.0,
             converged: false,
@@ -116,10 +116,10 @@ impl<'a> Linfa<'a> {
         if !bias.is_finite() || weights.iter().any(|weight| !weight.is_finite()) {
             return unsolved(iterations);
         }
-        LinfaMachine { weights, bias, converged: !capped, iterations }
+        Machine { weights, bias, converged: !capped, iterations }
     }
 
-    fn keep(&mut self, index: usize, machine: &LinfaMachine) {
+    fn keep(&mut self, index: usize, machine: &Machine) {
         let mut row = self.weights.row_mut(index);
         row.fill(0.0);
         self.columns

@@ -19,13 +19,12 @@ mod solver;
 mod support_inverse;
 mod support_machines;
 mod training_rows;
-mod woodbury;
 
 use auto::AutoSolver;
 pub use auto::SharedInitialFit;
 use dual::Dual;
 pub use estimator::Estimator;
-pub use kernel::{Gamma, Kernel, KernelMachines};
+pub use kernel::{Gamma, KernelMachines};
 #[cfg(feature = "linfa")]
 use linfa::Linfa;
 pub(crate) use present::Present;
@@ -36,4 +35,3 @@ pub use solver::{
     class_weights, decisions, linear_decisions, solver, solver_sharing,
 };
 pub use support_machines::SupportMachines;
-use woodbury::Woodbury;

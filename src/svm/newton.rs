@@ -1,5 +1,5 @@
 //! The one Newton loop, its stall detection and its exact line search (docs/method.md section 10).
-//! It knows a problem only as a [`System`]: the primal, the dual and the Woodbury form differ in
+//! It knows a problem only as a [`System`]: the primal, the dual and kernel machines differ in
 //! what they keep and in how they solve for a direction.
 
 use super::Convergence;

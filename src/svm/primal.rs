@@ -38,13 +38,13 @@ pub struct Primal {
     /// The slot of every column; 0, the slot of the bias, for removed columns.
     slots: Vec<usize>,
     rows: TrainingRows,
-    machines: Vec<PrimalMachine>,
-    scratch: PrimalScratch,
+    machines: Vec<Machine>,
+    scratch: Scratch,
 }
 
 /// One one-vs-all model. Vectors over the bias and the columns are by slot of [`TrainingRows`].
 #[derive(Clone)]
-struct PrimalMachine {
+struct Machine {
     states: Vec<RowState>,
     screening: Screening,
     w: Vec<f64>,
@@ -62,7 +62,7 @@ struct PrimalMachine {
 
 /// Buffers.
 #[derive(Clone, Default)]
-struct PrimalScratch {
+struct Scratch {
     /// Rows to evaluate.
     near: Vec<usize>,
     stale: Vec<usize>,
@@ -100,11 +100,11 @@ impl Primal {
         let machines = models
             .into_iter()
             .enumerate()
-            .map(|(machine, w)| PrimalMachine::new(&HingeRows::new(problem, machine), w, &rows))
+            .map(|(machine, w)| Machine::new(&HingeRows::new(problem, machine), w, &rows))
             .collect();
         let mut slots = vec![0; problem.columns()];
         columns.iter().zip(1..).for_each(|(&column, slot)| slots[column] = slot);
-        Self { columns, slots, rows, machines, scratch: PrimalScratch::default() }
+        Self { columns, slots, rows, machines, scratch: Scratch::default() }
     }
 
     /// Fits all machines.
@@ -174,7 +174,7 @@ fn models_of_subsample(problem: &Problem<'_>, columns: &[usize]) -> Vec<Vec<f64>
     smaller.models()
 }
 
-impl PrimalMachine {
+impl Machine {
     fn new(hinge: &HingeRows, mut w: Vec<f64>, rows: &TrainingRows) -> Self {
         w.resize(rows.width(), 0.0);
         let state = |(&theta, &cost)| RowState { theta, cost, decision: 0.0, active: false };
@@ -205,7 +205,7 @@ impl PrimalMachine {
     }
 
     /// Fits from the current model.
-    fn fit(&mut self, rows: &TrainingRows, scratch: &mut PrimalScratch) -> Convergence {
+    fn fit(&mut self, rows: &TrainingRows, scratch: &mut Scratch) -> Convergence {
         let scale = norm(&self.start).max(f64::MIN_POSITIVE);
         if self.gradient_is_known {
             self.evaluate_likely(rows, scratch);
@@ -216,7 +216,7 @@ impl PrimalMachine {
         let tolerance = self.tolerance;
         let max_steps = if self.was_given_up { FEW_STEPS } else { MAX_STEPS };
         let mut fit =
-            PrimalFit { machine: self, rows, scratch, scale, fraction, verified: None, found: 0 };
+            Fit { machine: self, rows, scratch, scale, fraction, verified: None, found: 0 };
         let convergence = minimise(&mut fit, tolerance, max_steps);
         let is_verified = fit.verified.is_some();
         self.was_given_up |= !convergence.converged && convergence.iterations == max_steps;
@@ -246,9 +246,9 @@ impl PrimalMachine {
 
     /// Computes decision values and gradient from w, for all rows or for those that have or may
     /// have loss; finds the rows that changed side.
-    fn evaluate(&mut self, rows: &TrainingRows, all: bool, scratch: &mut PrimalScratch) {
+    fn evaluate(&mut self, rows: &TrainingRows, all: bool, scratch: &mut Scratch) {
         let Self { states, screening, w, gradient, .. } = self;
-        let PrimalScratch { near, products, changed, .. } = scratch;
+        let Scratch { near, products, changed, .. } = scratch;
         let near = if all {
             screening.clear();
             near.clear();
@@ -282,7 +282,7 @@ impl PrimalMachine {
 
     /// Evaluates the rows that are likely to have crossed the margin when columns were removed;
     /// finds those that have.
-    fn evaluate_likely(&mut self, rows: &TrainingRows, scratch: &mut PrimalScratch) {
+    fn evaluate_likely(&mut self, rows: &TrainingRows, scratch: &mut Scratch) {
         self.screening.prune_if_many();
         let near =
             self.screening.find_crossing(&self.w, 0.0, likely_fraction(rows), &mut scratch.near);
@@ -296,10 +296,10 @@ impl PrimalMachine {
         &mut self,
         rows: &TrainingRows,
         count: usize,
-        scratch: &mut PrimalScratch,
+        scratch: &mut Scratch,
         decision: impl Fn(f64, f64) -> f64,
     ) {
-        let PrimalScratch { near, changes, changed, products, .. } = scratch;
+        let Scratch { near, changes, changed, products, .. } = scratch;
         let mut recorder = self.screening.recorder(&self.w);
         let lengths = rows.inverse_lengths();
         changed.clear();
@@ -329,8 +329,8 @@ impl PrimalMachine {
     }
 
     /// Adds the rows that crossed to H, or removes them.
-    fn change_rows(&mut self, rows: &TrainingRows, scratch: &mut PrimalScratch) {
-        let PrimalScratch { changed, cache, .. } = scratch;
+    fn change_rows(&mut self, rows: &TrainingRows, scratch: &mut Scratch) {
+        let Scratch { changed, cache, .. } = scratch;
         for &i in &*changed {
             self.states[i].active = !self.states[i].active;
         }
@@ -351,10 +351,10 @@ impl PrimalMachine {
 }
 
 /// One fit of a machine.
-struct PrimalFit<'f> {
-    machine: &'f mut PrimalMachine,
+struct Fit<'f> {
+    machine: &'f mut Machine,
     rows: &'f TrainingRows,
-    scratch: &'f mut PrimalScratch,
+    scratch: &'f mut Scratch,
     /// The norm of the gradient at the zero model.
     scale: f64,
     /// The largest fraction of a step that may act along one row.
@@ -365,7 +365,7 @@ struct PrimalFit<'f> {
     found: usize,
 }
 
-impl System for PrimalFit<'_> {
+impl System for Fit<'_> {
     const MAX_STALLS: usize = 4;
 
     fn gradient(&mut self) -> f64 {
@@ -405,8 +405,7 @@ impl System for PrimalFit<'_> {
     /// change it.
     fn line_search(&mut self) -> f64 {
         let Self { machine, rows, scratch, fraction, .. } = self;
-        let PrimalScratch { near, stale, products, changes, crossings, direction, .. } =
-            &mut **scratch;
+        let Scratch { near, stale, products, changes, crossings, direction, .. } = &mut **scratch;
         let slope = dot(&machine.gradient, direction);
         let square = dot(direction, direction);
         let all_active = machine.states.iter().all(|state| state.active);

@@ -5,7 +5,6 @@ use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::linalg::Columns;
 
 /// Whether the rows of a rare class cost more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,11 +107,6 @@ impl<'a> Problem<'a> {
     pub fn feature(&self, column: usize) -> &[f64] {
         let rows = self.rows();
         &self.cells()[column * rows..(column + 1) * rows]
-    }
-
-    /// Some columns.
-    pub(super) fn some_columns<'b>(&'b self, which: &'b [usize]) -> Columns<'b> {
-        Columns { cells: self.cells(), length: self.rows(), which }
     }
 
     /// How many one-vs-rest machines there are: two classes need one, which is that of the last

@@ -26,13 +26,14 @@ pub struct SupportMachines {
 
 impl SupportMachines {
     /// The machines of the last fit, all columns being present.
-    pub fn new(machines: &KernelMachines<'_>, gamma: f64) -> Self {
+    pub fn new(machines: &KernelMachines<'_>) -> Self {
         let (problem, rows) = (machines.problem(), machines.support());
         let x = problem.x();
         let support = rows.iter().map(|&row| x.column(row).to_vec()).collect();
         let of_row = |&row: &usize| problem.by_class(|machine| machines.coefficients(machine)[row]);
         let by_support: Vec<Vec<f64>> = rows.iter().map(of_row).collect();
         let of_class = |class: usize| by_support.iter().map(|c| c[class]).collect();
+        let gamma = machines.gamma();
         Self { gamma, support, coefficients: (0..problem.classes()).map(of_class).collect() }
     }
 
@@ -79,7 +80,7 @@ impl SupportMachines {
 mod tests {
     use ndarray::CowArray;
 
-    use super::super::{ClassWeight, Gamma, Kernel, Problem};
+    use super::super::{ClassWeight, Gamma, Problem};
     use super::*;
 
     fn table(columns: usize, rows: usize, shift: usize) -> Array2<f64> {
@@ -100,10 +101,10 @@ mod tests {
             let problem =
                 Problem::new(x.view(), &y, classes).unwrap().with_cost(2.0, ClassWeight::Balanced);
             let gamma = Gamma::Fixed(0.3);
-            let mut machines = KernelMachines::new(problem, Kernel::Rbf(gamma));
+            let mut machines = KernelMachines::new(problem, gamma);
             machines.watch(CowArray::from(new.view()));
             assert!(machines.fit().converged);
-            let taken = SupportMachines::new(&machines, gamma.value(5));
+            let taken = SupportMachines::new(&machines);
             assert!(taken.support.len() < 70, "some rows do not matter");
             let all = taken.decisions(new.view());
             assert_eq!(all, machines.decisions(0));

@@ -108,8 +108,6 @@ pub enum Action {
     WindowDown,
     /// Edit the settings and run again.
     Options,
-    /// Run linear, spline and kernel models on the same splits and compare them.
-    CompareModels,
     /// Write files.
     Export,
     /// Copy a list of features.

@@ -287,8 +287,8 @@ mod tests {
     #[test]
     fn a_remedy_names_its_line() {
         let mut form = form();
-        assert!(form.go_to_remedy("class 'x' has 1 row; use --min-class-size 4 or --merge-rare"));
-        assert_eq!(form.fields[form.at].name, "min-class-size");
+        assert!(form.go_to_remedy("class 'x' has 1 row; use --rare drop:4 or leave it"));
+        assert_eq!(form.fields[form.at].name, "rare");
         assert!(!form.go_to_remedy("there is no such file; check the path"));
         assert!(!form.go_to_remedy("use --step-by-step"));
     }

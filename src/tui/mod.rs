@@ -7,7 +7,6 @@
 
 mod action;
 mod app;
-mod cast;
 mod chart;
 mod colours;
 mod derived;
@@ -17,7 +16,6 @@ mod form;
 mod input;
 mod keymap;
 mod listen;
-mod mask;
 mod overlay;
 mod patients;
 mod plain;
@@ -32,7 +30,6 @@ mod view;
 
 pub use action::Action;
 pub use app::{App, CopiedList, Effect, Pause, Phase};
-pub use cast::{CastSettings, cast};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
 pub use colours::{OwnColours, PAINTED};
 pub use keymap::{KeyPress, Keymap};

@@ -32,10 +32,6 @@ pub fn text(app: &App) -> String {
 pub fn state(app: &App, info: &RunInfo) -> String {
     let methods = info.spec.methods.len();
     let FollowupCounts { folds, permutations, .. } = app.history().followups_by_kind();
-    let compared = match app.estimators_run() {
-        (_, 0) => String::new(),
-        (run, all) => format!("{run} of {all} runs with other estimators, "),
-    };
     let word = match app.phase() {
         Phase::Done => "Finished",
         Phase::Failed(_) => "Failed",
@@ -45,7 +41,7 @@ pub fn state(app: &App, info: &RunInfo) -> String {
     };
     let left = app.time_left().map_or_else(String::new, |left| format!(", {left}"));
     format!(
-        "{word}: {} of {} paths, {folds} of {} folds, {compared}{permutations} of {} permutations{left}.\n",
+        "{word}: {} of {} paths, {folds} of {} folds, {permutations} of {} permutations{left}.\n",
         app.history().finished_tasks().count(),
         info.splits * methods,
         info.folds * methods,

@@ -42,8 +42,6 @@ pub struct ScreenSettings {
     pub view: Option<View>,
     /// Sentences and tables instead of a screen.
     pub plain: bool,
-    /// Numbers in place of the names of rows.
-    pub mask_ids: bool,
 }
 
 /// Shows a run until the user leaves; the exit code.
@@ -115,9 +113,6 @@ pub(super) fn first_state(order: &SessionRequest, settings: &ScreenSettings) -> 
     let mut app = App::new(data, spec, settings.theme, settings.keymap.clone());
     app.set_speed(settings.speed);
     app.set_out(settings.out.clone());
-    if settings.mask_ids {
-        app.mask_ids();
-    }
     if let SessionRequest::Compute(compute) = order {
         app.set_threads(compute.threads);
     }

@@ -27,8 +27,8 @@ const LISTED: usize = 30;
 /// Larger journals are not read for a line in a list.
 const READ_UP_TO: u64 = 64 << 20;
 /// Endings of files that hold tables.
-const TABLES: [&str; 10] =
-    [".csv", ".tsv", ".txt.gz", ".csv.gz", ".tsv.gz", ".xlsx", ".xls", ".ods", ".parquet", ".arff"];
+const TABLES: [&str; 9] =
+    [".csv", ".tsv", ".txt.gz", ".csv.gz", ".tsv.gz", ".xlsx", ".xls", ".ods", ".parquet"];
 
 /// What was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]

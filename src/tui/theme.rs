@@ -186,16 +186,6 @@ impl Theme {
         }
     }
 
-    /// The mark of a class, beside its colour.
-    pub fn class_mark(&self, class: usize) -> &'static str {
-        let marks = if self.ascii {
-            ["1", "2", "3", "4", "5", "6"]
-        } else {
-            ["●", "○", "◆", "◇", "■", "□"]
-        };
-        marks[class % Self::CLASSES]
-    }
-
     /// A pale shade of a colour, for areas behind text; none without colours.
     pub fn tint(&self, colour: Color) -> Option<Color> {
         let ground: (u8, u8, u8) = if self.light { (255, 255, 255) } else { (20, 20, 20) };

@@ -10,8 +10,8 @@ use std::sync::{Arc, OnceLock};
 use crfe::analysis::Answer;
 use crfe::analysis::History;
 use crfe::data::{
-    Calibration, Censored, Dataset, Impute, NewRows, ReadOptions, Scale, SchemaOptions, Split,
-    SplitOptions, Splits, Table, prepare,
+    Calibration, Censored, Dataset, Impute, NewRows, Rare, ReadOptions, Scale, SchemaOptions,
+    Split, SplitOptions, Splits, Table, prepare,
 };
 use crfe::model::{CellReading, Ingredients, ListOrigin, Model, ScoredRow, Scorer, fit_list};
 use crfe::record::{EventSource, Journals, Live, RunDirectory, Shard, journals};
@@ -62,8 +62,7 @@ pub fn table(desk: &Path, input: &[u8]) -> (Result<Dataset>, Result<Table>) {
     let text = Table::read(&path, &read, |header| Ok((0..header.len()).collect()), |_, _| {});
     let schema = SchemaOptions {
         read,
-        min_class_size: on(7).then_some(3),
-        merge_rare: on(5).then(|| "other".to_owned()),
+        rare: on(7).then(|| Rare { fewest: 3, merged: on(5).then(|| "other".to_owned()) }),
         target: also(1).then(|| "1".to_owned()),
         drop: if also(2) { vec!["2".to_owned()] } else { Vec::new() },
         keep: if also(3) { vec!["3".to_owned()] } else { Vec::new() },

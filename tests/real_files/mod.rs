@@ -130,25 +130,12 @@ fn parquet_that_cannot_be_used_is_refused_by_row_and_column() {
 }
 
 #[test]
-fn libsvm_and_arff_give_what_the_csv_file_gives() {
-    let values = load(&file("values.csv"), |_| {});
-    assert_same(&load(&file("plain.libsvm"), |_| {}), &values, "LIBSVM");
-    let plain = load(Path::new("tests/fixtures/csv/plain.csv"), |_| {});
-    let folder = tempfile::tempdir().unwrap();
-    let arff = folder.path().join("plain.arff");
-    let rows = std::fs::read_to_string("tests/fixtures/csv/plain.csv").unwrap();
-    let rows = rows.split_once('\n').unwrap().1;
-    let header = "% from a CSV file\n@relation plain\n@attribute age numeric\n@attribute crp real\n\
-                  @attribute sex {f, m}\n@attribute 'class' {ill,well}\n\n@data\n";
-    std::fs::write(&arff, format!("{header}{rows}")).unwrap();
-    assert_same(&load(&arff, |_| {}), &plain, "ARFF");
-    std::fs::write(&arff, format!("{header}{}", rows.replacen("37,11.5", "37,high", 1))).unwrap();
-    let ran = finish(program().arg("check").arg(&arff));
-    assert_eq!(ran.code, 3);
+fn a_libsvm_file_is_refused_with_the_command_that_converts_it() {
+    let (code, said) = check("plain.libsvm", &[]);
+    assert_eq!(code, 3);
     assert!(
-        ran.stderr.contains("column 'crp': 47 of 48 values are numbers, but line 10 has 'high'"),
-        "{}",
-        ran.stderr
+        said.contains("this is a LIBSVM file, not a CSV file; convert it, for example: python -c"),
+        "{said}"
     );
 }
 

@@ -86,30 +86,28 @@ fn a_matrix_and_its_phenotypes_may_be_two_sheets_of_a_workbook() {
     let desk = Desk::new();
     let book = Path::new("tests/fixtures/files/two_tables.xlsx");
     let name = book.to_str().unwrap();
-    let joined = ["--pheno", name, "--pheno-sheet", "Patients", "--target", "disease"];
-    for more in [&[][..], &["--sheet", "Genes"]] {
-        let (ran, selected) = desk.run(book, &[&joined[..], more].concat());
-        assert_eq!((ran.code, selected.as_deref()), (0, Some("g0\n")), "{}", ran.stderr);
-        assert!(ran.stderr.contains("40 samples are in both"), "{}", ran.stderr);
-    }
+    let joined = ["--pheno", name, "--target", "disease"];
+    let with = |sheets| [&joined[..], &["--sheet", sheets]].concat();
+    let (ran, selected) = desk.run(book, &with("Genes,Patients"));
+    assert_eq!((ran.code, selected.as_deref()), (0, Some("g0\n")), "{}", ran.stderr);
+    assert!(ran.stderr.contains("40 samples are in both"), "{}", ran.stderr);
     // The matrix may be another file.
     let matrix = desk.write("rows.csv", &by_rows(0..40));
-    let (ran, selected) = desk.run(&matrix, &joined);
+    let (ran, selected) = desk.run(&matrix, &with("Patients"));
     assert_eq!((ran.code, selected.as_deref()), (0, Some("g0\n")), "{}", ran.stderr);
-    let (ran, _) = desk.run(book, &["--pheno", name, "--target", "disease"]);
+    let (ran, _) = desk.run(book, &joined);
     assert!(ran.code == 2 && ran.stderr.contains("are the same file"), "{}", ran.stderr);
-    let (ran, _) = desk.run(book, &["--pheno-sheet", "Patients"]);
+    let (ran, _) = desk.run(book, &["--sheet", "Genes,Patients"]);
     assert!(
-        ran.code == 2 && ran.stderr.contains("--pheno-sheet belongs to --pheno"),
+        ran.code == 2 && ran.stderr.contains("--sheet names two sheets, but there is one table"),
         "{}",
         ran.stderr
     );
-    let (ran, _) =
-        desk.run(book, &["--pheno", name, "--pheno-sheet", "Persons", "--target", "disease"]);
+    let (ran, _) = desk.run(book, &with("Genes,Persons"));
     assert!(ran.code != 0 && ran.stderr.contains("Patients"), "{}", ran.stderr);
     let pheno = desk.write("pheno.csv", &phenotypes(40));
     let given =
-        ["--pheno", pheno.to_str().unwrap(), "--pheno-sheet", "Patients", "--target", "disease"];
+        ["--pheno", pheno.to_str().unwrap(), "--sheet", "Genes,Patients", "--target", "disease"];
     let (ran, _) = desk.run(&matrix, &given);
     assert!(ran.code == 2 && ran.stderr.contains("is for workbooks"), "{}", ran.stderr);
 }

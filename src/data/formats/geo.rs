@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::write_record;
 use crate::data::memory;
-use crate::data::records::{CsvRecord, RecordReader};
+use crate::data::records::{Record, RecordReader};
 use crate::error::{Error, Result};
 
 /// Whether a file begins like a series matrix.
@@ -25,7 +25,7 @@ struct GeoFields {
 impl GeoFields {
     /// Takes a line `!Sample_title "a" "b" …`, or one of characteristics, `"sex: f" "sex: m" …`, in
     /// which every cell names its field.
-    fn take(&mut self, record: &CsvRecord) {
+    fn take(&mut self, record: &Record) {
         let field = record.cell(0).trim_start_matches("!Sample_");
         let cells: Vec<&str> = record.iter().skip(1).map(str::trim).collect();
         match field {

@@ -5,10 +5,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::source::unreadable;
-use crate::error::{Error, Result};
-
-pub(super) mod arff;
 #[cfg(feature = "formats")]
 pub(super) mod binary;
 pub(super) mod geo;
@@ -16,40 +12,10 @@ pub(super) mod geo;
 mod guard;
 #[cfg(feature = "h5ad")]
 mod h5ad;
-pub(super) mod libsvm;
 #[cfg(feature = "formats")]
 mod parquet;
 #[cfg(feature = "formats")]
 mod workbook;
-
-/// A text that is not a table of separated values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
-    SeriesMatrix,
-    Arff,
-    Libsvm,
-}
-
-impl Dialect {
-    /// Recognises a text by its first bytes.
-    pub(super) fn of(head: &[u8]) -> Option<Self> {
-        match () {
-            () if geo::is_series_matrix(head) => Some(Self::SeriesMatrix),
-            () if arff::is_arff(head) => Some(Self::Arff),
-            () if libsvm::is_libsvm(head) => Some(Self::Libsvm),
-            () => None,
-        }
-    }
-
-    /// Its name in sentences.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::SeriesMatrix => "a GEO series matrix",
-            Self::Arff => "an ARFF file",
-            Self::Libsvm => "a LIBSVM file",
-        }
-    }
-}
 
 /// The formats that are read from binary files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,26 +81,6 @@ fn write_cell(text: &mut Vec<u8>, cell: &str) {
         }
     }
     text.push(b'"');
-}
-
-/// Reads a text to its end.
-pub(super) fn read_all(from: &mut impl Read, limit: u64) -> Result<String> {
-    let mut bytes = Vec::new();
-    let most = limit / 4;
-    from.take(most).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-    if bytes.len() as u64 == most {
-        return Err(Error::data("the file is too large for the memory that is allowed")
-            .remedy("save it as CSV, or allow more with --memory-limit"));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
-            .iter()
-            .filter(|&&byte| byte == b'\n')
-            .count();
-        Error::data("some of the text is UTF-8, but this line is not")
-            .line(line as u64)
-            .remedy("save the file as UTF-8")
-    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! A sheet of a workbook (xlsx, xlsb, xls, ods) as the text of a table. Lines of the text are rows
+//! A sheet of a workbook (xlsx, xls, ods) as the text of a table. Lines of the text are rows
 //! of the sheet.
 
 use std::io::Cursor;
 use std::path::Path;
 
-use calamine::{Data, Reader, open_workbook_auto_from_rs};
+use calamine::{Data, Reader, Sheets, open_workbook_auto_from_rs};
 use sha2::{Digest, Sha256};
 
 use super::binary::Converted;
@@ -28,6 +28,10 @@ pub(in crate::data) fn open(
     let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
     // Other archives are refused by name later on.
     let Ok(mut book) = open_workbook_auto_from_rs(Cursor::new(&bytes[..])) else { return Ok(None) };
+    if matches!(book, Sheets::Xlsb(_)) {
+        return Err(Error::data("this is a binary Excel workbook (xlsb), which is not read")
+            .remedy("convert it, for example: soffice --convert-to xlsx FILE"));
+    }
     let names = book.sheet_names();
     let name = match sheet {
         Some(chosen) => names

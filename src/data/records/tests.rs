@@ -75,20 +75,6 @@ fn quotes_that_cannot_be_meant_are_refused_where_they_are() {
     }
 }
 
-#[test]
-fn every_place_is_found() {
-    for length in 0..40 {
-        for (text, byte) in
-            [(vec![b','; length], b','), ((0..length as u8).collect(), 17), (vec![0x80; length], 0)]
-        {
-            let mut places = Vec::new();
-            each_place_of(byte, &text, |place| places.push(place));
-            let expected: Vec<usize> = (0..length).filter(|&place| text[place] == byte).collect();
-            assert_eq!(places, expected);
-        }
-    }
-}
-
 proptest! {
     #[test]
     fn records_are_those_of_the_csv_crate(

@@ -71,6 +71,16 @@ pub(in crate::data) fn refuse(head: &[u8]) -> Result<()> {
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
         return Err(zip(head));
     }
+    if is_arff(head) {
+        return Err(Error::data("this is an ARFF file, not a CSV file").remedy(
+            "convert it, for example: Rscript -e \"write.csv(foreign::read.arff('FILE'), 'data.csv', row.names = FALSE)\"",
+        ));
+    }
+    if is_libsvm(head) {
+        return Err(Error::data("this is a LIBSVM file, not a CSV file").remedy(
+            "convert it, for example: python -c \"import pandas, sklearn.datasets as d; x, y = d.load_svmlight_file('FILE'); pandas.DataFrame(x.toarray()).assign(**{'class': y}).to_csv('data.csv', index=False)\"",
+        ));
+    }
     if head.get(257..262) == Some(b"ustar") {
         return Err(Error::data("this is a tar archive, not a CSV file")
             .remedy("unpack it and name the CSV file inside"));
@@ -88,6 +98,34 @@ pub(in crate::data) fn refuse(head: &[u8]) -> Result<()> {
             .remedy("convert it, for example: python -c \"import pandas; pandas.read_json('FILE').to_csv('data.csv', index=False)\""));
     }
     Ok(())
+}
+
+/// Whether a text begins with `@relation`, after comments.
+fn is_arff(head: &[u8]) -> bool {
+    const FIRST: &[u8] = b"@relation";
+    head.split(|&byte| byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .find(|line| !line.is_empty() && !line.starts_with(b"%"))
+        .and_then(|line| line.split_at_checked(FIRST.len()))
+        .is_some_and(|(word, rest)| {
+            word.eq_ignore_ascii_case(FIRST) && rest.first().is_none_or(u8::is_ascii_whitespace)
+        })
+}
+
+/// Whether the first line is a label followed by pairs of an index and a number.
+fn is_libsvm(head: &[u8]) -> bool {
+    /// The last word of a long line may be cut off.
+    const WORDS: usize = 8;
+    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace().take(WORDS);
+    let is_number = |word: &str| word.parse::<f64>().is_ok();
+    let is_pair = |word: &str| {
+        word.split_once(':').is_some_and(|(index, value)| {
+            (index == "qid" || index.parse::<usize>().is_ok()) && is_number(value)
+        })
+    };
+    words.next().is_some_and(is_number) && words.next().is_some_and(is_pair) && words.all(is_pair)
 }
 
 /// A workbook is a zip archive as well: its first entries show which it is.
@@ -108,4 +146,24 @@ fn zip(head: &[u8]) -> Error {
 /// The error for bytes that are not text.
 pub(in crate::data) fn no_text() -> Error {
     Error::data("this is not a text file").remedy("save the table as CSV (UTF-8)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_other_programs_are_refused_with_the_command_that_converts_them() {
+        for (head, named) in [
+            ("% from Weka\n\n@RELATION iris\n@attribute a numeric\n", "foreign::read.arff"),
+            ("1 3:0.5 12:-1e3\n0 1:2\n", "load_svmlight_file"),
+            ("-1 qid:2 1:0.5\n", "load_svmlight_file"),
+        ] {
+            let said = refuse(head.as_bytes()).unwrap_err().to_string();
+            assert!(said.contains(named), "{head}: {said}");
+        }
+        for table in ["@relations,b\n1,2\n", "a,b\n1,2\n", "1\n2\n", "1 2 3:4\n", "7 a:2\n"] {
+            assert!(refuse(table.as_bytes()).is_ok(), "{table}");
+        }
+    }
 }

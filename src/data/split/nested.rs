@@ -111,11 +111,11 @@ const TOO_SMALL_FOR_FOLDS: ClassTooSmall =
     ("to be tested in folds", "use fewer folds (--validate 3) or none (--validate none)");
 const TOO_SMALL_WITHOUT_SITE: ClassTooSmall = (
     "without the rows of this site",
-    "leave small classes out with --min-class-size, or merge sites in the file",
+    "leave small classes out with --rare drop:N, or merge sites in the file",
 );
 const TOO_SMALL_TO_SET_ASIDE: ClassTooSmall = (
     "to set rows of it aside for calibration",
-    "leave small classes out with --min-class-size, or merge them with --merge-rare NAME",
+    "leave small classes out with --rare drop:N, or merge them with --rare merge:N:other",
 );
 
 /// The rows that are set aside before anything, and the others; depends on the seed and the labels

@@ -6,7 +6,7 @@ use super::panel::{Panel, Series};
 use super::svg::{COLOURS, LegendKey, label, sheet};
 use super::{Figure, FigureContent, of};
 use crate::analysis::MethodAnswer;
-use crate::run::{EffectCurve, Interaction};
+use crate::run::EffectCurve;
 
 /// Classes that are drawn: as many as there are colours.
 const MOST_CLASSES: usize = COLOURS.len();
@@ -86,8 +86,7 @@ pub fn effects(
         String::new()
     };
     let caption = format!(
-        "Mean effect of each feature on the decision value, by its value, in models of the whole list on selection rows; 0 is the mean over these rows.{mirror}{}{cut}",
-        interactions(content, curves)
+        "Mean effect of each feature on the decision value, by its value, in models of the whole list on selection rows; 0 is the mean over these rows.{mirror}{cut}",
     );
     Some(Figure {
         name: of("effects", answer.method),
@@ -112,24 +111,5 @@ fn across(curve: &EffectCurve) -> Axis {
             Axis::linear("", first.0 - 0.5, last.0 + 0.5).with_ticks(levels)
         }
         _ => Axis::around("", curve.points.iter().map(|point| point.value)),
-    }
-}
-
-/// The strongest interaction that stands out, in a sentence; nothing for models without any.
-fn interactions(content: &FigureContent<'_>, curves: &[EffectCurve]) -> String {
-    let all: Vec<(usize, &Interaction)> =
-        curves.iter().filter_map(|curve| Some((curve.unit, curve.interaction.as_ref()?))).collect();
-    let outstanding = all.iter().filter(|(_, interaction)| interaction.stands_out());
-    let name = |unit: usize| &content.info.units[unit].name;
-    match outstanding.max_by(|a, b| a.1.z.total_cmp(&b.1.z)) {
-        _ if all.is_empty() => String::new(),
-        None => " No interaction stands out.".to_owned(),
-        Some((unit, interaction)) => format!(
-            " {} interacts most, with {}: {:.2} of what the two do, they do only together (0: their effects add up); rows held out confirm it (z = {:.1}).",
-            name(*unit),
-            name(interaction.partner),
-            interaction.share,
-            interaction.z
-        ),
     }
 }

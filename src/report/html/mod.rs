@@ -6,10 +6,9 @@
 //! nav        sections                       [all][CRFE][RFE]
 //! answer     one card per method: verdict, size, features; comparison; the main figure
 //! tested     on rows never seen: intervals, classes worst first, lists of the folds, permutations
-//! cautions   figures  tables  data  settings  reproduce  methods  reporting checklist
+//! cautions   figures  tables  data  settings  reproduce  methods
 //! ```
 
-mod checklist;
 mod prose;
 mod sections;
 mod table;
@@ -69,7 +68,7 @@ pub fn methods(content: &PageContent<'_>) -> String {
 /// The whole page.
 pub fn page(content: &PageContent<'_>) -> String {
     let answer = content.answer;
-    let parts: [(&str, &str, Markup); 10] = [
+    let parts: [(&str, &str, Markup); 9] = [
         ("answer", "Answer", sections::answer(content)),
         ("tested", "Tested", sections::tested(content)),
         ("cautions", "Cautions", sections::cautions(content)),
@@ -79,7 +78,6 @@ pub fn page(content: &PageContent<'_>) -> String {
         ("settings", "Settings", sections::settings(content)),
         ("reproduce", "Reproduce", sections::reproduce(content)),
         ("methods", "Methods", prose::methods(content)),
-        ("reporting", "Reporting checklist", checklist::checklist(content)),
     ];
     let page = html! {
         (DOCTYPE)

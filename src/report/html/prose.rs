@@ -1,5 +1,4 @@
-//! What was done, in sentences: the methods paragraph with its references, and the same sentences
-//! for the reporting checklists.
+//! What was done, in sentences: the methods paragraph with its references.
 
 use maud::{Markup, html};
 
@@ -78,8 +77,7 @@ fn agreement(spec: &RunSpec) -> String {
 
 /// The references; the last one only where it is cited.
 fn citations(spec: &RunSpec) -> &'static [&'static str] {
-    let tests = spec.methods.len() > 1 || !spec.compare.is_empty();
-    if tests { &CITATIONS } else { &CITATIONS[..CITATIONS.len() - 1] }
+    if spec.methods.len() > 1 { &CITATIONS } else { &CITATIONS[..CITATIONS.len() - 1] }
 }
 
 /// What was ranked, on which rows, over which splits.
@@ -105,7 +103,7 @@ fn and(names: &[&str]) -> String {
 }
 
 /// The splits and their shares.
-pub fn splits(content: &PageContent<'_>) -> String {
+fn splits(content: &PageContent<'_>) -> String {
     let info = content.info;
     let split = &content.info.spec.split;
     if info.splits_sha256.is_some() {
@@ -126,7 +124,7 @@ pub fn splits(content: &PageContent<'_>) -> String {
 }
 
 /// Scaling and imputation.
-pub fn preparation(content: &PageContent<'_>) -> String {
+fn preparation(content: &PageContent<'_>) -> String {
     let spec = &content.info.spec;
     let is_complete =
         content.missing.as_ref().is_some_and(|by_unit| by_unit.iter().all(|&cells| cells == 0));
@@ -148,7 +146,7 @@ pub fn preparation(content: &PageContent<'_>) -> String {
 }
 
 /// The models and the elimination.
-pub fn models(spec: &RunSpec) -> String {
+fn models(spec: &RunSpec) -> String {
     let model = match spec.estimator {
         Estimator::Linear => "linear support vector machines".to_owned(),
         Estimator::Rcs(knots) => format!(
@@ -197,7 +195,7 @@ pub fn models(spec: &RunSpec) -> String {
 }
 
 /// How prediction sets were made, and whether their coverage is guaranteed.
-pub fn prediction_sets(spec: &RunSpec) -> String {
+fn prediction_sets(spec: &RunSpec) -> String {
     let calibration = match spec.split.calibration {
         Calibration::Strict => {
             "β was computed on one half of the calibration rows and p-values on the other, so that the coverage guarantee holds for the \
@@ -241,7 +239,7 @@ fn options(content: &PageContent<'_>) -> String {
 }
 
 /// How the number of features was chosen.
-pub fn size(content: &PageContent<'_>) -> String {
+fn size(content: &PageContent<'_>) -> String {
     let spec = &content.info.spec;
     let median = if spec.stop == StopRule::OneSe { "" } else { ", as the median over splits" };
     match (spec.stop, spec.stop.entry()) {
@@ -270,11 +268,10 @@ fn results(content: &PageContent<'_>) -> String {
     let of_method = |method: &MethodAnswer| {
         let size = method.chosen.size?;
         Some(format!(
-            "The list of {} has {size} of {} features.{}{}{}",
+            "The list of {} has {size} of {} features.{}{}",
             method.method,
             content.answer.features,
             tested(content, method),
-            elsewhere(method),
             of_splits(content, method)
         ))
     };
@@ -328,16 +325,6 @@ fn tested(content: &PageContent<'_>, method: &MethodAnswer) -> String {
     )
 }
 
-fn elsewhere(method: &MethodAnswer) -> String {
-    method.elsewhere.as_ref().map_or_else(String::new, |own| {
-        let performance = &own.measured.performance;
-        measured(
-            &format!("On {} rows of another file ({})", performance.rows, own.file),
-            performance,
-        )
-    })
-}
-
 fn measured(on: &str, performance: &Performance) -> String {
     let (accuracy, coverage) = (performance.accuracy, performance.coverage);
     format!(
@@ -356,7 +343,7 @@ fn measured(on: &str, performance: &Performance) -> String {
 }
 
 /// The program and the input.
-pub fn software(content: &PageContent<'_>) -> String {
+fn software(content: &PageContent<'_>) -> String {
     let sha256 = &content.info.input_sha256;
     format!(
         "All computations were done with crfe-tui {} (input SHA-256 {}…).",
@@ -370,7 +357,7 @@ fn long_name(method: Method) -> &'static str {
 }
 
 /// A share in per cent, without noise in its last digits.
-pub fn percent(share: f64) -> f64 {
+fn percent(share: f64) -> f64 {
     (share * 1e6).round() / 1e4
 }
 

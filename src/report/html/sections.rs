@@ -3,13 +3,12 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::table::{HtmlCell, HtmlTable};
+use super::table::{Cell, Table};
 use super::{PageContent, text};
 use crate::analysis::{ChosenFeature, Compared, MethodAnswer, Twin, p_words, two_decimals};
 use crate::data::Level;
 use crate::report::Figure;
 use crate::report::command::shell_command;
-use crate::report::measured_lines;
 use crate::report::summary::{
     correlation, estimator_words, guarantee_words, lists_agree, probe_sentence, sentence_case,
     splits_headline, splits_note, tested_headline, tested_lines,
@@ -22,6 +21,8 @@ const LISTED: usize = 60;
 const MAIN_FIGURE: &str = "size";
 /// Dropped columns and notes that are listed.
 const MOST_LINES: usize = 200;
+/// Features with missing values that are named.
+const MOST_MISSING: usize = 20;
 
 /// The data, the splits, and whether coverage is guaranteed.
 pub fn header(content: &PageContent<'_>) -> Markup {
@@ -77,12 +78,6 @@ pub fn answer(content: &PageContent<'_>) -> Markup {
                  conservative: a difference that it does not find may still be there."
             }
         }
-        @for method in &answer.methods {
-            @if let Some(choice) = &method.estimators {
-                p.comparison { (method.method) " with other estimators: " (text(&choice.sentence)) "." }
-                @for comparison in &choice.comparisons { p.note { (text(&comparison.sentence)) "." } }
-            }
-        }
         @for figure in content.figures.iter().filter(|figure| figure.name == MAIN_FIGURE) {
             div.main-figure { (drawn(figure)) }
         }
@@ -96,15 +91,15 @@ fn card(answer: &MethodAnswer) -> Markup {
         .chosen
         .size
         .map_or_else(|| "no size chosen".to_owned(), |size| counted(size, "feature"));
-    let mut table = HtmlTable::new(&["no.#", "feature", "in splits#", "mean rank#", "adjusted p#"]);
+    let mut table = Table::new(&["no.#", "feature", "in splits#", "mean rank#", "adjusted p#"]);
     for (i, feature) in answer.features.iter().take(LISTED).enumerate() {
         let rank = match feature.mean_rank {
-            Some(rank) => HtmlCell::Rank(rank),
-            None => HtmlCell::Text("kept".to_owned()),
+            Some(rank) => Cell::Rank(rank),
+            None => Cell::Text("kept".to_owned()),
         };
-        let p = HtmlCell::p(feature.adjusted_p);
-        let name = HtmlCell::Named(feature.name.clone(), twins(feature));
-        table.row(None, &[HtmlCell::Int(i + 1), name, HtmlCell::Int(feature.count), rank, p]);
+        let p = Cell::p(feature.adjusted_p);
+        let name = Cell::Named(feature.name.clone(), twins(feature));
+        table.row(None, &[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, p]);
     }
     let more = answer.features.len().saturating_sub(LISTED);
     let interchangeable = answer.features.iter().filter(|feature| feature.interchangeable).count();
@@ -173,7 +168,7 @@ pub fn tested(content: &PageContent<'_>) -> Markup {
 
 /// Sites that the procedure did not see, worst first.
 fn sites(content: &PageContent<'_>) -> Markup {
-    let mut table = HtmlTable::new(&[
+    let mut table = Table::new(&[
         "method",
         "site",
         "rows#",
@@ -194,18 +189,18 @@ fn sites(content: &PageContent<'_>) -> Markup {
             table.row(
                 Some(method.method),
                 &[
-                    HtmlCell::Text(method.method.to_string()),
-                    HtmlCell::Text(site.site.clone()),
-                    HtmlCell::Int(site.rows),
-                    HtmlCell::Int(site.features.len()),
-                    HtmlCell::Interval(own.map(|own| own.accuracy)),
-                    HtmlCell::Real(own.and_then(|own| own.accuracy_within)),
-                    HtmlCell::Real(own.map(|own| own.coverage.value)),
-                    HtmlCell::Text(
+                    Cell::Text(method.method.to_string()),
+                    Cell::Text(site.site.clone()),
+                    Cell::Int(site.rows),
+                    Cell::Int(site.features.len()),
+                    Cell::Interval(own.map(|own| own.accuracy)),
+                    Cell::Real(own.and_then(|own| own.accuracy_within)),
+                    Cell::Real(own.map(|own| own.coverage.value)),
+                    Cell::Text(
                         band.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
                     ),
-                    HtmlCell::p(own.and_then(|own| own.p_coverage)),
-                    HtmlCell::Real(own.map(|own| own.set_size)),
+                    Cell::p(own.and_then(|own| own.p_coverage)),
+                    Cell::Real(own.map(|own| own.set_size)),
                 ],
             );
         }
@@ -228,30 +223,23 @@ fn sites(content: &PageContent<'_>) -> Markup {
 
 /// Coverage by subgroup, the lowest first.
 fn subgroups(content: &PageContent<'_>) -> Markup {
-    let mut table = HtmlTable::new(&[
-        "method",
-        "subgroup",
-        "rows#",
-        "coverage#",
-        "expected",
-        "p#",
-        "set size#",
-    ]);
+    let mut table =
+        Table::new(&["method", "subgroup", "rows#", "coverage#", "expected", "p#", "set size#"]);
     for method in &content.answer.methods {
         for own in &method.subgroups {
             table.row(
                 Some(method.method),
                 &[
-                    HtmlCell::Text(method.method.to_string()),
-                    HtmlCell::Text(format!("{} = {}", own.column, own.level)),
-                    HtmlCell::Int(own.rows),
-                    HtmlCell::Interval(Some(own.coverage)),
-                    HtmlCell::Text(
+                    Cell::Text(method.method.to_string()),
+                    Cell::Text(format!("{} = {}", own.column, own.level)),
+                    Cell::Int(own.rows),
+                    Cell::Interval(Some(own.coverage)),
+                    Cell::Text(
                         own.coverage_band
                             .map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
                     ),
-                    HtmlCell::p(own.p_coverage),
-                    HtmlCell::Real(Some(own.set_size)),
+                    Cell::p(own.p_coverage),
+                    Cell::Real(Some(own.set_size)),
                 ],
             );
         }
@@ -296,16 +284,12 @@ fn tested_card(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
     html! {
         .card data-method=(answer.method.name()) {
             h3 { (answer.method) }
-            @if let Some(elsewhere) = &answer.elsewhere {
-                p.note { (text(&elsewhere.headline())) ". These are numbers to quote." }
-                (list(&measured_lines(&elsewhere.measured, &content.info.classes)))
-            }
-            @if lines.is_empty() && answer.elsewhere.is_none() {
+            @if lines.is_empty() {
                 p {
                     "The list was not tested on rows that the procedure never saw. Run with "
                     code { "--validate 5" }
-                    ", or test it on another file with "
-                    code { "--test FILE" }
+                    ", or fit a model and test it on another file with "
+                    code { "validate" }
                     "."
                 }
             }
@@ -338,7 +322,7 @@ fn classes(content: &PageContent<'_>) -> Markup {
     let methods = &content.answer.methods;
     let is_tested =
         methods.iter().flat_map(|method| &method.classes).any(|class| class.tested.is_some());
-    let mut table = HtmlTable::new(&[
+    let mut table = Table::new(&[
         "method",
         "class",
         "rows#",
@@ -350,22 +334,22 @@ fn classes(content: &PageContent<'_>) -> Markup {
     ]);
     for method in methods {
         for class in method.classes.iter().take(MOST_LINES) {
-            let name = HtmlCell::Text(class.class.clone());
+            let name = Cell::Text(class.class.clone());
             let mut cells =
-                vec![HtmlCell::Text(method.method.to_string()), name, HtmlCell::Int(class.rows)];
+                vec![Cell::Text(method.method.to_string()), name, Cell::Int(class.rows)];
             match (&class.tested, &class.splits) {
                 (Some(tested), _) => cells.extend([
-                    HtmlCell::Interval(tested.recall),
-                    HtmlCell::Interval(tested.coverage),
-                    HtmlCell::Real(Some(tested.set_size)),
-                    HtmlCell::Real(Some(tested.precision)),
-                    HtmlCell::Real(Some(tested.f1)),
+                    Cell::Interval(tested.recall),
+                    Cell::Interval(tested.coverage),
+                    Cell::Real(Some(tested.set_size)),
+                    Cell::Real(Some(tested.precision)),
+                    Cell::Real(Some(tested.f1)),
                 ]),
                 (None, Some(means)) => cells.extend(
                     [means.recall, means.coverage, means.set_size, means.precision, means.f1]
-                        .map(|mean| HtmlCell::Real(Some(mean))),
+                        .map(|mean| Cell::Real(Some(mean))),
                 ),
-                (None, None) => cells.extend([(); 5].map(|()| HtmlCell::Real(None))),
+                (None, None) => cells.extend([(); 5].map(|()| Cell::Real(None))),
             }
             table.row(Some(method.method), &cells);
         }
@@ -392,7 +376,7 @@ fn classes(content: &PageContent<'_>) -> Markup {
 
 /// The list of each fold of the validation.
 fn folds(content: &PageContent<'_>) -> Markup {
-    let mut table = HtmlTable::new(&["method", "fold#", "features#", "list, most frequent first"]);
+    let mut table = Table::new(&["method", "fold#", "features#", "list, most frequent first"]);
     for method in &content.answer.methods {
         for (fold, list) in method.tested.iter().flat_map(|tested| &tested.lists).enumerate() {
             let shown = list.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
@@ -400,15 +384,10 @@ fn folds(content: &PageContent<'_>) -> Markup {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let name = HtmlCell::Text(method.method.to_string());
+            let name = Cell::Text(method.method.to_string());
             table.row(
                 Some(method.method),
-                &[
-                    name,
-                    HtmlCell::Int(fold + 1),
-                    HtmlCell::Int(list.len()),
-                    HtmlCell::Text(shown + &more),
-                ],
+                &[name, Cell::Int(fold + 1), Cell::Int(list.len()), Cell::Text(shown + &more)],
             );
         }
     }
@@ -498,16 +477,13 @@ pub fn data(content: &PageContent<'_>) -> Markup {
         0 => Markup::default(),
         more => html! { p.note { "and " (more) " more: manifest.json has them all." } },
     };
-    let mut classes = HtmlTable::new(&["class", "rows#"]);
+    let mut classes = Table::new(&["class", "rows#"]);
     for (class, &count) in info.classes.iter().zip(&info.class_counts).take(MOST_LINES) {
-        classes.row(None, &[HtmlCell::Text(class.clone()), HtmlCell::Int(count)]);
+        classes.row(None, &[Cell::Text(class.clone()), Cell::Int(count)]);
     }
-    let mut dropped = HtmlTable::new(&["unused column", "reason"]);
+    let mut dropped = Table::new(&["unused column", "reason"]);
     for column in info.dropped.iter().take(MOST_LINES) {
-        dropped.row(
-            None,
-            &[HtmlCell::Text(column.name.clone()), HtmlCell::Text(column.reason.clone())],
-        );
+        dropped.row(None, &[Cell::Text(column.name.clone()), Cell::Text(column.reason.clone())]);
     }
     html! {
         ul {
@@ -516,10 +492,37 @@ pub fn data(content: &PageContent<'_>) -> Markup {
             }
         }
         (more(info.audit.notes.len()))
+        p { (text(&missing(content))) }
         (classes.html())
         (more(info.classes.len()))
         @if !info.dropped.is_empty() { (dropped.html()) (more(info.dropped.len())) }
     }
+}
+
+/// How many cells of each feature are missing, most first.
+fn missing(content: &PageContent<'_>) -> String {
+    let Some(by_unit) = &content.missing else {
+        return "Missing values are not known: the table was not at hand when this page was written."
+            .to_owned();
+    };
+    let info = content.info;
+    let mut some: Vec<(&str, usize)> =
+        info.units.iter().map(|unit| unit.name.as_str()).zip(by_unit.iter().copied()).collect();
+    some.retain(|(_, count)| *count > 0);
+    if some.is_empty() {
+        return "No cell of the features is missing.".to_owned();
+    }
+    some.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let share = |count| 100.0 * count as f64 / info.rows as f64;
+    let named = some.iter().take(MOST_MISSING);
+    let each: Vec<String> =
+        named.map(|&(name, count)| format!("{name}: {count} ({:.1} %)", share(count))).collect();
+    let more = match some.len().saturating_sub(MOST_MISSING) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let cells: usize = some.iter().map(|(_, count)| count).sum();
+    format!("{cells} cells of {} features are missing: {}{more}.", some.len(), each.join("; "))
 }
 
 /// Everything that determines the result.

@@ -12,7 +12,7 @@ use crate::select::{Method, StopRule};
 const MOST_ROWS: usize = 200;
 
 /// What a cell holds.
-pub enum HtmlCell {
+pub enum Cell {
     /// Words.
     Text(String),
     /// A name, and a note below it.
@@ -49,12 +49,12 @@ impl Head {
 }
 
 /// A table in the making.
-pub struct HtmlTable {
+pub struct Table {
     head: Vec<Head>,
     rows: Vec<Markup>,
 }
 
-impl HtmlTable {
+impl Table {
     /// A table with these columns; a name that ends in `#` is of numbers.
     pub fn new(head: &[&'static str]) -> Self {
         let column = |name: &&'static str| match name.strip_suffix('#') {
@@ -70,7 +70,7 @@ impl HtmlTable {
     }
 
     /// Adds a row, which may belong to a method.
-    pub fn row(&mut self, method: Option<Method>, cells: &[HtmlCell]) {
+    pub fn row(&mut self, method: Option<Method>, cells: &[Cell]) {
         let method = method.map(|method| method.name());
         self.rows.push(html! { tr data-method=[method] { @for cell in cells { (cell) } } });
     }
@@ -104,14 +104,14 @@ impl HtmlTable {
     }
 }
 
-impl HtmlCell {
+impl Cell {
     /// A p-value, if there is one.
     pub fn p(value: Option<f64>) -> Self {
         value.map_or(Self::Real(None), Self::P)
     }
 }
 
-impl Render for HtmlCell {
+impl Render for Cell {
     fn render(&self) -> Markup {
         let number = |value: &dyn std::fmt::Display, shown: String| html! { td.n data-v={ (value) } { (shown) } };
         match self {
@@ -144,7 +144,7 @@ pub fn tables(content: &PageContent<'_>) -> Markup {
 }
 
 fn features(content: &PageContent<'_>) -> Markup {
-    let mut table = HtmlTable::new(&[
+    let mut table = Table::new(&[
         "method",
         "feature",
         "mean rank#",
@@ -163,12 +163,12 @@ fn features(content: &PageContent<'_>) -> Markup {
             table.row(
                 Some(answer.method),
                 &[
-                    HtmlCell::Text(answer.method.to_string()),
-                    HtmlCell::Text(info.units[unit].name.clone()),
-                    HtmlCell::Rank(means.mean[unit].unwrap_or(0.0)),
-                    HtmlCell::Int(ranks.of_unit(unit).min().unwrap_or(0)),
-                    HtmlCell::Int(ranks.of_unit(unit).max().unwrap_or(0)),
-                    held.map_or(HtmlCell::Real(None), HtmlCell::Int),
+                    Cell::Text(answer.method.to_string()),
+                    Cell::Text(info.units[unit].name.clone()),
+                    Cell::Rank(means.mean[unit].unwrap_or(0.0)),
+                    Cell::Int(ranks.of_unit(unit).min().unwrap_or(0)),
+                    Cell::Int(ranks.of_unit(unit).max().unwrap_or(0)),
+                    held.map_or(Cell::Real(None), Cell::Int),
                 ],
             );
         }
@@ -191,7 +191,7 @@ fn metrics(content: &PageContent<'_>) -> Markup {
             PageColumn::Absent => {}
         }
     }
-    let mut table = HtmlTable::with(head);
+    let mut table = Table::with(head);
     let mut cut = false;
     for answer in &content.answer.methods {
         let paths = content.paths(answer.method);
@@ -200,13 +200,13 @@ fn metrics(content: &PageContent<'_>) -> Markup {
         let sizes = thinned(all, answer.chosen.size);
         cut |= sizes.len() < visited;
         for &size in &sizes {
-            let mut cells = vec![HtmlCell::Text(answer.method.to_string()), HtmlCell::Int(size)];
+            let mut cells = vec![Cell::Text(answer.method.to_string()), Cell::Int(size)];
             for &metric in Metric::ALL.iter().filter(|metric| metric.column() != PageColumn::Absent)
             {
                 let spread = paths.spread(size, metric);
-                cells.push(HtmlCell::Real(spread.map(|spread| spread.mean)));
+                cells.push(Cell::Real(spread.map(|spread| spread.mean)));
                 if let PageColumn::MeanAndSd(_) = metric.column() {
-                    cells.push(HtmlCell::Real(spread.and_then(|spread| spread.sd)));
+                    cells.push(Cell::Real(spread.and_then(|spread| spread.sd)));
                 }
             }
             table.row(Some(answer.method), &cells);
@@ -224,15 +224,13 @@ fn stopping(content: &PageContent<'_>) -> Markup {
     let rules: Vec<_> = StopRule::of_paths().collect();
     let mut head = vec![Head::text("method"), Head::number("split")];
     head.extend(rules.iter().map(|entry| Head::number(entry.label)));
-    let mut table = HtmlTable::with(head);
+    let mut table = Table::with(head);
     for answer in &content.answer.methods {
         let paths = content.paths(answer.method);
         let sizes: Vec<_> = rules.iter().map(|entry| paths.recorded_sizes(entry.rule)).collect();
         for (i, (split, _)) in paths.splits().enumerate().take(MOST_ROWS) {
-            let mut cells = vec![HtmlCell::Text(answer.method.to_string()), HtmlCell::Int(split)];
-            cells.extend(
-                sizes.iter().map(|sizes| sizes[i].map_or(HtmlCell::Real(None), HtmlCell::Int)),
-            );
+            let mut cells = vec![Cell::Text(answer.method.to_string()), Cell::Int(split)];
+            cells.extend(sizes.iter().map(|sizes| sizes[i].map_or(Cell::Real(None), Cell::Int)));
             table.row(Some(answer.method), &cells);
         }
     }
@@ -244,7 +242,7 @@ fn stopping(content: &PageContent<'_>) -> Markup {
 }
 
 fn agreement(content: &PageContent<'_>) -> Markup {
-    let mut table = HtmlTable::new(&[
+    let mut table = Table::new(&[
         "method",
         "features#",
         "Jaccard#",
@@ -261,14 +259,14 @@ fn agreement(content: &PageContent<'_>) -> Markup {
             table.row(
                 Some(answer.method),
                 &[
-                    HtmlCell::Text(answer.method.to_string()),
-                    HtmlCell::Int(size),
-                    HtmlCell::Real(Some(agreement.jaccard)),
-                    HtmlCell::Real(Some(agreement.i_w)),
-                    HtmlCell::Real(agreement.kuncheva),
-                    HtmlCell::Real(agreement.nogueira),
-                    HtmlCell::Real(agreement.nogueira_lo),
-                    HtmlCell::Real(agreement.nogueira_hi),
+                    Cell::Text(answer.method.to_string()),
+                    Cell::Int(size),
+                    Cell::Real(Some(agreement.jaccard)),
+                    Cell::Real(Some(agreement.i_w)),
+                    Cell::Real(agreement.kuncheva),
+                    Cell::Real(agreement.nogueira),
+                    Cell::Real(agreement.nogueira_lo),
+                    Cell::Real(agreement.nogueira_hi),
                 ],
             );
         }
@@ -278,7 +276,7 @@ fn agreement(content: &PageContent<'_>) -> Markup {
 
 fn differences(content: &PageContent<'_>) -> Markup {
     let pairs = Pair::all(content.history, content.info);
-    let mut table = HtmlTable::new(&[
+    let mut table = Table::new(&[
         "methods",
         "features#",
         "metric",
@@ -309,13 +307,13 @@ fn differences(content: &PageContent<'_>) -> Markup {
                 table.row(
                     None,
                     &[
-                        HtmlCell::Text(format!("{} − {}", pair.a, pair.b)),
-                        HtmlCell::Int(size),
-                        HtmlCell::Text(metric.key().replace('_', " ")),
-                        HtmlCell::Real(Some(paired.mean)),
-                        HtmlCell::Real(paired.lo),
-                        HtmlCell::Real(paired.hi),
-                        HtmlCell::p(paired.p_corrected),
+                        Cell::Text(format!("{} − {}", pair.a, pair.b)),
+                        Cell::Int(size),
+                        Cell::Text(metric.key().replace('_', " ")),
+                        Cell::Real(Some(paired.mean)),
+                        Cell::Real(paired.lo),
+                        Cell::Real(paired.hi),
+                        Cell::p(paired.p_corrected),
                     ],
                 );
             }
@@ -333,8 +331,8 @@ mod tests {
 
     #[test]
     fn a_small_p_is_shown_as_small_and_sorted_by_its_value() {
-        let cell = HtmlCell::p(Some(0.0001)).render().into_string();
+        let cell = Cell::p(Some(0.0001)).render().into_string();
         assert_eq!(cell, "<td class=\"n\" data-v=\"0.0001\">&lt; 0.001</td>");
-        assert_eq!(HtmlCell::p(None).render().into_string(), "<td class=\"n\"></td>");
+        assert_eq!(Cell::p(None).render().into_string(), "<td class=\"n\"></td>");
     }
 }

@@ -1,6 +1,8 @@
 //! The β rule, the paper's: stop before mean β first drops by more than its noise (docs/method.md
 //! section 5). A function of a finished or growing path, so replaying it needs no fit.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Chooses, PathEnd, PathPoints, Rule, StopRule};
@@ -46,6 +48,22 @@ impl Default for BetaRule {
     }
 }
 
+/// `k`, or `k:window`.
+impl FromStr for BetaRule {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse().map_err(|_| OUT_OF_RANGE.to_owned());
+        let rule = match text.split_once(':') {
+            Some((sigma, window)) => Self { sigma: number(sigma)?, window: number(window)? },
+            None => Self { sigma: number(text)?, ..Self::default() },
+        };
+        rule.check()
+    }
+}
+
+const OUT_OF_RANGE: &str = "write beta, or beta:5:0.4 with standard deviations above 0 (the paper uses 3 to 5) and a share of the features \
+    above 0 and at most 1";
+
 /// The stopping statistic at one step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stopping {
@@ -58,6 +76,13 @@ pub struct Stopping {
 }
 
 impl BetaRule {
+    /// Refuses numbers that no rule has.
+    pub fn check(self) -> Result<Self, String> {
+        let Self { sigma, window } = self;
+        let is_valid = sigma > 0.0 && sigma.is_finite() && window > 0.0 && window <= 1.0;
+        if is_valid { Ok(self) } else { Err(OUT_OF_RANGE.to_owned()) }
+    }
+
     /// ψ = max(3, ⌊window · p⌋).
     pub fn psi(&self, units: usize) -> usize {
         ((self.window * units as f64).floor() as usize).max(3)

@@ -10,6 +10,7 @@ mod proximity;
 use serde::{Deserialize, Serialize};
 
 pub use beta::{BetaRule, Stopping, gradient};
+pub use one_se::{CurveBySplit, OneSe, one_se_size, one_se_sizes_without_each};
 pub use proximity::{Proximity, ProximityRule};
 
 /// Every rule that chooses a size, in the order in which they are shown.

@@ -1,6 +1,8 @@
-//! The 1se rule: the smallest size that is as good as the best, within one standard error
-//! (docs/method.md section 11). It compares what the splits achieved, so it is computed where that
-//! is known: see `evaluate::Procedure`.
+//! The 1se rule: the smallest size that is, within one standard error, as good as the best
+//! (docs/method.md section 11). Knows curves by size, one per split; not what they measure:
+//! `evaluate::Procedure` makes the curves.
+
+use std::collections::BTreeSet;
 
 use super::{Chooses, Rule, StopRule};
 
@@ -16,3 +18,261 @@ pub const RULE: Rule = Rule {
     },
     chooses: Chooses::BySplits,
 };
+
+/// Relative to the largest value: what rounding may add to a sum of values that are equal in exact
+/// arithmetic.
+const ROUNDING: f64 = 1e-12;
+
+/// One quantity by split and size, with its sign chosen so that small is good.
+#[derive(Debug, Clone, Copy)]
+pub struct CurveBySplit<'a> {
+    /// The sizes, in any order, each once.
+    pub sizes: &'a [usize],
+    /// For each split the value at every size.
+    pub values: &'a [Vec<f64>],
+}
+
+/// What the rule reads off one curve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OneSe {
+    /// The size with the smallest mean, the smaller one on a tie.
+    pub best: usize,
+    /// The smallest size whose mean paired difference from the best is at most its standard error.
+    pub size: usize,
+    /// Whether every size is within the limit: such a curve says nothing about size.
+    pub flat: bool,
+}
+
+impl CurveBySplit<'_> {
+    /// Applies the rule; `None` without sizes or splits.
+    pub fn one_se(&self) -> Option<OneSe> {
+        let splits = self.values.len();
+        if splits == 0 {
+            return None;
+        }
+        let sum = |at: usize| self.values.iter().map(|values| values[at]).sum::<f64>();
+        let by_size = |at: &usize| self.sizes[*at];
+        let all = 0..self.sizes.len();
+        let least = all.clone().map(sum).min_by(f64::total_cmp)?;
+        let largest = self.values.iter().map(|values| largest(values)).fold(0.0, f64::max);
+        let rounding = ROUNDING * largest * splits as f64;
+        let best = all.clone().filter(|&at| sum(at) <= least + rounding).min_by_key(by_size)?;
+        let is_close = |at: &usize| {
+            let differences = self.values.iter().map(|values| values[*at] - values[best]);
+            let squares = differences.clone().map(|difference| difference.powi(2)).sum();
+            is_close(differences.sum(), squares, splits, rounding)
+        };
+        let close: Vec<usize> = all.filter(is_close).collect();
+        Some(OneSe {
+            best: self.sizes[best],
+            size: close.iter().map(by_size).min()?,
+            flat: self.sizes.len() > 1 && close.len() == self.sizes.len(),
+        })
+    }
+
+    /// The same without each split in turn. The time grows with the number of splits, not with its
+    /// square.
+    fn one_se_without_each(&self) -> Vec<Option<OneSe>> {
+        let splits = self.values.len();
+        let others = splits.saturating_sub(1);
+        if others == 0 || self.sizes.is_empty() {
+            return vec![None; splits];
+        }
+        let rounding: Vec<f64> =
+            without_each(splits, f64::max, |split| largest(&self.values[split]))
+                .iter()
+                .map(|largest| ROUNDING * largest * others as f64)
+                .collect();
+        let sums = |at: usize| without_each(splits, |a, b| a + b, |split| self.values[split][at]);
+        let mut least = vec![f64::INFINITY; splits];
+        for at in 0..self.sizes.len() {
+            least.iter_mut().zip(sums(at)).for_each(|(least, sum)| *least = least.min(sum));
+        }
+        let mut rising: Vec<usize> = (0..self.sizes.len()).collect();
+        rising.sort_unstable_by_key(|&at| self.sizes[at]);
+        let mut best: Vec<Option<usize>> = vec![None; splits];
+        for &at in &rising {
+            for (split, sum) in sums(at).into_iter().enumerate() {
+                if best[split].is_none() && sum <= least[split] + rounding[split] {
+                    best[split] = Some(at);
+                }
+            }
+        }
+        // Differences are from the best size, which is nearly always the same few.
+        let mut found: Vec<Option<OneSe>> = vec![None; splits];
+        let bests: BTreeSet<usize> = best.iter().flatten().copied().collect();
+        for of in bests {
+            let members: Vec<usize> =
+                (0..splits).filter(|&split| best[split] == Some(of)).collect();
+            let mut close: Vec<(usize, Option<usize>)> = vec![(0, None); members.len()];
+            for &at in &rising {
+                let difference = |split: usize| self.values[split][at] - self.values[split][of];
+                let sums = without_each(splits, |a, b| a + b, difference);
+                let squares = without_each(splits, |a, b| a + b, |split| difference(split).powi(2));
+                for (&split, (count, smallest)) in members.iter().zip(&mut close) {
+                    if is_close(sums[split], squares[split], others, rounding[split]) {
+                        *count += 1;
+                        smallest.get_or_insert(self.sizes[at]);
+                    }
+                }
+            }
+            for (&split, (count, smallest)) in members.iter().zip(close) {
+                found[split] = smallest.map(|size| OneSe {
+                    best: self.sizes[of],
+                    size,
+                    flat: self.sizes.len() > 1 && count == self.sizes.len(),
+                });
+            }
+        }
+        found
+    }
+}
+
+/// mean(d) ≤ sd(d)/√K is Σd ≤ 0 or (Σd)² ≤ Σd²; one split has no standard error. Shares such as
+/// 7/90 are rounded: sums that are equal in exact arithmetic may differ by that.
+fn is_close(sum: f64, squares: f64, splits: usize, rounding: f64) -> bool {
+    sum <= rounding || (splits > 1 && sum <= squares.sqrt() + rounding)
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |most, value| most.max(value.abs()))
+}
+
+/// For each split, the sum (or maximum) over all others: of those before it and those after it, so
+/// that nothing is subtracted.
+fn without_each(
+    splits: usize,
+    add: impl Fn(f64, f64) -> f64,
+    value: impl Fn(usize) -> f64,
+) -> Vec<f64> {
+    let mut sums = vec![0.0; splits];
+    let mut after = 0.0;
+    for split in (0..splits).rev() {
+        sums[split] = after;
+        after = add(after, value(split));
+    }
+    let mut before = 0.0;
+    for (split, sum) in sums.iter_mut().enumerate() {
+        *sum = add(*sum, before);
+        before = add(before, value(split));
+    }
+    sums
+}
+
+/// The answer's size over several curves: the largest of their sizes, flat curves left out; `None`
+/// if all are flat.
+pub fn one_se_size(curves: &[CurveBySplit<'_>]) -> Option<usize> {
+    curves
+        .iter()
+        .filter_map(CurveBySplit::one_se)
+        .filter(|found| !found.flat)
+        .map(|found| found.size)
+        .max()
+}
+
+/// The same for each split, from the other splits alone.
+pub fn one_se_sizes_without_each(curves: &[CurveBySplit<'_>]) -> Vec<Option<usize>> {
+    let splits = curves.first().map_or(0, |curve| curve.values.len());
+    let mut sizes = vec![None; splits];
+    for curve in curves {
+        for (size, found) in sizes.iter_mut().zip(curve.one_se_without_each()) {
+            *size = found.filter(|found| !found.flat).map(|found| found.size).max(*size);
+        }
+    }
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::seed::{Purpose, Rng};
+    use crate::select::fixtures::{answer, floats, rows, whole};
+
+    #[test]
+    fn fixtures_agree_on_every_size() {
+        let fixture = answer();
+        for case in fixture["one_se"].as_array().unwrap() {
+            let sizes: Vec<usize> = whole(&case["sizes"]);
+            let inefficiency = rows(&case["inefficiency"]);
+            let errors: Vec<Vec<f64>> = rows(&case["accuracy"])
+                .iter()
+                .map(|row| row.iter().map(|value| -value).collect())
+                .collect();
+            let curves =
+                [&inefficiency, &errors].map(|values| CurveBySplit { sizes: &sizes, values });
+            let expected = |key: &str| case[key].as_u64().unwrap() as usize;
+            let found = curves.map(|curve| curve.one_se().unwrap());
+            assert_eq!(found.map(|f| f.best), ["best_inefficiency", "best_accuracy"].map(expected));
+            assert_eq!(found.map(|f| f.size), ["size_inefficiency", "size_accuracy"].map(expected));
+            assert_eq!(one_se_size(&curves), Some(expected("size")));
+            if !case["leave_one_split_out"].is_null() {
+                let expected: Vec<Option<usize>> =
+                    whole(&case["leave_one_split_out"]).into_iter().map(Some).collect();
+                assert_eq!(one_se_sizes_without_each(&curves), expected);
+            }
+        }
+        assert_eq!(floats(&fixture["one_se"][0]["inefficiency"][0])[0], 2.906206);
+    }
+
+    /// Shares of rows tie often, and a tie must not be decided by how their sum is rounded.
+    #[test]
+    fn ties_are_those_of_exact_arithmetic() {
+        let mut rng = Rng::new(8, 0, Purpose::Split);
+        for case in 0..2000 {
+            let (splits, rows) = (2 + case % 5, 3 + case % 89);
+            let sizes: Vec<usize> = (1..=6).rev().collect();
+            // Counts that differ little, as neighbouring sizes do.
+            let counts: Vec<Vec<i64>> = (0..splits)
+                .map(|_| sizes.iter().map(|_| rng.below(4.min(rows)) as i64).collect())
+                .collect();
+            let sum = |at: &usize| counts.iter().map(|of_split| of_split[*at]).sum::<i64>();
+            let best = (0..6).min_by_key(|at| (sum(at), sizes[*at])).unwrap();
+            let size = (0..6)
+                .filter(|&at| {
+                    let differences = counts.iter().map(|of_split| of_split[at] - of_split[best]);
+                    let squares: i64 = differences.clone().map(|d| d * d).sum();
+                    let sum: i64 = differences.sum();
+                    sum <= 0 || sum * sum <= squares
+                })
+                .map(|at| sizes[at])
+                .min()
+                .unwrap();
+            let share = |&count: &i64| count as f64 / rows as f64;
+            let values: Vec<Vec<f64>> =
+                counts.iter().map(|of_split| of_split.iter().map(share).collect()).collect();
+            let curve = CurveBySplit { sizes: &sizes, values: &values };
+            let found = curve.one_se().unwrap();
+            assert_eq!((found.best, found.size), (sizes[best], size), "{counts:?} of {rows} rows");
+            let without_each: Vec<Option<OneSe>> = (0..splits)
+                .map(|left_out| {
+                    let mut others = values.clone();
+                    others.remove(left_out);
+                    CurveBySplit { sizes: &sizes, values: &others }.one_se()
+                })
+                .collect();
+            assert_eq!(curve.one_se_without_each(), without_each, "{counts:?} of {rows} rows");
+        }
+    }
+
+    #[test]
+    fn a_flat_curve_does_not_count() {
+        let sizes = [3, 2, 1];
+        let flat = vec![vec![2.0; 3]; 4];
+        let falling = vec![vec![1.0, 1.5, 2.0]; 4];
+        let curve = |values| CurveBySplit { sizes: &sizes, values };
+        assert_eq!(curve(&flat).one_se(), Some(OneSe { best: 1, size: 1, flat: true }));
+        assert_eq!(one_se_size(&[curve(&flat)]), None);
+        assert_eq!(one_se_size(&[curve(&flat), curve(&falling)]), Some(3));
+        assert_eq!(one_se_size(&[]), None);
+    }
+
+    #[test]
+    fn one_split_takes_its_best_size_and_one_size_is_never_flat() {
+        let values = vec![vec![1.0, 0.5, 0.5]];
+        let curve = CurveBySplit { sizes: &[5, 4, 3], values: &values };
+        assert_eq!(curve.one_se(), Some(OneSe { best: 3, size: 3, flat: false }));
+        assert_eq!(curve.one_se_without_each(), [None]);
+        let single = CurveBySplit { sizes: &[1], values: &[vec![0.3], vec![0.3]] };
+        assert_eq!(one_se_size(&[single]), Some(1));
+    }
+}

@@ -3,8 +3,8 @@
 
 use ndarray::{Array2, CowArray, Ix2};
 
-use super::Kernel;
-use super::fit::KernelMachine;
+use super::Gamma;
+use super::binary_machine::Machine;
 use super::support_factor::SupportFactor;
 use crate::linalg::simd::kernel;
 use crate::linalg::{PackedSymmetric, add_all_rows, decay};
@@ -14,10 +14,10 @@ use crate::svm::{Convergence, Present, Problem, Watched};
 /// One model per class on the columns still present.
 pub struct KernelMachines<'a> {
     problem: Problem<'a>,
-    kernel: Kernel,
+    gamma: Gamma,
     columns: Present,
     watched: Watched<'a>,
-    /// Squared distances (or products) of training rows with training rows, and with watched rows,
+    /// Squared distances of training rows with training rows, and with watched rows,
     /// row by row.
     own: PackedSymmetric,
     cross: Vec<f64>,
@@ -25,18 +25,18 @@ pub struct KernelMachines<'a> {
     computed_at: usize,
     /// The kernels of the training rows, with the bias.
     own_kernel: PackedSymmetric,
-    machines: Vec<KernelMachine>,
+    machines: Vec<Machine>,
     /// Of the last machine that was fitted; kept for its memory.
     factor: SupportFactor,
 }
 
 impl<'a> KernelMachines<'a> {
     /// Starts from the zero model with all columns.
-    pub fn new(problem: Problem<'a>, kernel: Kernel) -> Self {
+    pub fn new(problem: Problem<'a>, gamma: Gamma) -> Self {
         let machines =
-            (0..problem.machines()).map(|machine| KernelMachine::new(&problem, machine)).collect();
+            (0..problem.machines()).map(|machine| Machine::new(&problem, machine)).collect();
         Self {
-            kernel,
+            gamma,
             columns: Present::all(problem.columns()),
             watched: Watched::default(),
             own: PackedSymmetric::default(),
@@ -60,14 +60,9 @@ impl<'a> KernelMachines<'a> {
         &self.problem
     }
 
-    /// Which kernel.
-    pub fn kernel(&self) -> Kernel {
-        self.kernel
-    }
-
-    /// How many columns are present.
-    pub fn columns(&self) -> usize {
-        self.columns.count()
+    /// γ with the columns present.
+    pub fn gamma(&self) -> f64 {
+        self.gamma.value(self.columns.count())
     }
 
     /// Fits all machines on the columns present.
@@ -114,25 +109,16 @@ impl<'a> KernelMachines<'a> {
         let mut watched = vec![0.0; self.watched.rows()];
         self.watched.feature(column, &mut watched);
         let x = self.problem.feature(column);
-        let add = match self.kernel {
-            Kernel::Rbf(_) => add_squared_differences,
-            Kernel::Linear => add_products,
-        };
         for (i, own) in x.iter().enumerate() {
             let row = self.own.kept_mut(i);
-            add(row, sign, std::slice::from_ref(own), &x[..row.len()]);
+            add_squared_differences(row, sign, std::slice::from_ref(own), &x[..row.len()]);
         }
-        add(&mut self.cross, sign, x, &watched);
+        add_squared_differences(&mut self.cross, sign, x, &watched);
     }
 
-    /// Kernels with the bias, of squared distances (or products).
-    fn with_bias(&self, cells: &[f64], kernels: &mut [f64]) {
-        match self.kernel {
-            Kernel::Rbf(gamma) => decay(cells, gamma.value(self.columns.count()), 1.0, kernels),
-            Kernel::Linear => {
-                kernels.iter_mut().zip(cells).for_each(|(kernel, cell)| *kernel = cell + 1.0)
-            }
-        }
+    /// Kernels with the bias, of squared distances.
+    fn with_bias(&self, distances: &[f64], kernels: &mut [f64]) {
+        decay(distances, self.gamma(), 1.0, kernels);
     }
 
     /// c of every training row, for a machine.
@@ -162,7 +148,7 @@ impl<'a> KernelMachines<'a> {
             .chunks_exact_mut(range.len().max(1))
             .zip(self.cross.chunks_exact(watched.max(1)));
         rows.for_each(|(kernels, cells)| self.with_bias(&cells[range.clone()], kernels));
-        let of_machine = |machine: &KernelMachine| {
+        let of_machine = |machine: &Machine| {
             let mut decisions = vec![0.0; range.len()];
             add_all_rows(&kernels, range.len(), 0..range.len(), &machine.c, &mut decisions);
             decisions
@@ -183,21 +169,9 @@ kernel! {
     }
 }
 
-kernel! {
-    /// cells_ij += sign · u_i v_j, row by row.
-    add_products(_s; cells: &mut [f64], sign: f64, u: &[f64], v: &[f64]) {
-        for (row, &u) in cells.chunks_exact_mut(v.len().max(1)).zip(u) {
-            for (cell, &v) in row.iter_mut().zip(v) {
-                *cell += sign * (u * v);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::svm::Gamma;
 
     /// At the optimum c_i = 2C_i θ_i max(0, 1 − θ_i f_i).
     #[test]
@@ -211,7 +185,7 @@ mod tests {
             [0.1, 1.0, 100.0, 1e5].into_iter().flat_map(|cost| [(cost, Same), (cost, Balanced)])
         {
             let problem = Problem::new(x.view(), &y, 3).unwrap().with_cost(cost, weight);
-            let mut machines = KernelMachines::new(problem, Kernel::Rbf(Gamma::Scale));
+            let mut machines = KernelMachines::new(problem, Gamma::Scale);
             machines.watch(CowArray::from(x.view()));
             for removed in [None, Some(2), Some(0)] {
                 machines.remove(&removed.into_iter().collect::<Vec<_>>());

@@ -1,6 +1,7 @@
-//! Kernel machines: which kernel, and one-vs-rest machines with it along an elimination path.
+//! Kernel machines: γ of the Gaussian kernel, and one-vs-rest machines with it along an elimination
+//! path.
 
-mod fit;
+mod binary_machine;
 mod machines;
 mod support_factor;
 
@@ -30,11 +31,6 @@ impl Gamma {
             Self::Fixed(gamma) => gamma,
         }
     }
-
-    /// Whether it is the default, which is not recorded.
-    pub fn is_scale(&self) -> bool {
-        *self == Self::Scale
-    }
 }
 
 impl FromStr for Gamma {
@@ -45,7 +41,7 @@ impl FromStr for Gamma {
         }
         match text.parse::<f64>() {
             Ok(gamma) if gamma > 0.0 && gamma.is_finite() => Ok(Self::Fixed(gamma)),
-            _ => Err("write scale or a number above 0".into()),
+            _ => Err("write γ as a number above 0, such as rbf:0.5".into()),
         }
     }
 }
@@ -57,15 +53,6 @@ impl fmt::Display for Gamma {
             Self::Fixed(gamma) => write!(f, "{gamma}"),
         }
     }
-}
-
-/// Which kernel.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kernel {
-    /// exp(−γ ‖x − s‖²).
-    Rbf(Gamma),
-    /// x·s: the machines of the other solvers, so that they can be compared.
-    Linear,
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
 //! What is computed from the data when somebody looks closer, asked for once: β, twins, my list, a
 //! feature, what if.
 
-use super::{App, Effect, Pause, Phase};
+use super::{App, Effect, Phase};
 use crate::analysis::Comparison;
 use crate::evaluate::Tally;
 use crate::run::{
-    Branch, EffectCurve, Forced, Inspection, KernelLimit, Portrait, RunOptions, RunSpec, Survey,
-    Surveyed, TaskId,
+    Branch, EffectCurve, Forced, Inspection, Portrait, RunSpec, Survey, Surveyed, TaskId,
 };
-use crate::svm::Estimator;
-use crate::tui::overlay::{FeaturePage, OptionsEditor, Overlay};
+use crate::tui::overlay::{FeaturePage, Overlay};
 use crate::tui::view::View;
 
 /// Features whose twins are looked for at once.
@@ -220,61 +218,6 @@ impl App {
         }
         self.lookups.asked = Some(here);
         Some(Effect::Inspect(self.playback.focus, self.present()))
-    }
-
-    /// Runs the same splits with the families of models that this run does not have, and asks first
-    /// where that takes long; what is recorded is kept.
-    pub(super) fn compare_models(&mut self) -> Vec<Effect> {
-        let own = self.spec().estimator;
-        let mut families = vec![Estimator::Linear, Estimator::SPLINE, Estimator::Rbf];
-        families.retain(|&family| family != own);
-        let asked = |families: &[Estimator]| {
-            let with_older = self.spec().compare.iter().chain(families).copied().collect();
-            RunOptions { compare: with_older, ..self.spec().clone().into() }.check()
-        };
-        let is_compared = families.iter().all(|family| self.spec().compare.contains(family));
-        let limit = self.info().and_then(|info| KernelLimit::of_run(info).ok()?);
-        // Where kernel machines would take hours, the others are compared, and the answer says so.
-        if limit.is_some() {
-            families.retain(|&family| family != Estimator::Rbf);
-        }
-        let Some(plan) = self.run.plan.clone().filter(|_| !self.run.replay) else {
-            let names: Vec<String> = families.iter().map(ToString::to_string).collect();
-            self.layout.status = Some(if is_compared {
-                "the models of this run are compared already: see models in Answer".into()
-            } else {
-                format!(
-                    "a recorded run is not computed here: run its command again with --compare {}",
-                    names.join(",")
-                )
-            });
-            return Vec::new();
-        };
-        match asked(&families) {
-            Ok(spec) if spec == *self.spec() => {
-                let untried = limit.map_or_else(String::new, |limit| {
-                    format!("; {} was not tried: {}", Estimator::Rbf, limit.words())
-                });
-                self.layout.status =
-                    Some(format!("the models of this run are compared already{untried}"));
-                Vec::new()
-            }
-            Ok(spec) => match OptionsEditor::for_comparison(&plan, &spec, limit) {
-                Some(question) => {
-                    self.layout.overlay = Some(Overlay::Options(Box::new(question)));
-                    Vec::new()
-                }
-                None => {
-                    // Whoever asks for it wants it computed.
-                    self.run.pause = Pause::No;
-                    vec![Effect::Rerun(Box::new(spec))]
-                }
-            },
-            Err(error) => {
-                self.layout.status = Some(error.to_string());
-                Vec::new()
-            }
-        }
     }
 
     pub(super) fn what_if(&mut self, removed: bool) -> Vec<Effect> {

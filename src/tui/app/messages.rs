@@ -16,7 +16,6 @@ impl App {
             Message::Ready(plan) => self.run.plan = Some(plan),
             Message::Failed(error) => {
                 // It is printed after the screen is left, too.
-                let error = error.reworded(|words| self.mask.sentence(words));
                 self.run.phase = Phase::Failed(error.to_string());
                 // A table that was refused may be read with another setting.
                 if self.info().is_none()
@@ -41,12 +40,7 @@ impl App {
                 self.lookups.asked_list.clear();
                 self.lookups.tested_list = Some((units, tallies));
             }
-            Message::Surveyed(mut survey) => {
-                let masked = |why: String| self.mask.sentence(&why);
-                survey.found = survey.found.map_err(masked).map(|mut found| {
-                    found.plan = found.plan.map_err(masked);
-                    found
-                });
+            Message::Surveyed(survey) => {
                 self.lookups.surveys = false;
                 self.lookups.survey = Some(*survey);
             }
@@ -57,7 +51,7 @@ impl App {
             Message::Recorded(directory) => self.run.directory = Some(directory),
             Message::Reopened => self.start_in(View::Answer),
             Message::Shards(shards) => self.run.shards = shards,
-            Message::Said(words) => self.layout.status = Some(self.mask.sentence(&words)),
+            Message::Said(words) => self.layout.status = Some(words),
         }
     }
 
@@ -93,8 +87,7 @@ impl App {
             EventKind::Paused => self.run.pause = Pause::Yes,
             EventKind::Resumed => self.run.pause = Pause::No,
             EventKind::FollowupFailed(followup, message) => {
-                self.layout.status =
-                    Some(self.mask.sentence(&format!("{followup} failed: {message}")));
+                self.layout.status = Some(format!("{followup} failed: {message}"));
             }
             EventKind::TaskStarted(_) => self.run.finished += u64::from(had_finished),
             EventKind::Step(_) | EventKind::Followed(..) => {}

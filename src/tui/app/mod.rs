@@ -21,7 +21,6 @@ use std::path::PathBuf;
 
 use super::derived::Derived;
 use super::keymap::Keymap;
-use super::mask::IdMask;
 use super::theme::Theme;
 use crate::run::{RunSpec, TaskId};
 use layout::ScreenState;
@@ -46,7 +45,6 @@ pub struct App {
     layout: ScreenState,
     theme: Theme,
     keymap: Keymap,
-    mask: IdMask,
     /// What is computed from the above before a frame is drawn.
     derived: Derived,
 }
@@ -64,7 +62,6 @@ impl App {
             layout: ScreenState::default(),
             theme,
             keymap,
-            mask: IdMask::default(),
             derived: Derived::default(),
         }
     }
@@ -77,16 +74,6 @@ impl App {
     /// Other keys.
     pub fn set_keymap(&mut self, keymap: Keymap) {
         self.keymap = keymap;
-    }
-
-    /// Hides the names of rows.
-    pub fn mask_ids(&mut self) {
-        self.mask = IdMask::on();
-    }
-
-    /// How names of rows are shown.
-    pub fn mask(&self) -> &IdMask {
-        &self.mask
     }
 
     /// Colours and glyphs.
@@ -119,7 +106,6 @@ impl App {
         fresh.playback.speed = self.playback.speed;
         fresh.run.out = self.run.out.take();
         fresh.run.threads = self.run.threads;
-        fresh.mask = std::mem::take(&mut self.mask);
         *self = fresh;
     }
 }

@@ -144,12 +144,6 @@ impl App {
         (done, all.saturating_sub(done))
     }
 
-    /// How many runs with other estimators have ended, and how many there are, of all methods.
-    pub fn estimators_run(&self) -> (usize, usize) {
-        let spec = self.spec();
-        (self.history().followups_by_kind().estimators, spec.compare.len() * spec.methods.len())
-    }
-
     /// The engine was asked to wait, or does.
     pub fn set_pause(&mut self, pause: Pause) {
         self.run.pause = pause;
@@ -210,14 +204,9 @@ impl App {
         self.run.failure.take()
     }
 
-    /// Has everything that depends on the finished tasks computed anew before the next frame.
-    pub fn mark_stale(&mut self) {
-        self.run.finished += 1;
-    }
-
     /// That a task failed, in words; on the screen splits count from 1.
     pub fn failure_words(&self, task: TaskId, why: &str) -> String {
-        self.mask.sentence(&format!("{} on split {} failed: {why}", task.method, task.split + 1))
+        format!("{} on split {} failed: {why}", task.method, task.split + 1)
     }
 
     /// How often twins have been found.

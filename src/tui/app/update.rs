@@ -150,7 +150,6 @@ impl App {
                 self.layout.overlay =
                     Some(Overlay::Options(Box::new(OptionsEditor::new(self.spec()))));
             }
-            Action::CompareModels => return self.compare_models(),
             Action::Export => self.layout.overlay = Some(Overlay::Export(ExportMenu::default())),
             Action::Copy => return self.copy(),
             Action::Fit => return self.fit(),

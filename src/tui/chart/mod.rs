@@ -240,9 +240,11 @@ impl Chart {
                     let upper = top <= 2 * row;
                     let lower = bottom > 2 * row;
                     match tint {
-                        Some(tint) if upper && lower => drop(cell.set_bg(tint)),
+                        Some(tint) if upper && lower => {
+                            cell.set_bg(tint);
+                        }
                         Some(tint) => {
-                            drop(cell.set_symbol(if upper { "▀" } else { "▄" }).set_fg(tint))
+                            cell.set_symbol(if upper { "▀" } else { "▄" }).set_fg(tint);
                         }
                         None => {
                             let style = Style::new().add_modifier(Modifier::DIM);

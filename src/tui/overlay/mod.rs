@@ -3,7 +3,7 @@
 
 mod export;
 mod feature;
-mod fit;
+mod fit_page;
 mod help;
 mod options;
 mod palette;
@@ -12,7 +12,7 @@ mod quit;
 
 pub use export::{Export, ExportMenu};
 pub use feature::FeaturePage;
-pub use fit::FitPage;
+pub use fit_page::FitPage;
 pub use help::HelpPage;
 pub use options::OptionsEditor;
 pub use palette::Palette;

@@ -8,8 +8,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::{Component, Popup, Reaction};
-use crate::run::{Estimate, KernelLimit, Plan, RunSpec, Surveyed, default_threads};
-use crate::svm::Estimator;
+use crate::run::{Estimate, RunSpec, Surveyed, default_threads};
 use crate::tui::action::Action;
 use crate::tui::app::{App, Effect, plural};
 use crate::tui::form::{Field, Form};
@@ -43,25 +42,6 @@ impl OptionsEditor {
         let is_named = form.go_to_remedy(message);
         form.error = Some(message.to_owned());
         is_named.then_some(Self { form, question: None })
-    }
-
-    /// The question whether to compare other families of models, where that takes long.
-    pub fn for_comparison(plan: &Plan, spec: &RunSpec, limit: Option<KernelLimit>) -> Option<Self> {
-        let estimate = Estimate::of_settings(spec, &plan.data, default_threads());
-        if estimate.seconds() <= ASK_FROM {
-            return None;
-        }
-        let mut form = Form::new(&plan.info.spec);
-        form.go_to("compare");
-        let names: Vec<String> = spec.compare.iter().map(ToString::to_string).collect();
-        let names = names.join(",");
-        form.fields[form.at].value.clone_from(&names);
-        let untried = limit.map_or_else(String::new, |limit| {
-            format!("; {} is left out: {}", Estimator::Rbf, limit.words())
-        });
-        let question =
-            format!("comparing with {names} takes {}{untried}; enter starts it", words(&estimate));
-        Some(Self { form, question: Some(question) })
     }
 
     /// Puts the cursor on the line of an option, if it has one.
@@ -190,7 +170,6 @@ fn class_words(found: &Surveyed) -> String {
 /// Paths, time and memory.
 fn words(estimate: &Estimate) -> String {
     let paths = match (estimate.tasks, estimate.more_tasks) {
-        (0, more) => format!("{} more", plural(more, "path")),
         (paths, 0) => plural(paths, "path"),
         (paths, more) => format!("{}, {more} more for tests", plural(paths, "path")),
     };

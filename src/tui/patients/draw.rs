@@ -129,8 +129,7 @@ impl PatientsScreen<'_> {
 
     fn draw_patient(&self, frame: &mut Frame<'_>, area: Rect, scroll: usize) {
         let row = self.selected();
-        let title =
-            row.map_or_else(String::new, |row| clean(&self.mask.id(&self.cohort.rows()[row].id)));
+        let title = row.map_or_else(String::new, |row| clean(&self.cohort.rows()[row].id));
         let block = framed(&self.theme, &title, area);
         let inside = block.inner(area);
         frame.render_widget(block, area);
@@ -372,7 +371,7 @@ impl PatientColumns {
         let is_match = screen.table.search().is_some_and(|search| search.passes(&row.id));
         Line::from(vec![
             Span::styled(
-                cell(&screen.mask.id(&row.id), self.id),
+                cell(&row.id, self.id),
                 if is_match { coloured(Role::Accent) } else { style },
             ),
             Span::styled(cell(predicted, self.predicted), style),

@@ -12,13 +12,11 @@ pub use show::show_model;
 
 use super::action::Action;
 use super::keymap::{KeyPress, Keymap};
-use super::mask::IdMask;
 use super::overlay::edit;
 use super::table::{Filter, SortColumn, SortKey, SortedTable};
 use super::theme::Theme;
 use super::view::View;
 use crate::data::RowBatch;
-use crate::error::Error;
 use crate::model::{Cohort, Measured, ScoredRow, Scorer, SourceFacts};
 
 /// The keys are those of the ranking.
@@ -117,8 +115,6 @@ pub enum Reply {
 /// The state of the screen.
 pub struct PatientsScreen<'a> {
     cohort: Cohort<'a>,
-    /// How ids are shown.
-    mask: IdMask,
     /// The model, as it was named.
     name: String,
     theme: Theme,
@@ -146,7 +142,6 @@ impl<'a> PatientsScreen<'a> {
     pub fn new(scorer: &'a Scorer<'a>, name: &str, theme: Theme, keymap: Keymap) -> Self {
         Self {
             cohort: Cohort::new(scorer),
-            mask: IdMask::default(),
             name: name.to_owned(),
             theme,
             keymap,
@@ -162,16 +157,6 @@ impl<'a> PatientsScreen<'a> {
             progress: CohortState::Reading,
             height: 10,
         }
-    }
-
-    /// Shows numbers in place of ids.
-    pub fn mask_ids(&mut self) {
-        self.mask = IdMask::on();
-    }
-
-    /// An error as it is printed after the screen is left: ids that it quotes are hidden, too.
-    pub(super) fn shown_error(&self, error: Error) -> Error {
-        error.reworded(|words| self.mask.sentence(words))
     }
 
     /// Takes the next patients.

@@ -42,9 +42,6 @@ pub fn show_model(
     let model = Arc::new(model);
     let scorer = Scorer::new(&model, epsilon)?;
     let mut screen = PatientsScreen::new(&scorer, name, settings.theme, settings.keymap.clone());
-    if settings.mask_ids {
-        screen.mask_ids();
-    }
     let (sender, inputs) = unbounded();
     let (send, rows) = bounded(WAITING);
     let mut guard =
@@ -136,7 +133,7 @@ fn keep_going(
                     Ok(FromFile::Rows(batch, scored)) => screen.add(batch, scored),
                     Ok(FromFile::All(facts)) => screen.finish(facts),
                     Ok(FromFile::Measured(measured)) => screen.measured(*measured),
-                    Ok(FromFile::Failed(error)) => return Ok(Err(screen.shown_error(error))),
+                    Ok(FromFile::Failed(error)) => return Ok(Err(error)),
                     Err(_) => rows = never(),
                 }
                 is_dirty = true;

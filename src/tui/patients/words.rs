@@ -170,7 +170,7 @@ impl PatientsScreen<'_> {
         let flags = self.flag_words(row);
         format!(
             "{}; {}; {}; {:.3}; {}; {}; {}",
-            clean(&self.mask.id(&row.id)),
+            clean(&row.id),
             clean(&classes[row.predicted]),
             clean(&self.set_words(row)),
             row.confidence,
@@ -183,7 +183,7 @@ impl PatientsScreen<'_> {
     fn plain_patient(&self, row: usize) -> String {
         let classes = &self.cohort.scorer().model().classes;
         let scored = &self.cohort.rows()[row];
-        let mut text = format!("Selected: {}.\n", clean(&self.mask.id(&scored.id)));
+        let mut text = format!("Selected: {}.\n", clean(&scored.id));
         for (class, p) in classes.iter().zip(&scored.p) {
             let _ = writeln!(text, "p of {}: {}", clean(class), label_p(*p));
         }

@@ -39,8 +39,8 @@ impl Page for DataPage {
         draw(frame, app, info, area, hits);
     }
 
-    fn text(&self, app: &App, info: &RunInfo) -> String {
-        text(app, info)
+    fn text(&self, _: &App, info: &RunInfo) -> String {
+        text(info)
     }
 }
 
@@ -173,7 +173,7 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
             if note.level == Level::Warning { ("! ", Role::Warn) } else { ("  ", Role::Text) };
         lines.push(Line::from(vec![
             Span::styled(mark, app.theme().style(role)),
-            Span::styled(clean(&app.mask().sentence(&note.text)), app.theme().style(role)),
+            Span::styled(clean(&note.text), app.theme().style(role)),
         ]));
     }
     if let Some(directory) = app.directory() {
@@ -215,7 +215,7 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
 }
 
 /// The view in words.
-fn text(app: &App, info: &RunInfo) -> String {
+fn text(info: &RunInfo) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
@@ -233,7 +233,7 @@ fn text(app: &App, info: &RunInfo) -> String {
     }
     for note in &info.audit.notes {
         let lead = if note.level == Level::Warning { "Warning: " } else { "Note: " };
-        let _ = writeln!(text, "{lead}{}", clean(&app.mask().sentence(&note.text)));
+        let _ = writeln!(text, "{lead}{}", clean(&note.text));
     }
     for dropped in &info.dropped {
         let _ = writeln!(

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::ranking::signed_bar;
 use super::text::{clean, fit, head, number};
-use crate::run::{Betas, EffectCurve, Interaction, LevelCounts, RunInfo};
+use crate::run::{Betas, EffectCurve, LevelCounts, RunInfo};
 use crate::tui::action::Action;
 use crate::tui::app::{App, plural};
 use crate::tui::chart::{Chart, ReferenceLine};
@@ -223,24 +223,7 @@ fn effect(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'sta
         Some(first) if first.level.is_some() => lines.extend(levels(app, info, curve, width)),
         Some(_) => lines.extend(chart(app, info, curve, width)),
     }
-    lines.extend(
-        curve
-            .interaction
-            .as_ref()
-            .map(|own| Line::from(interaction_words(own, &info.units[own.partner].name, width))),
-    );
     lines
-}
-
-/// The feature of this name that it interacts with, if the interaction stands out.
-fn interaction_words(interaction: &Interaction, name: &str, width: usize) -> String {
-    if !interaction.stands_out() {
-        return head("no interaction stands out", width);
-    }
-    let share = format!(": joint share {:.2} (0: adds up, 1: only jointly)", interaction.share);
-    let name = clean(name);
-    let room = width.saturating_sub("interacts with ".len() + share.width()).max(8);
-    head(&format!("interacts with {}{share}", fit(&name, room.min(name.width()))), width)
 }
 
 /// The classes whose scores are shown: of two, the second, since the first mirrors it.
@@ -398,25 +381,4 @@ fn portrait(app: &App, info: &RunInfo, unit: usize, width: usize) -> Vec<Line<'s
         ]));
     }
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_interaction_is_told_whole_in_eighty_columns() {
-        let told = |share: f64, z: f64, name: &str| {
-            interaction_words(&Interaction { partner: 1, share, z }, name, 78)
-        };
-        assert_eq!(
-            told(0.88, 8.7, "potassium"),
-            "interacts with potassium: joint share 0.88 (0: adds up, 1: only jointly)"
-        );
-        let long = told(0.88, 8.7, "serum potassium on admission");
-        assert!(long.ends_with("jointly)") && long.width() <= 78, "{long}");
-        for (share, z) in [(0.2, 9.0), (0.9, 4.0)] {
-            assert_eq!(told(share, z, "potassium"), "no interaction stands out");
-        }
-    }
 }

@@ -87,15 +87,12 @@ fn state(app: &App) -> (String, Role) {
     let history = app.history();
     let (done, failed) = (history.finished_tasks().count(), history.failed().len());
     let FollowupCounts { folds, permutations, .. } = history.followups_by_kind();
-    let (estimators, compared) = app.estimators_run();
     let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let paths = format!("{done}/{total}{failures}");
     let part = if done + failed < total {
         paths.clone()
     } else if folds < info.folds * methods {
         format!("testing {folds}/{}", info.folds * methods)
-    } else if estimators < compared {
-        format!("comparing {estimators}/{compared}")
     } else if permutations < info.permutations * methods {
         format!("permuting {permutations}/{}", info.permutations * methods)
     } else {

@@ -86,16 +86,6 @@ fn facts(app: &App, info: &RunInfo, answer: &MethodAnswer) -> Vec<Fact> {
     facts.extend(worst_subgroup(answer));
     facts.push(by_chance(answer, info));
     facts.extend(comparison(app));
-    if let Some(choice) = &answer.estimators {
-        // Until then as in the header: of all methods.
-        let words = match app.estimators_run() {
-            (run, all) if run < all => {
-                format!("{run} of {all} runs with other estimators are done")
-            }
-            _ => choice.sentence.clone(),
-        };
-        facts.push(("models", words, Role::Text));
-    }
     facts.extend(my_list(app));
     facts
 }

@@ -9,7 +9,7 @@ use crate::svm::newton::{Descent, MAX_STEPS, System, minimise, tolerance};
 use crate::svm::{Convergence, Problem};
 
 /// One one-vs-rest model.
-pub struct KernelMachine {
+pub struct Machine {
     hinge: HingeRows,
     /// c of every training row.
     pub c: Vec<f64>,
@@ -20,7 +20,7 @@ pub struct KernelMachine {
     change: Vec<f64>,
 }
 
-impl KernelMachine {
+impl Machine {
     /// The zero model.
     pub fn new(problem: &Problem<'_>, machine: usize) -> Self {
         let zeros = || vec![0.0; problem.rows()];
@@ -40,7 +40,7 @@ impl KernelMachine {
         kernel.multiply(&self.c, &mut self.hinge.decision);
         let tolerance = tolerance(&self.hinge.cost);
         let descent = Descent::new();
-        let mut fit = KernelFit {
+        let mut fit = Fit {
             machine: self,
             kernel,
             tolerance,
@@ -62,8 +62,8 @@ impl KernelMachine {
 
 /// One fit of a machine, as the dual solver's: the gradient is Σ (c_i − g_i) k(·, i), where g is
 /// minus the gradient of the loss.
-struct KernelFit<'f> {
-    machine: &'f mut KernelMachine,
+struct Fit<'f> {
+    machine: &'f mut Machine,
     kernel: &'f PackedSymmetric,
     tolerance: f64,
     /// Of the rows that supported when a direction was first computed, or when too many had
@@ -78,11 +78,11 @@ struct KernelFit<'f> {
 /// Residuals above this are not needed exactly: an upper bound will do.
 const FAR: f64 = 1e-4;
 
-impl System for KernelFit<'_> {
+impl System for Fit<'_> {
     const MAX_STALLS: usize = 8;
 
     fn gradient(&mut self) -> f64 {
-        let KernelMachine { hinge, c, scale, direction: gap, change, .. } = &mut *self.machine;
+        let Machine { hinge, c, scale, direction: gap, change, .. } = &mut *self.machine;
         hinge.negative_loss_gradient(gap);
         gap.iter_mut().zip(&*c).for_each(|(gap, c)| *gap = c - *gap);
         // No eigenvalue of K exceeds its trace.
@@ -98,13 +98,13 @@ impl System for KernelFit<'_> {
         if after <= self.tolerance {
             return Some(false);
         }
-        let KernelMachine { c, hinge, .. } = &*self.machine;
+        let Machine { c, hinge, .. } = &*self.machine;
         Some(self.descent.has_stalled(0.5 * dot(c, &hinge.decision) + hinge.loss(), before, after))
     }
 
     /// Decision values that have drifted are made anew, and so is the factor.
     fn rebuild(&mut self) {
-        let KernelMachine { c, hinge, .. } = &mut *self.machine;
+        let Machine { c, hinge, .. } = &mut *self.machine;
         self.kernel.multiply(c, &mut hinge.decision);
         self.has_factor = false;
     }
@@ -112,7 +112,7 @@ impl System for KernelFit<'_> {
     /// The way to the minimiser with the supporting rows S fixed: (K_SS + diag(1/2C_i)) c = θ on
     /// them, zero elsewhere, as a correction of the coefficients that there are.
     fn direction(&mut self) {
-        let KernelMachine { hinge, c, direction, change, .. } = &mut *self.machine;
+        let Machine { hinge, c, direction, change, .. } = &mut *self.machine;
         let system = SupportSystem { kernel: self.kernel, cost: &hinge.cost };
         // The rows that supported the last fit are a better guess than those that have loss under
         // its coefficients and another kernel.
@@ -143,12 +143,12 @@ impl System for KernelFit<'_> {
     }
 
     fn line_search(&mut self) -> f64 {
-        let KernelMachine { c, hinge, direction, change, .. } = &*self.machine;
+        let Machine { c, hinge, direction, change, .. } = &*self.machine;
         hinge.line_search(change, dot(c, change), dot(direction, change))
     }
 
     fn accept(&mut self, step: f64) {
-        let KernelMachine { c, hinge, direction, change, .. } = &mut *self.machine;
+        let Machine { c, hinge, direction, change, .. } = &mut *self.machine;
         axpy(step, direction, c);
         axpy(step, change, &mut hinge.decision);
     }

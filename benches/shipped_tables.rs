@@ -1,6 +1,6 @@
 //! One path of each shipped data set: the models alone, and with every metric at every size.
 //!
-//! `cargo bench --bench paths`
+//! `cargo bench --bench shipped_tables`
 
 use std::path::PathBuf;
 use std::sync::Arc;

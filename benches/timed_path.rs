@@ -1,11 +1,11 @@
 //! One elimination path, timed: what `benches/peers` compares with the Python peers.
 //!
 //! ```text
-//! cargo bench --bench path -- time data.csv crfe        seconds of a path and of a fit, as JSON
-//! cargo bench --bench path -- time data.csv crfe rbf    with another estimator; its order, too
-//! cargo bench --bench path -- once data.csv crfe        one path, for callgrind
-//!                                                       --toggle-collect='path::one_path*'
-//! cargo bench --bench path -- export data.csv DIR       the prepared training and selection rows, as CSV
+//! cargo bench --bench timed_path -- time data.csv crfe        seconds of a path and of a fit, as JSON
+//! cargo bench --bench timed_path -- time data.csv crfe rbf    with another estimator; its order, too
+//! cargo bench --bench timed_path -- once data.csv crfe        one path, for callgrind
+//!                                                             --toggle-collect='timed_path::one_path*'
+//! cargo bench --bench timed_path -- export data.csv DIR       the prepared training and selection rows, as CSV
 //! ```
 //! The split is the program's own split 0 of seed 0, so the peers get the very rows that are timed
 //! here.
@@ -17,7 +17,7 @@ use std::time::Instant;
 use crfe::data::{Dataset, Part, Prepared, prepare};
 use crfe::run::{Plan, RunOptions};
 use crfe::select::{Elimination, FeaturePath, KernelElimination, Method, Settings};
-use crfe::svm::{Estimator, Kernel, Problem, SolverKind, solver};
+use crfe::svm::{Estimator, Problem, SolverKind, solver};
 
 /// Repeated until this long.
 const ENOUGH_SECONDS: f64 = 1.0;
@@ -68,9 +68,9 @@ fn order((plan, prepared): &(Plan, Prepared), method: Method) -> Vec<usize> {
     let settings = Settings::new(method, plan.data.classes.len());
     let (units, constant) = (&prepared.units, &prepared.constant);
     let path: Box<dyn FeaturePath> = if plan.info.spec.estimator == Estimator::Rbf {
-        let kernel = Kernel::Rbf(plan.info.spec.gamma);
+        let gamma = plan.info.spec.gamma;
         Box::new(
-            KernelElimination::new(settings, kernel, units, train, selection, constant)
+            KernelElimination::new(settings, gamma, units, train, selection, constant)
                 .expect("a path"),
         )
     } else {

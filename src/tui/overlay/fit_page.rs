@@ -32,7 +32,7 @@ impl FitPage {
              what is measured on them is too good."
         } else {
             "Sets rows aside, selects anew on the others, and fits and calibrates a model of that list, which may differ from the \
-             answer's. For the answer's own list, save it and give its file with --features in place of --size; for one of your own, mark features first."
+             answer's. For the answer's own list, save it and give its file with --features; for one of your own, mark features first."
         };
         let mut lines: Vec<Line<'static>> = wrap(lead, width).into_iter().map(Line::from).collect();
         lines.push(Line::from(""));

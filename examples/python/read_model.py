@@ -1,13 +1,11 @@
-"""Reads a model that crfe-tui fit has written, and predicts new rows; needs numpy alone.
+"""Reads a model of crfe-tui fit as docs/formats.md describes it, and predicts new rows; needs numpy alone.
 
-    python3 crfe_model.py M.json new.csv > predictions.csv
+    python3 read_model.py M.json new.csv > predictions.csv
 
 or, with rows as dictionaries of text or numbers:
 
-    from crfe_model import Model
+    from read_model import Model
     p = Model("M.json").p_values([{"age": 61, "sex": "f"}])
-
-docs/formats.md of crfe-tui describes the file.
 """
 
 import csv
@@ -42,8 +40,8 @@ class Model:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
             self.json = model = json.load(file)
-        if model["format"] != "crfe-tui model" or model["version"] != 1:
-            raise ValueError("not a crfe-tui model of version 1")
+        if model["kind"] != "crfe-tui model" or model["format"] != 2:
+            raise ValueError("not a crfe-tui model of format 2")
         if (model["estimator"] not in ("linear", "rbf") and "rcs" not in model["estimator"]) or model["conformal"]["smoothed"]:
             raise ValueError("this reader knows linear, spline and kernel machines without randomised p-values")
         self.classes = model["classes"]
