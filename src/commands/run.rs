@@ -164,7 +164,7 @@ pub(super) fn say_what_was_understood(plan: &Plan, threads: usize) {
         say(format_args!("{mark}{}", printable(&note.text)));
     }
     let cost = Estimate::new(plan, threads);
-    if plan.info.spec.solver == SolverKind::Linfa && cost.seconds > LONG {
+    if plan.info.spec.solver == SolverKind::Linfa && cost.seconds() > LONG {
         say(format_args!("warning: linfa-svm is slow: this run takes {}", cost.duration()));
     }
 }
@@ -194,8 +194,7 @@ fn compute(
     directory: Option<Arc<RunDirectory>>,
 ) -> Result<Option<i32>> {
     let threads = threads(args);
-    let mut progress =
-        Progress::new(&plan.info, tasks.len(), &followups, threads, args.output.quiet);
+    let mut progress = Progress::new(&plan.info, tasks.len(), &followups, args.output.quiet);
     quiet_worker_panics();
     let signals = Signals::listen()?;
     let gate = Arc::new(Gate::default());

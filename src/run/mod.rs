@@ -25,10 +25,10 @@ mod twins;
 mod validation;
 
 pub use control::{Change, Gate, Passage};
-pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost, TaskWork};
+pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost};
 pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
-pub use estimate::Estimate;
+pub use estimate::{Estimate, PartCost, seconds_words};
 pub use event::{Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, Step, TaskId};
 pub use followup::{Followup, Outcome};
 pub use inspect::{
