@@ -68,7 +68,8 @@ fn as_text(info: &RunInfo, cost: &Estimate) -> String {
     };
     let _ = writeln!(
         text,
-        "\nA run would take\n  {units} {}{encoded}, {} {} of {}: {} {}{sites}\n  {} on {} {}, and about {} of memory",
+        "\nA run would take\n  {units} {}{encoded}, {} {} of {}: {} {}{sites}\n  {} on {} {}, and about {} of memory\n\n\
+         Predictions, journals and models can be read by you alone, unless a group shares their directory.",
         plural(units, "feature"),
         info.splits,
         plural(info.splits, "split"),

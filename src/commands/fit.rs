@@ -2,7 +2,7 @@
 //! it from a recorded run.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::analysis::{Answer, History, Paths, Tested};
 use crate::data::{RESERVE, word_list};
 use crate::error::{Error, Result, plural, printable, printable_json};
 use crate::evaluate::never_excluded;
-use crate::files::write_whole;
+use crate::files::{read_start, write_whole};
 use crate::model::{
     CellReading, FittedList, Ingredients, ListOrigin, Model, PYTHON_READER, R_READER, fit_list,
 };
@@ -33,6 +33,17 @@ const MODEL: u64 = u64::MAX;
 /// Makes a model; the exit code.
 pub fn fit(args: FitArgs) -> Result<u8> {
     Model::check_file(&args.model, args.overwrite)?;
+    for (directory, name, reader) in args.readers() {
+        let path = directory.join(name);
+        let line = reader.lines().next().unwrap_or_default();
+        let is_reader =
+            || read_start(&path, line.len() as u64).is_ok_and(|head| head == line.as_bytes());
+        if !args.overwrite && path.symlink_metadata().is_ok() && !is_reader() {
+            return Err(Error::output("a file of this name exists and is not a reader of models")
+                .file(path)
+                .remedy("move it away, or replace it with --overwrite"));
+        }
+    }
     if args.run.spec.data.is_dir() {
         return of_run(&args);
     }
@@ -240,8 +251,8 @@ fn finish(args: &FitArgs, plan: &Plan, history: &History, made: &Made) -> Result
         },
     );
     model.save(&args.model, args.overwrite)?;
-    if args.readers {
-        write_readers(&args.model)?;
+    for (directory, name, reader) in args.readers() {
+        write_whole(&directory, name, reader.as_bytes())?;
     }
     tell(args, history, made, &model)?;
     Ok(0)
@@ -320,12 +331,14 @@ fn no_readers() -> Error {
         .remedy("fit without --smoothed, or without --readers")
 }
 
-/// The readers beside the model.
-fn write_readers(path: &Path) -> Result<()> {
-    let directory =
-        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    write_whole(directory, "crfe_model.py", PYTHON_READER.as_bytes())?;
-    write_whole(directory, "crfe_model.R", R_READER.as_bytes())
+impl FitArgs {
+    /// The readers that are asked for: their directory, which is the model's, names and contents.
+    pub(super) fn readers(&self) -> Vec<(PathBuf, &'static str, &'static str)> {
+        let directory = Path::new(".").join(&self.model).with_file_name("");
+        let readers = [("crfe_model.py", PYTHON_READER), ("crfe_model.R", R_READER)];
+        let readers = readers.into_iter().filter(|_| self.readers);
+        readers.map(|(name, text)| (directory.clone(), name, text)).collect()
+    }
 }
 
 fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result<()> {

@@ -289,7 +289,7 @@ mod tests {
         let task = plan.tasks()[3];
         assert!(known.read(task, &plan.info.spec).unwrap().is_some());
         let none: [&str; 0] = [];
-        directory.start_anew(&plan, &none).unwrap();
+        directory.start_anew(&none).unwrap();
         assert!(journals(desk.path()).unwrap().is_empty());
     }
 }
