@@ -100,6 +100,12 @@ impl Error {
         Self::new(ErrorKind::Output, what)
     }
 
+    /// A thread that could not be started.
+    pub fn no_thread(error: &std::io::Error) -> Self {
+        Self::internal(format!("no thread can be started: {error}"))
+            .remedy("end other programs, or allow more processes with ulimit -u")
+    }
+
     /// Names the file.
     #[must_use]
     pub fn file(mut self, file: impl AsRef<Path>) -> Self {

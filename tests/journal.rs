@@ -206,7 +206,7 @@ fn somebody_elses_files_are_not_deleted_and_not_overwritten() {
     let claimed = RunDirectory::claim(scratch.path(), Shard::WHOLE).unwrap();
     let refused = [
         claimed.resume(&plan, &outputs()).map(drop),
-        claimed.start_anew(&plan, &outputs()),
+        claimed.start_anew(&outputs()),
         make_way(scratch.path(), &plan.info, &[]).map(drop),
     ];
     for outcome in refused {
@@ -231,10 +231,10 @@ fn starting_anew_can_be_cut_short_at_any_file() {
     let last = scratch.path().join("summary.txt");
     fs::remove_file(&last).unwrap();
     fs::create_dir(&last).unwrap();
-    assert!(claimed.start_anew(&plan, &TABLES).is_err());
+    assert!(claimed.start_anew(&TABLES).is_err());
     assert!(scratch.path().join("manifest.json").exists(), "it can still be known as ours");
     fs::remove_dir(&last).unwrap();
-    claimed.start_anew(&plan, &TABLES).unwrap();
+    claimed.start_anew(&TABLES).unwrap();
     assert!(fs::read_dir(scratch.path()).unwrap().all(|entry| {
         let name = entry.unwrap().file_name();
         name.to_string_lossy().starts_with(".lock-")
@@ -301,7 +301,7 @@ fn another_run_is_refused_saying_what_differs() {
         "{text}"
     );
     assert_eq!(error.exit_code(), 5);
-    claimed.start_anew(&other, &TABLES).unwrap();
+    claimed.start_anew(&TABLES).unwrap();
     assert!(claimed.check(&other, &TABLES).unwrap().is_none());
     drop(claimed);
 
@@ -330,7 +330,7 @@ fn a_second_writer_of_the_same_shard_is_refused() {
         "{text}"
     );
     let second = RunDirectory::claim(scratch.path(), shard(2)).unwrap();
-    let error = second.start_anew(&plan(options(1)), &TABLES).unwrap_err();
+    let error = second.start_anew(&TABLES).unwrap_err();
     assert!(error.to_string().contains("another shard"), "{error}");
     drop(first);
     RunDirectory::claim(scratch.path(), shard(1)).unwrap();

@@ -452,7 +452,7 @@ fn mistakes_are_refused_before_anything_is_computed_or_written() {
     let over = |path: &Path| format!("--out {}", path.display());
     for own in [&file, &new] {
         let ran = call(&["predict"], &[&file, &new], &over(own));
-        assert!(ran.code == 2 && ran.stderr.contains("--out is the "), "{}", ran.stderr);
+        assert!(ran.code == 5 && ran.stderr.contains("this file is read"), "{}", ran.stderr);
     }
     assert!(fs::read(&file).unwrap() == good);
     // A file that is refused leaves no header on standard output.

@@ -31,11 +31,9 @@ default. Lists are separated by commas, and a name with a comma in it stands in 
         let code = |text: String| {
             if text.is_empty() { text } else { format!("`{}`", text.replace('|', "\\|")) }
         };
-        let (shown, example) = match option.takes {
-            Takes::Nothing => (String::new(), String::new()),
-            Takes::Word(shown) | Takes::Number(shown) | Takes::Words(shown) => {
-                (format!(" {shown}"), option.example.to_owned())
-            }
+        let (shown, example) = match option.takes.shown() {
+            None => (String::new(), String::new()),
+            Some(shown) => (format!(" {shown}"), option.example.to_owned()),
         };
         let default = code(option.default_text());
         let help = option.help.replace('|', "\\|");
@@ -127,4 +125,29 @@ fn the_methods_paragraph_tells_every_option_that_it_should() {
         told += 1;
     }
     assert!(told > 20);
+}
+
+/// Every file that a run reads is refused as an output of the same run, before it is read.
+#[test]
+fn no_file_of_an_option_is_written_over() {
+    let desk = tempfile::tempdir().unwrap();
+    let file = desk.path().join("summary.json");
+    std::fs::write(&file, "# mine").unwrap();
+    let refused = |command: &mut std::process::Command| {
+        let ran = finish(command.arg("--force").arg("--out").arg(desk.path()));
+        assert!(ran.code == 5 && ran.stderr.contains("this file is read"), "{}", ran.stderr);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "# mine");
+    };
+    refused(program().arg("run").arg(&file));
+    refused(program().args(["run", "data/heart.csv"]).env("CRFE_CONFIG", &file));
+    let files: Vec<_> = OPTIONS.iter().filter(|option| option.takes == Takes::File).collect();
+    assert!(files.len() > 1);
+    for option in files {
+        let name = format!("--{}", option.name);
+        refused(program().args(["run", "data/heart.csv", &name]).arg(&file));
+    }
+    // What names a file is known as one.
+    let named =
+        |option: &&RunOption| [".csv", ".json"].iter().any(|end| option.example.ends_with(end));
+    assert!(OPTIONS.iter().filter(named).all(|option| option.takes == Takes::File));
 }

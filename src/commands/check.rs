@@ -84,6 +84,7 @@ fn as_text(info: &RunInfo, cost: &Estimate) -> String {
             let _ = writeln!(text, "    {name:24} {:.1} s", part.seconds());
         }
     }
+    text += "\nPredictions, journals and models can be read by you alone, unless a group shares their directory.\n";
     text
 }
 

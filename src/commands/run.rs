@@ -56,7 +56,7 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
     history.apply(&RunEvent { task: None, kind: EventKind::RunStarted(plan.info.clone()) });
     if let Some(directory) = &directory {
         if args.output.force {
-            directory.start_anew(&plan, &outputs())?;
+            directory.start_anew(&outputs())?;
         }
         if let Some(mut records) = directory.resume(&plan, &outputs())? {
             // A shard writes no tables: it must know which tasks are finished, and need not keep

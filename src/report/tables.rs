@@ -14,7 +14,7 @@ use crate::analysis::{
 use crate::data::word_list::{as_lines, in_list};
 use crate::error::{Error, Result};
 use crate::evaluate::Bootstrap;
-use crate::files::Directory;
+use crate::files::{Directory, unwritable};
 use crate::format::FORMAT;
 use crate::run::{EffectCurve, Plan, RunInfo, predictions};
 use crate::select::Method;
@@ -31,7 +31,7 @@ pub const TABLES: [&str; 17] = [
     "similarity.csv",
     "selection.csv",
     "stopping.csv",
-    "predictions.csv",
+    PREDICTIONS,
     "compare.csv",
     SITES,
     SUBGROUPS,
@@ -41,7 +41,9 @@ pub const TABLES: [&str; 17] = [
 ];
 
 /// What was run on what; it marks the directory as ours.
-const MANIFEST: &str = "manifest.json";
+pub const MANIFEST: &str = "manifest.json";
+/// What is predicted of each row: its owner's alone.
+const PREDICTIONS: &str = "predictions.csv";
 /// How the list transfers to sites; only where sites were left out.
 const SITES: &str = "sites.csv";
 /// Coverage by subgroup; only where subgroups were asked for.
@@ -71,7 +73,7 @@ pub fn write_tables(
     })
 }
 
-/// Marks a directory as one of this run by a manifest without results, so that a list or a view in
+/// Marks a directory as one of this run by a manifest without results, so that what is written into
 /// it is known to be ours.
 pub fn write_settings(directory: &Path, info: &RunInfo) -> Result<()> {
     writing(directory, |directory| directory.write(MANIFEST, pretty(&settings(info)).as_bytes()))
@@ -142,7 +144,7 @@ impl<'a> Tables<'a> {
         jobs.push(Box::new(move || match plan {
             Some(plan) => {
                 self.csv("effects.csv", |tables, rows| tables.effects(rows, effects))?;
-                self.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan))
+                self.csv(PREDICTIONS, |tables, rows| tables.predictions(rows, plan))
             }
             None => {
                 // Those of an earlier report may not belong to these tables. It does not matter if
@@ -207,7 +209,15 @@ impl<'a> Tables<'a> {
         name: &str,
         fill: impl FnOnce(&Self, &mut Table<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut rows = Table::create(self.directory, name);
+        let private;
+        let directory = if name == PREDICTIONS {
+            let made = self.directory.private(false);
+            private = made.map_err(|error| unwritable(self.directory.path(), &error))?;
+            &private
+        } else {
+            self.directory
+        };
+        let mut rows = Table::create(directory, name);
         fill(self, &mut rows)?;
         rows.finish()
     }
@@ -218,6 +228,10 @@ impl<'a> Tables<'a> {
         let failed = self.history.failed().iter();
         manifest["failed"] =
             failed.map(|(task, why)| serde_json::json!({"task": task, "message": why})).collect();
+        // Only where some are: the files of a finished run do not depend on how it was finished.
+        if let unfinished @ 1.. = self.history.unfinished() {
+            manifest["unfinished"] = serde_json::json!(unfinished);
+        }
         manifest["cautions"] = serde_json::json!(self.answer.cautions);
         manifest
     }
