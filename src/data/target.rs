@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::names;
 use crate::error::{Error, Result, plural};
 
-/// The most classes that a class column may have.
+/// Names with more distinct values than this may be ids.
 const MOST_CLASSES: usize = 50;
 /// Numbers with more distinct values than this may be a quantity.
 const MOST_GRADES: usize = 20;
@@ -171,7 +171,7 @@ impl Classes {
                 Error::data(what).remedy("name the class column with --target, or bin this one")
             );
         }
-        if count > MOST_CLASSES {
+        if count > MOST_CLASSES && 5 * count > rows.len() {
             let what =
                 format!("the class column has {count} different values: it looks like an id");
             return Err(Error::data(what).remedy(another));
@@ -279,6 +279,12 @@ mod tests {
         );
         assert_eq!(said, "3 rows of classes with fewer than 3 rows are now 'other': c, d");
         assert_eq!(settle(None, Some("a")).unwrap().0, ["a"]);
+    }
+
+    #[test]
+    fn many_names_with_many_rows_each_are_classes() {
+        let levels = strings((0..90).map(|i| format!("tissue {i}")));
+        assert_eq!(classes(&levels, 9000).unwrap().labels.len(), 90);
     }
 
     #[test]

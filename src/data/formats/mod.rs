@@ -8,6 +8,8 @@ use std::path::Path;
 use super::source::unreadable;
 use crate::error::{Error, Result};
 
+#[cfg(feature = "formats")]
+mod archive;
 pub(super) mod arff;
 #[cfg(feature = "formats")]
 pub(super) mod binary;
@@ -18,9 +20,15 @@ mod guard;
 mod h5ad;
 pub(super) mod libsvm;
 #[cfg(feature = "formats")]
+mod ods;
+#[cfg(feature = "formats")]
 mod parquet;
 #[cfg(feature = "formats")]
+mod sheet;
+#[cfg(feature = "formats")]
 mod workbook;
+#[cfg(feature = "formats")]
+mod xls;
 
 /// A text that is not a table of separated values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
