@@ -64,7 +64,7 @@ impl Rows {
         row.cells = column + 1;
         self.left = self.left.min(column);
         self.width = self.width.max(column + 1);
-        self.check(number)
+        self.check(number, 0)
     }
 
     /// Repeats a row in the rows below it, if it holds something.
@@ -77,19 +77,20 @@ impl Rows {
             return Err(beyond());
         }
         let text = self.text[start..].to_vec();
+        self.check(number, u64::from(times) * text.len() as u64)?;
         for number in (number + 1..).take(times as usize) {
             memory::reserve(&mut self.text, text.len())?;
             self.rows.push(Row { number, cells, start: self.text.len() });
             self.text.extend_from_slice(&text);
-            self.check(number)?;
+            self.check(number, 0)?;
         }
         Ok(())
     }
 
-    /// Refuses to go on if the text up to this row is too large.
-    fn check(&self, number: u32) -> Result<()> {
+    /// Refuses to go on if the text up to this row, with so many more bytes, is too large.
+    fn check(&self, number: u32, more: u64) -> Result<()> {
         let aligned = self.rows.len() as u64 * (u64::from(self.width) + size_of::<Row>() as u64);
-        let needed = self.text.len() as u64 + aligned + u64::from(number);
+        let needed = self.text.len() as u64 + more + aligned + u64::from(number);
         if needed <= self.limit {
             return Ok(());
         }
@@ -176,6 +177,6 @@ mod tests {
                 .starts_with("the sheet up to row 1 and column OK needs 2 kB of memory")
         );
         assert!(say(&[(900, 0)]).contains("up to row 901 and column A"));
-        assert!(say(&[(0, 0)]).contains("and column A needs 1 kB of memory"));
+        assert!(say(&[(0, 0)]).contains("and column A needs 2 kB of memory"));
     }
 }
