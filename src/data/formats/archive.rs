@@ -14,12 +14,15 @@ use crate::error::{Error, Result};
 /// A workbook in memory.
 pub(super) type Archive<'b> = ZipArchive<Cursor<&'b [u8]>>;
 
+/// A part of it, unpacked while it is read.
+type Unpacked<'z, 'b> = BufReader<ZipFile<'z, Cursor<&'b [u8]>>>;
+
 /// Bytes of the longest text or tag: a cell has at most 32,767 characters.
 pub(super) const LONGEST: u64 = 1 << 20;
 
 /// A part that is XML, given as its events.
 pub(super) struct Part<'z, 'b> {
-    xml: Reader<Take<BufReader<ZipFile<'z, Cursor<&'b [u8]>>>>>,
+    xml: Reader<Take<Unpacked<'z, 'b>>>,
     event: Vec<u8>,
     /// Bytes since the last tag.
     run: u64,

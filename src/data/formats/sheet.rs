@@ -177,6 +177,6 @@ mod tests {
                 .starts_with("the sheet up to row 1 and column OK needs 2 kB of memory")
         );
         assert!(say(&[(900, 0)]).contains("up to row 901 and column A"));
-        assert!(say(&[(0, 0)]).contains("and column A needs 2 kB of memory"));
+        assert!(say(&[(0, 0)]).contains("and column A needs 3 kB of memory"));
     }
 }
