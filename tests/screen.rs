@@ -1523,7 +1523,7 @@ fn help_and_settings_are_not_cut_at_80_columns() {
     }
     app.update(Action::Options);
     let text = dump(&picture(&mut app, 80, 120).0);
-    assert!(text.contains("subgroups-as-features false"), "{text}");
+    assert!(text.contains("dedup-names    false"), "{text}");
     for hint in ["crfe, rfe, smfs, acm", "proximity none or N"] {
         assert!(text.contains(hint), "{hint}: {text}");
     }

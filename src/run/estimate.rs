@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
+
 use super::cost::{PathCost, default_permutations};
-use super::task::{SplitWork, run_task};
-use super::{EventKind, Followup, Permutations, Plan, RunSpec, TaskId};
+use super::task::{SplitWork, light_path, run_task};
+use super::{Followup, Permutations, Plan, RunSpec, TaskId};
 use crate::data::Dataset;
 use crate::error::{Result, plural};
 use crate::svm::{Estimator, SolverKind};
@@ -57,14 +59,15 @@ const PER_RANK_BYTES: f64 = 24.0;
 const PROGRAM_BYTES: f64 = 1.4e7;
 /// A fold has fewer rows than the run.
 const OF_FOLD: f64 = 0.8;
-/// The first path is measured for this long, and again until it has been for the shortest time.
-const LONGEST_MEASUREMENT: Duration = Duration::from_secs(2);
+/// The first path is measured twice (see [`Slowness`]) for at most this long, and again until it has
+/// been for the shortest time.
+const LONGEST_MEASUREMENT: Duration = Duration::from_secs(1);
 const SHORTEST_MEASUREMENT: Duration = Duration::from_millis(100);
 
 impl Estimate {
     /// The estimate for a whole run on this many threads, from formulas alone.
     pub fn new(plan: &Plan, threads: usize) -> Self {
-        Self::of_plan(plan, threads, 1.0)
+        Self::of_plan(plan, threads, Slowness::NONE)
     }
 
     /// The same, scaled by the speed of this machine on these data: the first path is run for at
@@ -74,10 +77,10 @@ impl Estimate {
         if cost.gaps + cost.fits[0] > LONGEST_MEASUREMENT.as_secs_f64() {
             return Ok(Self::new(plan, threads));
         }
-        Ok(Self::of_plan(plan, threads, slowness(plan, &cost)?))
+        Ok(Self::of_plan(plan, threads, Slowness::measured(plan, &cost)?))
     }
 
-    fn of_plan(plan: &Plan, threads: usize, slowness: f64) -> Self {
+    fn of_plan(plan: &Plan, threads: usize, slowness: Slowness) -> Self {
         let followups = plan.info.followups();
         let count = |of: fn(&Followup) -> bool| followups.iter().filter(|task| of(task)).count();
         let counts = FollowupCounts {
@@ -102,7 +105,7 @@ impl Estimate {
             sites: methods * sites,
             permutations: methods * permutations,
         };
-        Self::of(spec, data, &counts, (spec.split.splits, threads), 1.0)
+        Self::of(spec, data, &counts, (spec.split.splits, threads), Slowness::NONE)
     }
 
     fn of(
@@ -110,7 +113,7 @@ impl Estimate {
         data: &Dataset,
         counts: &FollowupCounts,
         (splits, threads): (usize, usize),
-        slowness: f64,
+        slowness: Slowness,
     ) -> Self {
         let tasks = splits * spec.methods.len();
         let rows = data.y.len() as f64;
@@ -127,11 +130,11 @@ impl Estimate {
             threads: workers.clamp(1, threads.max(1)),
         };
         let FollowupCounts { folds, sites, permutations } = *counts;
-        let path = slowness * cost.path();
+        let path = slowness.path * cost.path();
         let of_fold = OF_FOLD * (path + cost.gaps);
         let own = tasks as f64 * path + splits as f64 * cost.gaps;
         let tables = PER_CELL * cells + PER_STEP_OF_TABLES * models * tasks as f64;
-        let permuted = slowness * cost.models() + cost.gaps;
+        let permuted = slowness.light * cost.models() + cost.gaps;
         let parts = [
             part("reading and writing", 1, tables, 1),
             part("paths", tasks, own, tasks),
@@ -195,22 +198,60 @@ pub fn seconds_words(seconds: f64) -> String {
     }
 }
 
-/// How much longer the first path takes than the formula says, as far as it comes.
-fn slowness(plan: &Plan, cost: &PathCost) -> Result<f64> {
-    let work = SplitWork::new(plan, 0)?;
-    let task = TaskId { method: plan.info.spec.methods[0], split: 0 };
+/// How much longer paths take on this machine and these data than the formula says.
+#[derive(Debug, Clone, Copy)]
+struct Slowness {
+    /// With every model evaluated and reported.
+    path: f64,
+    /// As under permuted labels, where hardly any model is evaluated.
+    light: f64,
+}
+
+impl Slowness {
+    /// As the formula says.
+    const NONE: Self = Self { path: 1.0, light: 1.0 };
+
+    /// The first path, as far as it comes.
+    fn measured(plan: &Plan, cost: &PathCost) -> Result<Self> {
+        let work = SplitWork::new(plan, 0)?;
+        let method = plan.info.spec.methods[0];
+        let path = measured(cost, cost.evaluation, |go_on| {
+            run_task(plan, &work, TaskId { method, split: 0 }, |_| {}, go_on).map(drop)
+        })?;
+        let light =
+            measured(cost, 0.0, |go_on| light_path(plan, &work, method, &[], go_on).map(drop))?;
+        Ok(Self { path, light })
+    }
+}
+
+/// The time of a path, which asks before each model whether to go on, as a multiple of what the
+/// formula says.
+fn measured(
+    cost: &PathCost,
+    evaluation: f64,
+    mut path: impl FnMut(&mut dyn FnMut() -> bool) -> Result<()>,
+) -> Result<f64> {
     let started = Instant::now();
+    let worked = thread_seconds();
     let mut said = 0.0;
     while started.elapsed() < SHORTEST_MEASUREMENT {
         let mut fits = cost.fits.iter();
-        let emit = |event: EventKind| {
-            if let EventKind::Step(_) = event {
-                said += fits.next().unwrap_or(&0.0) + cost.evaluation;
+        let mut go_on = || {
+            let goes_on = started.elapsed() < LONGEST_MEASUREMENT;
+            if goes_on && let Some(fit) = fits.next() {
+                said += fit + evaluation;
             }
+            goes_on
         };
-        run_task(plan, &work, task, emit, || started.elapsed() < LONGEST_MEASUREMENT)?;
+        path(&mut go_on)?;
     }
-    Ok(started.elapsed().as_secs_f64() / said)
+    Ok((thread_seconds() - worked) / said)
+}
+
+/// Processor time of this thread: what else the machine does must not count.
+fn thread_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
 #[cfg(test)]
