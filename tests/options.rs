@@ -39,12 +39,9 @@ a comma is written in double quotes: `--drop '\"notes, free\",date'`.
             }
         };
         let default = code(option.default_text());
-        let help = option.help.replace('|', "\\|");
+        let help = option.details.unwrap_or(option.help).replace('|', "\\|").replace('\n', "<br>");
         page +=
             &format!("| `--{}{shown}` | {default} | {} | {help} |\n", option.name, code(example));
-        if let Some(details) = option.details {
-            page += &format!("| | | | {} |\n", details.replace('\n', "<br>"));
-        }
     }
     page
 }
