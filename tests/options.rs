@@ -14,9 +14,10 @@ fn page() -> String {
     let mut page = "\
 # Options
 
-Every option of a run. Each can be given as a flag (`--lambda 0.25`), in the environment (`CRFE_LAMBDA=0.25`) or in the
-configuration file (`lambda = 0.25`); a flag is stronger than the environment, the environment than the file, the file than the
-default. Lists are separated by commas, and a name with a comma in it stands in double quotes: `--drop '\"notes, free\",date'`.
+Every option of a run. Each can be given as a flag (`--lambda 0.25`), in the environment
+(`CRFE_LAMBDA=0.25`) or in the configuration file (`lambda = 0.25`). Flags take precedence over the
+environment, and the environment over the file. Lists are separated by commas; a name that contains
+a comma is written in double quotes: `--drop '\"notes, free\",date'`.
 "
     .to_owned();
     let mut chapter = None;
@@ -36,12 +37,9 @@ default. Lists are separated by commas, and a name with a comma in it stands in 
             Some(shown) => (format!(" {shown}"), option.example.to_owned()),
         };
         let default = code(option.default_text());
-        let help = option.help.replace('|', "\\|");
+        let help = option.details.unwrap_or(option.help).replace('|', "\\|").replace('\n', "<br>");
         page +=
             &format!("| `--{}{shown}` | {default} | {} | {help} |\n", option.name, code(example));
-        if let Some(details) = option.details {
-            page += &format!("| | | | {} |\n", details.replace('\n', "<br>"));
-        }
     }
     page
 }

@@ -1108,25 +1108,6 @@ fn words_follow_the_keymap() {
     assert!(dump(&picture(&mut app, 120, 24).0).contains("D removes it now"));
 }
 
-/// The table of docs/guide.md.
-#[test]
-fn the_key_table_is_the_keymap() {
-    let keymap = Keymap::default();
-    let mut table = String::from("| | key | what it does | where |\n| --- | --- | --- | --- |\n");
-    for (chapter, bindings) in keymap.chapters() {
-        for (i, binding) in bindings.into_iter().enumerate() {
-            let title = if i == 0 { format!("**{chapter}**") } else { String::new() };
-            let keys: Vec<String> =
-                binding.key_names().iter().map(|key| format!("`{key}`")).collect();
-            let views: Vec<&str> = binding.views.iter().map(|view| view.name()).collect();
-            let views = if binding.is_everywhere() { String::new() } else { views.join(", ") };
-            table += &format!("| {title} | {} | {} | {views} |\n", keys.join(" "), binding.words);
-        }
-    }
-    let guide = std::fs::read_to_string("docs/guide.md").unwrap();
-    assert!(guide.contains(&format!("\n\n{table}\n")), "write this into docs/guide.md:\n{table}");
-}
-
 #[test]
 fn a_closer_look_agrees_with_the_path() {
     let (run, app) = heart();
