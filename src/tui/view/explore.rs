@@ -53,7 +53,7 @@ impl Page for ExplorePage {
     }
 
     fn rows<'a>(&self, derived: &'a Derived) -> Option<&'a [usize]> {
-        Some(&derived.rows)
+        Some(&derived.ranking.rows)
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, _info: &RunInfo, area: Rect, hits: &mut Hits) {
@@ -168,8 +168,8 @@ impl Page for ExplorePage {
         let ranks = RankTable::new(&Paths::new(app.history(), info, method));
         let splits = ranks.splits().len();
         let _ = writeln!(text, "feature; {score}; in splits; mean rank");
-        for &unit in app.derived().rows.iter().take(TABLED) {
-            let value = app.derived().score.get(unit).copied().flatten();
+        for &unit in app.derived().ranking.rows.iter().take(TABLED) {
+            let value = app.derived().ranking.score.get(unit).copied().flatten();
             let value = value.map_or_else(
                 || "removed, or not recorded".to_owned(),
                 |value| number(f64::from(value)),

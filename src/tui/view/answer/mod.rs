@@ -62,7 +62,7 @@ impl Page for AnswerPage {
     }
 
     fn rows<'a>(&self, derived: &'a Derived) -> Option<&'a [usize]> {
-        Some(&derived.answer_rows)
+        Some(&derived.answer_rows.rows)
     }
 
     fn length(&self, app: &App, _info: &RunInfo) -> usize {
