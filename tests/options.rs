@@ -1,5 +1,5 @@
-//! The table of options against everything that is made from it: the documentation, the methods
-//! paragraph, the program.
+//! The tables of options and of columns against everything that is made from them: the
+//! documentation, the methods paragraph, the program.
 
 #[expect(dead_code, reason = "the answer of a run is another test's")]
 mod program;
@@ -54,6 +54,50 @@ fn the_documentation_is_the_table() {
     assert!(
         written == page(),
         "docs/options.md is not what the table says; write it with UPDATE_DOCS=1 cargo test --test options"
+    );
+}
+
+/// docs/formats.md with the columns of each table between its markers, as the tables have them;
+/// neighbours with the same meaning share a line.
+fn with_columns(page: &str) -> String {
+    /// Described above the tables.
+    const SHARED: [&str; 4] = ["method", "split", "n_features", "feature"];
+    let mut page = page.to_owned();
+    for (table, columns) in crfe::report::columns() {
+        let mut lines: Vec<(String, &str)> = Vec::new();
+        for (name, meaning) in columns {
+            if meaning.is_empty() {
+                assert!(SHARED.contains(&name.as_str()), "{table} does not say what {name} means");
+                continue;
+            }
+            match lines.last_mut() {
+                Some((names, last)) if *last == meaning => *names += &format!(", `{name}`"),
+                _ => lines.push((format!("`{name}`"), meaning)),
+            }
+        }
+        let lines = lines.iter().map(|(names, meaning)| format!("| {names} | {meaning} |\n"));
+        let list = format!("| column | meaning |\n| --- | --- |\n{}", lines.collect::<String>());
+        let (begin, end) = (format!("<!-- columns: {table} -->\n"), "<!-- end -->");
+        let (before, after) =
+            page.split_once(&begin).unwrap_or_else(|| panic!("no place for {table}"));
+        let (_, after) = after.split_once(end).unwrap();
+        page = format!("{before}{begin}{list}{end}{after}");
+    }
+    page
+}
+
+#[test]
+fn the_columns_of_the_documentation_are_those_of_the_tables() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md");
+    let page = std::fs::read_to_string(&file).unwrap();
+    let expected = with_columns(&page);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&file, &expected).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        written == expected,
+        "docs/formats.md does not have the columns of the tables; write them with UPDATE_DOCS=1 cargo test --test options"
     );
 }
 

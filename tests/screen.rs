@@ -670,7 +670,7 @@ fn the_list_of_the_answer_is_by_frequency_and_nothing_is_cut_silently() {
     app.update(Action::Show(View::Answer));
     for (width, height) in SIZES {
         picture(&mut app, width, height);
-        let rows = app.derived().answer_rows.clone();
+        let rows = app.derived().answer_rows.rows.clone();
         assert_eq!(rows.len(), 13);
         let size = app.chosen_size().unwrap();
         let answer: Vec<String> =
@@ -766,6 +766,7 @@ fn the_ranking_sorts_filters_and_finds() {
     let names = |app: &mut App| -> Vec<String> {
         picture(app, 120, 36);
         app.derived()
+            .ranking
             .rows
             .iter()
             .map(|&unit| app.info().unwrap().units[unit].name.clone())
@@ -786,7 +787,7 @@ fn the_ranking_sorts_filters_and_finds() {
         Method::Crfe,
     ));
     let counts: Vec<usize> =
-        app.derived().rows.iter().map(|&unit| ranks.count(unit, size)).collect();
+        app.derived().ranking.rows.iter().map(|&unit| ranks.count(unit, size)).collect();
     assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
     app.submit(Prompt::Filter, "^c");
     let filtered = names(&mut app);
@@ -813,9 +814,9 @@ fn the_ranking_sorts_filters_and_finds() {
     for key in ['g', 'g'] {
         app.key(KeyEvent::from(KeyCode::Char(key)));
     }
-    assert_eq!(app.selected(), app.derived().rows.first().copied());
+    assert_eq!(app.selected(), app.derived().ranking.rows.first().copied());
     app.key(KeyEvent::from(KeyCode::Char('G')));
-    assert_eq!(app.selected(), app.derived().rows.last().copied());
+    assert_eq!(app.selected(), app.derived().ranking.rows.last().copied());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::figures::every_name;
 use super::files::writing;
 use super::tables::{MANIFEST, write_settings};
-use super::{FIGURES, METHODS, PAGE, SCRIPT, TABLES, write_figures};
+use super::{FIGURES, METHODS, PAGE, SCRIPT, tables, write_figures};
 use crate::analysis::History;
 use crate::error::{Error, Result};
 use crate::record::{Journals, manifest, refuse_foreign};
@@ -16,9 +16,10 @@ use crate::run::RunInfo;
 
 /// The files of a report except figures.
 fn beside_figures() -> Vec<String> {
+    let tables = tables();
     let packed =
-        TABLES.iter().filter(|name| name.ends_with(".csv")).map(|name| format!("{name}.gz"));
-    let plain = TABLES.iter().chain(&[PAGE, METHODS, SCRIPT]).map(|name| (*name).to_owned());
+        tables.iter().filter(|name| name.ends_with(".csv")).map(|name| format!("{name}.gz"));
+    let plain = tables.iter().chain(&[PAGE, METHODS, SCRIPT]).map(|name| (*name).to_owned());
     plain.chain(packed).collect()
 }
 

@@ -40,7 +40,7 @@ pub use plan::Plan;
 pub use sites::{SiteInfo, SiteProbe, SubgroupInfo};
 pub use spec::{MOST_FOLDS, MOST_PERMUTATIONS, Permutations, RunOptions, RunSpec};
 pub use survey::{Survey, Surveyed};
-pub use task::{Prediction, predictions};
+pub use task::{PathRows, Prediction, open_path, predictions, settings};
 pub use trace::Trace;
 pub use twins::{TWIN, Twins, TwinsOf};
 pub use validation::{FoldTest, TestedRow, fit_settings, test_given_list};
