@@ -9,7 +9,7 @@ use super::args::CheckArgs;
 use super::run::load;
 use crate::data::Level;
 use crate::error::{Error, Result, plural, printable, printable_json};
-use crate::run::{Estimate, Followup, Plan, RunInfo, default_threads};
+use crate::run::{Estimate, Kind, Plan, RunInfo, default_threads};
 use crate::say::print;
 
 /// Checks a file and prints what a run would report and cost; returns the exit code.
@@ -60,8 +60,7 @@ fn as_text(info: &RunInfo, cost: &Estimate) -> String {
     let (units, columns) = (info.units.len(), info.columns.len());
     let encoded = if units == columns { String::new() } else { format!(" in {columns} columns") };
     let methods: Vec<String> = info.spec.methods.iter().map(ToString::to_string).collect();
-    let left_out =
-        info.followups().iter().filter(|task| matches!(task, Followup::Site(..))).count();
+    let left_out = info.followups().iter().filter(|task| task.kind == Kind::Site).count();
     let sites = match left_out / methods.len().max(1) {
         0 => String::new(),
         n => format!(", and the same without each of {n} {}", plural(n, "site")),

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::run::{EventKind, Followup, RunEvent, RunInfo, TaskWork};
+use crate::run::{EventKind, Followup, Kind, RunEvent, RunInfo, TaskWork};
 use crate::say::say;
 
 /// Shows progress on standard error.
 pub struct Progress {
     shape: Shape,
-    /// How many paths, folds and permutations there are.
-    parts: [usize; 3],
-    done: [usize; 3],
+    /// How many paths there are, and how many tasks of each kind.
+    parts: [usize; PARTS],
+    done: [usize; PARTS],
     /// Paths of a fold or a permutation.
     splits: usize,
     /// Models of a path.
@@ -105,12 +105,11 @@ fn reading_style(bounded: bool) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// The part of a run that a task after the paths belongs to.
-fn part_of(followup: &Followup) -> usize {
-    match followup {
-        Followup::Fold(..) | Followup::Site(..) | Followup::Probe(_) => 1,
-        Followup::Permutation(..) => 2,
-    }
+/// The paths, and each kind of task after them.
+const PARTS: usize = 1 + Kind::ALL.len();
+
+fn part_of(followup: Followup) -> usize {
+    1 + followup.kind as usize
 }
 
 impl Progress {
@@ -122,9 +121,11 @@ impl Progress {
         threads: usize,
         quiet: bool,
     ) -> Self {
-        let mut parts = [tasks, 0, 0];
-        followups.iter().for_each(|followup| parts[part_of(followup)] += 1);
-        let all = TaskWork::new(tasks, followups.len(), info.splits).all;
+        let mut parts = [0; PARTS];
+        parts[0] = tasks;
+        followups.iter().for_each(|followup| parts[part_of(*followup)] += 1);
+        let paths = |followup: &Followup| followup.kind.paths(info.splits);
+        let all = tasks + followups.iter().map(paths).sum::<usize>();
         let models = info.units.len();
         let shape = if quiet {
             Shape::Quiet
@@ -146,7 +147,7 @@ impl Progress {
         let progress = Self {
             shape,
             parts,
-            done: [0; 3],
+            done: [0; PARTS],
             splits: info.splits,
             models,
             paths_done: 0,
@@ -171,9 +172,9 @@ impl Progress {
             EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => (0, 1),
             EventKind::Followed(followup, _) | EventKind::FollowupFailed(followup, _) => {
                 if let Shape::Bar(bar) = &self.shape {
-                    bar.inc((self.splits * self.models) as u64);
+                    bar.inc((followup.kind.paths(self.splits) * self.models) as u64);
                 }
-                (part_of(followup), self.splits)
+                (part_of(*followup), followup.kind.paths(self.splits))
             }
             _ => return,
         };
@@ -184,22 +185,21 @@ impl Progress {
 
     /// The part under way: the last that has begun, or the next one if that has ended.
     fn part(&self) -> usize {
-        let begun = (0..3).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
+        let begun = (0..PARTS).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
         let is_over = self.done[begun] == self.parts[begun];
-        (begun + 1..3).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(begun)
+        (begun + 1..PARTS).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(begun)
     }
 
     fn words(&self) -> String {
-        const PARTS: [&str; 3] = ["paths", "validation folds", "permutations"];
         let part = self.part();
-        format!("{} of {} {}", self.done[part], self.parts[part], PARTS[part])
+        let counted = if part == 0 { "paths" } else { Kind::ALL[part - 1].counted() };
+        format!("{} of {} {counted}", self.done[part], self.parts[part])
     }
 
     fn tell(&mut self) {
         let (words, now) = (self.words(), self.part());
-        let [paths, folds, permutations] =
-            [0, 1, 2].map(|part| self.parts[part].saturating_sub(self.done[part]));
-        let left = TaskWork::new(paths, folds + permutations, self.splits);
+        let left = |part: usize| self.parts[part].saturating_sub(self.done[part]);
+        let left = TaskWork::new(left(0), (1..PARTS).map(left).sum(), self.splits);
         match &mut self.shape {
             Shape::Quiet => {}
             Shape::Bar(bar) => bar.set_message(words),

@@ -2,10 +2,12 @@
 //! counts and mean sums of p-values are kept (docs/method.md section 14).
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::Plan;
+use super::followup::{FollowupKind, FollowupWork, Outcome};
 use super::task::{SplitWork, light_path};
 use super::validation::{inner_seed, splits_within};
+use super::{Plan, RunInfo};
 use crate::data::seed::Purpose;
 use crate::error::Result;
 use crate::select::Method;
@@ -39,8 +41,49 @@ pub fn evaluated(units: usize) -> Vec<usize> {
     sizes
 }
 
-/// Runs all splits under permuted labels; `None` if it was cancelled.
-pub fn run_permutation(
+/// All splits under permuted labels.
+pub(super) struct Permutation;
+
+impl FollowupKind for Permutation {
+    fn name(&self) -> &'static str {
+        "permutation"
+    }
+
+    fn counted(&self) -> &'static str {
+        "permutations"
+    }
+
+    fn words(&self, method: Method, index: usize) -> String {
+        format!("{method} under permutation {}", index + 1)
+    }
+
+    fn count(&self, info: &RunInfo) -> usize {
+        info.permutations
+    }
+
+    /// A permuted run is evaluated at all sizes, whichever is chosen.
+    fn determined_by(&self, _info: &RunInfo) -> Value {
+        Value::Null
+    }
+
+    fn run(
+        &self,
+        work: &FollowupWork<'_>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Outcome>> {
+        let run = run_permutation(work.plan, work.method, work.index, go_on)?;
+        Ok(run.map(Outcome::Permutation))
+    }
+
+    fn allows(&self, outcome: &Outcome, info: &RunInfo) -> bool {
+        let Outcome::Permutation(PermutedRun { reached, s_score }) = outcome else { return false };
+        reached.len() <= info.splits
+            && reached.is_sorted()
+            && s_score.iter().all(|&(size, _)| (1..=info.units.len()).contains(&size))
+    }
+}
+
+fn run_permutation(
     plan: &Plan,
     method: Method,
     index: usize,
