@@ -5,9 +5,7 @@ use crfe::analysis::{History, Metric};
 use crfe::data::seed::{Purpose, Rng};
 use crfe::data::{Calibration, Dataset};
 use crfe::evaluate::coverage_band;
-use crfe::run::{
-    Engine, Followup, Gate, Kind, KnownPaths, Outcome, Permutations, Plan, RunOptions,
-};
+use crfe::run::{Engine, Followup, Gate, Kind, Outcome, Permutations, Plan, RunOptions};
 use crfe::select::Method;
 use ndarray::Array2;
 
@@ -150,7 +148,7 @@ fn validated(data: Dataset, seed: u64) -> Vec<(usize, usize, usize)> {
     let plan = Plan::new(options.check().unwrap(), data).unwrap();
     let of_fold = |index| {
         let fold = Followup { kind: Kind::Fold, method: Method::Crfe, index };
-        match fold.run(&plan, &KnownPaths::default(), &mut || true) {
+        match fold.run(&plan, &|_| None, &mut || true) {
             Ok(Some(Outcome::Fold(fold))) => fold,
             other => panic!("{fold}: {other:?}"),
         }

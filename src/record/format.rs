@@ -252,7 +252,7 @@ pub fn read_followup(
         serde_json::from_slice(line).map_err(|_| "its line is not understood")?;
     match (line.outcome, line.failed) {
         (Some(outcome), None) => {
-            if !followup.kind.allows(&outcome, info) {
+            if !(followup.kind.allows)(&outcome, info) {
                 return Err("its numbers are impossible");
             }
             Ok(EventKind::Followed(followup, outcome))

@@ -124,7 +124,7 @@ impl Progress {
         let mut parts = [0; PARTS];
         parts[0] = tasks;
         followups.iter().for_each(|followup| parts[part_of(*followup)] += 1);
-        let paths = |followup: &Followup| followup.kind.paths(info.splits);
+        let paths = |followup: &Followup| (followup.kind.paths)(info.splits);
         let all = tasks + followups.iter().map(paths).sum::<usize>();
         let models = info.units.len();
         let shape = if quiet {
@@ -172,9 +172,9 @@ impl Progress {
             EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => (0, 1),
             EventKind::Followed(followup, _) | EventKind::FollowupFailed(followup, _) => {
                 if let Shape::Bar(bar) = &self.shape {
-                    bar.inc((followup.kind.paths(self.splits) * self.models) as u64);
+                    bar.inc(((followup.kind.paths)(self.splits) * self.models) as u64);
                 }
-                (part_of(*followup), followup.kind.paths(self.splits))
+                (part_of(*followup), (followup.kind.paths)(self.splits))
             }
             _ => return,
         };
@@ -192,7 +192,7 @@ impl Progress {
 
     fn words(&self) -> String {
         let part = self.part();
-        let counted = if part == 0 { "paths" } else { Kind::ALL[part - 1].counted() };
+        let counted = if part == 0 { "paths" } else { Kind::ALL[part - 1].counted };
         format!("{} of {} {counted}", self.done[part], self.parts[part])
     }
 

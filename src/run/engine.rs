@@ -1,15 +1,14 @@
 //! Worker threads over a queue of tasks. A panic fails one task and no other.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::Sender;
 
 use super::queue::{Queue, SharedWork, in_turns};
 use super::task::{SplitWork, run_task};
-use super::{
-    Change, EventKind, Followup, Gate, KnownPaths, Passage, Plan, RunEvent, TaskId, Trace,
-};
+use super::{Change, EventKind, Followup, Gate, Passage, Plan, RunEvent, TaskId, Trace};
 use crate::error::Result;
 use crate::fault;
 
@@ -23,21 +22,21 @@ pub struct Engine<'a> {
     events: Sender<RunEvent>,
     followups: Vec<Followup>,
     /// The paths that end here, if a task after them asks for them.
-    known: KnownPaths,
+    known: Mutex<BTreeMap<TaskId, Trace>>,
     keeps_paths: bool,
 }
 
 impl<'a> Engine<'a> {
     /// An engine that sends its events to a (bounded) channel.
     pub fn new(plan: &'a Plan, gate: &'a Gate, events: Sender<RunEvent>) -> Self {
-        let (followups, known) = (Vec::new(), KnownPaths::default());
+        let (followups, known) = (Vec::new(), Mutex::default());
         Self { plan, gate, events, followups, known, keeps_paths: false }
     }
 
     /// What is run after the paths, on the same threads.
     #[must_use]
     pub fn then(mut self, followups: Vec<Followup>) -> Self {
-        self.keeps_paths = followups.iter().any(|followup| followup.kind.asks_for_paths());
+        self.keeps_paths = followups.iter().any(|followup| followup.kind.asks_for_paths);
         self.followups = followups;
         self
     }
@@ -132,7 +131,7 @@ impl<'a> Engine<'a> {
             };
             let finished = work(&split, task, &mut emit, &mut || self.pass(Some(task)))?;
             if let Some(trace) = trace.filter(|_| finished) {
-                self.known.insert(task, trace);
+                self.known().insert(task, trace);
             }
             Ok(finished)
         }));
@@ -147,8 +146,9 @@ impl<'a> Engine<'a> {
     fn follow_up(&self, followup: Followup) {
         let inside = self.gate.enter();
         let mut go_on = || self.pass(None);
-        let outcome =
-            catch_unwind(AssertUnwindSafe(|| followup.run(self.plan, &self.known, &mut go_on)));
+        let known = |task| self.known().get(&task).cloned();
+        let work = || followup.run(self.plan, &known, &mut go_on);
+        let outcome = catch_unwind(AssertUnwindSafe(work));
         drop(inside);
         self.emit_news();
         let kind = match settle(outcome) {
@@ -157,6 +157,10 @@ impl<'a> Engine<'a> {
             Err(message) => EventKind::FollowupFailed(followup, message),
         };
         self.emit(None, kind);
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<TaskId, Trace>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether to continue; waits while paused.

@@ -157,14 +157,12 @@ impl RunInfo {
 
     /// What is run after the paths, kind by kind.
     pub fn followups(&self) -> Vec<Followup> {
-        let of_kind = |kind: Kind| {
-            let numbers = (0..kind.count(self)).filter(move |&index| kind.applies(self, index));
-            numbers.flat_map(move |index| {
-                let methods = self.spec.methods.iter();
-                methods.map(move |&method| Followup { kind, method, index })
-            })
+        let numbers = |kind: Kind| (0..(kind.count)(self)).map(move |index| (kind, index));
+        let of_methods = |(kind, index)| {
+            self.spec.methods.iter().map(move |&method| Followup { kind, method, index })
         };
-        Kind::ALL.into_iter().flat_map(of_kind).collect()
+        let all = Kind::ALL.into_iter().flat_map(numbers).flat_map(of_methods);
+        all.filter(|followup| followup.is_of(self)).collect()
     }
 
     /// How this run chooses a size and a list.

@@ -1,57 +1,45 @@
 //! The tasks that follow the paths of a run: folds of the nested validation, sites and
 //! permutations of the labels. Each depends on nothing but the plan, so that it can run anywhere, be
-//! recorded, and be resumed. What a kind does is in its own file, behind [`FollowupKind`].
+//! recorded, and be resumed. What a kind does is in its own file, as a [`FollowupKind`].
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::permutation::{Permutation, PermutedRun};
-use super::probe::{Probe, SiteProbe};
-use super::sites::Site;
+use super::permutation::{PERMUTATION, PermutedRun};
+use super::probe::{PROBE, SiteProbe};
+use super::sites::SITE;
 use super::task::SplitWork;
-use super::validation::{Fold, FoldTest, finished_trace};
+use super::validation::{FOLD, FoldTest, finished_trace};
 use super::{Plan, RunInfo, TaskId, Trace};
 use crate::error::Result;
 use crate::select::Method;
 
-/// A kind of task after the paths.
-pub trait FollowupKind: Sync {
+/// What there is to know of a kind of task after the paths.
+pub struct FollowupKind {
     /// Its name in a journal.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
     /// What progress counts: "permutations".
-    fn counted(&self) -> &'static str;
+    pub counted: &'static str,
     /// One of them in words, counted from 0.
-    fn words(&self, method: Method, index: usize) -> String;
+    pub words: fn(Method, usize) -> String,
     /// How many there are for each method of a run.
-    fn count(&self, info: &RunInfo) -> usize;
-    /// Whether a run has this one of them.
-    fn applies(&self, info: &RunInfo, index: usize) -> bool {
-        index < self.count(info)
-    }
+    pub count: fn(&RunInfo) -> usize,
+    /// Whether a run goes without this one of them.
+    pub is_skipped: fn(&RunInfo, usize) -> bool,
     /// What determines its outcome besides the settings of the paths and the number of splits.
-    fn determined_by(&self, info: &RunInfo) -> Value;
+    pub determined_by: fn(&RunInfo) -> Value,
     /// Its cost: the paths that it computes in a run of this many splits.
-    fn paths(&self, splits: usize) -> usize {
-        splits
-    }
+    pub paths: fn(usize) -> usize,
     /// Whether it asks for [`FollowupWork::paths`].
-    fn asks_for_paths(&self) -> bool {
-        false
-    }
-    /// Does the work; `None` if it was cancelled.
-    fn run(
-        &self,
-        work: &FollowupWork<'_>,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Outcome>>;
-    /// Whether a task of this kind can have this outcome in this run.
-    fn allows(&self, outcome: &Outcome, info: &RunInfo) -> bool;
+    pub asks_for_paths: bool,
+    /// Does the work, as long as it may go on; `None` if it was cancelled.
+    pub run: fn(&FollowupWork<'_>, &mut dyn FnMut() -> bool) -> Result<Option<Outcome>>,
+    /// Whether a run can have this outcome of it.
+    pub allows: fn(&Outcome, &RunInfo) -> bool,
 }
 
 /// The kinds, in the order in which they run.
@@ -72,13 +60,13 @@ impl Kind {
 }
 
 impl Deref for Kind {
-    type Target = dyn FollowupKind;
+    type Target = FollowupKind;
     fn deref(&self) -> &Self::Target {
         match self {
-            Self::Fold => &Fold,
-            Self::Site => &Site,
-            Self::Probe => &Probe,
-            Self::Permutation => &Permutation,
+            Self::Fold => &FOLD,
+            Self::Site => &SITE,
+            Self::Probe => &PROBE,
+            Self::Permutation => &PERMUTATION,
         }
     }
 }
@@ -106,35 +94,37 @@ pub struct Followup {
 
 impl fmt::Display for Followup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.kind.words(self.method, self.index))
+        f.write_str(&(self.kind.words)(self.method, self.index))
     }
 }
 
 impl Followup {
     /// `fold/crfe/2`, `probe/crfe/0` or `permutation/crfe/17`: the name in a journal.
     pub fn name(self) -> String {
-        format!("{}/{}/{}", self.kind.name(), self.method.name(), self.index)
+        format!("{}/{}/{}", self.kind.name, self.method.name(), self.index)
     }
 
     /// Reads [`Followup::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         let mut parts = name.splitn(3, '/');
         let kind = parts.next()?;
-        let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
+        let kind = Kind::ALL.into_iter().find(|known| known.name == kind)?;
         let (method, index) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         Some(Self { kind, method, index })
     }
 
     /// Whether it belongs to a run: its method and number are asked for.
     pub fn is_of(self, info: &RunInfo) -> bool {
-        self.kind.applies(info, self.index) && info.spec.methods.contains(&self.method)
+        let Self { kind, method, index } = self;
+        let is_counted = index < (kind.count)(info) && !(kind.is_skipped)(info, index);
+        is_counted && info.spec.methods.contains(&method)
     }
 
     /// Identifies everything that determines its outcome, hexadecimal: unlike a path's, it depends
     /// on the number of splits, and where a list is chosen on the rule that chooses its size.
     pub fn fingerprint(self, info: &RunInfo) -> String {
-        let determined_by = self.kind.determined_by(info);
-        let material = json!([self.kind.name(), info.fingerprint, info.splits, determined_by]);
+        let determined_by = (self.kind.determined_by)(info);
+        let material = json!([self.kind.name, info.fingerprint, info.splits, determined_by]);
         let hash = Sha256::digest(material.to_string());
         hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
@@ -143,11 +133,11 @@ impl Followup {
     pub fn run(
         self,
         plan: &Plan,
-        known: &KnownPaths,
+        known: KnownPaths<'_>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Outcome>> {
         let Self { kind, method, index } = self;
-        kind.run(&FollowupWork { plan, method, index, known }, go_on)
+        (kind.run)(&FollowupWork { plan, method, index, known }, go_on)
     }
 }
 
@@ -156,43 +146,27 @@ pub struct FollowupWork<'a> {
     pub plan: &'a Plan,
     pub method: Method,
     pub index: usize,
-    known: &'a KnownPaths,
+    known: KnownPaths<'a>,
 }
 
 impl FollowupWork<'_> {
     /// The paths of its method on all splits of the run: known ones, and the others computed; `None`
     /// if it was cancelled.
     pub fn paths(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Vec<Trace>>> {
-        let mut traces = Vec::new();
-        for split in 0..self.plan.info.splits {
+        let path = |split| {
             let task = TaskId { method: self.method, split };
-            let trace = match self.known.get(task) {
-                Some(trace) => Some(trace),
-                None => {
-                    let work = SplitWork::new(self.plan, split)?;
-                    finished_trace(self.plan, &work, task, go_on)?
-                }
-            };
-            let Some(trace) = trace else { return Ok(None) };
-            traces.push(trace);
-        }
-        Ok(Some(traces))
+            if let Some(trace) = (self.known)(task) {
+                return Some(Ok(trace));
+            }
+            let work = SplitWork::new(self.plan, split);
+            work.and_then(|work| finished_trace(self.plan, &work, task, go_on)).transpose()
+        };
+        (0..self.plan.info.splits).map(path).collect::<Option<_>>().transpose()
     }
 }
 
-/// Finished paths of the run that tasks after them need not compute again.
-#[derive(Debug, Default)]
-pub struct KnownPaths(Mutex<BTreeMap<TaskId, Trace>>);
-
-impl KnownPaths {
-    pub(super) fn insert(&self, task: TaskId, trace: Trace) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(task, trace);
-    }
-
-    fn get(&self, task: TaskId) -> Option<Trace> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&task).cloned()
-    }
-}
+/// The finished paths of the run that need not be computed again.
+pub type KnownPaths<'a> = &'a dyn Fn(TaskId) -> Option<Trace>;
 
 #[cfg(test)]
 mod tests {

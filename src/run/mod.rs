@@ -31,7 +31,7 @@ pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::Estimate;
 pub use event::{Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, Step, TaskId};
-pub use followup::{Followup, FollowupKind, FollowupWork, Kind, KnownPaths, Outcome};
+pub use followup::{Followup, FollowupKind, FollowupWork, Kind, Outcome};
 pub use inspect::{
     Branch, BranchStep, Forced, Inspection, LevelCounts, Portrait, branch, inspect, portrait,
     test_list,

@@ -4,13 +4,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::RunInfo;
 use super::followup::{FollowupKind, FollowupWork, Outcome};
 use super::task::{SplitWork, light_path};
 use super::validation::{inner_seed, splits_within};
-use super::{Plan, RunInfo};
 use crate::data::seed::Purpose;
 use crate::error::Result;
-use crate::select::Method;
 
 /// What a permuted run achieved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +22,14 @@ pub struct PermutedRun {
 }
 
 impl PermutedRun {
+    /// Whether a run can have it.
+    fn fits(&self, info: &RunInfo) -> bool {
+        let Self { reached, s_score } = self;
+        reached.len() <= info.splits
+            && reached.is_sorted()
+            && s_score.iter().all(|&(size, _)| (1..=info.units.len()).contains(&size))
+    }
+
     /// The largest number of splits that keep one unit, when this many removable units are left.
     pub fn largest_count(&self, removable: usize) -> usize {
         self.reached.partition_point(|&size| size <= removable)
@@ -42,53 +49,25 @@ pub fn evaluated(units: usize) -> Vec<usize> {
 }
 
 /// All splits under permuted labels.
-pub(super) struct Permutation;
-
-impl FollowupKind for Permutation {
-    fn name(&self) -> &'static str {
-        "permutation"
-    }
-
-    fn counted(&self) -> &'static str {
-        "permutations"
-    }
-
-    fn words(&self, method: Method, index: usize) -> String {
-        format!("{method} under permutation {}", index + 1)
-    }
-
-    fn count(&self, info: &RunInfo) -> usize {
-        info.permutations
-    }
-
-    /// A permuted run is evaluated at all sizes, whichever is chosen.
-    fn determined_by(&self, _info: &RunInfo) -> Value {
-        Value::Null
-    }
-
-    fn run(
-        &self,
-        work: &FollowupWork<'_>,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Outcome>> {
-        let run = run_permutation(work.plan, work.method, work.index, go_on)?;
-        Ok(run.map(Outcome::Permutation))
-    }
-
-    fn allows(&self, outcome: &Outcome, info: &RunInfo) -> bool {
-        let Outcome::Permutation(PermutedRun { reached, s_score }) = outcome else { return false };
-        reached.len() <= info.splits
-            && reached.is_sorted()
-            && s_score.iter().all(|&(size, _)| (1..=info.units.len()).contains(&size))
-    }
-}
+pub(super) const PERMUTATION: FollowupKind = FollowupKind {
+    name: "permutation",
+    counted: "permutations",
+    words: |method, index| format!("{method} under permutation {}", index + 1),
+    count: |info| info.permutations,
+    is_skipped: |_, _| false,
+    // A permuted run is evaluated at all sizes, whichever is chosen.
+    determined_by: |_| Value::Null,
+    paths: |splits| splits,
+    asks_for_paths: false,
+    run: |work, go_on| Ok(run_permutation(work, go_on)?.map(Outcome::Permutation)),
+    allows: |outcome, info| matches!(outcome, Outcome::Permutation(run) if run.fits(info)),
+};
 
 fn run_permutation(
-    plan: &Plan,
-    method: Method,
-    index: usize,
+    work: &FollowupWork<'_>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<PermutedRun>> {
+    let &FollowupWork { plan, method, index, .. } = work;
     let seed = plan.info.spec.split.seed;
     let rows = plan.splits.rest(&plan.data);
     let permuted = plan.data.labels_of(&rows, &plan.data.y).permuted_labels(seed, index);

@@ -2,9 +2,8 @@
 
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::followup::{FollowupKind, FollowupWork, Outcome};
+use super::followup::{FollowupKind, Outcome};
 use super::task::SomeUnits;
 use super::validation::{choice_of_list, fit_settings, inner_seed, list_of};
 use super::{Plan, RunInfo};
@@ -13,7 +12,6 @@ use crate::data::{Dataset, Factor, stratified_folds};
 use crate::error::{Error, Result};
 use crate::evaluate::{auc, concordant_pairs};
 use crate::model::fit_list;
-use crate::select::Method;
 use crate::svm::Estimator;
 
 /// Folds of the probe; a site with fewer rows is left out of it.
@@ -40,54 +38,30 @@ pub struct SiteProbe {
 }
 
 /// Predicts the site of each row by the features of the run's list.
-pub(super) struct Probe;
-
-impl FollowupKind for Probe {
-    fn name(&self) -> &'static str {
-        "probe"
-    }
-
-    fn counted(&self) -> &'static str {
-        "lists that predict the site"
-    }
-
-    fn words(&self, method: Method, _index: usize) -> String {
-        format!("sites predicted by the features of {method}")
-    }
-
-    fn count(&self, info: &RunInfo) -> usize {
-        usize::from(!info.sites.is_empty())
-    }
-
-    fn determined_by(&self, info: &RunInfo) -> Value {
-        choice_of_list(info)
-    }
-
-    fn paths(&self, _splits: usize) -> usize {
-        0
-    }
-
-    fn asks_for_paths(&self) -> bool {
-        true
-    }
-
-    fn run(
-        &self,
-        work: &FollowupWork<'_>,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Outcome>> {
-        let plan = work.plan;
-        let Some(factor) = &plan.data.design.sites else {
+pub(super) const PROBE: FollowupKind = FollowupKind {
+    name: "probe",
+    counted: "lists that predict the site",
+    words: |method, _| format!("sites predicted by the features of {method}"),
+    count: |info| usize::from(!info.sites.is_empty()),
+    is_skipped: |_, _| false,
+    determined_by: choice_of_list,
+    paths: |_| 0,
+    asks_for_paths: true,
+    run: |work, go_on| {
+        let Some(factor) = &work.plan.data.design.sites else {
             return Err(Error::internal("there is no site column"));
         };
         let Some(traces) = work.paths(go_on)? else { return Ok(None) };
-        let (_, units) = list_of(plan, &traces);
-        probe(plan, factor, units).map(|found| Some(Outcome::Probe(found)))
-    }
+        let (_, units) = list_of(work.plan, &traces);
+        Ok(Some(Outcome::Probe(probe(work.plan, factor, units)?)))
+    },
+    allows: |outcome, info| matches!(outcome, Outcome::Probe(probe) if probe.fits(info)),
+};
 
-    fn allows(&self, outcome: &Outcome, info: &RunInfo) -> bool {
-        let Outcome::Probe(found) = outcome else { return false };
-        let SiteProbe { units, sites, rows, right, largest, by_class, auc } = found;
+impl SiteProbe {
+    /// Whether a run can have it.
+    fn fits(&self, info: &RunInfo) -> bool {
+        let Self { units, sites, rows, right, largest, by_class, auc } = self;
         units.iter().all(|&unit| unit < info.units.len())
             && *sites <= info.sites.len()
             && *rows <= info.rows
@@ -185,7 +159,8 @@ fn by_site(data: &Dataset, factor: &Factor, list: &[usize]) -> Dataset {
 mod tests {
     use super::*;
     use crate::run::sites::tests::{ROWS, plan, table};
-    use crate::run::{Engine, EventKind, Followup, Gate, Kind, KnownPaths, RunEvent};
+    use crate::run::{Engine, EventKind, Followup, Gate, Kind, RunEvent};
+    use crate::select::Method;
 
     #[test]
     fn the_probe_counts_what_the_class_alone_tells() {
@@ -223,7 +198,7 @@ mod tests {
             asked += 1;
             true
         };
-        let computed = probe.run(&plan, &KnownPaths::default(), &mut count).unwrap().unwrap();
+        let computed = probe.run(&plan, &|_| None, &mut count).unwrap().unwrap();
         let (gate, (send, receive)) = (Gate::default(), crossbeam_channel::unbounded());
         Engine::new(&plan, &gate, send).then(vec![probe]).run(&plan.tasks(), 1);
         let found = receive.iter().find_map(|RunEvent { kind, .. }| match kind {

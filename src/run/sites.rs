@@ -2,15 +2,13 @@
 //! section 16).
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::followup::{FollowupKind, FollowupWork, Outcome};
-use super::validation::{FoldTest, choice_of_list, inner_seed, test_rows};
-use super::{Plan, RunInfo};
+use super::Plan;
+use super::followup::{FollowupKind, Outcome};
+use super::validation::{choice_of_list, inner_seed, test_rows};
 use crate::data::seed::Purpose;
-use crate::data::site_fold;
+use crate::data::{OuterFold, site_fold};
 use crate::error::Result;
-use crate::select::Method;
 
 /// A level of the site column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,61 +28,28 @@ pub struct SubgroupInfo {
 }
 
 /// The whole procedure without the rows of a site, tested on them.
-pub(super) struct Site;
+pub(super) const SITE: FollowupKind = FollowupKind {
+    name: "site",
+    counted: "sites",
+    words: |method, index| format!("{method} without site {}", index + 1),
+    count: |info| info.sites.len(),
+    is_skipped: |info, index| !info.sites[index].tested,
+    // The columns of sites and subgroups are among the settings of the paths.
+    determined_by: choice_of_list,
+    paths: |splits| splits,
+    asks_for_paths: false,
+    run: |work, go_on| {
+        let (rows, seed) = site(work.plan, work.index)?;
+        Ok(test_rows(work.plan, work.method, &rows, seed, go_on)?.map(Outcome::Fold))
+    },
+    allows: |outcome, info| matches!(outcome, Outcome::Fold(test) if test.fits(info)),
+};
 
-impl FollowupKind for Site {
-    fn name(&self) -> &'static str {
-        "site"
-    }
-
-    fn counted(&self) -> &'static str {
-        "sites"
-    }
-
-    fn words(&self, method: Method, index: usize) -> String {
-        format!("{method} without site {}", index + 1)
-    }
-
-    fn count(&self, info: &RunInfo) -> usize {
-        info.sites.len()
-    }
-
-    /// A site that cannot be left out is not part of the run.
-    fn applies(&self, info: &RunInfo, index: usize) -> bool {
-        info.sites.get(index).is_some_and(|site| site.tested)
-    }
-
-    /// The columns of sites and subgroups are among the settings of the paths.
-    fn determined_by(&self, info: &RunInfo) -> Value {
-        choice_of_list(info)
-    }
-
-    fn run(
-        &self,
-        work: &FollowupWork<'_>,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Outcome>> {
-        Ok(test_site(work.plan, work.method, work.index, go_on)?.map(Outcome::Fold))
-    }
-
-    fn allows(&self, outcome: &Outcome, info: &RunInfo) -> bool {
-        matches!(outcome, Outcome::Fold(test) if test.fits(info))
-    }
-}
-
-fn test_site(
-    plan: &Plan,
-    method: Method,
-    site: usize,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<FoldTest>> {
-    let rows = site_fold(&plan.data, site, &plan.info.spec.split)?;
-    test_rows(plan, method, &rows, seed_of_site(plan, site), go_on)
-}
-
-/// The seed of the splits without a site.
-fn seed_of_site(plan: &Plan, site: usize) -> u64 {
-    inner_seed(plan.info.spec.split.seed, site, Purpose::Site)
+/// The rows of a site, and the seed of the splits without them.
+fn site(plan: &Plan, index: usize) -> Result<(OuterFold, u64)> {
+    let split = &plan.info.spec.split;
+    let seed = inner_seed(split.seed, index, Purpose::Site);
+    Ok((site_fold(&plan.data, index, split)?, seed))
 }
 
 #[cfg(test)]
@@ -94,7 +59,8 @@ pub(super) mod tests {
     use super::*;
     use crate::data::seed::Rng;
     use crate::data::{Dataset, Design, Factor};
-    use crate::run::RunOptions;
+    use crate::run::{FoldTest, RunOptions};
+    use crate::select::Method;
 
     pub const ROWS: usize = 120;
 
@@ -128,8 +94,12 @@ pub(super) mod tests {
         for grouped in [false, true] {
             let mut x = table(1);
             let before = plan(&x, grouped);
-            let fold = site_fold(&before.data, 1, &before.info.spec.split).unwrap();
-            let first = test_site(&before, Method::Crfe, 1, &mut || true).unwrap().unwrap();
+            let (fold, seed) = site(&before, 1).unwrap();
+            let tested = |plan: &Plan| {
+                let (rows, seed) = site(plan, 1).unwrap();
+                test_rows(plan, Method::Crfe, &rows, seed, &mut || true).unwrap().unwrap()
+            };
+            let first = tested(&before);
             assert!(!first.units.is_empty());
             // Every third triple of rows, except those without a site.
             assert!(
@@ -161,9 +131,7 @@ pub(super) mod tests {
             let labels = &mut std::sync::Arc::make_mut(&mut after.data).y;
             fold.test.iter().for_each(|&row| labels[row] = 1 - labels[row]);
             let second =
-                test_rows(&after, Method::Crfe, &fold, seed_of_site(&after, 1), &mut || true)
-                    .unwrap()
-                    .unwrap();
+                test_rows(&after, Method::Crfe, &fold, seed, &mut || true).unwrap().unwrap();
             assert_eq!(
                 (first.size, &first.units, &first.conformal),
                 (second.size, &second.units, &second.conformal)
@@ -187,9 +155,7 @@ pub(super) mod tests {
             fold.rest
                 .iter()
                 .for_each(|&row| changed.row_mut(row).mapv_inplace(|value| value * value));
-            let third = test_site(&plan(&changed, grouped), Method::Crfe, 1, &mut || true)
-                .unwrap()
-                .unwrap();
+            let third = tested(&plan(&changed, grouped));
             assert_ne!(bits(&first, same), bits(&third, same));
         }
     }

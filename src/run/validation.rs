@@ -5,7 +5,7 @@ use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::followup::{FollowupKind, FollowupWork, Outcome};
+use super::followup::{FollowupKind, Outcome};
 use super::task::{SplitWork, measure, run_task};
 use super::{Plan, RunInfo, SubgroupInfo, TaskId, Trace};
 use crate::data::seed::{Purpose, Rng};
@@ -75,42 +75,26 @@ impl FoldTest {
 }
 
 /// The whole procedure without the rows of a fold, tested on them.
-pub(super) struct Fold;
-
-impl FollowupKind for Fold {
-    fn name(&self) -> &'static str {
-        "fold"
-    }
-
-    fn counted(&self) -> &'static str {
-        "validation folds"
-    }
-
-    fn words(&self, method: Method, index: usize) -> String {
-        format!("{method} in validation fold {}", index + 1)
-    }
-
-    fn count(&self, info: &RunInfo) -> usize {
-        info.folds
-    }
-
-    fn determined_by(&self, info: &RunInfo) -> Value {
-        json!([info.folds, choice_of_list(info)])
-    }
-
-    fn run(
-        &self,
-        work: &FollowupWork<'_>,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Outcome>> {
-        let rows = work.plan.outer_folds()?.swap_remove(work.index);
-        let seed = inner_seed(work.plan.info.spec.split.seed, work.index, Purpose::Validation);
+pub(super) const FOLD: FollowupKind = FollowupKind {
+    name: "fold",
+    counted: "validation folds",
+    words: |method, index| format!("{method} in validation fold {}", index + 1),
+    count: |info| info.folds,
+    is_skipped: |_, _| false,
+    determined_by: |info| json!([info.folds, choice_of_list(info)]),
+    paths: |splits| splits,
+    asks_for_paths: false,
+    run: |work, go_on| {
+        let (rows, seed) = fold(work.plan, work.index)?;
         Ok(test_rows(work.plan, work.method, &rows, seed, go_on)?.map(Outcome::Fold))
-    }
+    },
+    allows: |outcome, info| matches!(outcome, Outcome::Fold(test) if test.fits(info)),
+};
 
-    fn allows(&self, outcome: &Outcome, info: &RunInfo) -> bool {
-        matches!(outcome, Outcome::Fold(test) if test.fits(info))
-    }
+/// The rows of a fold, and the seed of the splits without them.
+fn fold(plan: &Plan, index: usize) -> Result<(OuterFold, u64)> {
+    let seed = inner_seed(plan.info.spec.split.seed, index, Purpose::Validation);
+    Ok((plan.outer_folds()?.swap_remove(index), seed))
 }
 
 /// The settings by which a list is chosen from paths.
@@ -121,8 +105,7 @@ pub(super) fn choice_of_list(info: &RunInfo) -> Value {
 
 /// Tests a list that was given on the rows of a fold: fitted and calibrated on the others.
 pub fn test_given_list(plan: &Plan, fold: usize, units: &[usize]) -> Result<FoldTest> {
-    let rows = plan.outer_folds()?.swap_remove(fold);
-    let seed = inner_seed(plan.info.spec.split.seed, fold, Purpose::Validation);
+    let (rows, seed) = self::fold(plan, fold)?;
     test_list(plan, &rows, seed, Some(units.len()), units.to_vec())
 }
 
@@ -144,7 +127,13 @@ pub(super) fn test_rows(
     seed: u64,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<FoldTest>> {
-    let Some(traces) = paths(plan, rows, method, seed, go_on)? else { return Ok(None) };
+    let path = |(index, split): (usize, &Split)| {
+        let work = SplitWork::on(plan, split, None, seed, index);
+        finished_trace(plan, &work, TaskId { method, split: index }, go_on).transpose()
+    };
+    let splits = splits_within(plan, &rows.rest, &plan.data.y, seed)?;
+    let traces: Option<Result<Vec<Trace>>> = splits.iter().enumerate().map(path).collect();
+    let Some(traces) = traces.transpose()? else { return Ok(None) };
     let (size, units) = list_of(plan, &traces);
     test_list(plan, rows, seed, size, units).map(Some)
 }
@@ -175,23 +164,6 @@ pub(super) fn splits_within(
             Ok(Split { train, selection, conformal, test })
         })
         .collect()
-}
-
-fn paths(
-    plan: &Plan,
-    rows: &OuterFold,
-    method: Method,
-    seed: u64,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<Vec<Trace>>> {
-    let mut traces = Vec::new();
-    for (index, split) in splits_within(plan, &rows.rest, &plan.data.y, seed)?.iter().enumerate() {
-        let work = SplitWork::on(plan, split, None, seed, index);
-        let task = TaskId { method, split: index };
-        let Some(trace) = finished_trace(plan, &work, task, &mut *go_on)? else { return Ok(None) };
-        traces.push(trace);
-    }
-    Ok(Some(traces))
 }
 
 /// Runs a path to its end; `None` if it was told to end.
