@@ -9,7 +9,7 @@ use std::path::Path;
 use crfe::analysis::{Answer, History, MethodAnswer};
 use crfe::data::seed::{Purpose, Rng};
 use crfe::data::{Dataset, Design, Factor, Times};
-use crfe::run::{Engine, Followup, Gate, Outcome, Permutations, Plan, RunOptions};
+use crfe::run::{Engine, Gate, Kind, Permutations, Plan, RunOptions};
 use crfe::select::{Method, StopRule};
 use ndarray::Array2;
 use program::{finish, program, run_into};
@@ -121,10 +121,8 @@ fn a_site_that_differs_is_named_and_the_features_that_know_it_are_found() {
     // What is reported is what is counted by hand.
     let epsilon = plan.info.spec.epsilon;
     for (place, name) in sites.levels.iter().enumerate() {
-        let Some(Outcome::Site(test)) = history.followup(Followup::Site(Method::Crfe, place))
-        else {
-            panic!("{name} was not tested")
-        };
+        let of_site = history.tests(Kind::Site, Method::Crfe).find(|&(site, _)| site == place);
+        let Some((_, test)) = of_site else { panic!("{name} was not tested") };
         let rows: Vec<usize> = (0..400).filter(|&row| sites.of_row[row] == Some(place)).collect();
         assert_eq!(test.rows.iter().map(|row| row.row).collect::<Vec<_>>(), rows);
         let own = transfer.sites.iter().find(|site| site.site == *name).unwrap();

@@ -5,7 +5,7 @@ use crfe::analysis::{History, Metric};
 use crfe::data::seed::{Purpose, Rng};
 use crfe::data::{Calibration, Dataset};
 use crfe::evaluate::coverage_band;
-use crfe::run::{Engine, Followup, Gate, Outcome, Permutations, Plan, RunOptions};
+use crfe::run::{Engine, Followup, Gate, Kind, Outcome, Permutations, Plan, RunOptions};
 use crfe::select::Method;
 use ndarray::Array2;
 
@@ -146,9 +146,12 @@ fn validated(data: Dataset, seed: u64) -> Vec<(usize, usize, usize)> {
     (options.split.splits, options.split.seed, options.permutations) =
         (4, seed, Permutations::Count(0));
     let plan = Plan::new(options.check().unwrap(), data).unwrap();
-    let of_fold = |fold| match Followup::Fold(Method::Crfe, fold).run(&plan, &mut || true) {
-        Ok(Some(Outcome::Fold(fold))) => fold,
-        other => panic!("fold {fold}: {other:?}"),
+    let of_fold = |index| {
+        let fold = Followup { kind: Kind::Fold, method: Method::Crfe, index };
+        match fold.run(&plan, &|_| None, &mut || true) {
+            Ok(Some(Outcome::Fold(fold))) => fold,
+            other => panic!("{fold}: {other:?}"),
+        }
     };
     (0..5)
         .map(of_fold)

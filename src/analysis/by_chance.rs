@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{History, LEVEL, Metric, Paths, p_words};
 use crate::evaluate::{Chance, as_small, permutation_p};
 use crate::run::{
-    DEFAULT_PERMUTATIONS, Followup, Outcome, PERMUTATION_BUDGET, PermutedRun, RunInfo, evaluated,
+    DEFAULT_PERMUTATIONS, Kind, Outcome, PERMUTATION_BUDGET, PermutedRun, RunInfo, evaluated,
 };
 use crate::select::StopRule;
 
@@ -115,11 +115,9 @@ impl ByChance {
     pub fn new(history: &History, paths: &Paths<'_>, size: usize) -> Option<Self> {
         let info = paths.info;
         let runs: Vec<&PermutedRun> = history
-            .followups()
-            .filter_map(|(followup, outcome)| match (followup, outcome) {
-                (Followup::Permutation(of, _), Outcome::Permutation(run)) if of == paths.method => {
-                    Some(run)
-                }
+            .outcomes(Kind::Permutation, paths.method)
+            .filter_map(|(_, outcome)| match outcome {
+                Outcome::Permutation(run) => Some(run),
                 _ => None,
             })
             .collect();

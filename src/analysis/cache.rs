@@ -7,7 +7,7 @@ use super::{
     History, MeanRanks, MethodAnswer, Pair, Paths, RankTable, RuleSize, SizeDifferences, cautions,
 };
 use crate::evaluate::{Agreement, Kept, Similarity};
-use crate::run::RunInfo;
+use crate::run::{Kind, RunInfo};
 use crate::select::{BetaRule, Chooses, Method, RULES, Rule, StopRule};
 
 /// A fact, and what it was computed for.
@@ -151,10 +151,10 @@ impl MethodCache {
     ) {
         let slid = (paths.info.spec.stop == StopRule::Beta).then_some(beta_rule);
         // Permutations are many: the answer follows every twentieth, and the last.
-        let followups = history.followups_by_kind();
-        let permutations = followups.permutations;
+        let followups = history.followups().count();
+        let permutations = history.ended(Kind::Permutation);
         let is_over = permutations == paths.info.permutations * paths.info.spec.methods.len();
-        let followed = followups.all() - permutations + permutations / 20 + usize::from(is_over);
+        let followed = followups - permutations + permutations / 20 + usize::from(is_over);
         let finished_now = (paths.method, finished + followed as u64);
         // Twins come one list at a time, and change nothing but the list that they are of.
         if self.own_answer.as_ref().is_some_and(|own| own.lacks_twins(history)) && taken.is_none() {
@@ -171,7 +171,7 @@ impl MethodCache {
             Some(size) => own.map(|own| own.at_size(history, paths, size)),
             None => own.cloned(),
         });
-        let state = (finished, history.failed().len() + followups.all());
+        let state = (finished, history.failed().len() + followups);
         self.run_cautions.refresh(state, || cautions::of_run(history, paths.info));
         // Without a size the order is that of the best few.
         let size = self.answer.as_ref().and_then(|answer| answer.chosen.size).unwrap_or(1);

@@ -52,7 +52,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::run::{EventKind, Followup, Outcome, RunEvent, RunInfo, TaskId, Twins};
+use crate::run::{EventKind, FoldTest, Followup, Kind, Outcome, RunEvent, RunInfo, TaskId, Twins};
 use crate::select::{BetaRule, Method};
 
 /// All tasks of a run, as far as they have come.
@@ -67,23 +67,6 @@ pub struct History {
     twins: Twins,
     curves: BTreeMap<Method, Curve>,
     size_is_by_hand: bool,
-}
-
-/// How many tasks after the paths have ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FollowupCounts {
-    /// Folds of the validation.
-    pub folds: usize,
-    /// Sites left out, and sites predicted.
-    pub sites: usize,
-    pub permutations: usize,
-}
-
-impl FollowupCounts {
-    /// All of them.
-    pub fn all(self) -> usize {
-        self.folds + self.sites + self.permutations
-    }
 }
 
 impl History {
@@ -208,17 +191,25 @@ impl History {
         self.info().map_or(0, of).saturating_sub(finished)
     }
 
-    /// How many tasks after the paths have ended, of all methods.
-    pub fn followups_by_kind(&self) -> FollowupCounts {
-        let mut counts = FollowupCounts::default();
-        for followup in self.followups.keys() {
-            *match followup {
-                Followup::Fold(..) => &mut counts.folds,
-                Followup::Site(..) | Followup::Probe(_) => &mut counts.sites,
-                Followup::Permutation(..) => &mut counts.permutations,
-            } += 1;
-        }
-        counts
+    /// How many tasks of a kind have ended, of all methods.
+    pub fn ended(&self, kind: Kind) -> usize {
+        self.followups.keys().filter(|followup| followup.kind == kind).count()
+    }
+
+    /// The outcomes of a kind for a method, sorted by number.
+    pub fn outcomes(&self, kind: Kind, method: Method) -> impl Iterator<Item = (usize, &Outcome)> {
+        let at = |index| Followup { kind, method, index };
+        let own = self.followups.range(at(0)..=at(usize::MAX));
+        own.map(|(followup, outcome)| (followup.index, &**outcome))
+    }
+
+    /// The lists of a method that were tested on folds or sites, with the number of the fold or
+    /// the site.
+    pub fn tests(&self, kind: Kind, method: Method) -> impl Iterator<Item = (usize, &FoldTest)> {
+        self.outcomes(kind, method).filter_map(|(index, outcome)| match outcome {
+            Outcome::Fold(test) => Some((index, test)),
+            _ => None,
+        })
     }
 
     /// How a fold or a permutation ended, if it has.

@@ -9,7 +9,7 @@ use super::coverage_bands::covered_law;
 use super::{History, LEVEL};
 use crate::error::printable;
 use crate::evaluate::{Interval, Timed, Trend};
-use crate::run::{FoldTest, Followup, Outcome, RunInfo, TestedRow};
+use crate::run::{FoldTest, Kind, RunInfo, TestedRow};
 use crate::select::Method;
 
 /// Drift is a caution below this p: the check runs on every table, so it must be rarer than one in
@@ -49,11 +49,7 @@ pub struct Drift {
 }
 
 fn folds(history: &History, method: Method) -> Vec<&FoldTest> {
-    let folds = history.followups().filter_map(|(followup, outcome)| match (followup, outcome) {
-        (Followup::Fold(of, _), Outcome::Fold(fold)) if of == method => Some(fold),
-        _ => None,
-    });
-    folds.collect()
+    history.tests(Kind::Fold, method).map(|(_, fold)| fold).collect()
 }
 
 impl SubgroupCoverage {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{History, Stability};
 use crate::evaluate::{Performance, Predicted, agreement};
-use crate::run::{FoldTest, Followup, Outcome, RunInfo};
+use crate::run::{FoldTest, Kind, RunInfo};
 use crate::select::Method;
 
 /// How the procedure did on rows that it never saw.
@@ -34,13 +34,8 @@ pub struct Tested {
 impl Tested {
     /// Reads it off a history; `None` if no validation was asked for.
     pub fn new(history: &History, info: &RunInfo, method: Method) -> Option<Self> {
-        let folds: Vec<&FoldTest> = history
-            .followups()
-            .filter_map(|(followup, outcome)| match (followup, outcome) {
-                (Followup::Fold(of, _), Outcome::Fold(fold)) if of == method => Some(fold),
-                _ => None,
-            })
-            .collect();
+        let folds: Vec<&FoldTest> =
+            history.tests(Kind::Fold, method).map(|(_, fold)| fold).collect();
         if info.folds == 0 {
             return None;
         }

@@ -23,6 +23,10 @@ fn info() -> Arc<RunInfo> {
     Plan::new(options.check().unwrap(), data).unwrap().info.clone()
 }
 
+fn of_fold(index: usize) -> Followup {
+    Followup { kind: Kind::Fold, method: CRFE, index }
+}
+
 fn parts() -> Parts {
     Parts { train: 40, selection: 10, conformal: vec![5, 5], test: vec![10, 10] }
 }
@@ -406,7 +410,7 @@ fn a_size_that_no_fold_chose_is_cautioned_about() {
             subgroups: Vec::new(),
             times: Vec::new(),
         });
-        told.tell(None, EventKind::Followed(Followup::Fold(CRFE, index), outcome.into()));
+        told.tell(None, EventKind::Followed(of_fold(index), outcome.into()));
     }
     let paths = told.paths();
     let tested = super::Tested::new(&told.history, paths.info, CRFE).unwrap();
@@ -452,7 +456,7 @@ fn classes_count_the_rows_that_were_tested() {
     };
     let outcomes = [fold(vec![3, 1], (0..7).map(row).collect()), fold(Vec::new(), Vec::new())];
     for (index, outcome) in outcomes.into_iter().enumerate() {
-        told.tell(None, EventKind::Followed(Followup::Fold(CRFE, index), outcome.into()));
+        told.tell(None, EventKind::Followed(of_fold(index), outcome.into()));
     }
     let answer = MethodAnswer::new(&told.history, &told.paths(), &BetaRule::default());
     let rows: Vec<(&str, usize)> =

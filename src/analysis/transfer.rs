@@ -9,7 +9,7 @@ use super::coverage_bands::covered_law;
 use super::{History, LEVEL, Stability};
 use crate::error::printable;
 use crate::evaluate::{Interval, Performance, Predicted, agreement, sign_test};
-use crate::run::{FoldTest, Followup, Outcome, RunInfo, SiteProbe};
+use crate::run::{FoldTest, Kind, Outcome, RunInfo, SiteProbe};
 use crate::select::Method;
 
 /// What the procedure achieves on sites that it never saw.
@@ -88,14 +88,7 @@ impl Transfer {
         let column = info.spec.schema.leave_out.clone().filter(|_| !info.sites.is_empty())?;
         let of_sites = info.sites.iter().filter(|site| site.tested).count();
         let within = right_within(history, method);
-        let tests =
-            history.followups().filter_map(|(followup, outcome)| match (followup, outcome) {
-                (Followup::Site(of, site), Outcome::Site(test)) if of == method => {
-                    Some((site, test))
-                }
-                _ => None,
-            });
-        let tests: Vec<(usize, &FoldTest)> = tests.collect();
+        let tests: Vec<(usize, &FoldTest)> = history.tests(Kind::Site, method).collect();
         let names = |units: &[usize]| {
             units.iter().map(|&unit| info.units[unit].name.clone()).collect::<Vec<_>>()
         };
@@ -124,10 +117,10 @@ impl Transfer {
         let common: Vec<usize> = lists
             .first()
             .map_or_else(Vec::new, |first| first.iter().copied().filter(in_every).collect());
-        let probe = match history.followup(Followup::Probe(method)) {
-            Some(Outcome::Probe(probe)) => ProbeAnswer::new(probe),
+        let probe = history.outcomes(Kind::Probe, method).find_map(|(_, outcome)| match outcome {
+            Outcome::Probe(probe) => ProbeAnswer::new(probe),
             _ => None,
-        };
+        });
         let stability = Stability::new(&found);
         Some(Self { column, sites, of_sites, stability, in_every_list: names(&common), probe })
     }
@@ -223,10 +216,7 @@ fn is_right(f: &[f64], y: usize) -> bool {
 
 /// For each row of the nested validation whether it was predicted right.
 fn right_within(history: &History, method: Method) -> HashMap<usize, bool> {
-    let folds = history.followups().filter_map(|(followup, outcome)| match (followup, outcome) {
-        (Followup::Fold(of, _), Outcome::Fold(fold)) if of == method => Some(fold),
-        _ => None,
-    });
+    let folds = history.tests(Kind::Fold, method).map(|(_, fold)| fold);
     folds.flat_map(|fold| &fold.rows).map(|row| (row.row, is_right(&row.f, row.y))).collect()
 }
 

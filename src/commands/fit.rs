@@ -18,8 +18,8 @@ use crate::model::{CellReading, FittedList, Ingredients, ListOrigin, Model, fit_
 use crate::record::Journals;
 use crate::report::{VERSION, command_line, for_a_shell, summary, tested_lines_of};
 use crate::run::{
-    EventKind, Followup, Outcome, Permutations, Plan, RunEvent, RunInfo, RunOptions, fit_settings,
-    test_given_list,
+    EventKind, Followup, Kind, Outcome, Permutations, Plan, RunEvent, RunInfo, RunOptions,
+    fit_settings, test_given_list,
 };
 use crate::say::print;
 use crate::select::Method;
@@ -82,7 +82,8 @@ fn of_given_list(args: &FitArgs, features: &Path) -> Result<u8> {
     let method = plan.info.spec.methods[0];
     for fold in 0..plan.info.folds {
         let outcome = Outcome::Fold(test_given_list(&plan, fold, &list)?);
-        let kind = EventKind::Followed(Followup::Fold(method, fold), Arc::new(outcome));
+        let followup = Followup { kind: Kind::Fold, method, index: fold };
+        let kind = EventKind::Followed(followup, Arc::new(outcome));
         history.apply(&RunEvent { task: None, kind });
     }
     let caution = "the list was given: if it was chosen by looking at these rows, what was measured on them is too good";

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::run::{EventKind, Followup, RunEvent, RunInfo};
+use crate::run::{EventKind, Followup, Kind, RunEvent, RunInfo};
 use crate::say::say;
 
 /// Shows progress on standard error.
 pub struct Progress {
     shape: Shape,
-    /// How many paths, folds and permutations there are.
-    parts: [usize; 3],
-    done: [usize; 3],
+    /// How many paths there are, and how many tasks of each kind.
+    parts: [usize; PARTS],
+    done: [usize; PARTS],
     /// Paths of a fold or a permutation.
     splits: usize,
     /// Models of a path.
@@ -105,20 +105,21 @@ fn reading_style(bounded: bool) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// The part of a run that a task after the paths belongs to.
-fn part_of(followup: &Followup) -> usize {
-    match followup {
-        Followup::Fold(..) | Followup::Site(..) | Followup::Probe(_) => 1,
-        Followup::Permutation(..) => 2,
-    }
+/// The paths, and each kind of task after them.
+const PARTS: usize = 1 + Kind::ALL.len();
+
+fn part_of(followup: Followup) -> usize {
+    1 + followup.kind as usize
 }
 
 impl Progress {
     /// For some tasks of a run and some that follow its paths.
     pub fn new(info: &RunInfo, tasks: usize, followups: &[Followup], quiet: bool) -> Self {
-        let mut parts = [tasks, 0, 0];
-        followups.iter().for_each(|followup| parts[part_of(followup)] += 1);
-        let paths = tasks + followups.len() * info.splits;
+        let mut parts = [0; PARTS];
+        parts[0] = tasks;
+        followups.iter().for_each(|followup| parts[part_of(*followup)] += 1);
+        let of_followup = |followup: &Followup| (followup.kind.paths)(info.splits);
+        let paths = tasks + followups.iter().map(of_followup).sum::<usize>();
         let models = info.units.len();
         let shape = if quiet {
             Shape::Quiet
@@ -140,7 +141,7 @@ impl Progress {
         let progress = Self {
             shape,
             parts,
-            done: [0; 3],
+            done: [0; PARTS],
             splits: info.splits,
             models,
             paths,
@@ -165,9 +166,9 @@ impl Progress {
             EventKind::TaskFinished { .. } | EventKind::TaskFailed { .. } => (0, 1),
             EventKind::Followed(followup, _) | EventKind::FollowupFailed(followup, _) => {
                 if let Shape::Bar(bar) = &self.shape {
-                    bar.inc((self.splits * self.models) as u64);
+                    bar.inc(((followup.kind.paths)(self.splits) * self.models) as u64);
                 }
-                (part_of(followup), self.splits)
+                (part_of(*followup), (followup.kind.paths)(self.splits))
             }
             _ => return,
         };
@@ -178,15 +179,15 @@ impl Progress {
 
     /// The part under way: the last that has begun, or the next one if that has ended.
     fn part(&self) -> usize {
-        let begun = (0..3).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
+        let begun = (0..PARTS).rev().find(|&part| self.done[part] > 0).unwrap_or(0);
         let is_over = self.done[begun] == self.parts[begun];
-        (begun + 1..3).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(begun)
+        (begun + 1..PARTS).find(|&next| self.parts[next] > 0).filter(|_| is_over).unwrap_or(begun)
     }
 
     fn words(&self) -> String {
-        const PARTS: [&str; 3] = ["paths", "validation folds", "permutations"];
         let part = self.part();
-        format!("{} of {} {}", self.done[part], self.parts[part], PARTS[part])
+        let counted = if part == 0 { "paths" } else { Kind::ALL[part - 1].counted };
+        format!("{} of {} {counted}", self.done[part], self.parts[part])
     }
 
     fn tell(&mut self) {

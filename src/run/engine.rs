@@ -1,13 +1,14 @@
 //! Worker threads over a queue of tasks. A panic fails one task and no other.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::Sender;
 
 use super::queue::{Queue, SharedWork, in_turns};
 use super::task::{SplitWork, run_task};
-use super::{Change, EventKind, Followup, Gate, Passage, Plan, RunEvent, TaskId};
+use super::{Change, EventKind, Followup, Gate, Passage, Plan, RunEvent, TaskId, Trace};
 use crate::error::Result;
 use crate::fault;
 
@@ -20,17 +21,22 @@ pub struct Engine<'a> {
     gate: &'a Gate,
     events: Sender<RunEvent>,
     followups: Vec<Followup>,
+    /// The paths that end here, if a task after them asks for them.
+    known: Mutex<BTreeMap<TaskId, Trace>>,
+    keeps_paths: bool,
 }
 
 impl<'a> Engine<'a> {
     /// An engine that sends its events to a (bounded) channel.
     pub fn new(plan: &'a Plan, gate: &'a Gate, events: Sender<RunEvent>) -> Self {
-        Self { plan, gate, events, followups: Vec::new() }
+        let (followups, known) = (Vec::new(), Mutex::default());
+        Self { plan, gate, events, followups, known, keeps_paths: false }
     }
 
     /// What is run after the paths, on the same threads.
     #[must_use]
     pub fn then(mut self, followups: Vec<Followup>) -> Self {
+        self.keeps_paths = followups.iter().any(|followup| followup.kind.asks_for_paths);
         self.followups = followups;
         self
     }
@@ -116,8 +122,18 @@ impl<'a> Engine<'a> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let split = shared.take(task.split)?;
             fault::strike(|| format!("worker:{}:{}", task.method.name(), task.split));
-            let mut emit = |kind| self.emit(Some(task), kind);
-            work(&split, task, &mut emit, &mut || self.pass(Some(task)))
+            let mut trace = None;
+            let mut emit = |kind| {
+                if self.keeps_paths {
+                    Trace::follow(&mut trace, self.plan.info.units.len(), &kind);
+                }
+                self.emit(Some(task), kind);
+            };
+            let finished = work(&split, task, &mut emit, &mut || self.pass(Some(task)))?;
+            if let Some(trace) = trace.filter(|_| finished) {
+                self.known().insert(task, trace);
+            }
+            Ok(finished)
         }));
         drop(inside);
         self.emit_news();
@@ -130,7 +146,9 @@ impl<'a> Engine<'a> {
     fn follow_up(&self, followup: Followup) {
         let inside = self.gate.enter();
         let mut go_on = || self.pass(None);
-        let outcome = catch_unwind(AssertUnwindSafe(|| followup.run(self.plan, &mut go_on)));
+        let known = |task| self.known().get(&task).cloned();
+        let work = || followup.run(self.plan, &known, &mut go_on);
+        let outcome = catch_unwind(AssertUnwindSafe(work));
         drop(inside);
         self.emit_news();
         let kind = match settle(outcome) {
@@ -139,6 +157,10 @@ impl<'a> Engine<'a> {
             Err(message) => EventKind::FollowupFailed(followup, message),
         };
         self.emit(None, kind);
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<TaskId, Trace>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether to continue; waits while paused.
@@ -216,7 +238,7 @@ mod tests {
     use super::*;
     use crate::data::Dataset;
     use crate::run::control::tests::wait_until;
-    use crate::run::{Outcome, RunOptions};
+    use crate::run::{Kind, Outcome, RunOptions};
     use crate::select::Method;
     use ndarray::Array2;
 
@@ -372,7 +394,7 @@ mod tests {
             .info
             .followups()
             .into_iter()
-            .filter(|f| !matches!(f, Followup::Permutation(_, 2..)))
+            .filter(|f| f.kind != Kind::Permutation || f.index < 2)
             .collect();
         let outcomes = |threads| {
             let (gate, (send, receive)) = (Gate::default(), crossbeam_channel::unbounded());
@@ -401,7 +423,9 @@ mod tests {
         let tested: usize = one
             .iter()
             .filter_map(|(followup, outcome)| match (followup, &**outcome) {
-                (Followup::Fold(Method::Crfe, _), Outcome::Fold(fold)) => Some(fold.rows.len()),
+                (Followup { method: Method::Crfe, .. }, Outcome::Fold(fold)) => {
+                    Some(fold.rows.len())
+                }
                 _ => None,
             })
             .sum();

@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::cost::{PathCost, default_permutations};
 use super::task::{SplitWork, light_path, run_task};
-use super::{Followup, Permutations, Plan, RunSpec, TaskId};
+use super::{Kind, Permutations, Plan, RunSpec, TaskId};
 use crate::data::Dataset;
 use crate::error::{Result, plural};
 use crate::svm::{Estimator, SolverKind};
@@ -82,11 +82,11 @@ impl Estimate {
 
     fn of_plan(plan: &Plan, threads: usize, slowness: Slowness) -> Self {
         let followups = plan.info.followups();
-        let count = |of: fn(&Followup) -> bool| followups.iter().filter(|task| of(task)).count();
+        let count = |kind: Kind| followups.iter().filter(|task| task.kind == kind).count();
         let counts = FollowupCounts {
-            folds: count(|task| matches!(task, Followup::Fold(..))),
-            sites: count(|task| matches!(task, Followup::Site(..) | Followup::Probe(_))),
-            permutations: count(|task| matches!(task, Followup::Permutation(..))),
+            folds: count(Kind::Fold),
+            sites: count(Kind::Site) + count(Kind::Probe),
+            permutations: count(Kind::Permutation),
         };
         Self::of(&plan.info.spec, &plan.data, &counts, (plan.info.splits, threads), slowness)
     }

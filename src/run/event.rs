@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Followup, Outcome, RunSpec, SiteInfo, SubgroupInfo, Twins};
+use super::{Followup, Kind, Outcome, RunSpec, SiteInfo, SubgroupInfo, Twins};
 use crate::data::{Audit, DroppedColumn, Unit};
 use crate::evaluate::{Kept, Procedure, Tally};
 use crate::select::{Method, RunSizes, Stopping};
@@ -155,17 +155,14 @@ impl RunInfo {
         largest as f64 / self.rows.max(1) as f64
     }
 
-    /// What is run after the paths: all folds, what concerns sites, then all permutations.
+    /// What is run after the paths, kind by kind.
     pub fn followups(&self) -> Vec<Followup> {
-        let methods = &self.spec.methods;
-        let each = |count: usize, make: fn(Method, usize) -> Followup| {
-            (0..count).flat_map(move |index| methods.iter().map(move |&method| make(method, index)))
+        let numbers = |kind: Kind| (0..(kind.count)(self)).map(move |index| (kind, index));
+        let of_methods = |(kind, index)| {
+            self.spec.methods.iter().map(move |&method| Followup { kind, method, index })
         };
-        let sites = each(self.sites.len(), Followup::Site).filter(|followup| followup.is_of(self));
-        let probes =
-            methods.iter().filter(|_| !self.sites.is_empty()).copied().map(Followup::Probe);
-        let permutations = each(self.permutations, Followup::Permutation);
-        each(self.folds, Followup::Fold).chain(sites).chain(probes).chain(permutations).collect()
+        let all = Kind::ALL.into_iter().flat_map(numbers).flat_map(of_methods);
+        all.filter(|followup| followup.is_of(self)).collect()
     }
 
     /// How this run chooses a size and a list.

@@ -15,6 +15,7 @@ pub mod options;
 mod path_sizes;
 mod permutation;
 mod plan;
+mod probe;
 mod queue;
 mod sites;
 mod spec;
@@ -30,14 +31,15 @@ pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::{Estimate, PartCost, seconds_words};
 pub use event::{Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, Step, TaskId};
-pub use followup::{Followup, Outcome};
+pub use followup::{Followup, FollowupKind, FollowupWork, Kind, Outcome};
 pub use inspect::{
     Branch, BranchStep, Forced, Inspection, LevelCounts, Portrait, branch, inspect, portrait,
     test_list,
 };
 pub use permutation::{PermutedRun, evaluated};
 pub use plan::Plan;
-pub use sites::{SiteInfo, SiteProbe, SubgroupInfo};
+pub use probe::SiteProbe;
+pub use sites::{SiteInfo, SubgroupInfo};
 pub use spec::{MOST_FOLDS, MOST_PERMUTATIONS, Permutations, RunOptions, RunSpec};
 pub use survey::{Survey, Surveyed};
 pub use task::{PathRows, Prediction, open_path, predictions, settings};

@@ -2,13 +2,14 @@
 //! counts and mean sums of p-values are kept (docs/method.md section 14).
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::Plan;
+use super::RunInfo;
+use super::followup::{FollowupKind, FollowupWork, Outcome};
 use super::task::{SplitWork, light_path};
 use super::validation::{inner_seed, splits_within};
 use crate::data::seed::Purpose;
 use crate::error::Result;
-use crate::select::Method;
 
 /// What a permuted run achieved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,14 @@ pub struct PermutedRun {
 }
 
 impl PermutedRun {
+    /// Whether a run can have it.
+    fn fits(&self, info: &RunInfo) -> bool {
+        let Self { reached, s_score } = self;
+        reached.len() <= info.splits
+            && reached.is_sorted()
+            && s_score.iter().all(|&(size, _)| (1..=info.units.len()).contains(&size))
+    }
+
     /// The largest number of splits that keep one unit, when this many removable units are left.
     pub fn largest_count(&self, removable: usize) -> usize {
         self.reached.partition_point(|&size| size <= removable)
@@ -39,13 +48,26 @@ pub fn evaluated(units: usize) -> Vec<usize> {
     sizes
 }
 
-/// Runs all splits under permuted labels; `None` if it was cancelled.
-pub fn run_permutation(
-    plan: &Plan,
-    method: Method,
-    index: usize,
+/// All splits under permuted labels.
+pub(super) const PERMUTATION: FollowupKind = FollowupKind {
+    name: "permutation",
+    counted: "permutations",
+    words: |method, index| format!("{method} under permutation {}", index + 1),
+    count: |info| info.permutations,
+    is_skipped: |_, _| false,
+    // A permuted run is evaluated at all sizes, whichever is chosen.
+    determined_by: |_| Value::Null,
+    paths: |splits| splits,
+    asks_for_paths: false,
+    run: |work, go_on| Ok(run_permutation(work, go_on)?.map(Outcome::Permutation)),
+    allows: |outcome, info| matches!(outcome, Outcome::Permutation(run) if run.fits(info)),
+};
+
+fn run_permutation(
+    work: &FollowupWork<'_>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<PermutedRun>> {
+    let &FollowupWork { plan, method, index, .. } = work;
     let seed = plan.info.spec.split.seed;
     let rows = plan.splits.rest(&plan.data);
     let permuted = plan.data.labels_of(&rows, &plan.data.y).permuted_labels(seed, index);

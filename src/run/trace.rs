@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{EndReason, Parts, Step};
+use super::{EndReason, EventKind, Parts, Step};
 use crate::evaluate::{FinishedPath, Tally};
 use crate::select::{BetaRule, Chooses, PathEnd, PathPoints, RunSizes, StopRule, Stopping};
 
@@ -37,6 +37,20 @@ impl Trace {
             end: None,
             removed_at: vec![None; units],
             ranks: vec![None; units],
+        }
+    }
+
+    /// Follows the events of one task over this many units, from its start.
+    pub(super) fn follow(trace: &mut Option<Self>, units: usize, event: &EventKind) {
+        match (event, trace) {
+            (EventKind::TaskStarted(parts), trace) => {
+                *trace = Some(Self::new(parts.clone(), units))
+            }
+            (EventKind::Step(step), Some(trace)) => trace.push(step.clone()),
+            (EventKind::TaskFinished { reason, rest, sizes }, Some(trace)) => {
+                trace.finish(*reason, rest.clone(), *sizes)
+            }
+            _ => {}
         }
     }
 

@@ -3,9 +3,11 @@
 
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use super::followup::{FollowupKind, Outcome};
 use super::task::{SplitWork, measure, run_task};
-use super::{EventKind, Plan, TaskId, Trace};
+use super::{Plan, RunInfo, SubgroupInfo, TaskId, Trace};
 use crate::data::seed::{Purpose, Rng};
 use crate::data::{Factor, OuterFold, Split, Splits, Times};
 use crate::error::Result;
@@ -45,44 +47,70 @@ pub struct TestedRow {
     pub p: Vec<f64>,
 }
 
-/// Runs the procedure on the rows outside a fold and tests its list; `None` if it was cancelled.
-pub fn test_fold(
-    plan: &Plan,
-    method: Method,
-    fold: usize,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<FoldTest>> {
-    let rows = plan.outer_folds()?.swap_remove(fold);
-    let seed = inner_seed(plan.info.spec.split.seed, fold, Purpose::Validation);
-    test_rows(plan, method, &rows, seed, go_on)
+impl FoldTest {
+    /// Whether a run can have it.
+    pub(super) fn fits(&self, info: &RunInfo) -> bool {
+        let Self { size, units: list, conformal, rows, groups, subgroups, times } = self;
+        let (units, classes) = (info.units.len(), info.classes.len());
+        let of_rows = |count: usize| count == 0 || count == rows.len();
+        let in_groups = info.spec.schema.group_col.is_some();
+        let is_level = |(levels, known): (&Vec<Option<usize>>, &SubgroupInfo)| {
+            of_rows(levels.len())
+                && levels.iter().flatten().all(|&level| level < known.levels.len())
+        };
+        (subgroups.is_empty() || subgroups.len() == info.subgroups.len())
+            && subgroups.iter().zip(&info.subgroups).all(is_level)
+            && of_rows(times.len())
+            && size.is_none_or(|size| size <= units)
+            && list.iter().all(|&unit| unit < units)
+            && conformal.len() == classes
+            && groups.len() == if in_groups { rows.len() } else { 0 }
+            && rows.iter().all(|row| {
+                row.row < info.rows
+                    && row.y < classes
+                    && row.f.len() == classes
+                    && row.p.len() == classes
+            })
+    }
+}
+
+/// The whole procedure without the rows of a fold, tested on them.
+pub(super) const FOLD: FollowupKind = FollowupKind {
+    name: "fold",
+    counted: "validation folds",
+    words: |method, index| format!("{method} in validation fold {}", index + 1),
+    count: |info| info.folds,
+    is_skipped: |_, _| false,
+    determined_by: |info| json!([info.folds, choice_of_list(info)]),
+    paths: |splits| splits,
+    asks_for_paths: false,
+    run: |work, go_on| {
+        let (rows, seed) = fold(work.plan, work.index)?;
+        Ok(test_rows(work.plan, work.method, &rows, seed, go_on)?.map(Outcome::Fold))
+    },
+    allows: |outcome, info| matches!(outcome, Outcome::Fold(test) if test.fits(info)),
+};
+
+/// The rows of a fold, and the seed of the splits without them.
+fn fold(plan: &Plan, index: usize) -> Result<(OuterFold, u64)> {
+    let seed = inner_seed(plan.info.spec.split.seed, index, Purpose::Validation);
+    Ok((plan.outer_folds()?.swap_remove(index), seed))
+}
+
+/// The settings by which a list is chosen from paths.
+pub(super) fn choice_of_list(info: &RunInfo) -> Value {
+    let spec = &info.spec;
+    json!([spec.stop.name(), spec.by, spec.beta_rule])
 }
 
 /// Tests a list that was given on the rows of a fold: fitted and calibrated on the others.
 pub fn test_given_list(plan: &Plan, fold: usize, units: &[usize]) -> Result<FoldTest> {
-    let rows = plan.outer_folds()?.swap_remove(fold);
-    let seed = inner_seed(plan.info.spec.split.seed, fold, Purpose::Validation);
+    let (rows, seed) = self::fold(plan, fold)?;
     test_list(plan, &rows, seed, Some(units.len()), units.to_vec())
 }
 
-/// The list that the paths of the run choose, and its size; `None` if it was told to end.
-pub(super) fn chosen_list(
-    plan: &Plan,
-    method: Method,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<(Option<usize>, Vec<usize>)>> {
-    let mut traces = Vec::new();
-    for split in 0..plan.splits.count() {
-        let work = SplitWork::new(plan, split)?;
-        let Some(trace) = finished_trace(plan, &work, TaskId { method, split }, go_on)? else {
-            return Ok(None);
-        };
-        traces.push(trace);
-    }
-    Ok(Some(list_of(plan, &traces)))
-}
-
 /// The size and the list that the procedure reads off some paths.
-fn list_of(plan: &Plan, traces: &[Trace]) -> (Option<usize>, Vec<usize>) {
+pub(super) fn list_of(plan: &Plan, traces: &[Trace]) -> (Option<usize>, Vec<usize>) {
     let procedure = plan.info.procedure();
     let paths: Vec<&Trace> = traces.iter().collect();
     let size = procedure.size(&paths);
@@ -99,7 +127,13 @@ pub(super) fn test_rows(
     seed: u64,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<FoldTest>> {
-    let Some(traces) = paths(plan, rows, method, seed, go_on)? else { return Ok(None) };
+    let path = |(index, split): (usize, &Split)| {
+        let work = SplitWork::on(plan, split, None, seed, index);
+        finished_trace(plan, &work, TaskId { method, split: index }, go_on).transpose()
+    };
+    let splits = splits_within(plan, &rows.rest, &plan.data.y, seed)?;
+    let traces: Option<Result<Vec<Trace>>> = splits.iter().enumerate().map(path).collect();
+    let Some(traces) = traces.transpose()? else { return Ok(None) };
     let (size, units) = list_of(plan, &traces);
     test_list(plan, rows, seed, size, units).map(Some)
 }
@@ -132,46 +166,17 @@ pub(super) fn splits_within(
         .collect()
 }
 
-fn paths(
-    plan: &Plan,
-    rows: &OuterFold,
-    method: Method,
-    seed: u64,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<Vec<Trace>>> {
-    let mut traces = Vec::new();
-    for (index, split) in splits_within(plan, &rows.rest, &plan.data.y, seed)?.iter().enumerate() {
-        let work = SplitWork::on(plan, split, None, seed, index);
-        let task = TaskId { method, split: index };
-        let Some(trace) = finished_trace(plan, &work, task, &mut *go_on)? else { return Ok(None) };
-        traces.push(trace);
-    }
-    Ok(Some(traces))
-}
-
 /// Runs a path to its end; `None` if it was told to end.
-fn finished_trace(
+pub(super) fn finished_trace(
     plan: &Plan,
     work: &SplitWork,
     task: TaskId,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<Trace>> {
     let mut trace = None;
-    let finished = run_task(plan, work, task, |event| follow(&mut trace, plan, event), go_on)?;
+    let follow = |event| Trace::follow(&mut trace, plan.data.units.len(), &event);
+    let finished = run_task(plan, work, task, follow, go_on)?;
     Ok(trace.filter(|_| finished))
-}
-
-fn follow(trace: &mut Option<Trace>, plan: &Plan, event: EventKind) {
-    match (event, trace) {
-        (EventKind::TaskStarted(parts), trace) => {
-            *trace = Some(Trace::new(parts, plan.data.units.len()))
-        }
-        (EventKind::Step(step), Some(trace)) => trace.push(step),
-        (EventKind::TaskFinished { reason, rest, sizes }, Some(trace)) => {
-            trace.finish(reason, rest, sizes)
-        }
-        _ => {}
-    }
 }
 
 /// How a plan fits and calibrates the machines of a list, with the random numbers of a seed and an

@@ -5,8 +5,7 @@ use std::fmt::Write;
 
 use super::app::{App, Pause, Phase};
 use super::view::text::clean;
-use crate::analysis::FollowupCounts;
-use crate::run::RunInfo;
+use crate::run::{Kind, RunInfo};
 
 /// The view as text.
 pub fn text(app: &App) -> String {
@@ -31,7 +30,8 @@ pub fn text(app: &App) -> String {
 /// How far the run has come, in a sentence.
 pub fn state(app: &App, info: &RunInfo) -> String {
     let methods = info.spec.methods.len();
-    let FollowupCounts { folds, permutations, .. } = app.history().followups_by_kind();
+    let [folds, permutations] =
+        [Kind::Fold, Kind::Permutation].map(|kind| app.history().ended(kind));
     let word = match app.phase() {
         Phase::Done => "Finished",
         Phase::Failed(_) => "Failed",

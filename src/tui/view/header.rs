@@ -9,8 +9,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::text::{clean, fit, share};
 use super::{Hit, Hits};
-use crate::analysis::FollowupCounts;
 use crate::data::Level;
+use crate::run::Kind;
 use crate::tui::app::{App, Pause, Phase, plural};
 use crate::tui::theme::Role;
 use crate::tui::view::View;
@@ -86,7 +86,7 @@ fn state(app: &App) -> (String, Role) {
     let total = info.splits * methods;
     let history = app.history();
     let (done, failed) = (history.finished_tasks().count(), history.failed().len());
-    let FollowupCounts { folds, permutations, .. } = history.followups_by_kind();
+    let [folds, permutations] = [Kind::Fold, Kind::Permutation].map(|kind| history.ended(kind));
     let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let paths = format!("{done}/{total}{failures}");
     let part = if done + failed < total {
