@@ -465,6 +465,9 @@ fn read_start(
             .line(1)
             .remedy("move this file away")
     };
+    if !format::is_sound(&bytes) {
+        return Err(not_a_start("it does not end in its checksum".to_owned()));
+    }
     let format::RunStart { generation, run } =
         format::RunStart::read(&bytes).map_err(|error| not_a_start(error.to_string()))?;
     validate::run(&run).map_err(|fault| not_a_start(fault.to_owned()))?;
