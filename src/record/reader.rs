@@ -21,6 +21,9 @@ use crate::run::options::OPTIONS;
 use crate::run::{EventKind, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
 use crate::select::{Chooses, RunSizes, StopRule};
 
+/// Bytes that are read at once for the line of a fold or a permutation.
+const FEW: u64 = 1 << 13;
+
 /// The journals of a directory.
 #[derive(Debug)]
 pub struct Journals {
@@ -274,7 +277,7 @@ impl Journals {
             let file = &self.files[index];
             let Some(&at) = file.followups.get(&key) else { continue };
             let line = || -> io::Result<Vec<u8>> {
-                let mut lines = JournalLines::of_run(&file.path, at, &file.info)?;
+                let mut lines = JournalLines::between(&file.path, at, at + FEW, &file.info)?;
                 lines.next()?;
                 Ok(lines.line)
             };
