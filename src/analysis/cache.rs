@@ -150,11 +150,14 @@ impl MethodCache {
         taken: Option<usize>,
     ) {
         let slid = (paths.info.spec.stop == StopRule::Beta).then_some(beta_rule);
-        // Permutations are many: the answer follows every twentieth, and the last.
+        // Permutations are many: the answer follows every twentieth or every half per cent of them,
+        // and the last.
         let followups = history.followups_by_kind();
         let permutations = followups.permutations;
-        let is_over = permutations == paths.info.permutations * paths.info.spec.methods.len();
-        let followed = followups.all() - permutations + permutations / 20 + usize::from(is_over);
+        let of_all = paths.info.permutations * paths.info.spec.methods.len();
+        let steps = permutations / (of_all / 200).max(20);
+        let is_over = permutations == of_all;
+        let followed = followups.all() - permutations + steps + usize::from(is_over);
         let finished_now = (paths.method, finished + followed as u64);
         // Twins come one list at a time, and change nothing but the list that they are of.
         if self.own_answer.as_ref().is_some_and(|own| own.lacks_twins(history)) && taken.is_none() {

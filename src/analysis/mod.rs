@@ -64,6 +64,7 @@ pub struct History {
     finished: bool,
     followups: BTreeMap<Followup, Arc<Outcome>>,
     failed_followups: BTreeMap<Followup, String>,
+    ended: FollowupCounts,
     twins: Twins,
     curves: BTreeMap<Method, Curve>,
     size_is_by_hand: bool,
@@ -83,6 +84,14 @@ impl FollowupCounts {
     /// All of them.
     pub fn all(self) -> usize {
         self.folds + self.sites + self.permutations
+    }
+
+    fn count(&mut self, followup: Followup) {
+        *match followup {
+            Followup::Fold(..) => &mut self.folds,
+            Followup::Site(..) | Followup::Probe(_) => &mut self.sites,
+            Followup::Permutation(..) => &mut self.permutations,
+        } += 1;
     }
 }
 
@@ -112,7 +121,9 @@ impl History {
             }
             (EventKind::Followed(followup, outcome), _) => {
                 self.failed_followups.remove(followup);
-                self.followups.insert(*followup, outcome.clone());
+                if self.followups.insert(*followup, outcome.clone()).is_none() {
+                    self.ended.count(*followup);
+                }
             }
             (EventKind::FollowupFailed(followup, message), _) => {
                 self.failed_followups.insert(*followup, message.clone());
@@ -202,15 +213,7 @@ impl History {
 
     /// How many tasks after the paths have ended, of all methods.
     pub fn followups_by_kind(&self) -> FollowupCounts {
-        let mut counts = FollowupCounts::default();
-        for followup in self.followups.keys() {
-            *match followup {
-                Followup::Fold(..) => &mut counts.folds,
-                Followup::Site(..) | Followup::Probe(_) => &mut counts.sites,
-                Followup::Permutation(..) => &mut counts.permutations,
-            } += 1;
-        }
-        counts
+        self.ended
     }
 
     /// How a fold or a permutation ended, if it has.

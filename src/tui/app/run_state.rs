@@ -8,7 +8,7 @@ use super::App;
 use crate::analysis::History;
 use crate::error::Error;
 use crate::record::ShardStatus;
-use crate::run::{Followup, Plan, RunInfo, RunSpec, TaskId, TaskWork, default_threads};
+use crate::run::{Plan, RunInfo, RunSpec, TaskId, TaskWork, default_threads};
 use crate::tui::time_left::{TimeLeft, WorkLeft};
 use crate::tui::view::View;
 
@@ -134,16 +134,17 @@ impl App {
         let Some(info) = self.info() else { return WorkLeft::default() };
         let history = self.history();
         let paths = history.finished_tasks().count() + history.failed().len();
-        let followups = info.followups();
-        let has_ended = |followup: &&Followup| {
-            history.followup(**followup).is_some()
-                || history.failed_followups().contains_key(*followup)
-        };
-        let ended = followups.iter().filter(has_ended).count();
+        let followups = info.followups().len();
+        // Counted, not looked up: permutations are many, and this is asked for every frame.
+        let ended = history.followups_by_kind().all() + history.failed_followups().len();
         let of_all = info.splits * info.spec.methods.len();
         WorkLeft {
             done: TaskWork::new(paths, ended, info.splits).all,
-            left: TaskWork::new(of_all.saturating_sub(paths), followups.len() - ended, info.splits),
+            left: TaskWork::new(
+                of_all.saturating_sub(paths),
+                followups.saturating_sub(ended),
+                info.splits,
+            ),
             threads: self.run.threads,
         }
     }
