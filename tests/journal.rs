@@ -284,7 +284,7 @@ fn tasks_of_a_method_that_the_run_does_not_have_are_left_out() {
     let mut lines = lines(&journal);
     lines[0] = lines[0].replacen("\"methods\":[\"crfe\",\"rfe\"]", "\"methods\":[\"crfe\"]", 1);
     let scratch = scratch();
-    put(scratch.path(), &joined(&lines));
+    put(scratch.path(), &sealed(&joined(&lines)));
     let (history, notes) = read_all(scratch.path()).unwrap();
     assert_eq!(history.finished_tasks().count(), 2);
     assert!(notes[0].contains("lines were not understood"), "{notes:?}");
