@@ -1,22 +1,45 @@
 #!/bin/bash
-# How the processor time of a run grows with the number of splits: a table of one feature, where scheduling is most of it, and heart.
-# Usage: benches/splits.sh [PROGRAM [SPLITS…]]; prints seconds (user and system), and microseconds per split, which should stay the same.
+# How processor time, bytes read and memory grow with the number of splits of heart: the run, its report, the same run again, and opening it.
+# Usage: benches/splits.sh [PROGRAM [SPLITS…]]; all should grow linearly, and the report should take at most a third of the run.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 program=${1:-$here/target/release/crfe-tui}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- 1000 2000 4000 8000 16000
+[ $# -gt 0 ] || set -- 1000 2000 4000 8000
 # Paths alone: folds and permutations do not grow with the splits of a path.
 export CRFE_VALIDATE=none CRFE_PERMUTATIONS=none
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-awk 'BEGIN{print "f0,class"; for(i=0;i<40;i++) print (i*37%11) ",c" i%2}' >"$scratch/one.csv"
-TIMEFORMAT='%U %S'
-printf '%-10s %8s %12s %14s\n' table splits 'processor s' 'µs per split'
-for table in "$scratch/one.csv" "$here/data/heart.csv"; do
-    for splits in "$@"; do
-        { time "$program" run "$table" --splits "$splits" -q >/dev/null 2>&1; } 2>"$scratch/took"
-        awk -v table="$(basename "$table")" -v splits="$splits" \
-            '{ printf "%-10s %8d %12.2f %14.1f\n", table, splits, $1 + $2, 1e6 * ($1 + $2) / splits }' "$scratch/took"
-    done
-done
+python3 - "$program" "$here/data/heart.csv" "$scratch" "$@" <<'END'
+import os, pty, select, sys, time
+program, table, scratch, *splits = sys.argv[1:]
+def used(pid):
+    return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[11:13]
+def measure(*arguments):
+    """Seconds of processor time, megabytes read, megabytes at the peak; in a terminal that is left once nothing is computed."""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execv(program, [program, *arguments])
+    before, since = None, time.monotonic()
+    while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+        if select.select([master], [], [], 0.05)[0]:
+            try: os.read(master, 1 << 16)
+            except OSError: time.sleep(0.05)
+        if used(pid) != before:
+            before, since = used(pid), time.monotonic()
+        elif arguments[0] == "open" and time.monotonic() - since > 2:
+            os.write(master, b"q")
+            since = time.monotonic()
+    counts = dict(line.split(": ") for line in open(f"/proc/{pid}/io").read().splitlines())
+    _, status, usage = os.wait4(pid, 0)
+    os.close(master)
+    assert status == 0, arguments
+    return usage.ru_utime + usage.ru_stime, int(counts["rchar"]) / 1e6, usage.ru_maxrss / 1e3
+print(f"{'splits':>8} {'':8} {'processor s':>12} {'read MB':>9} {'peak MB':>9}")
+for count in splits:
+    out = f"{scratch}/{count}"
+    run = ["run", table, "--splits", count, "--out", out, "-q"]
+    for name, arguments in [("run", run), ("report", ["report", out, "-q"]), ("resume", run), ("open", ["open", out, "--plain"])]:
+        seconds, read, peak = measure(*arguments)
+        print(f"{count:>8} {name:8} {seconds:12.2f} {read:9.1f} {peak:9.1f}", flush=True)
+END

@@ -2,6 +2,7 @@
 //! option runs to its end.
 
 mod program;
+mod sealed;
 mod skipped;
 
 use std::collections::BTreeSet;
@@ -1262,8 +1263,8 @@ fn a_run_from_standard_input_is_reported_without_it() {
     for entry in std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.extension().is_some_and(|extension| extension == "jsonl") {
             let text = std::fs::read_to_string(&entry).unwrap();
-            std::fs::write(&entry, text.replace("\"input\":\"standard input\"", "\"input\":\"-\""))
-                .unwrap();
+            let text = text.replace("\"input\":\"standard input\"", "\"input\":\"-\"");
+            std::fs::write(&entry, sealed::sealed(text.as_bytes())).unwrap();
         }
     }
     let mut piped = program();

@@ -1,6 +1,8 @@
 //! Journals through the library: cut anywhere, mixed up, made up by an enemy, growing while they
 //! are read.
 
+mod sealed;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use crfe::report::{make_way, outputs, tables as table_names, write_tables};
 use crfe::run::{EventKind, Gate, Permutations, Plan, RunEvent, RunOptions, TaskId};
 use crfe::select::{Method, StopRule};
 use ndarray::Array2;
+use sealed::sealed;
 
 /// A small run: fast enough to be resumed thousands of times.
 fn plan(options: RunOptions) -> Arc<Plan> {
@@ -281,7 +284,7 @@ fn tasks_of_a_method_that_the_run_does_not_have_are_left_out() {
     let mut lines = lines(&journal);
     lines[0] = lines[0].replacen("\"methods\":[\"crfe\",\"rfe\"]", "\"methods\":[\"crfe\"]", 1);
     let scratch = scratch();
-    put(scratch.path(), &joined(&lines));
+    put(scratch.path(), &sealed(&joined(&lines)));
     let (history, notes) = read_all(scratch.path()).unwrap();
     assert_eq!(history.finished_tasks().count(), 2);
     assert!(notes[0].contains("lines were not understood"), "{notes:?}");
@@ -380,7 +383,7 @@ fn a_hostile_first_line_is_refused_with_a_sentence() {
     ];
     for (lines, said) in cases {
         let scratch = scratch();
-        put(scratch.path(), &joined(&lines));
+        put(scratch.path(), &sealed(&joined(&lines)));
         let error = read_all(scratch.path()).unwrap_err();
         assert!(error.to_string().contains(said), "{error} | {said}");
         assert!(EventSource::open(scratch.path()).is_err());
@@ -464,7 +467,7 @@ fn hostile_lines_are_left_out_with_a_sentence() {
         let mut lines = whole.clone();
         lines[at] = spoil(&lines[at]);
         assert_ne!(lines[at], whole[at], "{said}");
-        put(scratch.path(), &joined(&lines));
+        put(scratch.path(), &sealed(&joined(&lines)));
         let (history, notes) = read_all(scratch.path()).unwrap();
         assert!(notes.iter().any(|note| note.contains(said)), "{said}: {notes:?}");
         assert!(history.trace(TaskId { method: Method::Crfe, split: 1 }).is_none(), "{said}");
@@ -535,6 +538,9 @@ fn spoilt_anyhow_it_never_panics() {
                 bytes.push(b'{');
             }
         }
+        if dice.below(3) > 0 {
+            bytes = sealed(&bytes);
+        }
         let scratch = scratch();
         put(scratch.path(), &bytes);
         match read_all(scratch.path()) {
@@ -546,6 +552,43 @@ fn spoilt_anyhow_it_never_panics() {
         }
     }
     assert!(read > 500 && refused > 100, "{read} {refused}");
+}
+
+/// The disk or a hand changed one byte, or swapped two digits.
+#[test]
+fn a_journal_that_was_changed_tells_the_same_or_says_so() {
+    let plan = plan(options(2));
+    let (journal, _) = reference(&plan);
+    let said = |history: &History| serde_json::to_string(&Answer::new(history).unwrap()).unwrap();
+    let scratch = scratch();
+    put(scratch.path(), &journal);
+    let expected = said(&read_all(scratch.path()).unwrap().0);
+    assert_eq!(sealed(&journal), journal, "the checksums are those of RFC 1952");
+    let mut dice = Dice(21);
+    let (mut same, mut noticed, mut refused) = (0, 0, 0);
+    for _ in 0..2000 {
+        let mut bytes = journal.clone();
+        let at = dice.below(bytes.len());
+        let digit = |at: &usize| journal[*at].is_ascii_digit();
+        match (at..journal.len()).find(digit).zip((0..at).rev().find(digit)) {
+            Some((a, b)) if dice.below(2) == 0 => bytes.swap(a, b),
+            _ => bytes[at] = dice.below(256) as u8,
+        }
+        put(scratch.path(), &bytes);
+        match read_all(scratch.path()) {
+            Err(_) => refused += 1,
+            Ok((history, notes)) => {
+                let is_whole = history.finished_tasks().count() == plan.tasks().len();
+                if is_whole && notes.is_empty() {
+                    assert_eq!(said(&history), expected, "{:?}", String::from_utf8_lossy(&bytes));
+                    same += 1;
+                } else {
+                    noticed += 1;
+                }
+            }
+        }
+    }
+    assert!(noticed > 500 && refused > 100 && same > 0, "{noticed} {refused} {same}");
 }
 
 fn until(what: &str, mut done: impl FnMut() -> bool) {
@@ -639,7 +682,7 @@ fn failed_tasks_are_redone_and_said_until_then() {
     lines.retain(|line| !line.starts_with("{\"task\":\"rfe/0\",\"end\""));
     lines.push("{\"task\":\"rfe/0\",\"failed\":\"on purpose\"}".into());
     let scratch = scratch();
-    put(scratch.path(), &joined(&lines));
+    put(scratch.path(), &sealed(&joined(&lines)));
     let (history, _) = read_all(scratch.path()).unwrap();
     assert_eq!(history.failed().values().collect::<Vec<_>>(), ["on purpose"]);
     let (history, redone) = run(&plan, scratch.path(), Shard::WHOLE);

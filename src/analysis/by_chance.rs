@@ -192,8 +192,10 @@ impl ByChance {
 /// evaluated.
 fn real_s_scores(paths: &Paths<'_>) -> Vec<(usize, f64)> {
     let visited = paths.common_sizes();
-    let at = evaluated(paths.info.units.len()).into_iter().filter(|size| visited.contains(size));
-    at.filter_map(|size| Some((size, paths.spread(size, Metric::SScore)?.mean))).collect()
+    let mut at = evaluated(paths.info.units.len());
+    at.retain(|size| visited.contains(size));
+    let spreads = paths.spreads(&at, &[Metric::SScore]).into_iter().flatten();
+    at.into_iter().zip(spreads).filter_map(|(size, own)| Some((size, own?.mean))).collect()
 }
 
 #[cfg(test)]

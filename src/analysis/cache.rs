@@ -150,11 +150,13 @@ impl MethodCache {
         taken: Option<usize>,
     ) {
         let slid = (paths.info.spec.stop == StopRule::Beta).then_some(beta_rule);
-        // Permutations are many: the answer follows every twentieth, and the last.
-        let followups = history.followups().count();
+        // Permutations are many: the answer follows every twentieth or every half per cent of them,
+        // and the last.
         let permutations = history.ended(Kind::Permutation);
-        let is_over = permutations == paths.info.permutations * paths.info.spec.methods.len();
-        let followed = followups - permutations + permutations / 20 + usize::from(is_over);
+        let of_all = paths.info.permutations * paths.info.spec.methods.len();
+        let steps = permutations / (of_all / 200).max(20);
+        let is_over = permutations == of_all;
+        let followed = history.all_ended() - permutations + steps + usize::from(is_over);
         let finished_now = (paths.method, finished + followed as u64);
         // Twins come one list at a time, and change nothing but the list that they are of.
         if self.own_answer.as_ref().is_some_and(|own| own.lacks_twins(history)) && taken.is_none() {
@@ -171,7 +173,7 @@ impl MethodCache {
             Some(size) => own.map(|own| own.at_size(history, paths, size)),
             None => own.cloned(),
         });
-        let state = (finished, history.failed().len() + followups);
+        let state = (finished, history.failed().len() + history.all_ended());
         self.run_cautions.refresh(state, || cautions::of_run(history, paths.info));
         // Without a size the order is that of the best few.
         let size = self.answer.as_ref().and_then(|answer| answer.chosen.size).unwrap_or(1);

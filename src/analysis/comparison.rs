@@ -1,6 +1,8 @@
 //! Two lists side by side on the same splits: those of two methods, or a person's own list
 //! beside the answer.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::verdict::count_features;
@@ -98,10 +100,12 @@ impl Comparison {
 
     /// Both on the splits that they share.
     fn new(info: &RunInfo, a: &Side<'_>, b: &Side<'_>) -> Option<Self> {
-        let other =
-            |split: usize| b.tallies.iter().find(|(of, _)| *of == split).map(|&(_, tally)| tally);
-        let both: Vec<(&Tally, &Tally)> =
-            a.tallies.iter().filter_map(|&(split, tally)| Some((tally, other(split)?))).collect();
+        let others: BTreeMap<usize, &Tally> = b.tallies.iter().copied().collect();
+        let both: Vec<(&Tally, &Tally)> = a
+            .tallies
+            .iter()
+            .filter_map(|(split, tally)| Some((*tally, *others.get(split)?)))
+            .collect();
         let test = f64::from(both.first()?.0.rows());
         let test_share = test / (info.rows as f64 - test);
         let mut bootstrap = Bootstrap::new(info.spec.split.seed);

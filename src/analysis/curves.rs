@@ -6,10 +6,19 @@ use crate::evaluate::{ClassMetrics, Spread};
 use crate::run::Step;
 
 impl Paths<'_> {
-    /// Mean and sd of a metric over the splits that came to a size.
-    pub fn spread(&self, size: usize, metric: Metric) -> Option<Spread> {
-        let values: Vec<f64> = self.at_size(size).map(|step| metric.value(&step.tally)).collect();
-        Spread::of(&values)
+    /// For each size, mean and sd of each metric over the splits that came to it. Path after path:
+    /// those of many splits are far apart in memory.
+    pub fn spreads(&self, sizes: &[usize], metrics: &[Metric]) -> Vec<Vec<Option<Spread>>> {
+        let mut values = vec![vec![Vec::with_capacity(self.len()); metrics.len()]; sizes.len()];
+        for trace in self.traces() {
+            for (of_size, &size) in values.iter_mut().zip(sizes) {
+                let Some(step) = trace.at_size(size) else { continue };
+                let own = metrics.iter().map(|metric| metric.value(&step.tally));
+                of_size.iter_mut().zip(own).for_each(|(values, own)| values.push(own));
+            }
+        }
+        let spreads = |of_size: &Vec<Vec<f64>>| of_size.iter().map(|own| Spread::of(own)).collect();
+        values.iter().map(spreads).collect()
     }
 
     /// What was measured of each class at a size, split by split.

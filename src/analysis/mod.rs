@@ -64,6 +64,8 @@ pub struct History {
     finished: bool,
     followups: BTreeMap<Followup, Arc<Outcome>>,
     failed_followups: BTreeMap<Followup, String>,
+    /// How many of each kind have ended.
+    ended: [usize; Kind::ALL.len()],
     twins: Twins,
     curves: BTreeMap<Method, Curve>,
     size_is_by_hand: bool,
@@ -95,7 +97,9 @@ impl History {
             }
             (EventKind::Followed(followup, outcome), _) => {
                 self.failed_followups.remove(followup);
-                self.followups.insert(*followup, outcome.clone());
+                if self.followups.insert(*followup, outcome.clone()).is_none() {
+                    self.ended[followup.kind as usize] += 1;
+                }
             }
             (EventKind::FollowupFailed(followup, message), _) => {
                 self.failed_followups.insert(*followup, message.clone());
@@ -193,7 +197,12 @@ impl History {
 
     /// How many tasks of a kind have ended, of all methods.
     pub fn ended(&self, kind: Kind) -> usize {
-        self.followups.keys().filter(|followup| followup.kind == kind).count()
+        self.ended[kind as usize]
+    }
+
+    /// How many tasks after the paths have ended, of all kinds and methods.
+    pub fn all_ended(&self) -> usize {
+        self.followups.len()
     }
 
     /// The outcomes of a kind for a method, sorted by number.

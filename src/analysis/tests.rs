@@ -197,7 +197,7 @@ fn the_curve_forgets_the_steps_of_a_task_that_failed_or_began_again() {
     assert_eq!(told.history.curve(CRFE).unwrap().splits(3), 2);
     assert!(told.history.failed().is_empty());
     // The exact curve is that of finished paths.
-    assert_eq!(told.paths().spread(4, Metric::Coverage).unwrap().mean, 1.0);
+    assert_eq!(told.paths().spreads(&[4], &[Metric::Coverage])[0][0].unwrap().mean, 1.0);
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn running_and_exact_curves_agree() {
     for size in 2..=4 {
         for metric in Metric::panels() {
             let running = told.history.curve(CRFE).unwrap().spread(size, metric).unwrap();
-            let exact = told.paths().spread(size, metric).unwrap();
+            let exact = told.paths().spreads(&[size], &[metric])[0][0].unwrap();
             assert!((running.mean - exact.mean).abs() < 1e-12, "{} at {size}", metric.label());
             assert!(
                 (running.sd.unwrap() - exact.sd.unwrap()).abs() < 1e-9,

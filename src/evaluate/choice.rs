@@ -186,8 +186,10 @@ impl Procedure<'_> {
 /// The sizes that every path visits, falling.
 pub fn common_sizes<P: FinishedPath>(paths: &[&P]) -> Vec<usize> {
     let Some((first, others)) = paths.split_first() else { return Vec::new() };
-    let visited = |size: &usize| others.iter().all(|path| path.tally(*size).is_some());
-    first.sizes().into_iter().filter(visited).collect()
+    let mut common = first.sizes();
+    // Path after path, so that each is looked up once.
+    others.iter().for_each(|path| common.retain(|&size| path.tally(size).is_some()));
+    common
 }
 
 /// The visited size nearest to the median of some sizes, the smaller on a tie.

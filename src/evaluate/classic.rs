@@ -42,10 +42,15 @@ pub fn class_scores(confusion: &[u32], classes: usize) -> impl Iterator<Item = C
     })
 }
 
+/// The share of rows predicted right, from the same matrix.
+pub fn accuracy(confusion: &[u32], classes: usize) -> f64 {
+    let right: u32 = (0..classes).map(|k| confusion[k * classes + k]).sum();
+    ratio(right, confusion.iter().sum::<u32>())
+}
+
 /// The scores of all classes together, from the same matrix.
 pub fn macro_scores(confusion: &[u32], classes: usize) -> MacroScores {
-    let right: u32 = (0..classes).map(|k| confusion[k * classes + k]).sum();
-    let accuracy = ratio(right, confusion.iter().sum::<u32>());
+    let accuracy = accuracy(confusion, classes);
     let sum = |sum: MacroScores, class: ClassScores| MacroScores {
         accuracy,
         precision: sum.precision + class.precision,

@@ -1,7 +1,7 @@
 //! The metrics: one entry each, from which tables, figures, the page, comparisons and the dashboard
 //! take their names and values.
 
-use super::{Tally, macro_scores, ratio};
+use super::{Tally, accuracy, macro_scores, ratio};
 
 /// What values a metric can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +146,7 @@ metrics! {
         panel: Some("accuracy"),
         column: PageColumn::MeanAndSd("accuracy"),
         range: MetricRange::Share,
-        value: |tally| macro_scores(&tally.confusion, tally.classes()).accuracy,
+        value: |tally| accuracy(&tally.confusion, tally.classes()),
     }
     /// Mean over classes of the precision of the class with the highest decision value.
     PrecisionMacro {

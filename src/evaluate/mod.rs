@@ -26,7 +26,7 @@ pub use auc::{auc, concordant_pairs};
 pub use calibrated::{Calibrated, CategoryScores};
 pub use chance::{Chance, as_small, permutation_p};
 pub use choice::{FinishedPath, Procedure, SizeCurve, common_sizes, median_size};
-pub use classic::{ClassScores, MacroScores, class_scores, macro_scores};
+pub use classic::{ClassScores, MacroScores, accuracy, class_scores, macro_scores};
 pub use compare::PairedDifference;
 pub use conformal::{ConformalSettings, Evaluator, normalised_inefficiency, predicted};
 pub use consistency::{

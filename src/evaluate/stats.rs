@@ -69,7 +69,7 @@ pub fn correlation<'a>(pairs: impl Iterator<Item = (&'a f64, &'a f64)> + Clone) 
 pub struct Bootstrap {
     seed: u64,
     /// By number of splits: how often each split is in each resample, split after split.
-    tables: BTreeMap<usize, Vec<f64>>,
+    tables: BTreeMap<usize, Vec<u8>>,
     means: Vec<f64>,
     largest: Vec<f64>,
 }
@@ -88,7 +88,10 @@ impl Bootstrap {
         self.means.resize(RESAMPLES, 0.0);
         for (times, difference) in table.chunks_exact(RESAMPLES).zip(differences) {
             let part = (difference - mean) / splits as f64;
-            self.means.iter_mut().zip(times).for_each(|(sum, times)| *sum += times * part);
+            self.means
+                .iter_mut()
+                .zip(times)
+                .for_each(|(sum, times)| *sum += f64::from(*times) * part);
         }
         let spread =
             differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>().sqrt() / splits as f64;
@@ -113,13 +116,14 @@ impl Bootstrap {
 }
 
 /// How often each split is in each resample: splits × resamples, so that a sum over splits runs
-/// along memory.
-fn multiplicities(splits: usize, seed: u64) -> Vec<f64> {
+/// along memory. A byte is enough: of n draws from n, 256 of one split are never seen.
+fn multiplicities(splits: usize, seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed, 0, Purpose::Bootstrap);
-    let mut times = vec![0.0; splits * RESAMPLES];
+    let mut times = vec![0_u8; splits * RESAMPLES];
     for resample in 0..RESAMPLES {
         for _ in 0..splits {
-            times[rng.below(splits) * RESAMPLES + resample] += 1.0;
+            let times = &mut times[rng.below(splits) * RESAMPLES + resample];
+            *times = times.saturating_add(1);
         }
     }
     times

@@ -12,10 +12,13 @@
 //! {"finished":true}  all tasks of this process have ended
 //! ```
 //!
+//! Every object ends in `,"sum":"1a2b3c4d"}`, the CRC-32 of what precedes this field; a line with
+//! another sum, or none, is damaged.
+//!
 //! The task comes first so that a reader can pass over other tasks' lines without parsing them.
 //! What follows from earlier lines (the size) is not written; null stands for NaN.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -64,8 +67,11 @@ pub enum JournalLine<'a> {
 }
 
 impl<'a> JournalLine<'a> {
-    /// Classifies a line by its beginning alone.
+    /// Classifies a line by its checksum and its beginning alone.
     pub fn new(line: &'a [u8]) -> Self {
+        if !is_sound(line) {
+            return Self::Garbage;
+        }
         if let Some(rest) = line.strip_prefix(b"{\"task\":\"") {
             let name = rest.split(|&byte| byte == b'"').next();
             let task = name.and_then(|name| task_from(std::str::from_utf8(name).ok()?));
@@ -78,7 +84,7 @@ impl<'a> JournalLine<'a> {
             Self::Run
         } else if line.starts_with(b"{\"twins\":") {
             Self::Twins
-        } else if line.trim_ascii() == b"{\"finished\":true}" {
+        } else if line.starts_with(b"{\"finished\":true,") {
             Self::Finished
         } else {
             Self::Garbage
@@ -286,13 +292,14 @@ pub struct TaskFailureLine {
 
 /// Appends the first line of a journal.
 pub fn write_start(run: &RunInfo, generation: u64, into: &mut Vec<u8>) -> io::Result<()> {
+    let start = into.len();
     serde_json::to_writer(&mut *into, &RunLine { format: FORMAT, generation, run })?;
-    into.push(b'\n');
-    Ok(())
+    end_line(start, into)
 }
 
 /// Appends the line of an event after the start; nothing for events that only concern a screen.
 pub fn write(event: &RunEvent, info: &RunInfo, into: &mut Vec<u8>) -> io::Result<()> {
+    let start = into.len();
     let task = || event.task.map(task_name).unwrap_or_default();
     match &event.kind {
         EventKind::TaskStarted(start) => {
@@ -324,8 +331,30 @@ pub fn write(event: &RunEvent, info: &RunInfo, into: &mut Vec<u8>) -> io::Result
             return Ok(());
         }
     }
-    into.push(b'\n');
-    Ok(())
+    end_line(start, into)
+}
+
+/// Ends the line of the object that begins at `start` by its checksum.
+fn end_line(start: usize, into: &mut Vec<u8>) -> io::Result<()> {
+    into.pop();
+    let sum = checksum(&into[start..]);
+    writeln!(into, ",\"sum\":\"{sum:08x}\"}}")
+}
+
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// Whether a line ends in its checksum.
+pub fn is_sound(line: &[u8]) -> bool {
+    const FIELD: usize = ",\"sum\":\"1a2b3c4d\"}".len();
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let Some((object, field)) = line.split_last_chunk::<FIELD>() else { return false };
+    let sum = checksum(object);
+    let mut expected = [0; FIELD];
+    write!(&mut expected[..], ",\"sum\":\"{sum:08x}\"}}").is_ok() && *field == expected
 }
 
 impl FollowupLine {

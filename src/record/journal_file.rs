@@ -13,6 +13,8 @@ use crate::files::open_regular;
 use crate::run::{EventKind, Followup, RunInfo, TaskId, Twins};
 use crate::select::BetaRule;
 
+/// Bytes that are read at once.
+const BUFFER: usize = 1 << 18;
 /// Characters of a failure message that are kept.
 const LONGEST_MESSAGE: usize = 1000;
 
@@ -29,9 +31,13 @@ pub(super) struct JournalLines {
 
 impl JournalLines {
     pub(super) fn open(path: &Path, offset: u64) -> io::Result<Self> {
+        Self::buffered(path, offset, BUFFER)
+    }
+
+    fn buffered(path: &Path, offset: u64, bytes: usize) -> io::Result<Self> {
         let mut file = open_regular(path)?;
         file.seek(SeekFrom::Start(offset))?;
-        let file = BufReader::with_capacity(1 << 18, file);
+        let file = BufReader::with_capacity(bytes, file);
         let longest = if offset == 0 { format::LONGEST_START } else { format::LONGEST_LINE };
         Ok(Self { file, offset, line: Vec::new(), longest })
     }
@@ -39,6 +45,12 @@ impl JournalLines {
     /// The same for the lines of a run after the first.
     pub(super) fn of_run(path: &Path, offset: u64, info: &RunInfo) -> io::Result<Self> {
         Ok(Self { longest: format::longest_line(info), ..Self::open(path, offset)? })
+    }
+
+    /// The same for the lines up to another offset: no more than those are read.
+    pub(super) fn between(path: &Path, start: u64, end: u64, info: &RunInfo) -> io::Result<Self> {
+        let bytes = end.saturating_sub(start).clamp(1, BUFFER as u64) as usize;
+        Ok(Self { longest: format::longest_line(info), ..Self::buffered(path, start, bytes)? })
     }
 
     /// Reads a line; returns its offset.
@@ -228,7 +240,7 @@ impl JournalFile {
         (start, end): (u64, u64),
         rule: BetaRule,
     ) -> io::Result<std::result::Result<TaskReplay, &'static str>> {
-        let mut lines = JournalLines::of_run(&self.path, start, &self.info)?;
+        let mut lines = JournalLines::between(&self.path, start, end, &self.info)?;
         let mut replay = None;
         while lines.offset < end
             && let Some(at) = lines.next()?

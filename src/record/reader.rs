@@ -21,6 +21,9 @@ use crate::run::options::OPTIONS;
 use crate::run::{EventKind, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
 use crate::select::{Chooses, RunSizes, StopRule};
 
+/// Bytes that are read at once for the line of a fold or a permutation.
+const FEW: u64 = 1 << 13;
+
 /// The journals of a directory.
 #[derive(Debug)]
 pub struct Journals {
@@ -274,7 +277,7 @@ impl Journals {
             let file = &self.files[index];
             let Some(&at) = file.followups.get(&key) else { continue };
             let line = || -> io::Result<Vec<u8>> {
-                let mut lines = JournalLines::of_run(&file.path, at, &file.info)?;
+                let mut lines = JournalLines::between(&file.path, at, at + FEW, &file.info)?;
                 lines.next()?;
                 Ok(lines.line)
             };
@@ -465,6 +468,9 @@ fn read_start(
             .line(1)
             .remedy("move this file away")
     };
+    if !format::is_sound(&bytes) {
+        return Err(not_a_start("it does not end in its checksum".to_owned()));
+    }
     let format::RunStart { generation, run } =
         format::RunStart::read(&bytes).map_err(|error| not_a_start(error.to_string()))?;
     validate::run(&run).map_err(|fault| not_a_start(fault.to_owned()))?;

@@ -70,15 +70,16 @@ impl LineFigure {
 }
 
 impl FigureContent<'_> {
-    /// Mean and sd over splits of a metric at the sizes.
-    fn metric(&self, answer: &MethodAnswer, metric: Metric, name: &str) -> Series {
-        let paths = self.paths(answer.method);
-        let spread = |&size: &usize| Some((size as f64, paths.spread(size, metric)?));
-        with_sd(name, self.sizes(answer).iter().filter_map(spread))
-    }
-
+    /// Mean and sd over splits of each metric at the sizes.
     fn metrics(&self, answer: &MethodAnswer, metrics: &[Metric]) -> Vec<Series> {
-        metrics.iter().map(|&metric| self.metric(answer, metric, metric.label())).collect()
+        let sizes = self.sizes(answer);
+        let spreads = self.paths(answer.method).spreads(&sizes, metrics);
+        let series = |(at, metric): (usize, &Metric)| {
+            let at_sizes = sizes.iter().zip(&spreads);
+            let points = at_sizes.filter_map(|(&size, own)| Some((size as f64, own[at]?)));
+            with_sd(metric.label(), points)
+        };
+        metrics.iter().enumerate().map(series).collect()
     }
 
     /// Marks the chosen size of the n-th method.
@@ -110,9 +111,10 @@ pub fn size(content: &FigureContent<'_>) -> Figure {
         let of_method = |answer: &MethodAnswer| {
             let chosen =
                 answer.chosen.size.map_or_else(String::new, |size| format!(" (chosen: {size})"));
-            content.metric(answer, metric, &format!("{}{chosen}", answer.method))
+            let name = format!("{}{chosen}", answer.method);
+            content.metrics(answer, &[metric]).pop().map(|series| Series { name, ..series })
         };
-        methods.iter().map(of_method).collect()
+        methods.iter().filter_map(of_method).collect()
     };
     let (set_size, accuracy) = (series(Metric::Inefficiency), series(Metric::Accuracy));
     let highest =

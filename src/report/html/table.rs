@@ -191,6 +191,8 @@ fn metrics(content: &PageContent<'_>) -> Markup {
             PageColumn::Absent => {}
         }
     }
+    let is_shown = |metric: &&Metric| metric.column() != PageColumn::Absent;
+    let shown: Vec<Metric> = Metric::ALL.iter().filter(is_shown).copied().collect();
     let mut table = Table::with(head);
     let mut cut = false;
     for answer in &content.answer.methods {
@@ -199,11 +201,9 @@ fn metrics(content: &PageContent<'_>) -> Markup {
         let visited = all.len();
         let sizes = thinned(all, answer.chosen.size);
         cut |= sizes.len() < visited;
-        for &size in &sizes {
+        for (&size, spreads) in sizes.iter().zip(paths.spreads(&sizes, &shown)) {
             let mut cells = vec![Cell::Text(answer.method.to_string()), Cell::Int(size)];
-            for &metric in Metric::ALL.iter().filter(|metric| metric.column() != PageColumn::Absent)
-            {
-                let spread = paths.spread(size, metric);
+            for (metric, spread) in shown.iter().zip(spreads) {
                 cells.push(Cell::Real(spread.map(|spread| spread.mean)));
                 if let PageColumn::MeanAndSd(_) = metric.column() {
                     cells.push(Cell::Real(spread.and_then(|spread| spread.sd)));

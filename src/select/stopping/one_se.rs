@@ -3,6 +3,7 @@
 //! `evaluate::Procedure` makes the curves.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::{Chooses, Rule, StopRule};
 
@@ -18,6 +19,11 @@ pub const RULE: Rule = Rule {
     },
     chooses: Chooses::BySplits,
 };
+
+/// Up to so many splits, each is left out by itself; of more, a block at a time.
+const MOST_ALONE: usize = 200;
+/// Blocks of more splits.
+const BLOCKS: usize = 100;
 
 /// Relative to the largest value: what rounding may add to a sum of values that are equal in exact
 /// arithmetic.
@@ -70,62 +76,72 @@ impl CurveBySplit<'_> {
         })
     }
 
-    /// The same without each split in turn. The time grows with the number of splits, not with its
-    /// square.
+    /// The same without each split in turn, or without the block of it. The time grows with the
+    /// number of splits, not with its square.
     fn one_se_without_each(&self) -> Vec<Option<OneSe>> {
         let splits = self.values.len();
-        let others = splits.saturating_sub(1);
-        if others == 0 || self.sizes.is_empty() {
+        if splits < 2 || self.sizes.is_empty() {
             return vec![None; splits];
         }
+        let blocks = blocks(splits);
+        let others: Vec<usize> = blocks.iter().map(|block| splits - block.len()).collect();
         let rounding: Vec<f64> =
-            without_each(splits, f64::max, |split| largest(&self.values[split]))
+            without_each(&blocks, f64::max, |split| largest(&self.values[split]))
                 .iter()
-                .map(|largest| ROUNDING * largest * others as f64)
+                .zip(&others)
+                .map(|(largest, &others)| ROUNDING * largest * others as f64)
                 .collect();
-        let sums = |at: usize| without_each(splits, |a, b| a + b, |split| self.values[split][at]);
-        let mut least = vec![f64::INFINITY; splits];
+        let sums = |at: usize| without_each(&blocks, |a, b| a + b, |split| self.values[split][at]);
+        let mut least = vec![f64::INFINITY; blocks.len()];
         for at in 0..self.sizes.len() {
             least.iter_mut().zip(sums(at)).for_each(|(least, sum)| *least = least.min(sum));
         }
         let mut rising: Vec<usize> = (0..self.sizes.len()).collect();
         rising.sort_unstable_by_key(|&at| self.sizes[at]);
-        let mut best: Vec<Option<usize>> = vec![None; splits];
+        let mut best: Vec<Option<usize>> = vec![None; blocks.len()];
         for &at in &rising {
-            for (split, sum) in sums(at).into_iter().enumerate() {
-                if best[split].is_none() && sum <= least[split] + rounding[split] {
-                    best[split] = Some(at);
+            for (block, sum) in sums(at).into_iter().enumerate() {
+                if best[block].is_none() && sum <= least[block] + rounding[block] {
+                    best[block] = Some(at);
                 }
             }
         }
         // Differences are from the best size, which is nearly always the same few.
-        let mut found: Vec<Option<OneSe>> = vec![None; splits];
+        let mut found: Vec<Option<OneSe>> = vec![None; blocks.len()];
         let bests: BTreeSet<usize> = best.iter().flatten().copied().collect();
         for of in bests {
             let members: Vec<usize> =
-                (0..splits).filter(|&split| best[split] == Some(of)).collect();
+                (0..blocks.len()).filter(|&block| best[block] == Some(of)).collect();
             let mut close: Vec<(usize, Option<usize>)> = vec![(0, None); members.len()];
             for &at in &rising {
                 let difference = |split: usize| self.values[split][at] - self.values[split][of];
-                let sums = without_each(splits, |a, b| a + b, difference);
-                let squares = without_each(splits, |a, b| a + b, |split| difference(split).powi(2));
-                for (&split, (count, smallest)) in members.iter().zip(&mut close) {
-                    if is_close(sums[split], squares[split], others, rounding[split]) {
+                let sums = without_each(&blocks, |a, b| a + b, difference);
+                let squares =
+                    without_each(&blocks, |a, b| a + b, |split| difference(split).powi(2));
+                for (&block, (count, smallest)) in members.iter().zip(&mut close) {
+                    if is_close(sums[block], squares[block], others[block], rounding[block]) {
                         *count += 1;
                         smallest.get_or_insert(self.sizes[at]);
                     }
                 }
             }
-            for (&split, (count, smallest)) in members.iter().zip(close) {
-                found[split] = smallest.map(|size| OneSe {
+            for (&block, (count, smallest)) in members.iter().zip(close) {
+                found[block] = smallest.map(|size| OneSe {
                     best: self.sizes[of],
                     size,
                     flat: self.sizes.len() > 1 && count == self.sizes.len(),
                 });
             }
         }
-        found
+        let each = blocks.iter().zip(found);
+        each.flat_map(|(block, found)| std::iter::repeat_n(found, block.len())).collect()
     }
+}
+
+/// The splits that are left out together.
+fn blocks(splits: usize) -> Vec<Range<usize>> {
+    let blocks = if splits > MOST_ALONE { BLOCKS } else { splits };
+    (0..blocks).map(|block| block * splits / blocks..(block + 1) * splits / blocks).collect()
 }
 
 /// mean(d) ≤ sd(d)/√K is Σd ≤ 0 or (Σd)² ≤ Σd²; one split has no standard error. Shares such as
@@ -138,23 +154,25 @@ fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, value| most.max(value.abs()))
 }
 
-/// For each split, the sum (or maximum) over all others: of those before it and those after it, so
-/// that nothing is subtracted.
+/// For each block of splits, the sum (or maximum) over all others: of those before it and those
+/// after it, so that nothing is subtracted.
 fn without_each(
-    splits: usize,
+    blocks: &[Range<usize>],
     add: impl Fn(f64, f64) -> f64,
     value: impl Fn(usize) -> f64,
 ) -> Vec<f64> {
-    let mut sums = vec![0.0; splits];
+    let of_block = |block: &Range<usize>| block.clone().map(&value).fold(0.0, &add);
+    let own: Vec<f64> = blocks.iter().map(of_block).collect();
+    let mut sums = vec![0.0; own.len()];
     let mut after = 0.0;
-    for split in (0..splits).rev() {
-        sums[split] = after;
-        after = add(after, value(split));
+    for (sum, own) in sums.iter_mut().zip(&own).rev() {
+        *sum = after;
+        after = add(after, *own);
     }
     let mut before = 0.0;
-    for (split, sum) in sums.iter_mut().enumerate() {
+    for (sum, own) in sums.iter_mut().zip(&own) {
         *sum = add(*sum, before);
-        before = add(before, value(split));
+        before = add(before, *own);
     }
     sums
 }
@@ -170,7 +188,8 @@ pub fn one_se_size(curves: &[CurveBySplit<'_>]) -> Option<usize> {
         .max()
 }
 
-/// The same for each split, from the other splits alone.
+/// The same for each split, from the other splits alone; of more than 200 splits, from those
+/// outside its block.
 pub fn one_se_sizes_without_each(curves: &[CurveBySplit<'_>]) -> Vec<Option<usize>> {
     let splits = curves.first().map_or(0, |curve| curve.values.len());
     let mut sizes = vec![None; splits];
@@ -252,6 +271,32 @@ mod tests {
                 .collect();
             assert_eq!(curve.one_se_without_each(), without_each, "{counts:?} of {rows} rows");
         }
+    }
+
+    #[test]
+    fn of_many_splits_each_block_is_left_out() {
+        let mut rng = Rng::new(9, 0, Purpose::Split);
+        let sizes = [4, 3, 2, 1];
+        let (splits, spread) = (450, 3.0);
+        let value = |size: usize| 1.0 / (1 + size) as f64;
+        let values: Vec<Vec<f64>> = (0..splits)
+            .map(|_| sizes.iter().map(|&size| value(size) + spread * rng.uniform()).collect())
+            .collect();
+        let curve = CurveBySplit { sizes: &sizes, values: &values };
+        let without_each = curve.one_se_without_each();
+        assert_eq!((without_each.len(), blocks(splits).len()), (splits, BLOCKS));
+        for block in blocks(splits) {
+            let mut others = values.clone();
+            others.drain(block.clone());
+            let expected = CurveBySplit { sizes: &sizes, values: &others }.one_se();
+            assert!(without_each[block].iter().all(|found| *found == expected));
+        }
+        // Σd = 2 is more than √Σd² = √2; without one of the two splits that differ, 1 is not.
+        let differs = |split| if split == 0 || split == splits - 1 { 1.0 } else { 0.0 };
+        let values: Vec<Vec<f64>> = (0..splits).map(|split| vec![0.0, differs(split)]).collect();
+        let found = CurveBySplit { sizes: &[2, 1], values: &values }.one_se_without_each();
+        let sizes: Vec<usize> = found.into_iter().flatten().map(|found| found.size).collect();
+        assert_eq!(sizes, [vec![1; 4], vec![2; 441], vec![1; 5]].concat());
     }
 
     #[test]

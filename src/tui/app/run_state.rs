@@ -8,7 +8,7 @@ use super::App;
 use crate::analysis::History;
 use crate::error::Error;
 use crate::record::ShardStatus;
-use crate::run::{Followup, Plan, RunInfo, RunSpec, TaskId, default_threads};
+use crate::run::{Plan, RunInfo, RunSpec, TaskId, default_threads};
 use crate::tui::time_left::TimeLeft;
 use crate::tui::view::View;
 
@@ -133,14 +133,12 @@ impl App {
     fn paths(&self) -> (usize, usize) {
         let Some(info) = self.info() else { return (0, 0) };
         let history = self.history();
-        let followups = info.followups();
-        let ended = |followup: &&Followup| {
-            history.followup(**followup).is_some()
-                || history.failed_followups().contains_key(*followup)
-        };
+        let followups = info.followups().len();
+        // Counted, not looked up: permutations are many, and this is asked for every frame.
+        let ended = history.all_ended() + history.failed_followups().len();
         let own = history.finished_tasks().count() + history.failed().len();
-        let done = own + followups.iter().filter(ended).count() * info.splits;
-        let all = info.splits * (info.spec.methods.len() + followups.len());
+        let done = own + ended * info.splits;
+        let all = info.splits * (info.spec.methods.len() + followups);
         (done, all.saturating_sub(done))
     }
 
