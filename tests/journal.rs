@@ -70,7 +70,8 @@ fn run(plan: &Arc<Plan>, directory: &Path, shard: Shard) -> (History, usize) {
 }
 
 fn tables(directory: &Path, history: &History, plan: Option<&Plan>) -> BTreeMap<String, Vec<u8>> {
-    write_tables(directory, history, plan, 2).unwrap();
+    let answer = Answer::new(history, &history.own_choice().unwrap()).unwrap();
+    write_tables(directory, history, &answer, plan, 2).unwrap();
     TABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), fs::read(directory.join(name)).ok()?)))
@@ -468,7 +469,7 @@ fn hostile_lines_are_left_out_with_a_sentence() {
         let (history, notes) = read_all(scratch.path()).unwrap();
         assert!(notes.iter().any(|note| note.contains(said)), "{said}: {notes:?}");
         assert!(history.trace(TaskId { method: Method::Crfe, split: 1 }).is_none(), "{said}");
-        Answer::new(&history).unwrap();
+        Answer::new(&history, &history.own_choice().unwrap()).unwrap();
         // What was left out is redone.
         let (history, _) = run(&plan, scratch.path(), Shard::WHOLE);
         assert_eq!(tables(scratch.path(), &history, Some(&plan)), expected, "{said}");

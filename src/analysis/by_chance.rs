@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{History, LEVEL, Metric, Paths, p_words};
+use super::{Choice, History, LEVEL, Metric, Paths, p_words};
 use crate::evaluate::{Chance, as_small, permutation_p};
 use crate::run::{
     DEFAULT_PERMUTATIONS, Followup, Outcome, PERMUTATION_BUDGET, PermutedRun, RunInfo, evaluated,
@@ -88,12 +88,11 @@ pub enum Compared {
 }
 
 impl Compared {
-    fn new(history: &History, paths: &Paths<'_>, size: usize) -> Self {
-        let spec = &paths.info.spec;
-        let is_fixed = matches!(spec.stop, StopRule::Size(_))
-            && !history.size_is_by_hand()
-            && paths.chosen_size(&spec.beta_rule).size == Some(size);
-        if is_fixed { Self::FixedSize } else { Self::BestSize }
+    fn new(choice: &Choice) -> Self {
+        match (choice.rule, choice.size) {
+            (StopRule::Size(_), None) => Self::FixedSize,
+            _ => Self::BestSize,
+        }
     }
 
     /// Where a run is judged, of its mean sums of p-values by size: at the largest evaluated size
@@ -112,7 +111,7 @@ impl Compared {
 
 impl ByChance {
     /// Reads it off a history; `None` before the first permutation.
-    pub fn new(history: &History, paths: &Paths<'_>, size: usize) -> Option<Self> {
+    pub fn new(history: &History, paths: &Paths<'_>, choice: &Choice, size: usize) -> Option<Self> {
         let info = paths.info;
         let runs: Vec<&PermutedRun> = history
             .followups()
@@ -125,7 +124,7 @@ impl ByChance {
             .collect();
         let removable = size.saturating_sub(info.kept());
         let chance = Chance::new(runs.iter().map(|run| run.largest_count(removable)).collect());
-        let compared = Compared::new(history, paths, size);
+        let compared = Compared::new(choice);
         let real = compared.pick(&real_s_scores(paths), size);
         let permuted: Vec<f64> =
             runs.iter().filter_map(|run| Some(compared.pick(&run.s_score, size)?.1)).collect();
@@ -138,7 +137,7 @@ impl ByChance {
             at_least_as_good,
             compared,
             compared_at: real.map(|(size, _)| size),
-            size_is_by_hand: false,
+            size_is_by_hand: choice.size.is_some(),
             chance,
         })
     }

@@ -5,9 +5,9 @@ mod achieved;
 mod agreement;
 mod answer;
 mod by_chance;
-mod by_hand;
 mod cache;
 mod cautions;
+mod choice;
 mod comparison;
 mod coverage_bands;
 mod curves;
@@ -30,8 +30,8 @@ pub use crate::run::Trace;
 pub use achieved::{Achieved, ClassAnswer, ClassMeans};
 pub use answer::{Answer, MethodAnswer};
 pub use by_chance::{ByChance, Compared, permutation_words};
-pub use by_hand::ByHand;
 pub use cache::{Cached, MethodCache, SplitSizes, Stops};
+pub use choice::Choice;
 pub use comparison::{ComparedMetric, Comparison};
 pub use coverage_bands::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};
@@ -51,9 +51,8 @@ pub use what_if::{BranchComparison, BranchMetric, BranchVerdict};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::error::Result;
 use crate::run::{EventKind, Followup, Outcome, RunEvent, RunInfo, TaskId, Twins};
-use crate::select::{BetaRule, Method};
+use crate::select::Method;
 
 /// All tasks of a run, as far as they have come.
 #[derive(Debug, Clone, Default)]
@@ -66,7 +65,6 @@ pub struct History {
     failed_followups: BTreeMap<Followup, String>,
     twins: Twins,
     curves: BTreeMap<Method, Curve>,
-    size_is_by_hand: bool,
 }
 
 /// How many tasks after the paths have ended.
@@ -128,20 +126,6 @@ impl History {
         }
     }
 
-    /// The same run as another β rule would have told it, and with a size that was chosen by hand,
-    /// at which nothing was tested. A path that the rule itself ended (`--early`) has only its own.
-    pub fn under(&self, rule: BetaRule, taken: Option<usize>) -> Result<Self> {
-        let mut other = self.clone();
-        let Some(info) = &self.info else { return Ok(other) };
-        let by_hand = ByHand::new(&info.spec, rule, taken);
-        other.size_is_by_hand = by_hand.size.is_some();
-        other.info = Some(by_hand.applied(info)?);
-        if let Some(rule) = by_hand.rule {
-            other.tasks.values_mut().for_each(|trace| trace.test_again(&rule, info.units.len()));
-        }
-        Ok(other)
-    }
-
     /// A task was begun again or given up: its steps no longer count.
     fn redraw_curve(&mut self, method: Method) {
         let mut curve = Curve::default();
@@ -156,9 +140,9 @@ impl History {
         self.curves.get(&method)
     }
 
-    /// Whether the size was chosen by hand, after the results had been seen.
-    pub fn size_is_by_hand(&self) -> bool {
-        self.size_is_by_hand
+    /// What the settings of the run choose, once it has started.
+    pub fn own_choice(&self) -> Option<Choice> {
+        self.info().map(|info| Choice::of(&info.spec))
     }
 
     /// What is known of the run, once it has started.

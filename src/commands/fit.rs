@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::args::{FitArgs, RunArgs};
-use super::report::tell_notes;
+use super::report::{answer_of, tell_notes};
 use super::run::{RunOutcome, execute, load, report_files, say_what_was_understood, threads};
 use crate::analysis::{Answer, History, Paths, Tested};
 use crate::data::{RESERVE, word_list};
@@ -63,7 +63,7 @@ fn of_procedure(args: &FitArgs) -> Result<u8> {
     if !history.failed().is_empty() || !history.failed_followups().is_empty() {
         return Err(Error::internal("some tasks failed, so no model is made"));
     }
-    report_files(&plan, &history, &args.run)?;
+    report_files(&plan, &history, &answer_of(&history)?, &args.run)?;
     let made = Made::of_history(&plan, &history)?;
     finish(args, &plan, &history, &made)
 }
@@ -154,8 +154,7 @@ impl Made {
     /// The list of the first method.
     fn of_history(plan: &Plan, history: &History) -> Result<Self> {
         let info = &plan.info;
-        let answer =
-            Answer::new(history).ok_or_else(|| Error::internal("the run has not started"))?;
+        let answer = answer_of(history)?;
         let method = answer
             .methods
             .first()

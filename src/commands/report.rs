@@ -39,8 +39,10 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     if let Some(event) = plan.as_ref().and_then(|plan| find_twins(plan, &history)) {
         history.apply(&event);
     }
-    tell_notes(&write_report(out, &history, plan.as_ref(), &figures, default_threads())?);
-    tell_answer(&history, args.json)?;
+    let answer = answer_of(&history)?;
+    let notes = write_report(out, &history, &answer, plan.as_ref(), &figures, default_threads())?;
+    tell_notes(&notes);
+    tell_answer(&answer, args.json)?;
     if !args.quiet && !args.json {
         say(format_args!(
             "\nTables, figures and report.html are in {}",
@@ -97,17 +99,22 @@ pub(super) fn find_twins(plan: &Plan, history: &History) -> Option<RunEvent> {
     (!units.is_empty()).then(|| RunEvent { task: None, kind: find() })
 }
 
+/// The answer to what the settings of the run choose.
+pub(super) fn answer_of(history: &History) -> Result<Answer> {
+    history
+        .own_choice()
+        .and_then(|choice| Answer::new(history, &choice))
+        .ok_or_else(|| Error::internal("the run ended before it had started"))
+}
+
 /// Prints the answer.
-pub(super) fn tell_answer(history: &History, json: bool) -> Result<()> {
-    let Some(answer) = Answer::new(history) else {
-        return Err(Error::internal("the run ended before it had started"));
-    };
+pub(super) fn tell_answer(answer: &Answer, json: bool) -> Result<()> {
     let text = if json {
-        serde_json::to_string_pretty(&answer)
+        serde_json::to_string_pretty(answer)
             .map(|text| crate::error::printable_json(text) + "\n")
             .map_err(|error| Error::internal(error.to_string()))?
     } else {
-        summary(&answer)
+        summary(answer)
     };
     print(text.as_bytes())
 }

@@ -43,18 +43,17 @@ pub const VERSION: &str = env!("CRFE_VERSION");
 pub fn write_report(
     directory: &Path,
     history: &History,
+    answer: &Answer,
     plan: Option<&Plan>,
     options: &FigureOptions,
     threads: usize,
 ) -> Result<Vec<String>> {
-    let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
-        return Err(Error::internal("there is no run to report"));
-    };
-    let effects = plan.map_or_else(|| Ok(Vec::new()), |plan| effects_of_lists(plan, &answer))?;
-    let figures = figures(history, &answer, &effects, options)?;
+    let info = history.info().ok_or_else(|| Error::internal("there is no run to report"))?;
+    let effects = plan.map_or_else(|| Ok(Vec::new()), |plan| effects_of_lists(plan, answer))?;
+    let figures = figures(history, answer, &effects, options)?;
     let notes = Mutex::new(Vec::new());
     files::writing(directory, |directory| {
-        let tables = tables::Tables { history, info, answer: &answer, directory };
+        let tables = tables::Tables { history, info, answer, directory };
         let mut jobs: Vec<Job<'_>> = vec![
             Box::new(|| {
                 let warnings = write_figures(directory, &figures, &options.formats)?;
@@ -63,7 +62,6 @@ pub fn write_report(
             }),
             Box::new(|| {
                 let missing = plan.map(|plan| plan.data.missing_by_unit());
-                let answer = &answer;
                 let figures = &figures;
                 let script = Err("");
                 let content = html::PageContent { history, info, answer, figures, missing, script };

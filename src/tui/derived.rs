@@ -47,7 +47,7 @@ impl Derived {
             };
         }
         // A line of every view tells the answer.
-        self.facts.refresh_answer(app.history(), &paths, app.finished(), app.rule(), app.taken());
+        self.facts.refresh_answer(app.history(), &paths, app.finished(), app.choice());
         app.view().page().refresh(self, app, info, &paths);
     }
 

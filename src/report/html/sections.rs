@@ -538,6 +538,8 @@ pub fn settings(content: &PageContent<'_>) -> Markup {
     }
     rows.push(("fingerprint".to_owned(), info.fingerprint.clone()));
     rows.push(("seed".to_owned(), info.spec.split.seed.to_string()));
+    let by_hand = content.answer.choice.name(&info.spec);
+    rows.extend(by_hand.map(|name| ("chosen by hand".to_owned(), name.replace('_', " "))));
     if let Ok(spec) = serde_json::to_value(&info.spec) {
         flatten("", &spec, &mut rows);
     }
@@ -570,7 +572,8 @@ fn plain(value: &serde_json::Value) -> String {
 
 /// How to get this again, with this program and with another.
 pub fn reproduce(content: &PageContent<'_>) -> Markup {
-    let command = shell_command(&content.info.spec, &content.info.input);
+    let command =
+        shell_command(&content.answer.choice.options(&content.info.spec), &content.info.input);
     html! {
         p { "With the same file (its SHA-256 is in Settings) and without configuration file and CRFE_* variables, on any number of threads:" }
         pre.wrap id="command" { (text(&command)) }

@@ -214,8 +214,7 @@ fn caution_lines(app: &App, width: usize) -> Vec<Line<'static>> {
 
 /// The view in words.
 fn text(app: &App) -> String {
-    let history = app.history().under(app.rule(), app.taken());
-    let answer = history.ok().and_then(|history| Answer::new(&history));
+    let answer = Answer::new(app.history(), &app.choice());
     let mut text = match answer.filter(|answer| !answer.methods.is_empty()) {
         Some(answer) => summary(&answer),
         None => "No split has finished yet.\n".to_owned(),
