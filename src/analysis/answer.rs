@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::{
     Achieved, ByChance, Choice, ChosenFeature, ClassAnswer, Comparison, Drift, History, Paths,
-    RuleSize, Stability, StabilityBand, SubgroupCoverage, Tested, Transfer, Verdict, cautions,
-    permutation_words,
+    RuleSize, Stability, StabilityBand, Statement, SubgroupCoverage, Tested, Topic, Transfer,
+    Verdict, cautions, statements,
 };
 use crate::select::{Method, StopRule};
 use crate::svm::{Estimator, Gamma};
@@ -98,6 +98,9 @@ pub struct MethodAnswer {
     pub stability_interval: Option<(f64, f64)>,
     /// What concerns this method.
     pub cautions: Vec<String>,
+    /// What there is to say about it.
+    #[serde(skip)]
+    pub statements: Vec<Statement>,
 }
 
 impl Answer {
@@ -127,7 +130,7 @@ impl Answer {
             guaranteed: spec.guaranteed(),
             comparisons: Comparison::of_methods(history, info, &methods),
             methods,
-            permutations: permutation_words(info),
+            permutations: super::by_chance::permutation_words(info),
             grouped: spec.schema.group_col.is_some(),
             cautions: cautions::of_run(history, info),
         })
@@ -208,7 +211,7 @@ impl MethodAnswer {
         // Whether p-values drift is a matter of the rows, not of the size.
         cautions.extend(grounds.drift.as_ref().and_then(Drift::caution));
         let verdict = Verdict::new(&chosen, chance, stability, paths.len());
-        Self {
+        let mut answer = Self {
             method: paths.method,
             verdict,
             headline: verdict.headline(&chosen, chance, stability, paths.len()),
@@ -227,7 +230,10 @@ impl MethodAnswer {
             drift: grounds.drift.clone(),
             by_chance,
             chosen,
-        }
+            statements: Vec::new(),
+        };
+        answer.statements = statements::of_method(paths.info, choice, &answer);
+        answer
     }
 
     /// Whether twins of its features have been found since it was made.
@@ -241,6 +247,11 @@ impl MethodAnswer {
     /// The 95 % band of one split's coverage, where there is one.
     pub fn coverage_band(&self) -> Option<(f64, f64)> {
         self.achieved.as_ref()?.coverage_band
+    }
+
+    /// What is said about some topics.
+    pub fn about<'a>(&'a self, topics: &'a [Topic]) -> impl Iterator<Item = &'a Statement> {
+        self.statements.iter().filter(move |said| topics.contains(&said.topic))
     }
 
     /// The stability of the splits' subsets with what is known about it.

@@ -147,16 +147,6 @@ impl ByChance {
         self.chance.adjusted_p(count)
     }
 
-    /// What p of the whole is about.
-    pub fn subject(&self) -> String {
-        match self.compared_at.filter(|_| self.size_is_by_hand) {
-            Some(size) => {
-                format!("predicting the labels at the best size, {size}: no test of this list")
-            }
-            None => "the list as a whole".to_owned(),
-        }
-    }
-
     /// How often permuted labels do as well, in words.
     pub fn words(&self) -> String {
         let p = self.p.map_or_else(String::new, |p| format!(" ({})", p_words(p)));
@@ -208,26 +198,6 @@ mod tests {
         assert_eq!(Compared::FixedSize.pick(&s_scores, 9), Some((9, 0.85)));
         assert_eq!(Compared::BestSize.pick(&s_scores, 9), Some((5, 0.8)));
         assert_eq!(Compared::BestSize.pick(&[], 9), None);
-    }
-
-    #[test]
-    fn p_of_the_whole_is_not_one_of_a_list_whose_size_was_chosen_by_hand() {
-        let of = |size_is_by_hand| ByChance {
-            permutations: 19,
-            of_permutations: 19,
-            count: 1,
-            p: Some(0.05),
-            at_least_as_good: 0,
-            compared: Compared::BestSize,
-            compared_at: Some(2),
-            size_is_by_hand,
-            chance: Chance::new(vec![1; 19]),
-        };
-        assert_eq!(of(false).subject(), "the list as a whole");
-        assert_eq!(
-            of(true).subject(),
-            "predicting the labels at the best size, 2: no test of this list"
-        );
     }
 
     #[test]

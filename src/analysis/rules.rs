@@ -60,41 +60,30 @@ impl RuleSize {
         Self { size: Some(units), smallest: Some(units), largest: Some(units), sd: None, ..self }
     }
 
-    /// In words: the rule, its size and how many of the splits it fired on; `none` if no rule was
-    /// asked to choose.
-    pub fn words(&self, none: &str, splits: usize) -> String {
-        let name = match (self.stop, self.stop.entry()) {
-            (_, Some(entry)) => entry.label,
-            (StopRule::None, None) => return none.to_owned(),
-            (_, None) => return "fixed size".to_owned(),
+    /// The size in words, with its spread and on how many of the splits the rule fired.
+    pub fn value_words(&self, splits: usize) -> String {
+        let Some(size) = self.size else {
+            return match self.stop {
+                StopRule::None => "none was asked for; ranking.csv has the order".to_owned(),
+                StopRule::OneSe => "none stands out".to_owned(),
+                _ => "never fired".to_owned(),
+            };
         };
-        if self.is_of_all() {
-            return format!("{name}: nothing to eliminate");
-        }
-        match (self.size, self.smallest, self.largest) {
-            (Some(size), Some(lo), Some(hi)) => {
-                let is_partial = self.fired < splits;
-                let fired = if is_partial {
-                    format!(", fired on {} of {splits}", self.fired)
-                } else {
-                    String::new()
-                };
-                match self.stop {
-                    StopRule::OneSe if (lo, hi) == (size, size) => {
-                        format!("{name}: {size}, whichever split is left out")
-                    }
-                    StopRule::OneSe if lo == hi => {
-                        format!("{name}: {size}, or {lo} if a split is left out")
-                    }
-                    StopRule::OneSe => {
-                        format!("{name}: {size}, or {lo} to {hi} if a split is left out")
-                    }
-                    _ if lo == hi => format!("{name}: {size}{fired}"),
-                    _ => format!("{name}: median {size}, range {lo} to {hi}{fired}"),
-                }
+        let (lo, hi) = (self.smallest.unwrap_or(size), self.largest.unwrap_or(size));
+        let fired = match self.fired {
+            fired if fired < splits => format!(", fired on {fired} of {splits} splits"),
+            _ => String::new(),
+        };
+        match self.stop {
+            _ if self.is_of_all() => format!("{size}, nothing to eliminate"),
+            StopRule::Size(_) => format!("{size}, as asked for"),
+            StopRule::OneSe if (lo, hi) == (size, size) => {
+                format!("{size}, whichever split is left out")
             }
-            (Some(size), ..) => format!("{name}: {size}"),
-            _ => format!("{name}: never fired"),
+            StopRule::OneSe if lo == hi => format!("{size}, or {lo} if a split is left out"),
+            StopRule::OneSe => format!("{size}, or {lo} to {hi} if a split is left out"),
+            _ if lo == hi => format!("{size}{fired}"),
+            _ => format!("median {size}, range {lo} to {hi}{fired}"),
         }
     }
 

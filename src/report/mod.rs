@@ -21,7 +21,7 @@ pub use measured::{measured_lines, measured_text};
 pub use outputs::{HeldBefore, make_way, outputs, refuse_another_run};
 pub use progress::{Progress, ReadingProgress};
 pub use reproduce::SCRIPT;
-pub use summary::{summary, tested_lines_of};
+pub use summary::{statement_lines, summary};
 pub use tables::{TABLES, write_settings, write_tables};
 use together::{Job, together};
 
