@@ -112,12 +112,12 @@ pub struct Statement {
     pub value: Words,
     pub tone: Tone,
     /// What to add where there is room; may be empty.
-    pub detail: String,
+    pub detail: Words,
 }
 
 impl Statement {
     fn new(topic: Topic, label: &'static str, value: Words) -> Self {
-        Self { topic, label, value, tone: Tone::Plain, detail: String::new() }
+        Self { topic, label, value, tone: Tone::Plain, detail: Words(Vec::new()) }
     }
 
     fn text(topic: Topic, label: &'static str, value: impl Into<String>) -> Self {
@@ -133,13 +133,14 @@ impl Statement {
     }
 
     fn detail(self, detail: impl Into<String>) -> Self {
-        Self { detail: detail.into(), ..self }
+        Self { detail: Words::text_of(detail), ..self }
     }
 
     /// All of it with this many decimals.
     pub fn whole(&self, decimals: usize) -> String {
-        let value = self.value.text(decimals);
-        if self.detail.is_empty() { value } else { format!("{value}; {}", self.detail) }
+        let detail = self.detail.text(decimals);
+        let gap = if detail.is_empty() { "" } else { "; " };
+        format!("{}{gap}{detail}", self.value.text(decimals))
     }
 }
 
@@ -414,10 +415,12 @@ fn splits(info: &RunInfo, answer: &MethodAnswer) -> Vec<Statement> {
     if achieved.leave_one_split_out {
         notes.push("the size was chosen on these rows, so each split is measured at the size that the others choose");
     }
-    let mut coverage = Words::number(achieved.coverage)
-        .then(format!("; target {}", target_text(1.0 - info.spec.epsilon)));
+    let target = target_text(1.0 - info.spec.epsilon);
+    let mut coverage =
+        say("coverage", Words::number(achieved.coverage).then(format!("; target {target}")));
     if let Some((lo, hi)) = achieved.coverage_band {
-        coverage = coverage.then("; 95 % band of one valid split ").with(lo).then(" to ").with(hi);
+        coverage.detail =
+            Words::text_of("95 % band of one valid split ").with(lo).then(" to ").with(hi);
     }
     let rate = info.no_information_rate();
     let accuracy = Words::mean(achieved.accuracy, achieved.accuracy_sd);
@@ -425,7 +428,7 @@ fn splits(info: &RunInfo, answer: &MethodAnswer) -> Vec<Statement> {
     let headline = Statement::text(Topic::Selection, "splits", whose).detail(notes.join("; "));
     let measured = [
         say("accuracy", accuracy.then("; largest class ").with(rate)),
-        say("coverage", coverage),
+        coverage,
         say("set size", set_size.then(format!(" of {} classes", info.classes.len()))),
     ];
     std::iter::once(headline).chain(measured).chain(stability).collect()

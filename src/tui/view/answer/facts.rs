@@ -60,25 +60,21 @@ pub(super) fn role(tone: Tone) -> Role {
     }
 }
 
-/// The statements that are shown.
-fn is_shown(answer: &MethodAnswer, said: &Statement) -> bool {
-    let is_tested = answer.about(&[Topic::Tested]).next().is_some();
-    match said.topic {
-        // What was tested stands in for what the splits achieved.
-        Topic::Tested => {
-            ["accuracy", "coverage", "set size"].contains(&said.label) || said.tone == Tone::Warn
-        }
-        Topic::Splits => !is_tested,
-        Topic::Size | Topic::Validation | Topic::Worst | Topic::Chance | Topic::Stability => true,
-        Topic::Transfer | Topic::Selection => false,
-    }
-}
-
 /// Everything that says how far the list can be trusted.
 fn facts(app: &App, answer: &MethodAnswer) -> Vec<Fact> {
-    let shown = answer.statements.iter().filter(|said| is_shown(answer, said));
-    let said = shown.map(|said| (said.label, clean(&said.value.text(2)), role(said.tone)));
-    said.chain(comparison(app)).chain(my_list(app)).collect()
+    // What was tested stands in for what the splits achieved.
+    let is_tested = answer.about(&[Topic::Tested]).next().is_some();
+    let measured = if is_tested { Topic::Tested } else { Topic::Splits };
+    let topics =
+        [Topic::Size, Topic::Stability, measured, Topic::Worst, Topic::Validation, Topic::Chance];
+    let said = topics.iter().flat_map(|topic| answer.about(std::slice::from_ref(topic)));
+    let is_shown = |said: &&Statement| {
+        let is_main = ["accuracy", "coverage", "set size"].contains(&said.label);
+        said.topic != Topic::Tested || is_main || said.tone == Tone::Warn
+    };
+    let fact = |said: &Statement| (said.label, clean(&said.value.text(2)), role(said.tone));
+    let facts: Vec<Fact> = said.filter(is_shown).map(fact).collect();
+    facts.into_iter().chain(comparison(app)).chain(my_list(app)).collect()
 }
 
 /// My list beside the answer, on all splits.
