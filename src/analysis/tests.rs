@@ -458,3 +458,15 @@ fn classes_count_the_rows_that_were_tested() {
     assert_eq!(rows, [("well", 3), ("ill", 4)]);
     assert_eq!(answer.tested.as_ref().unwrap().without_list, 1);
 }
+
+/// The reason is that of the planner, not an option that nobody gave.
+#[test]
+fn permutations_that_were_too_dear_are_not_blamed_on_an_option() {
+    let mut told = two_paths();
+    let dear = RunInfo { permutations: 0, permutation_cost: Some(9.0), ..(*info()).clone() };
+    told.tell(None, EventKind::RunStarted(Arc::new(dear)));
+    let answer = told.answer_at(None);
+    let said = answer.about(&[Topic::Chance]).next().unwrap().whole(3);
+    assert!(said.contains("even 19 have a nominal cost of 171 s"), "{said}");
+    assert!(said.contains("--permutations 19 runs them") && !said.contains("none"), "{said}");
+}
