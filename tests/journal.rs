@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crfe::analysis::{Answer, History};
+use crfe::analysis::{Answer, Choice, History};
 use crfe::data::Dataset;
 use crfe::record::{EventSource, Journals, Live, RunDirectory, Shard, journals};
 use crfe::report::{make_way, outputs, tables as table_names, write_tables};
@@ -73,7 +73,8 @@ fn run(plan: &Arc<Plan>, directory: &Path, shard: Shard) -> (History, usize) {
 }
 
 fn tables(directory: &Path, history: &History, plan: Option<&Plan>) -> BTreeMap<String, Vec<u8>> {
-    write_tables(directory, history, plan, 2).unwrap();
+    let answer = Answer::new(history, &history.own_choice().unwrap()).unwrap();
+    write_tables(directory, history, &answer, plan, 2).unwrap();
     table_names()
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), fs::read(directory.join(name)).ok()?)))
@@ -210,7 +211,7 @@ fn somebody_elses_files_are_not_deleted_and_not_overwritten() {
     let refused = [
         claimed.resume(&plan, &outputs()).map(drop),
         claimed.start_anew(&outputs()),
-        make_way(scratch.path(), &plan.info, &[]).map(drop),
+        make_way(scratch.path(), &plan.info, &Choice::of(&plan.info.spec), &[]).map(drop),
     ];
     for outcome in refused {
         let error = outcome.unwrap_err();
@@ -471,7 +472,7 @@ fn hostile_lines_are_left_out_with_a_sentence() {
         let (history, notes) = read_all(scratch.path()).unwrap();
         assert!(notes.iter().any(|note| note.contains(said)), "{said}: {notes:?}");
         assert!(history.trace(TaskId { method: Method::Crfe, split: 1 }).is_none(), "{said}");
-        Answer::new(&history).unwrap();
+        Answer::new(&history, &history.own_choice().unwrap()).unwrap();
         // What was left out is redone.
         let (history, _) = run(&plan, scratch.path(), Shard::WHOLE);
         assert_eq!(tables(scratch.path(), &history, Some(&plan)), expected, "{said}");
@@ -559,7 +560,10 @@ fn spoilt_anyhow_it_never_panics() {
 fn a_journal_that_was_changed_tells_the_same_or_says_so() {
     let plan = plan(options(2));
     let (journal, _) = reference(&plan);
-    let said = |history: &History| serde_json::to_string(&Answer::new(history).unwrap()).unwrap();
+    let said = |history: &History| {
+        let answer = Answer::new(history, &history.own_choice().unwrap()).unwrap();
+        serde_json::to_string(&answer).unwrap()
+    };
     let scratch = scratch();
     put(scratch.path(), &journal);
     let expected = said(&read_all(scratch.path()).unwrap().0);

@@ -1,10 +1,10 @@
 //! The permutation control finds signal, and on tables without any it raises an alarm no more often
 //! than it says.
 
-use crfe::analysis::{History, MethodAnswer, Paths};
+use crfe::analysis::{Answer, Choice, History, MethodAnswer};
 use crfe::data::Dataset;
 use crfe::data::seed::{Purpose, Rng};
-use crfe::run::{Engine, Gate, Permutations, Plan, RunInfo, RunOptions};
+use crfe::run::{Engine, Gate, Permutations, Plan, RunOptions};
 use crfe::select::{Method, StopRule};
 use ndarray::Array2;
 
@@ -38,14 +38,9 @@ fn answers(data: Dataset, splits: usize) -> [MethodAnswer; 2] {
         receive.iter().for_each(|event| history.apply(&event));
     });
     assert!(history.failed().is_empty() && history.failed_followups().is_empty());
-    [StopRule::OneSe, StopRule::Size(2)].map(|stop| {
-        let options = RunOptions { stop, ..(*plan.info.spec).clone() };
-        let info = RunInfo { spec: options.check().unwrap(), ..(*plan.info).clone() };
-        MethodAnswer::new(
-            &history,
-            &Paths::new(&history, &info, Method::Crfe),
-            &info.spec.beta_rule,
-        )
+    [StopRule::OneSe, StopRule::Size(2)].map(|rule| {
+        let choice = Choice { rule, ..Choice::of(&plan.info.spec) };
+        Answer::new(&history, &choice).unwrap().methods.remove(0)
     })
 }
 

@@ -6,6 +6,8 @@ mod program;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crfe::analysis::{Answer, History, Statement};
+use crfe::record::Journals;
 use program::{finish, program, run_into};
 use roxmltree::{Document, Node};
 
@@ -38,6 +40,43 @@ fn well_formed(figures: &BTreeMap<String, String>) {
 fn texts<'a, 'b>(document: &'a Document<'b>) -> impl Iterator<Item = (Node<'a, 'b>, &'a str)> {
     let elements = document.descendants().filter(|node| node.tag_name().name() == "text");
     elements.filter_map(|node| Some((node, node.text()?.trim())))
+}
+
+/// A fact has one sentence: every statement is on the page, and the summary has a part of them.
+#[test]
+fn every_statement_is_on_the_page_and_the_summary_has_no_other() {
+    let desk = tempfile::tempdir().unwrap();
+    let run = desk.path().join("RUN");
+    for options in [
+        "--splits 5 --stop knee --permutations 5 --validate 3",
+        "--splits 2 --stop 6 --permutations none --validate none",
+    ] {
+        run_into(&run, "data/heart.csv", &format!("--quiet --force --method crfe {options}"));
+        let mut history = History::default();
+        let mut records = Journals::open(&run).unwrap().unwrap();
+        records.replay(|event| history.apply(&event)).unwrap();
+        let answer = Answer::new(&history, &history.own_choice().unwrap()).unwrap();
+        let read = |name: &str| std::fs::read_to_string(run.join(name)).unwrap();
+        let (page, summary) = (read("report.html"), read("summary.txt"));
+        let statements = &answer.methods[0].statements;
+        for said in statements {
+            let words = said.whole(3).replace('<', "&lt;").replace('>', "&gt;");
+            let line = format!("<dt>{}</dt><dd>{words}</dd>", said.label);
+            assert!(page.contains(&line), "{line} is not on the page");
+        }
+        let of_summary = |said: &&Statement| {
+            summary
+                .lines()
+                .any(|line| line.trim() == format!("{:<18}  {}", said.label, said.whole(3)))
+        };
+        let found: Vec<&Statement> = statements.iter().filter(of_summary).collect();
+        let lines = summary.lines().filter(|line| {
+            let label = line.strip_prefix("    ").and_then(|line| line.get(..18)).map(str::trim);
+            statements.iter().any(|said| Some(said.label) == label)
+        });
+        assert_eq!(lines.count(), found.len(), "{summary}");
+        assert!(found.len() + 2 > statements.len(), "{summary}");
+    }
 }
 
 #[test]

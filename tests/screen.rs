@@ -14,7 +14,7 @@ use crfe::run::{
     Betas, EventKind, Forced, RunEvent, RunOptions, TaskId, branch, inspect, portrait,
 };
 use crfe::run::{Permutations, Survey, Twins, test_list};
-use crfe::select::Method;
+use crfe::select::{Method, RULES, StopRule};
 use crfe::tui::{
     Action, App, CopiedList, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap,
     LinePrompt, Message, Overlay, Palette, Prompt, QuitQuestion, RankingColumn, Theme, View,
@@ -592,8 +592,8 @@ fn the_answer_follows_the_rule_and_can_be_copied() {
             "{text}"
         );
         // What is written is the same answer.
-        let history = app.history().under(app.rule(), app.taken()).unwrap();
-        let answer = crfe::analysis::Answer::new(&history).unwrap();
+        let choice = app.choice();
+        let answer = crfe::analysis::Answer::new(app.history(), &choice).unwrap();
         assert_eq!(
             answer.selected().iter().map(|feature| feature.name.clone()).collect::<Vec<_>>(),
             names
@@ -601,7 +601,10 @@ fn the_answer_follows_the_rule_and_can_be_copied() {
         // And the trace is as if the run had been told so from the start.
         let options = RunOptions { beta_rule: app.rule(), ..run.plan.info.spec.clone().into() };
         let own = Run::of((*run.plan.data).clone(), options.check().unwrap()).watched(DARK);
-        assert_eq!(history.trace(app.focus()), own.history().trace(app.focus()));
+        let (info, trace) = (app.info().unwrap(), app.trace().unwrap());
+        for step in own.trace().unwrap().steps() {
+            assert_eq!(choice.beta_test(info, trace, step.t), step.stop, "step {}", step.t);
+        }
     }
     lengths.dedup();
     assert!(lengths.len() > 1, "the answer follows k: {lengths:?}");
@@ -630,19 +633,24 @@ fn another_size_can_be_taken_and_everything_follows() {
         assert!(text.contains(&format!("CRFE: {size} features, chosen by hand")), "{text}");
         let names = copied(&mut app);
         assert_eq!(names.len(), size);
-        let history = app.history().under(app.rule(), app.taken()).unwrap();
-        let written = crfe::analysis::Answer::new(&history).unwrap();
+        let written = crfe::analysis::Answer::new(app.history(), &app.choice()).unwrap();
         assert_eq!(
             written.selected().iter().map(|feature| &feature.name).collect::<Vec<_>>(),
             names.iter().collect::<Vec<_>>()
         );
         // The folds tested the size of the rule: nothing is quoted for this one.
         let summary = crfe::report::summary(&written);
-        assert!(
-            history.info().unwrap().folds == 0 && !summary.contains("quote these numbers"),
-            "{summary}"
-        );
+        assert!(!summary.contains("quote these numbers"), "{summary}");
         assert!(summary.contains("chosen by hand, after the results had been seen"), "{summary}");
+        let directory = tempfile::tempdir().unwrap();
+        let (out, figures) = (directory.path(), crfe::report::FigureOptions::default());
+        crfe::report::write_report(out, app.history(), &written, None, &figures, 1).unwrap();
+        let methods = std::fs::read_to_string(out.join("methods.md")).unwrap();
+        let by_hand = format!("The number of features, {size}, was chosen by hand");
+        assert!(
+            methods.contains(&by_hand) && !methods.contains("Sizes were compared"),
+            "{methods}"
+        );
     }
     // In the charts the size under the cursor can be taken.
     app.update(Action::Show(View::Size));
@@ -662,6 +670,41 @@ fn another_size_can_be_taken_and_everything_follows() {
     (0..30).for_each(|_| drop(app.update(Action::Smaller)));
     picture(&mut app, 120, 36);
     assert_eq!(app.chosen_size(), Some(1));
+}
+
+/// The answer on the screen is the answer in the files, whole, whatever is chosen.
+#[test]
+fn the_answer_on_the_screen_is_the_exported_one_for_every_size_and_rule() {
+    let rules = RULES.iter().map(|entry| entry.rule).chain([StopRule::Size(4), StopRule::None]);
+    let small = rules
+        .map(|stop| ("heart.csv", RunOptions { stop, methods: vec![Method::Crfe], ..splits(2) }));
+    let tested =
+        RunOptions { permutations: Permutations::Count(3), validate: Some(2), ..splits(2) };
+    for (table, options) in small.chain([("heart.csv", tested)]) {
+        let run = Run::of_file(table, options);
+        let mut app = run.watched(DARK);
+        app.update(Action::Show(View::Answer));
+        let directory = tempfile::tempdir().unwrap();
+        // The rule's own size, all sizes from there to 1, and up again to all features.
+        let steps = [Action::Smaller; 12].into_iter().chain([Action::Larger; 12]);
+        for (at, action) in std::iter::once(Action::OwnSize).chain(steps).enumerate() {
+            app.update(action);
+            app.refresh();
+            let choice = app.choice();
+            let answer = crfe::analysis::Answer::new(app.history(), &choice).unwrap();
+            assert_eq!(app.answer(), answer.methods.first(), "{choice:?}");
+            assert_eq!(choice.size.is_some(), at > 0, "{choice:?}");
+            // Writing takes longer than comparing.
+            if at % 8 < 2 {
+                crfe::report::write_tables(directory.path(), app.history(), &answer, None, 1)
+                    .unwrap();
+                let read = std::fs::read_to_string(directory.path().join("summary.json")).unwrap();
+                let written: serde_json::Value = serde_json::from_str(&read).unwrap();
+                let shown = serde_json::to_value(app.answer().unwrap()).unwrap();
+                assert_eq!(written["methods"][0], shown, "{choice:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -724,7 +767,7 @@ fn cautions_and_tests_are_on_the_screen_as_they_come() {
             ("fold 1", "fold 1 of 2 is running"),
             ("fold 2", "fold 2 of 2 is running"),
             ("tested", "rows it never saw, 2 folds"),
-            ("chance", "(2 permutations)"),
+            ("chance", "whole list"),
         ] {
             if text.contains(words) && !states.contains(&sign) {
                 states.push(sign);
@@ -739,7 +782,7 @@ fn cautions_and_tests_are_on_the_screen_as_they_come() {
     }
     assert_eq!(states, ["none", "fold 1", "fold 2", "tested", "chance"]);
     // Every caution that the summary prints is there, word for word.
-    let answer = crfe::analysis::Answer::new(app.history()).unwrap();
+    let answer = crfe::analysis::Answer::new(app.history(), &app.choice()).unwrap();
     let cautions: Vec<&String> =
         answer.methods[0].cautions.iter().chain(&answer.cautions).collect();
     assert!(!cautions.is_empty());

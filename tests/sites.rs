@@ -91,7 +91,7 @@ fn run(plan: &Plan) -> History {
 }
 
 fn answer(history: &History) -> MethodAnswer {
-    Answer::new(history).unwrap().methods.remove(0)
+    Answer::new(history, &history.own_choice().unwrap()).unwrap().methods.remove(0)
 }
 
 #[test]

@@ -4,16 +4,19 @@
 use serde::Serialize;
 
 use super::{
-    Achieved, ByChance, ChosenFeature, ClassAnswer, Comparison, Drift, History, Paths, RuleSize,
-    Stability, StabilityBand, SubgroupCoverage, Tested, Transfer, Verdict, cautions,
-    permutation_words,
+    Achieved, ByChance, Choice, ChosenFeature, ClassAnswer, Comparison, Drift, History, Paths,
+    RuleSize, Stability, StabilityBand, Statement, SubgroupCoverage, Tested, Topic, Transfer,
+    Verdict, cautions, statements,
 };
-use crate::select::{BetaRule, Method, StopRule};
+use crate::select::{Method, StopRule};
 use crate::svm::{Estimator, Gamma};
 
 /// The answer of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
+    /// What was chosen.
+    #[serde(skip)]
+    pub choice: Choice,
     /// The file.
     pub input: String,
     /// Rows with a class.
@@ -56,7 +59,7 @@ pub struct Answer {
 }
 
 /// The answer of a method.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MethodAnswer {
     pub method: Method,
     /// How far the data support the list.
@@ -67,7 +70,7 @@ pub struct MethodAnswer {
     pub splits: usize,
     /// The size that the chosen rule gives.
     pub chosen: RuleSize,
-    /// What other rules give.
+    /// What other rules give; the first is the run's own rule if the size was chosen by hand.
     pub beside: Vec<RuleSize>,
     /// The features, best first; kept ones at the end.
     pub features: Vec<ChosenFeature>,
@@ -95,18 +98,23 @@ pub struct MethodAnswer {
     pub stability_interval: Option<(f64, f64)>,
     /// What concerns this method.
     pub cautions: Vec<String>,
+    /// What there is to say about it.
+    #[serde(skip)]
+    pub statements: Vec<Statement>,
 }
 
 impl Answer {
-    /// Reads the answer off a history; `None` before the run has started.
-    pub fn new(history: &History) -> Option<Self> {
+    /// What a history says to a choice; `None` before the run has started.
+    pub fn new(history: &History, choice: &Choice) -> Option<Self> {
         let info = history.info()?;
         let spec = &info.spec;
         let answer = |method| {
-            MethodAnswer::new(history, &Paths::new(history, info, method), &spec.beta_rule)
+            let paths = Paths::new(history, info, method);
+            MethodAnswer::new(history, &paths, choice, &Grounds::new(history, &paths, choice))
         };
         let methods: Vec<MethodAnswer> = history.methods().into_iter().map(answer).collect();
         Some(Self {
+            choice: *choice,
             input: info.input.clone(),
             rows: info.rows,
             features: info.units.len(),
@@ -122,7 +130,7 @@ impl Answer {
             guaranteed: spec.guaranteed(),
             comparisons: Comparison::of_methods(history, info, &methods),
             methods,
-            permutations: permutation_words(info),
+            permutations: super::by_chance::permutation_words(info),
             grouped: spec.schema.group_col.is_some(),
             cautions: cautions::of_run(history, info),
         })
@@ -134,70 +142,55 @@ impl Answer {
     }
 }
 
-impl MethodAnswer {
-    /// Reads it off the finished paths of a method, with any k and ψ of the β rule.
-    pub fn new(history: &History, paths: &Paths<'_>, beta_rule: &BetaRule) -> Self {
-        let rule = paths.info.spec.stop;
-        let visited = paths.visited_sizes();
-        let others = StopRule::of_paths().map(|entry| entry.rule).filter(|&other| other != rule);
-        let size_of =
-            |rule| paths.rule_size(rule, &paths.sizes_by_split(rule, beta_rule), &visited);
-        let tested = Tested::new(history, paths.info, paths.method);
-        let beside = others.map(size_of).collect();
-        let chosen = paths.chosen_size(beta_rule);
-        let mut answer = Self::with(history, paths, chosen, beside, tested);
-        let drift = Drift::new(history, paths.info, paths.method);
-        if history.size_is_by_hand() {
-            return answer.by_hand(drift);
+/// What is known of a method whatever the size of the answer: where the rules stop, and how the
+/// procedure did on rows that it never saw.
+#[derive(Debug)]
+pub struct Grounds {
+    own: RuleSize,
+    others: Vec<RuleSize>,
+    tested: Option<Tested>,
+    transfer: Option<Transfer>,
+    subgroups: Vec<SubgroupCoverage>,
+    drift: Option<Drift>,
+}
+
+impl Grounds {
+    /// Reads it off the finished paths of a method; of the choice only the rule matters.
+    pub(super) fn new(history: &History, paths: &Paths<'_>, choice: &Choice) -> Self {
+        let (info, method) = (paths.info, paths.method);
+        let size_of = |rule| paths.chosen_size(&Choice { rule, size: None, ..*choice });
+        let rules = StopRule::of_paths().map(|entry| entry.rule);
+        Self {
+            own: size_of(choice.rule),
+            others: rules.filter(|&other| other != choice.rule).map(size_of).collect(),
+            tested: Tested::new(history, info, method),
+            transfer: Transfer::new(history, info, method),
+            subgroups: SubgroupCoverage::all(history, info, method),
+            drift: Drift::new(history, info, method),
         }
-        answer.transfer = Transfer::new(history, paths.info, paths.method);
-        answer.cautions.extend(answer.transfer.iter().flat_map(Transfer::cautions));
-        answer.subgroups = SubgroupCoverage::all(history, paths.info, paths.method);
-        answer.cautions.extend(answer.subgroups.iter().filter_map(SubgroupCoverage::caution));
-        answer.cautions.extend(drift.as_ref().and_then(Drift::caution));
-        answer.drift = drift;
-        answer
     }
+}
 
-    /// Whether twins of its features have been found since it was made.
-    pub fn lacks_twins(&self, history: &History) -> bool {
-        let is_new = |feature: &ChosenFeature| {
-            feature.twins.is_none() && history.twins().of(feature.unit).is_some()
-        };
-        self.features.iter().any(is_new)
-    }
-
-    /// The answer at a size that a person takes instead: the list, its counts, stability and
-    /// metrics follow. The validation tested the procedure at its own size, so there is no tested
-    /// performance.
-    pub fn at_size(&self, history: &History, paths: &Paths<'_>, size: usize) -> Self {
-        let rule = StopRule::Size(size);
-        let chosen = RuleSize::new(rule, &vec![Some(size); paths.len()], &paths.visited_sizes());
-        // The rules stop where they did.
-        let beside = std::iter::once(&self.chosen).chain(&self.beside).cloned();
-        Self::with(history, paths, chosen, beside.collect(), None).by_hand(self.drift.clone())
-    }
-
-    /// A size that was chosen by hand; whether p-values drift is a matter of the rows.
-    fn by_hand(mut self, drift: Option<Drift>) -> Self {
-        let size = self.chosen.size.map(cautions::size_by_hand);
-        self.cautions.splice(0..0, size);
-        self.by_chance.iter_mut().for_each(|chance| chance.size_is_by_hand = true);
-        self.cautions.extend(drift.as_ref().and_then(Drift::caution));
-        Self { drift, ..self }
-    }
-
-    fn with(
+impl MethodAnswer {
+    /// Reads it off the finished paths of a method. A size that was taken by hand has its own list,
+    /// counts, stability and metrics; the validation tested the procedure at another size, so there
+    /// is no tested performance.
+    pub(super) fn new(
         history: &History,
         paths: &Paths<'_>,
-        chosen: RuleSize,
-        beside: Vec<RuleSize>,
-        tested: Option<Tested>,
+        choice: &Choice,
+        grounds: &Grounds,
     ) -> Self {
+        let is_own = choice.size.is_none();
+        let chosen = if is_own { grounds.own.clone() } else { paths.chosen_size(choice) };
+        let own = std::iter::once(&grounds.own).filter(|own| !is_own && own.stop.entry().is_some());
+        let tested = grounds.tested.clone().filter(|_| is_own);
+        let transfer = grounds.transfer.clone().filter(|_| is_own);
+        let subgroups = if is_own { grounds.subgroups.clone() } else { Vec::new() };
         let agreement =
             chosen.size.and_then(|size| paths.agreement(&[size]).first().map(|(_, at)| *at));
         let stability = agreement.as_ref().and_then(Stability::new);
-        let by_chance = chosen.size.and_then(|size| ByChance::new(history, paths, size));
+        let by_chance = chosen.size.and_then(|size| ByChance::new(history, paths, choice, size));
         let chance = by_chance.as_ref();
         let features = chosen
             .size
@@ -210,14 +203,20 @@ impl MethodAnswer {
             by_chance: chance,
             features: &features,
         };
-        let cautions = cautions::of_method(&concern);
+        let mut cautions: Vec<String> =
+            choice.size.map(cautions::size_by_hand).into_iter().collect();
+        cautions.extend(cautions::of_method(&concern));
+        cautions.extend(transfer.iter().flat_map(Transfer::cautions));
+        cautions.extend(subgroups.iter().filter_map(SubgroupCoverage::caution));
+        // Whether p-values drift is a matter of the rows, not of the size.
+        cautions.extend(grounds.drift.as_ref().and_then(Drift::caution));
         let verdict = Verdict::new(&chosen, chance, stability, paths.len());
-        Self {
+        let mut answer = Self {
             method: paths.method,
             verdict,
             headline: verdict.headline(&chosen, chance, stability, paths.len()),
             splits: paths.len(),
-            beside,
+            beside: own.chain(&grounds.others).cloned().collect(),
             achieved: Achieved::new(paths, &chosen),
             classes: ClassAnswer::all(paths, &chosen, tested.as_ref()),
             stability: stability.map(|own| own.value),
@@ -226,17 +225,33 @@ impl MethodAnswer {
             cautions,
             features,
             tested,
-            transfer: None,
-            subgroups: Vec::new(),
-            drift: None,
+            transfer,
+            subgroups,
+            drift: grounds.drift.clone(),
             by_chance,
             chosen,
-        }
+            statements: Vec::new(),
+        };
+        answer.statements = statements::of_method(paths.info, choice, &answer);
+        answer
+    }
+
+    /// Whether twins of its features have been found since it was made.
+    pub fn lacks_twins(&self, history: &History) -> bool {
+        let is_new = |feature: &ChosenFeature| {
+            feature.twins.is_none() && history.twins().of(feature.unit).is_some()
+        };
+        self.features.iter().any(is_new)
     }
 
     /// The 95 % band of one split's coverage, where there is one.
     pub fn coverage_band(&self) -> Option<(f64, f64)> {
         self.achieved.as_ref()?.coverage_band
+    }
+
+    /// What is said about some topics.
+    pub fn about<'a>(&'a self, topics: &'a [Topic]) -> impl Iterator<Item = &'a Statement> {
+        self.statements.iter().filter(move |said| topics.contains(&said.topic))
     }
 
     /// The stability of the splits' subsets with what is known about it.

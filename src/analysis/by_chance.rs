@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{History, LEVEL, Metric, Paths, p_words};
+use super::{Choice, History, LEVEL, Metric, Paths, p_words};
 use crate::evaluate::{Chance, as_small, permutation_p};
 use crate::run::{
     DEFAULT_PERMUTATIONS, Kind, Outcome, PERMUTATION_BUDGET, PermutedRun, RunInfo, evaluated,
@@ -88,12 +88,11 @@ pub enum Compared {
 }
 
 impl Compared {
-    fn new(history: &History, paths: &Paths<'_>, size: usize) -> Self {
-        let spec = &paths.info.spec;
-        let is_fixed = matches!(spec.stop, StopRule::Size(_))
-            && !history.size_is_by_hand()
-            && paths.chosen_size(&spec.beta_rule).size == Some(size);
-        if is_fixed { Self::FixedSize } else { Self::BestSize }
+    fn new(choice: &Choice) -> Self {
+        match (choice.rule, choice.size) {
+            (StopRule::Size(_), None) => Self::FixedSize,
+            _ => Self::BestSize,
+        }
     }
 
     /// Where a run is judged, of its mean sums of p-values by size: at the largest evaluated size
@@ -112,7 +111,7 @@ impl Compared {
 
 impl ByChance {
     /// Reads it off a history; `None` before the first permutation.
-    pub fn new(history: &History, paths: &Paths<'_>, size: usize) -> Option<Self> {
+    pub fn new(history: &History, paths: &Paths<'_>, choice: &Choice, size: usize) -> Option<Self> {
         let info = paths.info;
         let runs: Vec<&PermutedRun> = history
             .outcomes(Kind::Permutation, paths.method)
@@ -123,7 +122,7 @@ impl ByChance {
             .collect();
         let removable = size.saturating_sub(info.kept());
         let chance = Chance::new(runs.iter().map(|run| run.largest_count(removable)).collect());
-        let compared = Compared::new(history, paths, size);
+        let compared = Compared::new(choice);
         let real = compared.pick(&real_s_scores(paths), size);
         let permuted: Vec<f64> =
             runs.iter().filter_map(|run| Some(compared.pick(&run.s_score, size)?.1)).collect();
@@ -136,7 +135,7 @@ impl ByChance {
             at_least_as_good,
             compared,
             compared_at: real.map(|(size, _)| size),
-            size_is_by_hand: false,
+            size_is_by_hand: choice.size.is_some(),
             chance,
         })
     }
@@ -144,16 +143,6 @@ impl ByChance {
     /// The adjusted p of a feature that this many splits keep.
     pub fn adjusted_p(&self, count: usize) -> f64 {
         self.chance.adjusted_p(count)
-    }
-
-    /// What p of the whole is about.
-    pub fn subject(&self) -> String {
-        match self.compared_at.filter(|_| self.size_is_by_hand) {
-            Some(size) => {
-                format!("predicting the labels at the best size, {size}: no test of this list")
-            }
-            None => "the list as a whole".to_owned(),
-        }
     }
 
     /// How often permuted labels do as well, in words.
@@ -209,26 +198,6 @@ mod tests {
         assert_eq!(Compared::FixedSize.pick(&s_scores, 9), Some((9, 0.85)));
         assert_eq!(Compared::BestSize.pick(&s_scores, 9), Some((5, 0.8)));
         assert_eq!(Compared::BestSize.pick(&[], 9), None);
-    }
-
-    #[test]
-    fn p_of_the_whole_is_not_one_of_a_list_whose_size_was_chosen_by_hand() {
-        let of = |size_is_by_hand| ByChance {
-            permutations: 19,
-            of_permutations: 19,
-            count: 1,
-            p: Some(0.05),
-            at_least_as_good: 0,
-            compared: Compared::BestSize,
-            compared_at: Some(2),
-            size_is_by_hand,
-            chance: Chance::new(vec![1; 19]),
-        };
-        assert_eq!(of(false).subject(), "the list as a whole");
-        assert_eq!(
-            of(true).subject(),
-            "predicting the labels at the best size, 2: no test of this list"
-        );
     }
 
     #[test]

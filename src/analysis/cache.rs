@@ -3,8 +3,10 @@
 
 use std::ops::Deref;
 
+use super::answer::Grounds;
 use super::{
-    History, MeanRanks, MethodAnswer, Pair, Paths, RankTable, RuleSize, SizeDifferences, cautions,
+    Choice, History, MeanRanks, MethodAnswer, Pair, Paths, RankTable, RuleSize, SizeDifferences,
+    cautions,
 };
 use crate::evaluate::{Agreement, Kept, Similarity};
 use crate::run::{Kind, RunInfo};
@@ -56,10 +58,10 @@ pub struct MethodCache {
     pub stops: Cached<(Finished, BetaRule), Stops>,
     /// The size of each rule that reads curves over all splits.
     pub of_curves: Cached<Finished, Vec<(&'static Rule, Option<usize>)>>,
-    /// The answer that the rule gives, with k and ψ as they are slid.
-    pub own_answer: Cached<(Finished, Option<BetaRule>), Option<MethodAnswer>>,
-    /// The same, or that at a size that was taken by hand.
-    pub answer: Cached<(Finished, Option<BetaRule>, Option<usize>), Option<MethodAnswer>>,
+    /// What is known whatever the size.
+    grounds: Cached<(Finished, Choice), Option<Grounds>>,
+    /// The answer to what is chosen now.
+    pub answer: Cached<(Finished, Choice), Option<MethodAnswer>>,
     /// What concerns the whole run.
     pub run_cautions: Cached<(u64, usize), Vec<String>>,
     /// All removable units by how many splits keep them at the size of the answer.
@@ -139,17 +141,14 @@ impl MethodCache {
         });
     }
 
-    /// The answer; k and ψ change it only under the β rule. `taken` is a size that was taken by
-    /// hand.
+    /// The answer to a choice.
     pub fn refresh_answer(
         &mut self,
         history: &History,
         paths: &Paths<'_>,
         finished: u64,
-        beta_rule: BetaRule,
-        taken: Option<usize>,
+        choice: Choice,
     ) {
-        let slid = (paths.info.spec.stop == StopRule::Beta).then_some(beta_rule);
         // Permutations are many: the answer follows every twentieth or every half per cent of them,
         // and the last.
         let permutations = history.ended(Kind::Permutation);
@@ -159,19 +158,16 @@ impl MethodCache {
         let followed = history.all_ended() - permutations + steps + usize::from(is_over);
         let finished_now = (paths.method, finished + followed as u64);
         // Twins come one list at a time, and change nothing but the list that they are of.
-        if self.own_answer.as_ref().is_some_and(|own| own.lacks_twins(history)) && taken.is_none() {
-            self.own_answer.forget();
-        }
         if self.answer.as_ref().is_some_and(|answer| answer.lacks_twins(history)) {
             self.answer.forget();
         }
-        self.own_answer.refresh((finished_now, slid), || {
-            (!paths.is_empty()).then(|| MethodAnswer::new(history, paths, &beta_rule))
+        let of_rule = Choice { size: None, ..choice };
+        self.grounds.refresh((finished_now, of_rule), || {
+            (!paths.is_empty()).then(|| Grounds::new(history, paths, &choice))
         });
-        let own = self.own_answer.as_ref();
-        self.answer.refresh((finished_now, slid, taken), || match taken {
-            Some(size) => own.map(|own| own.at_size(history, paths, size)),
-            None => own.cloned(),
+        let grounds = self.grounds.as_ref();
+        self.answer.refresh((finished_now, choice), || {
+            Some(MethodAnswer::new(history, paths, &choice, grounds?))
         });
         let state = (finished, history.failed().len() + history.all_ended());
         self.run_cautions.refresh(state, || cautions::of_run(history, paths.info));

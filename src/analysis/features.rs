@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ByChance, History, Paths, RankTable};
+use super::{ByChance, Choice, History, Paths, RankTable};
 use crate::evaluate::FEWEST_SUBSETS;
 use crate::run::{RunInfo, Twins};
 
@@ -168,7 +168,7 @@ impl History {
         let Some(info) = &self.info else { return Vec::new() };
         let list = |method| {
             let paths = Paths::new(self, info, method);
-            let size = paths.chosen_size(&info.spec.beta_rule).size?;
+            let size = paths.chosen_size(&Choice::of(&info.spec)).size?;
             Some(info.list(&paths.by_frequency(size), size))
         };
         let lists = self.methods().into_iter().filter_map(list);

@@ -5,9 +5,9 @@ mod achieved;
 mod agreement;
 mod answer;
 mod by_chance;
-mod by_hand;
 mod cache;
 mod cautions;
+mod choice;
 mod comparison;
 mod coverage_bands;
 mod curves;
@@ -17,6 +17,7 @@ mod paths;
 mod ranks;
 mod rules;
 mod sizes;
+pub mod statements;
 mod subgroups;
 mod tested;
 #[cfg(test)]
@@ -29,9 +30,9 @@ pub use crate::evaluate::{Metric, PageColumn, p_words, rounded_p};
 pub use crate::run::Trace;
 pub use achieved::{Achieved, ClassAnswer, ClassMeans};
 pub use answer::{Answer, MethodAnswer};
-pub use by_chance::{ByChance, Compared, permutation_words};
-pub use by_hand::ByHand;
+pub use by_chance::{ByChance, Compared};
 pub use cache::{Cached, MethodCache, SplitSizes, Stops};
+pub use choice::Choice;
 pub use comparison::{ComparedMetric, Comparison};
 pub use coverage_bands::{class_bands, coverage_band};
 pub use curves::{Curve, class_mean};
@@ -40,6 +41,7 @@ pub use pairs::{Pair, SizeDifferences};
 pub use paths::Paths;
 pub use ranks::{MeanRanks, RankTable};
 pub use rules::{RuleSize, known_rules};
+pub use statements::{Statement, Tone, Topic};
 pub use subgroups::{DRIFT_LEVEL, Drift, SubgroupCoverage};
 pub use tested::Tested;
 pub use transfer::{ProbeAnswer, SiteMeasured, SiteTested, Transfer};
@@ -51,9 +53,8 @@ pub use what_if::{BranchComparison, BranchMetric, BranchVerdict};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::error::Result;
 use crate::run::{EventKind, FoldTest, Followup, Kind, Outcome, RunEvent, RunInfo, TaskId, Twins};
-use crate::select::{BetaRule, Method};
+use crate::select::Method;
 
 /// All tasks of a run, as far as they have come.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +69,6 @@ pub struct History {
     ended: [usize; Kind::ALL.len()],
     twins: Twins,
     curves: BTreeMap<Method, Curve>,
-    size_is_by_hand: bool,
 }
 
 impl History {
@@ -115,20 +115,6 @@ impl History {
         }
     }
 
-    /// The same run as another β rule would have told it, and with a size that was chosen by hand,
-    /// at which nothing was tested. A path that the rule itself ended (`--early`) has only its own.
-    pub fn under(&self, rule: BetaRule, taken: Option<usize>) -> Result<Self> {
-        let mut other = self.clone();
-        let Some(info) = &self.info else { return Ok(other) };
-        let by_hand = ByHand::new(&info.spec, rule, taken);
-        other.size_is_by_hand = by_hand.size.is_some();
-        other.info = Some(by_hand.applied(info)?);
-        if let Some(rule) = by_hand.rule {
-            other.tasks.values_mut().for_each(|trace| trace.test_again(&rule, info.units.len()));
-        }
-        Ok(other)
-    }
-
     /// A task was begun again or given up: its steps no longer count.
     fn redraw_curve(&mut self, method: Method) {
         let mut curve = Curve::default();
@@ -143,9 +129,9 @@ impl History {
         self.curves.get(&method)
     }
 
-    /// Whether the size was chosen by hand, after the results had been seen.
-    pub fn size_is_by_hand(&self) -> bool {
-        self.size_is_by_hand
+    /// What the settings of the run choose, once it has started.
+    pub fn own_choice(&self) -> Option<Choice> {
+        self.info().map(|info| Choice::of(&info.spec))
     }
 
     /// What is known of the run, once it has started.

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Paths, Trace};
+use super::{Choice, Paths, Trace};
 use crate::evaluate::{Kept, Procedure, Spread, median_size};
 use crate::run::RunInfo;
 use crate::select::{BetaRule, Chooses, RULES, StopRule};
@@ -60,41 +60,30 @@ impl RuleSize {
         Self { size: Some(units), smallest: Some(units), largest: Some(units), sd: None, ..self }
     }
 
-    /// In words: the rule, its size and how many of the splits it fired on; `none` if no rule was
-    /// asked to choose.
-    pub fn words(&self, none: &str, splits: usize) -> String {
-        let name = match (self.stop, self.stop.entry()) {
-            (_, Some(entry)) => entry.label,
-            (StopRule::None, None) => return none.to_owned(),
-            (_, None) => return "fixed size".to_owned(),
+    /// The size in words, with its spread and on how many of the splits the rule fired.
+    pub fn value_words(&self, splits: usize) -> String {
+        let Some(size) = self.size else {
+            return match self.stop {
+                StopRule::None => "none was asked for; ranking.csv has the order".to_owned(),
+                StopRule::OneSe => "none stands out".to_owned(),
+                _ => "never fired".to_owned(),
+            };
         };
-        if self.is_of_all() {
-            return format!("{name}: nothing to eliminate");
-        }
-        match (self.size, self.smallest, self.largest) {
-            (Some(size), Some(lo), Some(hi)) => {
-                let is_partial = self.fired < splits;
-                let fired = if is_partial {
-                    format!(", fired on {} of {splits}", self.fired)
-                } else {
-                    String::new()
-                };
-                match self.stop {
-                    StopRule::OneSe if (lo, hi) == (size, size) => {
-                        format!("{name}: {size}, whichever split is left out")
-                    }
-                    StopRule::OneSe if lo == hi => {
-                        format!("{name}: {size}, or {lo} if a split is left out")
-                    }
-                    StopRule::OneSe => {
-                        format!("{name}: {size}, or {lo} to {hi} if a split is left out")
-                    }
-                    _ if lo == hi => format!("{name}: {size}{fired}"),
-                    _ => format!("{name}: median {size}, range {lo} to {hi}{fired}"),
-                }
+        let (lo, hi) = (self.smallest.unwrap_or(size), self.largest.unwrap_or(size));
+        let fired = match self.fired {
+            fired if fired < splits => format!(", fired on {fired} of {splits} splits"),
+            _ => String::new(),
+        };
+        match self.stop {
+            _ if self.is_of_all() => format!("{size}, nothing to eliminate"),
+            StopRule::Size(_) => format!("{size}, as asked for"),
+            StopRule::OneSe if (lo, hi) == (size, size) => {
+                format!("{size}, whichever split is left out")
             }
-            (Some(size), ..) => format!("{name}: {size}"),
-            _ => format!("{name}: never fired"),
+            StopRule::OneSe if lo == hi => format!("{size}, or {lo} if a split is left out"),
+            StopRule::OneSe => format!("{size}, or {lo} to {hi} if a split is left out"),
+            _ if lo == hi => format!("{size}{fired}"),
+            _ => format!("median {size}, range {lo} to {hi}{fired}"),
         }
     }
 
@@ -104,14 +93,15 @@ impl RuleSize {
     }
 }
 
-/// The rules of which a run knows the sizes: all that need no models of their own, and the chosen
-/// one.
-pub fn known_rules(info: &RunInfo) -> Vec<StopRule> {
+/// The rules of which a run knows the sizes: all that need no models of their own, and what was
+/// chosen.
+pub fn known_rules(choice: &Choice) -> Vec<StopRule> {
     let computed = RULES.iter().filter(|entry| !matches!(entry.chooses, Chooses::ByRun(_)));
     let mut rules: Vec<StopRule> = computed.map(|entry| entry.rule).collect();
-    if !rules.contains(&info.spec.stop) && info.spec.stop != StopRule::None {
-        rules.push(info.spec.stop);
-    }
+    let chosen = std::iter::once(choice.rule).chain(choice.size.map(StopRule::Size));
+    let is_new = |rule: &StopRule| !rules.contains(rule) && *rule != StopRule::None;
+    let chosen: Vec<StopRule> = chosen.filter(is_new).collect();
+    rules.extend(chosen);
     rules
 }
 
@@ -125,11 +115,6 @@ impl Paths<'_> {
             }
             _ => self.traces().map(|trace| trace.stop(rule, beta_rule, units)).collect(),
         }
-    }
-
-    /// The same with k and ψ as they were recorded.
-    pub fn recorded_sizes(&self, rule: StopRule) -> Vec<Option<usize>> {
-        self.sizes_by_split(rule, &self.info.spec.beta_rule)
     }
 
     /// The sizes that a rule gives, summed up over the splits. Where there is nothing to eliminate,
@@ -151,10 +136,20 @@ impl Paths<'_> {
         RuleSize { keeps_all: size.size == Some(units), ..size }
     }
 
-    /// The size that the rule of the run gives, with any k and ψ of the β rule.
-    pub fn chosen_size(&self, beta_rule: &BetaRule) -> RuleSize {
-        let rule = self.info.spec.stop;
-        self.rule_size(rule, &self.sizes_by_split(rule, beta_rule), &self.visited_sizes())
+    /// The size of a choice: the one that was taken, or that of the rule.
+    pub fn chosen_size(&self, choice: &Choice) -> RuleSize {
+        let visited = self.visited_sizes();
+        match choice.size {
+            Some(size) => {
+                let sizes = vec![Some(size); self.len()];
+                let keeps_all = size == self.info.units.len();
+                RuleSize { keeps_all, ..RuleSize::new(StopRule::Size(size), &sizes, &visited) }
+            }
+            None => {
+                let sizes = self.sizes_by_split(choice.rule, &choice.beta);
+                self.rule_size(choice.rule, &sizes, &visited)
+            }
+        }
     }
 
     /// The procedure of the run with another rule.

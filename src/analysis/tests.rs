@@ -93,6 +93,22 @@ impl Told {
     fn paths(&self) -> Paths<'_> {
         Paths::new(&self.history, self.history.info().unwrap(), CRFE)
     }
+
+    /// The answer to what the settings choose.
+    fn answer(&self) -> Answer {
+        Answer::new(&self.history, &self.history.own_choice().unwrap()).unwrap()
+    }
+
+    /// The answer of the first method, at a size if one is taken by hand.
+    fn answer_at(&self, size: Option<usize>) -> MethodAnswer {
+        let choice = Choice { size, ..self.history.own_choice().unwrap() };
+        Answer::new(&self.history, &choice).unwrap().methods.remove(0)
+    }
+}
+
+/// The sizes of a rule with the run's own k and ψ.
+fn sizes_of(paths: &Paths<'_>, rule: StopRule) -> Vec<Option<usize>> {
+    paths.sizes_by_split(rule, &paths.info.spec.beta_rule)
 }
 
 /// Two complete paths: the last survivors beside the kept feature 1 are 3, then 0; and 3, then 2.
@@ -153,12 +169,12 @@ fn sizes_are_those_that_all_or_some_paths_visited() {
     assert_eq!(paths.common_sizes(), [4, 2]);
     assert_eq!(paths.visited_sizes(), [2, 3, 4]);
     // A wanted size that is passed over: the smallest visited that is not below it.
-    let sizes = |wanted| paths.recorded_sizes(StopRule::Size(wanted));
+    let sizes = |wanted| sizes_of(&paths, StopRule::Size(wanted));
     assert_eq!(sizes(3), [Some(3), Some(3), Some(4)]);
     assert_eq!(sizes(1), [Some(2); 3]);
     assert_eq!(sizes(5), [None; 3]);
-    assert_eq!(paths.recorded_sizes(StopRule::Cv), [Some(3); 3], "what the run recorded");
-    assert_eq!(paths.recorded_sizes(StopRule::None), [None; 3]);
+    assert_eq!(sizes_of(&paths, StopRule::Cv), [Some(3); 3], "what the run recorded");
+    assert_eq!(sizes_of(&paths, StopRule::None), [None; 3]);
 }
 
 #[test]
@@ -172,12 +188,12 @@ fn a_path_that_ended_early_has_the_size_where_the_rule_fired_and_no_knee() {
     told.finish(0, early(true), EndReason::Early, &[0, 3]);
     told.finish(1, early(false), EndReason::Early, &[0, 3]);
     let paths = told.paths();
-    assert_eq!(paths.recorded_sizes(StopRule::Beta), [Some(3), None]);
-    assert_eq!(paths.recorded_sizes(StopRule::Knee), [None, None], "the knee needs the whole path");
+    assert_eq!(sizes_of(&paths, StopRule::Beta), [Some(3), None]);
+    assert_eq!(sizes_of(&paths, StopRule::Knee), [None, None], "the knee needs the whole path");
     // The rest is ranked in the order in which it was named, the last best.
     assert_eq!(RankTable::new(&paths).splits()[0], [Some(2), None, Some(3), Some(1)]);
     // The same path, complete, has a knee.
-    assert_eq!(two_paths().paths().recorded_sizes(StopRule::Knee), [Some(3); 2]);
+    assert_eq!(sizes_of(&two_paths().paths(), StopRule::Knee), [Some(3); 2]);
 }
 
 #[test]
@@ -223,7 +239,7 @@ fn the_answer_says_what_fired_and_what_was_achieved() {
     told.start(2, vec![step(0, 4, &[0], -1.0, 20)]);
     let task = TaskId { method: CRFE, split: 2 };
     told.tell(Some(task), EventKind::TaskFailed { message: "on purpose".into() });
-    let answer = Answer::new(&told.history).unwrap();
+    let answer = told.answer();
     assert!(
         answer.cautions.iter().any(|caution| caution.contains("failed: on purpose")),
         "{:?}",
@@ -267,10 +283,7 @@ fn two_methods_are_compared_on_the_splits_that_both_have() {
 #[test]
 fn the_answer_at_another_size_has_the_list_of_that_size_and_no_tested_performance() {
     let told = two_paths();
-    let paths = told.paths();
-    let rule = told.history.info().unwrap().spec.beta_rule;
-    let at_three =
-        MethodAnswer::new(&told.history, &paths, &rule).at_size(&told.history, &paths, 3);
+    let at_three = told.answer_at(Some(3));
     let names: Vec<&str> = at_three.features.iter().map(|feature| feature.name.as_str()).collect();
     // Features 0 and 2 tie in everything but their column; the kept feature comes last.
     assert_eq!((at_three.chosen.size, names), (Some(3), vec!["c4", "c1", "c2"]));
@@ -293,12 +306,7 @@ fn the_answer_at_another_size_has_the_list_of_that_size_and_no_tested_performanc
 fn a_list_of_ones_own_is_compared_split_by_split() {
     let told = two_paths();
     let info = told.history.info().unwrap();
-    let paths = told.paths();
-    let answer = MethodAnswer::new(&told.history, &paths, &info.spec.beta_rule).at_size(
-        &told.history,
-        &paths,
-        2,
-    );
+    let answer = told.answer_at(Some(2));
     // The answer's subsets of two cover 16 of 20 rows on both splits.
     let compare = |first: u32, second: u32| {
         let tallies = [(0, tally(first)), (1, tally(second))];
@@ -327,11 +335,7 @@ fn classes_are_listed_worst_first() {
     let steps =
         vec![step(0, 4, &[2], -1.0, 13), step(1, 3, &[0], -1.5, 13), step(2, 2, &[], -1.8, 13)];
     told.finish(0, steps, EndReason::Complete, &[3]);
-    let answer = MethodAnswer::new(&told.history, &told.paths(), &BetaRule::default()).at_size(
-        &told.history,
-        &told.paths(),
-        3,
-    );
+    let answer = told.answer_at(Some(3));
     let classes: Vec<(&str, f64)> = answer
         .classes
         .iter()
@@ -358,11 +362,7 @@ fn twins_are_named_and_one_that_follows_another_says_so() {
     assert!(!wanted.is_empty());
     told.tell(None, EventKind::TwinsFound(crate::run::Twins::find(&data, &[0, 1, 2, 3]).into()));
     assert!(told.history.without_twins().is_empty());
-    let answer = MethodAnswer::new(&told.history, &told.paths(), &BetaRule::default()).at_size(
-        &told.history,
-        &told.paths(),
-        3,
-    );
+    let answer = told.answer_at(Some(3));
     let [last, first, _] = &answer.features[..] else { panic!("{:?}", answer.features) };
     assert_eq!((last.unit, last.twin_of), (3, None));
     let twin = &last.twins.as_ref().unwrap()[0];
@@ -383,9 +383,7 @@ fn the_first_of_several_twins_names_all_and_a_later_one_the_closest_before_it() 
     let labels: Vec<&str> = (0..80).map(|i| ["ill", "well"][i % 2]).collect();
     let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
     told.tell(None, EventKind::TwinsFound(crate::run::Twins::find(&data, &[0, 1, 2, 3]).into()));
-    let paths = told.paths();
-    let answer = MethodAnswer::new(&told.history, &paths, &BetaRule::default());
-    let features = answer.at_size(&told.history, &paths, 3).features;
+    let features = told.answer_at(Some(3)).features;
     let named = |at: usize| -> Vec<Option<usize>> {
         features[at].named_twins().map(|twin| twin.place).collect()
     };
@@ -458,9 +456,21 @@ fn classes_count_the_rows_that_were_tested() {
     for (index, outcome) in outcomes.into_iter().enumerate() {
         told.tell(None, EventKind::Followed(of_fold(index), outcome.into()));
     }
-    let answer = MethodAnswer::new(&told.history, &told.paths(), &BetaRule::default());
+    let answer = told.answer_at(None);
     let rows: Vec<(&str, usize)> =
         answer.classes.iter().map(|class| (class.class.as_str(), class.rows)).collect();
     assert_eq!(rows, [("well", 3), ("ill", 4)]);
     assert_eq!(answer.tested.as_ref().unwrap().without_list, 1);
+}
+
+/// The reason is that of the planner, not an option that nobody gave.
+#[test]
+fn permutations_that_were_too_dear_are_not_blamed_on_an_option() {
+    let mut told = two_paths();
+    let dear = RunInfo { permutations: 0, permutation_cost: Some(9.0), ..(*info()).clone() };
+    told.tell(None, EventKind::RunStarted(Arc::new(dear)));
+    let answer = told.answer_at(None);
+    let said = answer.about(&[Topic::Chance]).next().unwrap().whole(3);
+    assert!(said.contains("even 19 have a nominal cost of 171 s"), "{said}");
+    assert!(said.contains("--permutations 19 runs them") && !said.contains("none"), "{said}");
 }

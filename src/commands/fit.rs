@@ -8,15 +8,16 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::args::{FitArgs, RunArgs};
-use super::report::tell_notes;
+use super::report::{answer_of, tell_notes};
 use super::run::{RunOutcome, execute, load, report_files, say_what_was_understood, threads};
+use crate::analysis::statements::of_performance;
 use crate::analysis::{Answer, History, Paths, Tested};
 use crate::data::{RESERVE, word_list};
 use crate::error::{Error, Result, plural, printable, printable_json};
 use crate::evaluate::never_excluded;
 use crate::model::{CellReading, FittedList, Ingredients, ListOrigin, Model, fit_list};
 use crate::record::Journals;
-use crate::report::{VERSION, command_line, for_a_shell, summary, tested_lines_of};
+use crate::report::{VERSION, command_line, for_a_shell, statement_lines, summary};
 use crate::run::{
     EventKind, Followup, Kind, Outcome, Permutations, Plan, RunEvent, RunInfo, RunOptions,
     fit_settings, test_given_list,
@@ -63,7 +64,7 @@ fn of_procedure(args: &FitArgs) -> Result<u8> {
     if !history.failed().is_empty() || !history.failed_followups().is_empty() {
         return Err(Error::internal("some tasks failed, so no model is made"));
     }
-    report_files(&plan, &history, &args.run)?;
+    report_files(&plan, &history, &answer_of(&history)?, &args.run)?;
     let made = Made::of_history(&plan, &history)?;
     finish(args, &plan, &history, &made)
 }
@@ -155,8 +156,7 @@ impl Made {
     /// The list of the first method.
     fn of_history(plan: &Plan, history: &History) -> Result<Self> {
         let info = &plan.info;
-        let answer =
-            Answer::new(history).ok_or_else(|| Error::internal("the run has not started"))?;
+        let answer = answer_of(history)?;
         let method = answer
             .methods
             .first()
@@ -349,7 +349,7 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
         let names: Vec<String> = model.features.iter().map(|name| printable(name)).collect();
         let _ = writeln!(text, "  features      {}", names.join(", "));
         if let Some(tested) = &made.tested {
-            text.push_str(&expected(tested, &model.classes));
+            text.push_str(&expected(tested, model.classes.len()));
         }
         for caution in &model.cautions {
             let _ = writeln!(text, "  Caution: {}", printable(caution));
@@ -392,18 +392,15 @@ fn first_method(history: &History) -> Option<Method> {
     history.methods().first().copied()
 }
 
-fn expected(tested: &Tested, classes: &[String]) -> String {
+fn expected(tested: &Tested, classes: usize) -> String {
     let mut text = String::new();
-    let rows = tested.performance.as_ref().map_or(0, |performance| performance.rows);
+    let performance = tested.performance.as_ref();
+    let rows = performance.map_or(0, |performance| performance.rows);
     let _ = writeln!(
         text,
         "  To be expected on new rows of the same population ({} folds, {rows} rows, 95 % intervals):",
         tested.folds
     );
-    // The list was given: that the folds agree on it says nothing.
-    let measured = Tested { sizes: Vec::new(), ..tested.clone() };
-    for (label, value) in tested_lines_of(&measured, classes) {
-        let _ = writeln!(text, "    {label:<18}  {value}");
-    }
-    text
+    let said = performance.map_or_else(Vec::new, |own| of_performance(own, classes, None));
+    text + &statement_lines(said.iter())
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::ReportArgs;
-use crate::analysis::{Answer, History};
+use crate::analysis::{Answer, Choice, History};
 use crate::error::{Error, Result, printable};
 use crate::files::unwritable;
 use crate::record::{Journals, journals};
@@ -41,8 +41,10 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     if let Some(event) = plan.as_ref().and_then(|plan| find_twins(plan, &history)) {
         history.apply(&event);
     }
-    tell_notes(&write_report(out, &history, plan.as_ref(), &figures, default_threads())?);
-    tell_answer(&history, args.json)?;
+    let answer = answer_of(&history)?;
+    let notes = write_report(out, &history, &answer, plan.as_ref(), &figures, default_threads())?;
+    tell_notes(&notes);
+    tell_answer(&answer, args.json)?;
     if !args.quiet && !args.json {
         say(format_args!(
             "\nTables, figures and report.html are in {}",
@@ -81,7 +83,7 @@ fn open_all(args: &ReportArgs) -> Result<Journals> {
 fn directory_of_report<'a>(args: &'a ReportArgs, info: &RunInfo) -> Result<&'a Path> {
     let Some(out) = &args.out else { return Ok(&args.runs[0]) };
     std::fs::create_dir_all(out).map_err(|error| unwritable(out, &error))?;
-    make_way(out, info, &[])?;
+    make_way(out, info, &Choice::of(&info.spec), &[])?;
     Ok(out)
 }
 
@@ -99,17 +101,22 @@ pub(super) fn find_twins(plan: &Plan, history: &History) -> Option<RunEvent> {
     (!units.is_empty()).then(|| RunEvent { task: None, kind: find() })
 }
 
+/// The answer to what the settings of the run choose.
+pub(super) fn answer_of(history: &History) -> Result<Answer> {
+    history
+        .own_choice()
+        .and_then(|choice| Answer::new(history, &choice))
+        .ok_or_else(|| Error::internal("the run ended before it had started"))
+}
+
 /// Prints the answer.
-pub(super) fn tell_answer(history: &History, json: bool) -> Result<()> {
-    let Some(answer) = Answer::new(history) else {
-        return Err(Error::internal("the run ended before it had started"));
-    };
+pub(super) fn tell_answer(answer: &Answer, json: bool) -> Result<()> {
     let text = if json {
-        serde_json::to_string_pretty(&answer)
+        serde_json::to_string_pretty(answer)
             .map(|text| crate::error::printable_json(text) + "\n")
             .map_err(|error| Error::internal(error.to_string()))?
     } else {
-        summary(&answer)
+        summary(answer)
     };
     print(text.as_bytes())
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use crossbeam_channel::select;
 
 use super::args::RunArgs;
-use super::report::{find_twins, tell_answer, tell_notes};
+use super::report::{answer_of, find_twins, tell_answer, tell_notes};
 use super::signals::Signals;
-use crate::analysis::History;
+use crate::analysis::{Answer, History};
 use crate::data::{Dataset, Level};
 use crate::error::{Error, Result, printable};
-use crate::record::{EventSource, Journals, Live, RunDirectory, Shard};
+use crate::record::{EventSource, Journals, Live, RunDirectory, Shard, Wanted};
 use crate::report::{FigureOptions, Progress, ReadingProgress, outputs, write_report};
 use crate::run::{
     Estimate, EventKind, Followup, Gate, Plan, RunEvent, RunInfo, RunSpec, TaskId, default_threads,
@@ -177,7 +177,7 @@ fn take_up(
     history: &mut History,
 ) -> Result<Vec<TaskId>> {
     let whole = share.len() == plan.tasks().len();
-    records.resume(share, &plan.info.spec, |task, kind| {
+    records.resume(share, Wanted::to_resume(&plan.info.spec), |task, kind| {
         if whole || !matches!(kind, EventKind::Step(_)) {
             history.apply(&RunEvent { task: Some(task), kind });
         }
@@ -248,8 +248,9 @@ const MANY_STEPS: usize = 20_000;
 
 /// Tables, the answer, and the exit code.
 fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
-    report_files(plan, history, args)?;
-    tell_answer(history, args.output.json)?;
+    let answer = answer_of(history)?;
+    report_files(plan, history, &answer, args)?;
+    tell_answer(&answer, args.output.json)?;
     if !args.output.quiet && !args.output.json {
         match &args.output.out {
             Some(out) => say(format_args!(
@@ -263,7 +264,12 @@ fn finish(plan: &Plan, history: &History, args: &RunArgs) -> Result<u8> {
 }
 
 /// Tables, figures and the page, if a directory is there for them.
-pub(super) fn report_files(plan: &Plan, history: &History, args: &RunArgs) -> Result<()> {
+pub(super) fn report_files(
+    plan: &Plan,
+    history: &History,
+    answer: &Answer,
+    args: &RunArgs,
+) -> Result<()> {
     if let Some(out) = &args.output.out {
         // For small runs the tables are written before the sentence could be read.
         let steps: usize = history.tasks().map(|(_, trace)| trace.steps().len()).sum();
@@ -273,6 +279,7 @@ pub(super) fn report_files(plan: &Plan, history: &History, args: &RunArgs) -> Re
         tell_notes(&write_report(
             out,
             history,
+            answer,
             Some(plan),
             &FigureOptions::default(),
             threads(args),

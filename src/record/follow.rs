@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Shard;
 use super::journal_file::{IndexEntry, JournalLines};
-use super::reader::{Journals, unreadable, without_cv};
+use super::reader::{Journals, Wanted, unreadable};
 use super::replay::TaskReplay;
 use super::source::{EventSender, POLL, ShardStatus, Status, Stop};
 use super::writer::{JournalAuthor, is_being_written};
@@ -66,14 +66,14 @@ impl Follower {
     /// Everything that was there before.
     fn catch_up(&mut self, events: &EventSender) -> std::result::Result<(), Stop> {
         let info = self.records.info().clone();
-        let spec = without_cv(&info.spec);
+        let (wanted, beta) = (Wanted::to_see(&info.spec), info.spec.beta_rule);
         self.look_around();
         self.done = self.records.finished().into_iter().collect();
         events.set(self.status());
         events.emit(None, EventKind::RunStarted(info))?;
         let finished = self.records.finished();
         let unusable =
-            self.records.resume(&finished, &spec, |task, kind| events.emit(Some(task), kind))?;
+            self.records.resume(&finished, wanted, |task, kind| events.emit(Some(task), kind))?;
         self.done.retain(|task| !unusable.contains(task));
         for (task, message) in self.records.failed() {
             self.failed.insert(task);
@@ -97,7 +97,7 @@ impl Follower {
         open.retain(|task, _| !self.done.contains(task));
         for (task, (file, start)) in open {
             let until = self.records.files[file].offset;
-            let read = self.records.files[file].read(task, (start, until), spec.beta_rule);
+            let read = self.records.files[file].read(task, (start, until), beta);
             match read.map_err(|error| unreadable(&self.records.files[file].path, &error))? {
                 Ok(mut replay) => {
                     events.emit_all(task, std::mem::take(&mut replay.events))?;
@@ -218,8 +218,8 @@ impl Follower {
             }
             // Another copy finished first: emit all of it now.
             IndexEntry::End(_) => {
-                let spec = without_cv(&self.records.info().spec.clone());
-                if let Some(events) = self.records.read(task, &spec)? {
+                let wanted = Wanted::to_see(&self.records.info().spec);
+                if let Some(events) = self.records.read(task, wanted)? {
                     self.under_way.remove(&task);
                     self.done.insert(task);
                     return sender.emit_all(task, events);

@@ -23,7 +23,7 @@ mod source;
 mod validate;
 mod writer;
 
-pub use reader::{Journals, journals};
+pub use reader::{Journals, Wanted, journals};
 pub use recent::{RecentRun, recent_runs, state_directory, state_home};
 pub use shard::Shard;
 pub use source::{EventSource, Live, ShardStatus};

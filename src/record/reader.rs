@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::format::refuse_another;
 use crate::run::options::OPTIONS;
 use crate::run::{EventKind, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
-use crate::select::{Chooses, RunSizes, StopRule};
+use crate::select::{BetaRule, Chooses, RunSizes};
 
 /// Bytes that are read at once for the line of a fold or a permutation.
 const FEW: u64 = 1 << 13;
@@ -201,14 +201,14 @@ impl Journals {
 
     /// The events of a finished task; `None` if no copy of it can be used. The first copy that can
     /// be used wins.
-    pub fn read(&mut self, task: TaskId, wanted: &RunSpec) -> Result<Option<Vec<EventKind>>> {
+    pub fn read(&mut self, task: TaskId, wanted: Wanted) -> Result<Option<Vec<EventKind>>> {
         for index in 0..self.files.len() {
             let file = &self.files[index];
             let Some(&copy) = file.finished.get(&task) else { continue };
-            let read = file.read_finished(task, copy, wanted.beta_rule);
+            let read = file.read_finished(task, copy, wanted.beta);
             match read.map_err(|error| unreadable(&file.path, &error))? {
                 // This copy was made without the size of the rule.
-                Ok(events) if lacks_size(&events, wanted.stop) => {}
+                Ok(events) if lacks_size(&events, wanted.sized) => {}
                 Ok(events) => return Ok(Some(events)),
                 Err(fault) => {
                     // Ignored from now on, and so computed again.
@@ -225,7 +225,7 @@ impl Journals {
     pub fn resume<E: From<Error>>(
         &mut self,
         tasks: &[TaskId],
-        wanted: &RunSpec,
+        wanted: Wanted,
         mut emit: impl FnMut(TaskId, EventKind) -> std::result::Result<(), E>,
     ) -> std::result::Result<Vec<TaskId>, E> {
         let mut left = Vec::new();
@@ -243,9 +243,7 @@ impl Journals {
     pub fn replay(&mut self, mut sink: impl FnMut(RunEvent)) -> Result<()> {
         let info = self.info.clone();
         sink(RunEvent { task: None, kind: EventKind::RunStarted(info.clone()) });
-        // A copy made without cross-validation is better than none.
-        let spec = without_cv(&info.spec);
-        self.resume(&self.finished(), &spec, |task, kind| {
+        self.resume(&self.finished(), Wanted::to_see(&info.spec), |task, kind| {
             sink(RunEvent { task: Some(task), kind });
             Ok::<(), Error>(())
         })?;
@@ -319,25 +317,34 @@ impl Journals {
     }
 }
 
-/// The same settings, accepting tasks without the size of a rule that only the run can apply.
-pub(super) fn without_cv(spec: &RunSpec) -> RunSpec {
-    let mut options = RunOptions::from(spec.clone());
-    if is_by_run(options.stop).is_some() {
-        options.stop = StopRule::Knee;
-    }
-    options.check().unwrap_or_else(|_| spec.clone())
+/// What recorded tasks are read for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// k and ψ of the β rule.
+    beta: BetaRule,
+    /// How a task's own size is read, where one without it must be computed again: that of a rule
+    /// that only the run can apply.
+    sized: Option<fn(&RunSizes) -> Option<usize>>,
 }
 
-/// How a rule reads the size that the run recorded, if it is such a rule.
-fn is_by_run(rule: StopRule) -> Option<fn(&RunSizes) -> Option<usize>> {
-    match rule.entry()?.chooses {
-        Chooses::ByRun(choose) => Some(choose),
-        Chooses::ByPath(_) | Chooses::BySplits => None,
+impl Wanted {
+    /// To go on computing: every task must have what the settings ask for.
+    pub fn to_resume(spec: &RunSpec) -> Self {
+        let sized = match spec.stop.entry().map(|entry| &entry.chooses) {
+            Some(Chooses::ByRun(choose)) => Some(*choose),
+            Some(Chooses::ByPath(_) | Chooses::BySplits) | None => None,
+        };
+        Self { beta: spec.beta_rule, sized }
+    }
+
+    /// To be looked at: a task without the size of the rule is better than none.
+    pub fn to_see(spec: &RunSpec) -> Self {
+        Self { beta: spec.beta_rule, sized: None }
     }
 }
 
-fn lacks_size(events: &[EventKind], rule: StopRule) -> bool {
-    match (is_by_run(rule), events.last()) {
+fn lacks_size(events: &[EventKind], sized: Option<fn(&RunSizes) -> Option<usize>>) -> bool {
+    match (sized, events.last()) {
         (Some(choose), Some(EventKind::TaskFinished { sizes, .. })) => choose(sizes).is_none(),
         (Some(_), _) => true,
         (None, _) => false,

@@ -64,7 +64,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::follow::Follower;
-use super::{Journal, Journals, RunDirectory, SHARDS_SCRIPT, Shard};
+use super::{Journal, Journals, RunDirectory, SHARDS_SCRIPT, Shard, Wanted};
 use crate::error::{Error, Result};
 use crate::run::{Engine, EventKind, Followup, Gate, Plan, RunEvent, TaskId};
 
@@ -300,8 +300,9 @@ fn run_live(live: Live, events: &EventSender) -> std::result::Result<(), Stop> {
     let mut journal = directory.as_deref().and_then(RunDirectory::begun_journal);
     events.emit(None, EventKind::RunStarted(plan.info.clone()))?;
     if let Some(mut records) = records {
-        tasks =
-            records.resume(&tasks, &plan.info.spec, |task, kind| events.emit(Some(task), kind))?;
+        tasks = records.resume(&tasks, Wanted::to_resume(&plan.info.spec), |task, kind| {
+            events.emit(Some(task), kind)
+        })?;
         followups =
             records.resume_followups(&followups, &plan.info, |kind| events.emit(None, kind))?;
         if let Some(kind) = records.twins() {

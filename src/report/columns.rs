@@ -8,7 +8,7 @@ use crate::analysis::{Metric, Pair, SiteMeasured, SiteTested, SubgroupCoverage};
 use crate::data::word_list::in_list;
 use crate::evaluate::{Agreement, Band, ClassMetrics, PairedDifference, Similarity};
 use crate::run::{EffectPoint, Plan, Prediction, RunInfo, Step};
-use crate::select::{Method, StopRule};
+use crate::select::{Method, StopRule, Stopping};
 
 /// For each table a function that makes its columns: the type of what a row is made of, the name of
 /// the table and those of the parts of a row. Each column has its name, the text of its cell and,
@@ -138,8 +138,8 @@ tables! {
         coverage_hi: number(band.as_ref().map(|band| band.hi)),
     }
 
-    fn trace<'a>() -> (Method, usize, &'a Step, &'a RunInfo)
-        = "trace.csv", |(method, split, step, info)| {
+    fn trace<'a>() -> (Method, usize, &'a Step, Option<Stopping>, &'a RunInfo)
+        = "trace.csv", |(method, split, step, stop, info)| {
         method: method.name(),
         split: split.to_string(),
         /// Models fitted before this one.
@@ -157,11 +157,11 @@ tables! {
         /// Mean β of the features present.
         beta_mean: number(step.beta_mean),
         /// The test of the β rule before the removal: statistic and threshold.
-        statistic: number(step.stop.map(|stop| stop.statistic)),
+        statistic: number(stop.map(|stop| stop.statistic)),
         /// The test of the β rule before the removal: statistic and threshold.
-        threshold: number(step.stop.map(|stop| stop.threshold)),
+        threshold: number(stop.map(|stop| stop.threshold)),
         /// Whether the β rule would stop here.
-        fired: step.stop.is_some_and(|stop| stop.fired).to_string(),
+        fired: stop.is_some_and(|stop| stop.fired).to_string(),
         /// Whether the fit met its tolerance.
         converged: step.converged.to_string(),
     }

@@ -4,9 +4,8 @@
 use std::path::Path;
 
 use crate::data::{STANDARD, STANDARD_INPUT};
+use crate::run::RunOptions;
 use crate::run::options::{OPTIONS, Takes};
-use crate::run::{RunOptions, RunSpec};
-use crate::select::StopRule;
 
 /// The words of `crfe-tui run DATA …` that mean this spec. What came from standard input is read
 /// from there.
@@ -40,20 +39,15 @@ pub fn command_line(spec: &RunOptions, data: &str) -> Vec<String> {
 }
 
 /// The command as a shell takes it, which writes everything into a directory.
-pub fn shell_command(spec: &RunSpec, data: &str) -> String {
+pub fn shell_command(spec: &RunOptions, data: &str) -> String {
     let words = command_line(spec, data);
     let input = if words[2] == STANDARD { " < DATA.CSV" } else { "" };
     format!("{} --out RUN{input}", for_a_shell(&words))
 }
 
-/// The command that makes a model: of a list in a file, or of what is selected again, with a size
-/// that was taken by hand.
-pub fn fit_command(spec: &RunSpec, data: &str, list: Option<&Path>, size: Option<usize>) -> String {
-    let mut options = RunOptions::from(spec.clone());
-    if let (None, Some(size)) = (list, size) {
-        options.stop = StopRule::Size(size);
-    }
-    let mut words = command_line(&options, data);
+/// The command that makes a model: of a list in a file, or of what is selected again.
+pub fn fit_command(spec: &RunOptions, data: &str, list: Option<&Path>) -> String {
+    let mut words = command_line(spec, data);
     words[1] = "fit".to_owned();
     if let Some(list) = list {
         words.extend(["--features".to_owned(), list.to_string_lossy().into_owned()]);
@@ -94,12 +88,12 @@ mod tests {
     fn a_model_is_made_with_the_settings_of_the_run() {
         let spec = RunOptions { lambda: 0.3, ..RunOptions::default() }.check().unwrap();
         assert_eq!(
-            fit_command(&spec, "a.csv", Some(Path::new("out/my list.txt")), Some(3)),
+            fit_command(&spec, "a.csv", Some(Path::new("out/my list.txt"))),
             "crfe-tui fit a.csv --lambda 0.3 --features 'out/my list.txt' --model M.json"
         );
         assert_eq!(
-            fit_command(&spec, "a.csv", None, Some(3)),
-            "crfe-tui fit a.csv --lambda 0.3 --stop 3 --model M.json"
+            fit_command(&spec, "a.csv", None),
+            "crfe-tui fit a.csv --lambda 0.3 --model M.json"
         );
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::summary::performance_lines;
+use crate::analysis::statements::of_performance;
 use crate::error::{plural, printable};
 use crate::evaluate::p_words;
 use crate::model::{MOST_MEASURED, Measured};
@@ -37,7 +37,9 @@ pub fn measured_text(measured: &Measured, classes: &[String], epsilon: f64) -> S
 
 /// Labels and values of what was measured.
 pub fn measured_lines(measured: &Measured, classes: &[String]) -> Vec<(String, String)> {
-    let mut lines = performance_lines(&measured.performance, classes);
+    let said = of_performance(&measured.performance, classes.len(), None);
+    let mut lines: Vec<(String, String)> =
+        said.iter().map(|own| (own.label.to_owned(), own.whole(3))).collect();
     if let Some((lo, hi)) = measured.coverage_band
         && let Some(line) = lines.iter_mut().find(|(label, _)| label == "coverage")
     {

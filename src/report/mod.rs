@@ -23,7 +23,7 @@ pub use measured::{measured_lines, measured_text};
 pub use outputs::{HeldBefore, make_way, outputs, refuse_another_run, refuse_fewer_tasks};
 pub use progress::{Progress, ReadingProgress};
 pub use reproduce::SCRIPT;
-pub use summary::{summary, tested_lines_of};
+pub use summary::{statement_lines, summary};
 pub use tables::{tables, write_tables};
 use together::{Job, together};
 
@@ -45,18 +45,17 @@ pub const VERSION: &str = env!("CRFE_VERSION");
 pub fn write_report(
     directory: &Path,
     history: &History,
+    answer: &Answer,
     plan: Option<&Plan>,
     options: &FigureOptions,
     threads: usize,
 ) -> Result<Vec<String>> {
-    let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
-        return Err(Error::internal("there is no run to report"));
-    };
-    let effects = plan.map_or_else(|| Ok(Vec::new()), |plan| effects_of_lists(plan, &answer))?;
-    let figures = figures(history, &answer, &effects, options)?;
+    let info = history.info().ok_or_else(|| Error::internal("there is no run to report"))?;
+    let effects = plan.map_or_else(|| Ok(Vec::new()), |plan| effects_of_lists(plan, answer))?;
+    let figures = figures(history, answer, &effects, options)?;
     let notes = Mutex::new(Vec::new());
     files::writing(directory, |directory| {
-        let tables = tables::Tables { history, info, answer: &answer, directory };
+        let tables = tables::Tables { history, info, answer, directory };
         let mut jobs: Vec<Job<'_>> = vec![
             Box::new(|| {
                 let warnings = write_figures(directory, &figures, &options.formats)?;
@@ -65,7 +64,6 @@ pub fn write_report(
             }),
             Box::new(|| {
                 let missing = plan.map(|plan| plan.data.missing_by_unit());
-                let answer = &answer;
                 let figures = &figures;
                 let script = Err("");
                 let content = html::PageContent { history, info, answer, figures, missing, script };

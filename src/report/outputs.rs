@@ -9,7 +9,7 @@ use super::figures::every_name;
 use super::files::writing;
 use super::tables::{MANIFEST, write_settings};
 use super::{FIGURES, METHODS, PAGE, SCRIPT, tables, write_figures};
-use crate::analysis::History;
+use crate::analysis::{Choice, History};
 use crate::error::{Error, Result};
 use crate::record::{Journals, manifest, refuse_foreign};
 use crate::run::RunInfo;
@@ -74,7 +74,12 @@ pub fn refuse_fewer_tasks(directory: &Path, history: &History) -> Result<()> {
 /// taken for that of this run, and marks the directory as this run's before anything else is
 /// written. Refuses a directory in which the other run itself is recorded, and files with our names
 /// that crfe-tui did not write.
-pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<HeldBefore> {
+pub fn make_way(
+    directory: &Path,
+    info: &RunInfo,
+    choice: &Choice,
+    also: &[String],
+) -> Result<HeldBefore> {
     let is_recorded = refuse_another_run(directory, info)?;
     let manifest = manifest(directory);
     let is_ours = is_recorded || manifest["program"] == "crfe-tui";
@@ -86,7 +91,7 @@ pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<Hel
         if is_ours {
             return Ok(HeldBefore::ThisRun);
         }
-        write_settings(directory, info)?;
+        write_settings(directory, info, choice)?;
         return Ok(HeldBefore::Nothing);
     }
     let ours = beside_figures();
@@ -108,6 +113,6 @@ pub fn make_way(directory: &Path, info: &RunInfo, also: &[String]) -> Result<Hel
         // What shows that the directory is ours goes last: an interrupted deletion can be repeated.
         remove(MANIFEST)
     })?;
-    write_settings(directory, info)?;
+    write_settings(directory, info, choice)?;
     Ok(HeldBefore::AnotherReport)
 }

@@ -10,7 +10,7 @@ use super::files::writing;
 use super::rows::{Columns, Table};
 use super::together::{Job, together};
 use crate::analysis::{
-    Answer, History, Pair, Paths, RankTable, Trace, class_bands, coverage_band, known_rules,
+    Answer, Choice, History, Pair, Paths, RankTable, Trace, class_bands, coverage_band, known_rules,
 };
 use crate::data::word_list::as_lines;
 use crate::error::{Error, Result};
@@ -36,30 +36,29 @@ const SELECTION_SIZES: usize = 100;
 pub fn write_tables(
     directory: &Path,
     history: &History,
+    answer: &Answer,
     plan: Option<&Plan>,
     threads: usize,
 ) -> Result<()> {
-    let (Some(info), Some(answer)) = (history.info(), Answer::new(history)) else {
+    let Some(info) = history.info() else {
         return Err(Error::internal("there is no run to write tables of"));
     };
     let effects =
-        plan.map_or_else(|| Ok(Vec::new()), |plan| super::effects_of_lists(plan, &answer))?;
+        plan.map_or_else(|| Ok(Vec::new()), |plan| super::effects_of_lists(plan, answer))?;
     writing(directory, |directory| {
-        together(
-            &Tables { history, info, answer: &answer, directory }.jobs(plan, &effects),
-            threads,
-        )
+        together(&Tables { history, info, answer, directory }.jobs(plan, &effects), threads)
     })
 }
 
 /// Marks a directory as one of this run by a manifest without results, so that what is written into
 /// it is known to be ours.
-pub fn write_settings(directory: &Path, info: &RunInfo) -> Result<()> {
-    writing(directory, |directory| directory.write(MANIFEST, pretty(&settings(info)).as_bytes()))
+pub fn write_settings(directory: &Path, info: &RunInfo, choice: &Choice) -> Result<()> {
+    let settings = pretty(&settings(info, choice));
+    writing(directory, |directory| directory.write(MANIFEST, settings.as_bytes()))
 }
 
 /// What was run on what, without results.
-fn settings(info: &RunInfo) -> serde_json::Value {
+fn settings(info: &RunInfo, choice: &Choice) -> serde_json::Value {
     let classes: Vec<_> = info
         .classes
         .iter()
@@ -75,7 +74,7 @@ fn settings(info: &RunInfo) -> serde_json::Value {
             serde_json::json!({"name": unit.name, "columns": columns, "kept": unit.kept})
         })
         .collect();
-    serde_json::json!({
+    let mut settings = serde_json::json!({
         "program": "crfe-tui",
         "version": env!("CARGO_PKG_VERSION"),
         "format": FORMAT,
@@ -90,7 +89,11 @@ fn settings(info: &RunInfo) -> serde_json::Value {
         "guaranteed": info.spec.guaranteed(),
         "spec": info.spec,
         "notes": info.audit.notes,
-    })
+    });
+    if *choice != Choice::of(&info.spec) {
+        settings["choice"] = serde_json::json!(choice);
+    }
+    settings
 }
 
 fn pretty(value: &impl serde::Serialize) -> String {
@@ -172,7 +175,7 @@ impl<'a> Tables<'a> {
 
     /// What was run on what, without times or places.
     fn manifest(&self) -> serde_json::Value {
-        let mut manifest = settings(self.info);
+        let mut manifest = settings(self.info, &self.answer.choice);
         let failed = self.history.failed().iter();
         manifest["failed"] =
             failed.map(|(task, why)| serde_json::json!({"task": task, "message": why})).collect();
@@ -250,7 +253,8 @@ impl<'a> Tables<'a> {
         let mut table = self.create(columns::trace())?;
         for (method, split, trace) in self.tasks() {
             for step in trace.steps() {
-                table.row(&(method, split, step, self.info))?;
+                let stop = self.answer.choice.beta_test(self.info, trace, step.t);
+                table.row(&(method, split, step, stop, self.info))?;
             }
         }
         table.finish()
@@ -318,12 +322,14 @@ impl<'a> Tables<'a> {
 
     fn stopping(&self) -> Result<()> {
         let mut table = self.create(columns::stopping())?;
-        let rules = known_rules(self.info);
+        let rules = known_rules(&self.answer.choice);
         for method in self.history.methods() {
             let paths = self.paths(method);
             let ranks = RankTable::new(&paths);
-            let sizes: Vec<Vec<Option<usize>>> =
-                rules.iter().map(|&rule| paths.recorded_sizes(rule)).collect();
+            let sizes: Vec<Vec<Option<usize>>> = rules
+                .iter()
+                .map(|&rule| paths.sizes_by_split(rule, &self.answer.choice.beta))
+                .collect();
             for (i, (split, _)) in paths.splits().enumerate() {
                 for (&rule, sizes) in rules.iter().zip(&sizes) {
                     let subset = sizes[i].map(|size| (size, ranks.subset(i, size)));

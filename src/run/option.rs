@@ -1,5 +1,7 @@
 //! What is known of an option of a run, and the shapes of the entries of the table.
 
+use std::ops::Deref;
+
 use super::RunOptions;
 use crate::data::word_list::{join, split};
 
@@ -92,9 +94,28 @@ pub enum Prose {
     /// Within its sentences: another value gives another paragraph.
     Within,
     /// By a sentence of its own, where it is set.
-    Sentence(fn(&RunOptions) -> Option<String>),
+    Sentence(fn(&Done<'_>) -> Option<String>),
     /// Not at all: it says how the file is read, or names a place.
     Silent,
+}
+
+/// What the methods paragraph tells of: the settings, and what was done under them.
+#[derive(Debug, Clone, Copy)]
+pub struct Done<'a> {
+    pub options: &'a RunOptions,
+    /// Folds that tested the answer; 0 if none did.
+    pub folds: usize,
+    /// Permutations of the labels.
+    pub permutations: usize,
+    /// Whether a person took another size than the rule's.
+    pub size_by_hand: bool,
+}
+
+impl Deref for Done<'_> {
+    type Target = RunOptions;
+    fn deref(&self) -> &RunOptions {
+        self.options
+    }
 }
 
 /// An option is what it is called.
@@ -143,9 +164,9 @@ impl RunOption {
     }
 
     /// What the methods paragraph says of it in a sentence of its own.
-    pub fn sentence(&self, options: &RunOptions) -> Option<String> {
+    pub fn sentence(&self, done: &Done<'_>) -> Option<String> {
         match self.prose {
-            Prose::Sentence(sentence) => sentence(options),
+            Prose::Sentence(sentence) => sentence(done),
             Prose::Within | Prose::Silent => None,
         }
     }

@@ -2,9 +2,8 @@
 //! file, the settings form, the command that repeats a run, the methods paragraph and
 //! docs/options.md are made from [`OPTIONS`]. Knows nothing of clap.
 
-use super::Permutations;
 use super::option::{BLANK, file, flag, only, optional, value, words};
-pub use super::option::{Chapter, FormLine, Prose, Refusal, RunOption, Takes, variable};
+pub use super::option::{Chapter, Done, FormLine, Prose, Refusal, RunOption, Takes, variable};
 use crate::data::Censored;
 use crate::select::{BetaRule, Score, StopRule};
 use crate::svm::{ClassWeight, Estimator, Gamma, SolverKind};
@@ -426,9 +425,9 @@ pub const OPTIONS: &[RunOption] = &[
         example: "auc",
         choices: &["inefficiency,accuracy", "inefficiency", "accuracy", "auc", "f1_macro"],
         form: Some(FormLine { place: 14, hint: "inefficiency, accuracy, auc, f1_macro …" }),
-        prose: Prose::Sentence(|options| {
-            let curves: Vec<&str> = options.by.iter().map(|curve| curve.words()).collect();
-            (options.stop == StopRule::OneSe)
+        prose: Prose::Sentence(|done| {
+            let curves: Vec<&str> = done.by.iter().map(|curve| curve.words()).collect();
+            (done.stop == StopRule::OneSe && !done.size_by_hand)
                 .then(|| format!("Sizes were compared by {} on test rows.", curves.join(" and ")))
         }),
         get: |options| options.by.iter().map(|curve| curve.name().to_owned()).collect(),
@@ -577,8 +576,8 @@ pub const OPTIONS: &[RunOption] = &[
         example: "3",
         choices: &["none", "5", "10"],
         form: Some(FormLine { place: 15, hint: "2 to 100 folds, or none" }),
-        prose: Prose::Sentence(|options| {
-            let folds = options.validate?;
+        prose: Prose::Sentence(|done| {
+            let folds = Some(done.folds).filter(|&folds| folds > 0)?;
             Some(format!(
                 "The whole procedure (splits, choice of size, list) was tested by nested {folds}-fold validation: for each fold \
                  a fifth of the other rows was set aside for calibration, the procedure and the final model used the rest."
@@ -606,20 +605,18 @@ pub const OPTIONS: &[RunOption] = &[
         example: "19",
         choices: &["auto", "none", "19", "99"],
         form: Some(FormLine { place: 16, hint: "auto, none or a number" }),
-        prose: Prose::Sentence(|options| {
-            let times = match options.permutations {
-                Permutations::Count(0) => return None,
-                Permutations::Count(count) => format!("{count} permutations"),
-                Permutations::Auto => "permutations".to_owned(),
-            };
-            let compared = match options.stop {
-                StopRule::Size(_) => "at this size was compared with that under each permutation",
+        prose: Prose::Sentence(|done| {
+            let count = Some(done.permutations).filter(|&count| count > 0)?;
+            let compared = match done.stop {
+                StopRule::Size(_) if !done.size_by_hand => {
+                    "at this size was compared with that under each permutation"
+                }
                 _ => {
                     "at its best size was compared with that under each permutation, at its own best size"
                 }
             };
             Some(format!(
-                "Selection counts were compared with their maximum over features under {times} of the labels (Westfall and Young); \
+                "Selection counts were compared with their maximum over features under {count} permutations of the labels (Westfall and Young); \
                  the mean sum of p-values {compared}."
             ))
         }),

@@ -76,14 +76,6 @@ impl Trace {
         }
     }
 
-    /// Repeats the β rule's test at every step with another k and ψ.
-    pub fn test_again(&mut self, rule: &BetaRule, units: usize) {
-        for t in 0..self.steps.len() {
-            let stop = self.beta_test(t, rule, units);
-            self.steps[t] = Arc::new(Step { stop, ..(*self.steps[t]).clone() });
-        }
-    }
-
     /// The β rule's test at a step, with any k and ψ; none while warming up, nor at the last model:
     /// it is made before a removal.
     pub fn beta_test(&self, t: usize, rule: &BetaRule, units: usize) -> Option<Stopping> {

@@ -54,7 +54,7 @@ impl Derived {
             if paths.is_empty() { (0..info.units.len()).collect() } else { self.facts.ranks.all() }
         });
         // A line of every view tells the answer.
-        self.facts.refresh_answer(app.history(), &paths, app.finished(), app.rule(), app.taken());
+        self.facts.refresh_answer(app.history(), &paths, app.finished(), app.choice());
         app.view().page().refresh(self, app, info, &paths);
     }
 

@@ -16,7 +16,7 @@ use super::theme::{Depth, Theme};
 use super::view::View;
 use super::view::text::clean;
 use super::view::{draw, to_ascii};
-use crate::analysis::{ByHand, History};
+use crate::analysis::{Answer, Choice, History};
 use crate::data::word_list::as_lines;
 use crate::error::{Error, Result};
 use crate::files::{Directory, write_whole};
@@ -24,14 +24,15 @@ use crate::report::{
     FigureOptions, HeldBefore, PAGE, make_way, refuse_another_run, write_report, write_tables,
 };
 use crate::run::{Plan, RunInfo, default_threads};
-use crate::select::{BetaRule, Method};
+use crate::select::Method;
 
 /// Everything that is needed to write, away from the screen.
 pub struct ExportJob {
     /// The directory of the run's own files.
     own: PathBuf,
-    /// What was set by hand. Its results go into a directory inside, beside the run's own files.
-    by_hand: ByHand,
+    /// What was chosen. Results of another choice than the run's own go into a directory inside,
+    /// beside the run's own files.
+    choice: Choice,
     info: Arc<RunInfo>,
     content: Content,
     /// My list, one name per line; written beside the tables.
@@ -40,11 +41,8 @@ pub struct ExportJob {
 
 enum Content {
     Text { file: String, text: String, words: String },
-    Run { whole: bool, history: Box<History>, answer: Chosen, plan: Option<Arc<Plan>> },
+    Run { whole: bool, history: Box<History>, plan: Option<Arc<Plan>> },
 }
-
-/// k and ψ as they were slid, and the size that was taken by hand.
-type Chosen = (BetaRule, Option<usize>);
 
 impl ExportJob {
     /// What was asked for, as it is now; none before there is a run. A view is drawn again at its
@@ -60,37 +58,35 @@ impl ExportJob {
             Export::Tables | Export::Report => Content::Run {
                 whole: export == Export::Report,
                 history: Box::new(app.history().clone()),
-                answer: (app.rule(), app.taken()),
                 plan: app.plan().cloned(),
             },
         };
-        let (own, by_hand) = (app.exports_own_to(), app.by_hand());
-        Some(Self { own, by_hand, info, content, my_list: my_list(app) })
+        let (own, choice) = (app.exports_own_to(), app.choice());
+        Some(Self { own, choice, info, content, my_list: my_list(app) })
     }
 
     /// A list of features, and what was done with it; none before there is a run.
     pub fn of_list(app: &App, list: CopiedList, done: &str) -> Option<Self> {
         let info = app.history().info().cloned()?;
         let words = format!("{} {done}", list.words);
-        let by_hand = if list.is_answer { app.by_hand() } else { ByHand::default() };
+        let choice = if list.is_answer { app.choice() } else { Choice::of(&info.spec) };
         let content = Content::Text { file: list.file, text: list.text, words };
-        Some(Self { own: app.exports_own_to(), by_hand, info, content, my_list: None })
+        Some(Self { own: app.exports_own_to(), choice, info, content, my_list: None })
     }
 
     /// Writes it; what to say then.
     pub fn write(self) -> Result<String> {
         let directory = &self.directory()?;
-        let held = make_way(directory, &*self.by_hand.applied(&self.info)?, &texts())?;
+        let held = make_way(directory, &self.info, &self.choice, &texts())?;
         let words = match self.content {
             Content::Text { file, text, words } => {
                 write_whole(directory, &file, text.as_bytes())?;
                 format!("{words} as {}", directory.join(file).display())
             }
-            Content::Run { whole, history, answer: (rule, taken), plan } => {
+            Content::Run { whole, history, plan } => {
                 // A page of an earlier export would not belong to the new tables.
                 let whole = whole || directory.join(PAGE).exists();
-                let words =
-                    write_run(directory, whole, &history.under(rule, taken)?, plan.as_deref())?;
+                let words = write_run(directory, whole, &history, &self.choice, plan.as_deref())?;
                 if let Some(list) = &self.my_list {
                     write_whole(directory, CopiedList::MY_LIST, list.as_bytes())?;
                 }
@@ -112,7 +108,7 @@ impl ExportJob {
                 .remedy("choose another with --out")
         };
         std::fs::create_dir_all(&self.own).map_err(|error| unmade(error, &self.own))?;
-        let Some(name) = self.by_hand.name() else { return Ok(self.own.clone()) };
+        let Some(name) = self.choice.name(&self.info.spec) else { return Ok(self.own.clone()) };
         refuse_another_run(&self.own, &self.info)?;
         let inside = self.own.join(&name);
         Directory::open(&self.own)
@@ -133,13 +129,17 @@ fn write_run(
     directory: &Path,
     whole: bool,
     history: &History,
+    choice: &Choice,
     plan: Option<&Plan>,
 ) -> Result<String> {
+    let answer = Answer::new(history, choice);
+    let answer = answer.ok_or_else(|| Error::internal("there is no run to write"))?;
+    let threads = default_threads();
     let words = if whole {
-        write_report(directory, history, plan, &FigureOptions::default(), default_threads())?;
+        write_report(directory, history, &answer, plan, &FigureOptions::default(), threads)?;
         "tables, figures and report.html are"
     } else {
-        write_tables(directory, history, plan, default_threads())?;
+        write_tables(directory, history, &answer, plan, threads)?;
         "all tables are"
     };
     Ok(format!("{words} in {}", directory.display()))

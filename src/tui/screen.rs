@@ -136,8 +136,7 @@ pub(super) fn first_state(order: &SessionRequest, settings: &ScreenSettings) -> 
 /// After the screen is gone: the answer with its cautions, what failed and where the results are;
 /// the exit code.
 fn say_goodbye(app: &App) -> u8 {
-    let shown = app.history().under(app.rule(), app.taken());
-    if let Some(answer) = shown.ok().and_then(|history| Answer::new(&history))
+    if let Some(answer) = Answer::new(app.history(), &app.choice())
         && !answer.methods.is_empty()
     {
         // Nobody may be reading any more, which is no error.

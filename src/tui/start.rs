@@ -269,7 +269,7 @@ fn answer(directory: &Path) -> Option<Answer> {
     let mut records = Journals::open(directory).ok().flatten()?;
     let mut history = History::default();
     records.replay(|event| history.apply(&event)).ok()?;
-    Answer::new(&history).filter(|answer| !answer.methods.is_empty())
+    Answer::new(&history, &history.own_choice()?).filter(|answer| !answer.methods.is_empty())
 }
 
 fn answer_words(answer: &Answer) -> String {

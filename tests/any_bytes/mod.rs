@@ -263,7 +263,9 @@ pub fn journal(desk: &Path, input: &[u8]) -> Result<(History, Vec<String>)> {
     };
     let read = read();
     match &read {
-        Ok((history, _)) => drop(Answer::new(history)),
+        Ok((history, _)) => {
+            drop(history.own_choice().and_then(|choice| Answer::new(history, &choice)));
+        }
         Err(error) => must_be_one_printable_sentence(error),
     }
     read

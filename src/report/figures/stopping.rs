@@ -17,7 +17,7 @@ const MOST_GROUPS: usize = 40;
 /// How often each size was chosen, one panel per method.
 pub fn sizes(content: &FigureContent<'_>) -> Figure {
     let mut rules: Vec<StopRule> = StopRule::of_paths().map(|entry| entry.rule).collect();
-    rules.extend(Some(content.info.spec.stop).filter(|stop| {
+    rules.extend(Some(content.answer.choice.rule).filter(|stop| {
         matches!(stop.entry().map(|entry| &entry.chooses), Some(Chooses::ByRun(_)))
     }));
     let chosen: Vec<Vec<Vec<Option<usize>>>> = content
@@ -26,7 +26,8 @@ pub fn sizes(content: &FigureContent<'_>) -> Figure {
         .iter()
         .map(|answer| {
             let paths = content.paths(answer.method);
-            rules.iter().map(|&rule| paths.recorded_sizes(rule)).collect()
+            let sizes = |&rule| paths.sizes_by_split(rule, &content.answer.choice.beta);
+            rules.iter().map(sizes).collect()
         })
         .collect();
     let smallest = content.info.kept().max(1);
@@ -129,6 +130,9 @@ pub fn beta(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
             .unzip();
         Series { name: name.to_owned(), points, band }
     };
+    let choice = &content.answer.choice;
+    let test =
+        |s: &Slopes<'_>, size| choice.beta_test(content.info, s.trace, s.trace.at_size(size)?.t);
     let drawn = [
         ("mean β", vec![line("mean β", &|s, size| Some(s.trace.at_size(size)?.beta_mean))]),
         (
@@ -138,14 +142,12 @@ pub fn beta(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
         (
             "β″ and threshold",
             vec![
-                line("β″: the stopping statistic", &|s, size| {
-                    Some(s.trace.at_size(size)?.stop?.statistic)
-                }),
-                line("threshold −k·sd", &|s, size| Some(s.trace.at_size(size)?.stop?.threshold)),
+                line("β″: the stopping statistic", &|s, size| Some(test(s, size)?.statistic)),
+                line("threshold −k·sd", &|s, size| Some(test(s, size)?.threshold)),
             ],
         ),
     ];
-    let fired = paths.recorded_sizes(StopRule::Beta);
+    let fired = paths.sizes_by_split(StopRule::Beta, &choice.beta);
     let title = format!("{}: mean β, its derivatives and the threshold", answer.method);
     let panels = Panels { layout: content.layout, legend: LEGEND, count: drawn.len() };
     let svg = sheet(&title, content.layout, panels.height(), |sheet| {

@@ -6,8 +6,8 @@ use super::{PageContent, text};
 use crate::analysis::{MethodAnswer, two_decimals};
 use crate::data::{Calibration, Impute, Scale};
 use crate::evaluate::Performance;
-use crate::run::options::OPTIONS;
-use crate::run::{Permutations, RunOptions, RunSpec};
+use crate::run::RunSpec;
+use crate::run::options::{Done, OPTIONS};
 use crate::select::{Method, Score, StepSize, StopRule};
 use crate::svm::{ClassWeight, Estimator, Gamma, SolverKind};
 
@@ -225,35 +225,33 @@ fn prediction_sets(spec: &RunSpec) -> String {
 /// The sentences of options that have one.
 fn options(content: &PageContent<'_>) -> String {
     let info = content.info;
-    // As many folds and permutations as there were.
-    let mut done = RunOptions {
-        validate: (info.folds > 0).then_some(info.folds),
-        permutations: Permutations::Count(info.permutations),
-        ..RunOptions::from(info.spec.clone())
+    let size_by_hand = content.answer.choice.size.is_some();
+    let done = Done {
+        options: &info.spec,
+        // The folds test the size of the rule.
+        folds: if size_by_hand { 0 } else { info.folds },
+        permutations: info.permutations,
+        size_by_hand,
     };
-    if content.history.size_is_by_hand() {
-        // What was compared with permuted labels is what the run compared: its best size.
-        done.stop = StopRule::OneSe;
-    }
     OPTIONS.iter().filter_map(|option| option.sentence(&done)).collect::<Vec<_>>().join(" ")
 }
 
 /// How the number of features was chosen.
 fn size(content: &PageContent<'_>) -> String {
-    let spec = &content.info.spec;
-    let median = if spec.stop == StopRule::OneSe { "" } else { ", as the median over splits" };
-    match (spec.stop, spec.stop.entry()) {
+    let choice = &content.answer.choice;
+    if let Some(size) = choice.size {
+        return format!(
+            "The number of features, {size}, was chosen by hand after the results had been seen."
+        );
+    }
+    let (how, median) = match choice.rule {
+        StopRule::OneSe => ("as", ""),
+        _ => ("by", ", as the median over splits"),
+    };
+    match (choice.rule, choice.rule.entry()) {
         (_, Some(entry)) => {
-            let how = if spec.stop == StopRule::OneSe { "as" } else { "by" };
-            format!(
-                "The number of features was chosen {how} {}{median}.",
-                (entry.prose)(&spec.beta_rule)
-            )
-        }
-        (StopRule::Size(size), None) if content.history.size_is_by_hand() => {
-            format!(
-                "The number of features, {size}, was chosen by hand after the results had been seen."
-            )
+            let prose = (entry.prose)(&choice.beta);
+            format!("The number of features was chosen {how} {prose}{median}.")
         }
         (StopRule::Size(size), None) => {
             format!("The number of features, {size}, was fixed in advance.")

@@ -5,13 +5,12 @@ use maud::{Markup, PreEscaped, html};
 
 use super::table::{Cell, Table};
 use super::{PageContent, text};
-use crate::analysis::{ChosenFeature, Compared, MethodAnswer, Twin, p_words, two_decimals};
+use crate::analysis::{ChosenFeature, MethodAnswer, Topic, Twin};
 use crate::data::Level;
 use crate::report::Figure;
 use crate::report::command::shell_command;
 use crate::report::summary::{
-    correlation, estimator_words, guarantee_words, lists_agree, probe_sentence, sentence_case,
-    splits_headline, splits_note, tested_headline, tested_lines,
+    SITES_NOTE, SUBGROUPS_NOTE, correlation, estimator_words, guarantee_words,
 };
 use crate::select::Method;
 
@@ -86,7 +85,6 @@ pub fn answer(content: &PageContent<'_>) -> Markup {
 
 /// Where a verdict is a sentence and not a number of features, it is set like a caution.
 fn card(answer: &MethodAnswer) -> Markup {
-    let none = "no rule was asked to choose";
     let size = answer
         .chosen
         .size
@@ -108,10 +106,7 @@ fn card(answer: &MethodAnswer) -> Markup {
             h3 { (answer.method) }
             @if answer.headline != size { p.caution.verdict { (text(&answer.headline)) "." } }
             p.big { (size) }
-            p.faint {
-                (answer.chosen.words(none, answer.splits))
-                @for rule in &answer.beside { "; " (rule.words(none, answer.splits)) }
-            }
+            (said(answer, &[Topic::Size]))
             @if !answer.features.is_empty() { (table.html()) }
             @if more > 0 { p.note { "and " (more) " more, in selected.txt and summary.json." } }
             @if !answer.features.is_empty() {
@@ -157,11 +152,10 @@ fn twins(feature: &ChosenFeature) -> String {
 /// folds, the permutations.
 pub fn tested(content: &PageContent<'_>) -> Markup {
     html! {
-        .cards { @for method in &content.answer.methods { (tested_card(content, method)) } }
+        .cards { @for method in &content.answer.methods { (tested_card(method)) } }
         (classes(content))
         (sites(content))
         (subgroups(content))
-        (drift(content))
         (folds(content))
     }
 }
@@ -180,7 +174,6 @@ fn sites(content: &PageContent<'_>) -> Markup {
         "p#",
         "set size#",
     ]);
-    let mut probes = Vec::new();
     for method in &content.answer.methods {
         let Some(transfer) = &method.transfer else { continue };
         for site in &transfer.sites {
@@ -204,18 +197,12 @@ fn sites(content: &PageContent<'_>) -> Markup {
                 ],
             );
         }
-        let lists = lists_agree(transfer);
-        let probe = transfer.probe.as_ref().map(|probe| probe_sentence(probe, &transfer.column));
-        probes.extend(
-            lists.into_iter().chain(probe).map(|line| format!("{}: {line}.", method.method)),
-        );
     }
     let column = content.info.spec.schema.leave_out.clone().unwrap_or_default();
     html! {
         @if !table.is_empty() {
             h3 { "Does the list transfer? Each " (text(&column)) " left out once" }
-            p.note { "The whole procedure ran without the rows of a site; its list, model and calibration were tested there. \"Within\" is the accuracy on the same rows when other rows of the site were in training; \"expected\" is where coverage falls in 95 % of cases if the site is like the others." }
-            @for line in &probes { p { (text(line)) } }
+            p.note { "The whole procedure ran without the rows of a site; its list, model and calibration were tested there; " (SITES_NOTE) "." }
             (table.html())
         }
     }
@@ -247,74 +234,31 @@ fn subgroups(content: &PageContent<'_>) -> Markup {
     html! {
         @if !table.is_empty() {
             h3 { "Coverage by subgroup, lowest first" }
-            p.note { "On the rows of the nested validation. \"Expected\" is where coverage falls in 95 % of cases if a subgroup is like all rows." }
+            p.note { "On the rows of the nested validation; " (SUBGROUPS_NOTE) "." }
             (table.html())
         }
     }
 }
 
-/// Whether p-values drift over time or over the file.
-fn drift(content: &PageContent<'_>) -> Markup {
-    let line = |method: &MethodAnswer| {
-        let drift = method.drift.as_ref()?;
-        let over = drift
-            .column
-            .clone()
-            .map_or_else(|| "the order of the file".to_owned(), |column| format!("'{column}'"));
-        Some(format!(
-            "{}: rank correlation {} of validated p-values with {over} within classes, {} ({} rows or groups, {} permutations).",
-            method.method,
-            two_decimals(drift.trend.rho),
-            p_words(drift.trend.p),
-            drift.trend.n,
-            drift.trend.permutations
-        ))
-    };
-    let lines: Vec<String> = content.answer.methods.iter().filter_map(line).collect();
+/// Everything that is said about a method.
+fn tested_card(answer: &MethodAnswer) -> Markup {
     html! {
-        @if !lines.is_empty() {
-            h3 { "Are rows exchangeable over time?" }
-            @for line in &lines { p { (text(line)) } }
+        .card data-method=(answer.method.name()) {
+            h3 { (answer.method) }
+            (said(answer, &[Topic::Validation, Topic::Tested, Topic::Worst, Topic::Transfer]))
+            h4 { "Against chance" }
+            (said(answer, &[Topic::Chance]))
+            h4 { "The splits that chose the list" }
+            (said(answer, &[Topic::Selection, Topic::Splits, Topic::Stability]))
         }
     }
 }
 
-fn tested_card(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
-    let lines = tested_lines(answer, &content.info.classes);
-    html! {
-        .card data-method=(answer.method.name()) {
-            h3 { (answer.method) }
-            @if lines.is_empty() {
-                p {
-                    "The list was not tested on rows that the procedure never saw. Run with "
-                    code { "--validate 5" }
-                    ", or fit a model and test it on another file with "
-                    code { "validate" }
-                    "."
-                }
-            }
-            @if !lines.is_empty() {
-                p.note { (text(&tested_headline(answer))) ". These are the numbers to quote." }
-                (list(&lines))
-            }
-            @if let Some(chance) = &answer.by_chance {
-                h4 { "Against chance" }
-                p {
-                    (chance.permutations) " of " (counted(chance.of_permutations, "label permutation")) ". "
-                    "By chance some feature is kept by up to " (chance.count) " of " (answer.splits) " splits (95 % of permutations)."
-                    @if let Some(p) = chance.p {
-                        " For the prediction as a whole " (p_words(p))
-                        @match chance.compared {
-                            Compared::FixedSize => " at this size.",
-                            Compared::BestSize => ": the real labels and each permutation at the size where they do best.",
-                        }
-                    }
-                }
-            }
-            @if answer.achieved.is_some() { h4 { "The splits that chose the list" } }
-            (achieved(content, answer))
-        }
-    }
+/// The statements about some topics.
+fn said(answer: &MethodAnswer, topics: &[Topic]) -> Markup {
+    let lines: Vec<(String, String)> =
+        answer.about(topics).map(|own| (own.label.to_owned(), own.whole(3))).collect();
+    list(&lines)
 }
 
 /// Each class at the chosen size, worst first.
@@ -394,42 +338,6 @@ fn folds(content: &PageContent<'_>) -> Markup {
     html! {
         @if !table.is_empty() {
             (table.folded(false, "Lists of the folds", "What the procedure selects when it does not see the rows of a fold. If these lists differ much, so would the list of another study."))
-        }
-    }
-}
-
-fn achieved(content: &PageContent<'_>, answer: &MethodAnswer) -> Markup {
-    let Some(achieved) = &answer.achieved else { return Markup::default() };
-    let sd = |sd: Option<f64>| sd.map_or_else(String::new, |sd| format!(" ± {sd:.3}"));
-    let void = if content.answer.guaranteed { "" } else { "; guarantee void" };
-    let target = content.answer.target_coverage;
-    let band = match achieved.coverage_band {
-        Some((lo, hi)) => {
-            format!(" (target {target}; 95 % band of one valid split {lo:.3} to {hi:.3})")
-        }
-        None => format!(" (target {target}{void})"),
-    };
-    let classes = content.info.classes.len();
-    let line = |name: &str, value: String| (name.to_owned(), value);
-    let set_size = format!(
-        "{:.3}{} of {classes} classes",
-        achieved.inefficiency,
-        sd(achieved.inefficiency_sd)
-    );
-    let mut lines = vec![
-        line("coverage", format!("{:.3}{band}", achieved.coverage)),
-        line("mean set size", set_size),
-        line("accuracy", format!("{:.3}{}", achieved.accuracy, sd(achieved.accuracy_sd))),
-    ];
-    if let Some(stability) = answer.stability_judged() {
-        lines.push(line("stability", stability.words("splits")));
-    }
-    html! {
-        p.note { (splits_headline(answer)) "." }
-        (list(&lines))
-        p.note {
-            @if answer.splits > 1 { (sentence_case(&splits_note(achieved))) ". " }
-            "Stability is Nogueira's: 1 if all splits select the same features, 0 by chance."
         }
     }
 }
@@ -538,6 +446,8 @@ pub fn settings(content: &PageContent<'_>) -> Markup {
     }
     rows.push(("fingerprint".to_owned(), info.fingerprint.clone()));
     rows.push(("seed".to_owned(), info.spec.split.seed.to_string()));
+    let by_hand = content.answer.choice.name(&info.spec);
+    rows.extend(by_hand.map(|name| ("chosen by hand".to_owned(), name.replace('_', " "))));
     if let Ok(spec) = serde_json::to_value(&info.spec) {
         flatten("", &spec, &mut rows);
     }
@@ -570,7 +480,8 @@ fn plain(value: &serde_json::Value) -> String {
 
 /// How to get this again, with this program and with another.
 pub fn reproduce(content: &PageContent<'_>) -> Markup {
-    let command = shell_command(&content.info.spec, &content.info.input);
+    let command =
+        shell_command(&content.answer.choice.options(&content.info.spec), &content.info.input);
     html! {
         p { "With the same file (its SHA-256 is in Settings) and without configuration file and CRFE_* variables, on any number of threads:" }
         pre.wrap id="command" { (text(&command)) }

@@ -227,7 +227,9 @@ fn stopping(content: &PageContent<'_>) -> Markup {
     let mut table = Table::with(head);
     for answer in &content.answer.methods {
         let paths = content.paths(answer.method);
-        let sizes: Vec<_> = rules.iter().map(|entry| paths.recorded_sizes(entry.rule)).collect();
+        let beta = &content.answer.choice.beta;
+        let sizes: Vec<_> =
+            rules.iter().map(|entry| paths.sizes_by_split(entry.rule, beta)).collect();
         for (i, (split, _)) in paths.splits().enumerate().take(MOST_ROWS) {
             let mut cells = vec![Cell::Text(answer.method.to_string()), Cell::Int(split)];
             cells.extend(sizes.iter().map(|sizes| sizes[i].map_or(Cell::Real(None), Cell::Int)));

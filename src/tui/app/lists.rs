@@ -1,6 +1,7 @@
 //! Lists of features that leave the screen: copied, saved, or made into a model.
 
 use super::{App, CopiedList, Effect, plural};
+use crate::analysis::Choice;
 use crate::data::word_list::as_lines;
 use crate::report::fit_command;
 use crate::run::TaskId;
@@ -91,7 +92,9 @@ impl App {
             self.run.data.to_string_lossy().into()
         };
         let file = mine.as_ref().map(|list| self.exports_own_to().join(&list.file));
-        let command = fit_command(self.spec(), &data, file.as_deref(), self.sizes.taken);
+        let own = Choice::of(self.spec());
+        let choice = if mine.is_some() { own } else { self.choice() };
+        let command = fit_command(&choice.options(self.spec()), &data, file.as_deref());
         let features = match (&mine, self.answer()) {
             (Some(_), _) => self.selection.table.marks().len(),
             (None, answer) => answer.map_or(0, |answer| answer.features.len()),

@@ -226,7 +226,7 @@ impl App {
     /// run's own files.
     pub fn exports_to(&self) -> PathBuf {
         let own = self.exports_own_to();
-        self.by_hand().name().map_or_else(|| own.clone(), |name| own.join(name))
+        self.choice().name(self.spec()).map_or_else(|| own.clone(), |name| own.join(name))
     }
 
     /// Where the run's own files go: where the user said, to the recorded run, or into a directory

@@ -1,7 +1,7 @@
 //! The size that is looked at in the charts, and the size that is taken as the answer.
 
 use super::{App, plural};
-use crate::analysis::{ByHand, MethodAnswer};
+use crate::analysis::{Choice, MethodAnswer};
 use crate::select::BetaRule;
 use crate::tui::action::Action;
 use crate::tui::chart::{AxisScale, SizeAxis};
@@ -40,9 +40,9 @@ impl App {
         self.sizes.taken
     }
 
-    /// What is set by hand in place of the run's own.
-    pub fn by_hand(&self) -> ByHand {
-        ByHand::new(self.spec(), self.rule(), self.taken())
+    /// What the answer is asked for now.
+    pub fn choice(&self) -> Choice {
+        Choice::by_hand(self.spec(), self.taken(), self.rule())
     }
 
     /// The answer of the focused method, once a split has finished.

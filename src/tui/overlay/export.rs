@@ -92,7 +92,7 @@ fn lines(app: &App, chosen: Export) -> Vec<Line<'static>> {
         let words = format!("  with {}, chosen by hand", plural(size, "feature"));
         lines.push(Line::styled(words, dim));
     }
-    if app.by_hand().name().is_some() {
+    if app.choice().name(app.spec()).is_some() {
         lines.push(Line::styled("  the files of the run itself stay as they are", dim));
     }
     lines

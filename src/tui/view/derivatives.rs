@@ -24,14 +24,9 @@ const CHARTS_FROM: u16 = 21;
 /// Rows that one chart needs.
 const CHART_FROM: u16 = 9;
 
-/// The β rule's test at a step, with k and ψ as they are slid. A path that the rule itself ended
-/// has only its own.
+/// The β rule's test at a step, with k and ψ as they are slid.
 fn beta_test(app: &App, trace: &Trace, t: usize) -> Option<Stopping> {
-    let spec = &app.info()?.spec;
-    if spec.early || spec.beta_rule == app.rule() {
-        return trace.steps().get(t)?.stop;
-    }
-    trace.beta_test(t, &app.rule(), app.info()?.units.len())
+    app.choice().beta_test(app.info()?, trace, t)
 }
 
 /// Mean β, β′ and β″: sparklines, or charts when there is room.

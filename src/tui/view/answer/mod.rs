@@ -66,10 +66,10 @@ impl Page for AnswerPage {
     }
 
     fn length(&self, app: &App, _info: &RunInfo) -> usize {
-        let (Some(info), Some(answer)) = (app.info(), app.answer()) else { return 0 };
+        let Some(answer) = app.answer() else { return 0 };
         // At the narrowest, so that the end can always be reached.
         let lines = match app.zoom() {
-            Some(1) => sure_lines(app, info, answer, 38).len(),
+            Some(1) => sure_lines(app, answer, 38).len(),
             _ => caution_lines(app, 38).len(),
         };
         lines.saturating_sub(app.popup_height() / 2)
@@ -79,19 +79,18 @@ impl Page for AnswerPage {
         let Some(answer) = app.answer() else { return nothing_yet(frame, app, area) };
         match app.zoom() {
             Some(0) => return list(frame, app, info, answer, area, hits),
-            Some(1) => return sure(frame, app, info, answer, area, hits),
+            Some(1) => return sure(frame, app, answer, area, hits),
             Some(_) => return cautions(frame, app, area, hits),
             None => {}
         }
         if area.width < 72 {
-            let needed =
-                sure_lines(app, info, answer, usize::from(area.width) - 2).len() as u16 + 2;
+            let needed = sure_lines(app, answer, usize::from(area.width) - 2).len() as u16 + 2;
             let [top, bottom] = Layout::vertical([
                 Constraint::Max(needed.min(area.height / 2)),
                 Constraint::Min(4),
             ])
             .areas(area);
-            sure(frame, app, info, answer, top, hits);
+            sure(frame, app, answer, top, hits);
             return list(frame, app, info, answer, bottom, hits);
         }
         if area.width < 100 {
@@ -104,22 +103,21 @@ impl Page for AnswerPage {
             let [left, right] =
                 Layout::horizontal([Constraint::Min(30), Constraint::Length(46)]).areas(top);
             list(frame, app, info, answer, left, hits);
-            sure(frame, app, info, answer, right, hits);
+            sure(frame, app, answer, right, hits);
             return cautions(frame, app, bottom, hits);
         }
         let [left, right] =
             Layout::horizontal([Constraint::Percentage(52), Constraint::Min(40)]).areas(area);
         list(frame, app, info, answer, left, hits);
-        let needed = sure_lines(app, info, answer, usize::from(right.width) - 2).len() as u16 + 2;
+        let needed = sure_lines(app, answer, usize::from(right.width) - 2).len() as u16 + 2;
         let [top, bottom] =
             Layout::vertical([Constraint::Length(needed), Constraint::Min(4)]).areas(right);
-        sure(frame, app, info, answer, top, hits);
+        sure(frame, app, answer, top, hits);
         cautions(frame, app, bottom, hits);
     }
 
     fn text(&self, app: &App, _info: &RunInfo) -> String {
-        let history = app.history().under(app.rule(), app.taken());
-        let answer = history.ok().and_then(|history| Answer::new(&history));
+        let answer = Answer::new(app.history(), &app.choice());
         let mut text = match answer.filter(|answer| !answer.methods.is_empty()) {
             Some(answer) => summary(&answer),
             None => "No split has finished yet.\n".to_owned(),
