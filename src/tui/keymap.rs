@@ -29,14 +29,50 @@ pub struct Binding {
     pub short: &'static str,
     /// The chapter of the help.
     pub chapter: &'static str,
-    /// The views in which it works.
-    pub views: &'static [View],
+    /// Where it works.
+    pub contexts: &'static [KeyContext],
+}
+
+/// Where keys have meanings of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyContext {
+    /// A view of the dashboard.
+    View(View),
+    /// New patients and a model.
+    Patients,
+    /// The choice of a run or a table.
+    Start,
+}
+
+impl From<View> for KeyContext {
+    fn from(view: View) -> Self {
+        Self::View(view)
+    }
+}
+
+impl KeyContext {
+    /// Its name in the table of keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::View(view) => view.name(),
+            Self::Patients => "patients",
+            Self::Start => "start",
+        }
+    }
 }
 
 impl Binding {
+    /// The views in which it works.
+    pub fn views(&self) -> impl Iterator<Item = View> {
+        self.contexts.iter().filter_map(|context| match context {
+            KeyContext::View(view) => Some(*view),
+            KeyContext::Patients | KeyContext::Start => None,
+        })
+    }
+
     /// Whether it works in every view.
-    pub fn is_everywhere(&self) -> bool {
-        self.views.len() == View::ALL.len()
+    pub fn is_in_every_view(&self) -> bool {
+        self.views().count() == View::ALL.len()
     }
 
     /// Its keys, as they are written.
@@ -44,9 +80,9 @@ impl Binding {
         self.keys.iter().map(|key| key.name()).collect()
     }
 
-    /// Whether there is a view in which both work.
+    /// Whether both work in some place.
     fn meets(&self, other: &Self) -> bool {
-        self.views.iter().any(|view| other.views.contains(view))
+        self.contexts.iter().any(|context| other.contexts.contains(context))
     }
 }
 
@@ -104,30 +140,47 @@ const NAMED: [(&str, KeyCode); 14] = [
     ("delete", KeyCode::Delete),
 ];
 
-const SIZE: &str = "Size of the answer";
+const ANSWER_SIZE: &str = "Size of the answer";
 const TIME: &str = "Time";
 const MOVE: &str = "Navigation";
 const LOOK: &str = "Viewing";
 const RULE: &str = "Stopping rule";
 const DO: &str = "Actions";
 
-const CHAPTERS: [&str; 6] = [SIZE, TIME, LOOK, RULE, DO, MOVE];
+const CHAPTERS: [&str; 6] = [ANSWER_SIZE, TIME, LOOK, RULE, DO, MOVE];
 
-const ALL: &[View] = &View::ALL;
-const EXPLORE: &[View] = &[View::Explore];
-const SIZES: &[View] = &[View::Size];
-const STABILITY: &[View] = &[View::Stability];
-const LISTS: &[View] = &[View::Answer, View::Explore];
-const CHARTS: &[View] = &[View::Size, View::Stability];
-const CURVES: &[View] = &[View::Explore, View::Size, View::Stability];
-const RULES: &[View] = &[View::Explore, View::Stability];
-const PAGES: &[View] = &[View::Size, View::Stability, View::Data];
-const LISTED: &[View] = &[View::Answer, View::Data];
-const CHOSEN: &[View] = &[View::Answer, View::Size, View::Stability];
+const ANSWER: KeyContext = KeyContext::View(View::Answer);
+const EXPLORE: KeyContext = KeyContext::View(View::Explore);
+const SIZE: KeyContext = KeyContext::View(View::Size);
+const STABILITY: KeyContext = KeyContext::View(View::Stability);
+const DATA: KeyContext = KeyContext::View(View::Data);
+const PATIENTS: KeyContext = KeyContext::Patients;
+const START: KeyContext = KeyContext::Start;
 
-/// name, keys, action, words, short, chapter, views.
-type KeymapLine =
-    (&'static str, &'static str, Action, &'static str, &'static str, &'static str, &'static [View]);
+const VIEWS: &[KeyContext] = &[ANSWER, EXPLORE, SIZE, STABILITY, DATA];
+/// Where there is help.
+const HELPED: &[KeyContext] = &[ANSWER, EXPLORE, SIZE, STABILITY, DATA, PATIENTS];
+const EVERYWHERE: &[KeyContext] = &[ANSWER, EXPLORE, SIZE, STABILITY, DATA, PATIENTS, START];
+const LISTS: &[KeyContext] = &[ANSWER, EXPLORE];
+const SORTED: &[KeyContext] = &[EXPLORE, PATIENTS];
+const SEARCHED: &[KeyContext] = &[ANSWER, EXPLORE, PATIENTS];
+const CHARTS: &[KeyContext] = &[SIZE, STABILITY];
+const CURVES: &[KeyContext] = &[EXPLORE, SIZE, STABILITY];
+const RULES: &[KeyContext] = &[EXPLORE, STABILITY];
+const PAGES: &[KeyContext] = &[SIZE, STABILITY, DATA];
+const LISTED: &[KeyContext] = &[ANSWER, DATA, PATIENTS, START];
+const CHOSEN: &[KeyContext] = &[ANSWER, SIZE, STABILITY];
+
+/// name, keys, action, words, short, chapter, contexts.
+type KeymapLine = (
+    &'static str,
+    &'static str,
+    Action,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [KeyContext],
+);
 
 /// In the order of the footer; help takes them chapter by chapter.
 const LINES: &[KeymapLine] = &[
@@ -142,30 +195,62 @@ const LINES: &[KeymapLine] = &[
         DO,
         LISTS,
     ),
-    ("larger", "+", Action::Larger, "take a larger size as the answer", "size", SIZE, CHOSEN),
-    ("smaller", "-", Action::Smaller, "take a smaller size as the answer", "size", SIZE, CHOSEN),
+    (
+        "larger",
+        "+",
+        Action::Larger,
+        "take a larger size as the answer",
+        "size",
+        ANSWER_SIZE,
+        CHOSEN,
+    ),
+    (
+        "smaller",
+        "-",
+        Action::Smaller,
+        "take a smaller size as the answer",
+        "size",
+        ANSWER_SIZE,
+        CHOSEN,
+    ),
     (
         "take_size",
         "t",
         Action::TakeSize,
         "take the size under the cursor as the answer",
         "take",
-        SIZE,
+        ANSWER_SIZE,
         CHARTS,
     ),
-    ("own_size", "=", Action::OwnSize, "back to the size that the rule chose", "", SIZE, CHOSEN),
-    ("play", "space", Action::TogglePlay, "pause or resume playing", "play", TIME, EXPLORE),
-    ("engine", "P", Action::ToggleEngine, "pause or resume computing", "compute", TIME, ALL),
-    ("step", ".", Action::StepOnce, "one elimination", "step", TIME, EXPLORE),
-    ("finish", "e", Action::ToEnd, "finish this path", "", TIME, EXPLORE),
-    ("earlier", "left h", Action::Earlier, "previous step", "move", TIME, EXPLORE),
-    ("later", "right l", Action::Later, "next step", "move", TIME, EXPLORE),
+    (
+        "own_size",
+        "=",
+        Action::OwnSize,
+        "back to the size that the rule chose",
+        "",
+        ANSWER_SIZE,
+        CHOSEN,
+    ),
+    ("play", "space", Action::TogglePlay, "pause or resume playing", "play", TIME, &[EXPLORE]),
+    ("engine", "P", Action::ToggleEngine, "pause or resume computing", "compute", TIME, VIEWS),
+    ("step", ".", Action::StepOnce, "one elimination", "step", TIME, &[EXPLORE]),
+    ("finish", "e", Action::ToEnd, "finish this path", "", TIME, &[EXPLORE]),
+    ("earlier", "left h", Action::Earlier, "previous step", "move", TIME, &[EXPLORE]),
+    ("later", "right l", Action::Later, "next step", "move", TIME, &[EXPLORE]),
     ("fewer", "left h", Action::CursorLeft, "cursor to fewer features", "move", TIME, CHARTS),
     ("more", "right l", Action::CursorRight, "cursor to more features", "move", TIME, CHARTS),
     ("smallest", "home", Action::CursorHome, "cursor to the smallest size", "", TIME, CHARTS),
     ("all", "end", Action::CursorEnd, "cursor to all features", "", TIME, CHARTS),
-    ("first", "home", Action::First, "jump to the first step", "", TIME, EXPLORE),
-    ("live", "end", Action::Live, "jump to the newest step and follow it", "newest", TIME, EXPLORE),
+    ("first", "home", Action::First, "jump to the first step", "", TIME, &[EXPLORE]),
+    (
+        "live",
+        "end",
+        Action::Live,
+        "jump to the newest step and follow it",
+        "newest",
+        TIME,
+        &[EXPLORE],
+    ),
     (
         "goto",
         "g",
@@ -173,14 +258,14 @@ const LINES: &[KeymapLine] = &[
         "go to a given number of features (gg: the first row)",
         "",
         TIME,
-        ALL,
+        VIEWS,
     ),
-    ("faster", "+ =", Action::Faster, "play faster", "", TIME, EXPLORE),
-    ("slower", "-", Action::Slower, "play slower", "", TIME, EXPLORE),
-    ("previous_split", "[", Action::PreviousSplit, "previous split", "split", MOVE, ALL),
-    ("next_split", "]", Action::NextSplit, "next split", "split", MOVE, ALL),
-    ("method", "m", Action::NextMethod, "next method", "method", MOVE, ALL),
-    ("next_metrics", "v", Action::NextMetrics, "next pair of metrics", "metrics", LOOK, SIZES),
+    ("faster", "+ =", Action::Faster, "play faster", "", TIME, &[EXPLORE]),
+    ("slower", "-", Action::Slower, "play slower", "", TIME, &[EXPLORE]),
+    ("previous_split", "[", Action::PreviousSplit, "previous split", "split", MOVE, VIEWS),
+    ("next_split", "]", Action::NextSplit, "next split", "split", MOVE, VIEWS),
+    ("method", "m", Action::NextMethod, "next method", "method", MOVE, VIEWS),
+    ("next_metrics", "v", Action::NextMetrics, "next pair of metrics", "metrics", LOOK, &[SIZE]),
     (
         "per_class",
         "c",
@@ -188,7 +273,7 @@ const LINES: &[KeymapLine] = &[
         "table of the classes, worst first",
         "classes",
         LOOK,
-        SIZES,
+        &[SIZE],
     ),
     (
         "indices",
@@ -197,10 +282,10 @@ const LINES: &[KeymapLine] = &[
         "Nogueira's stability, or all indices",
         "indices",
         LOOK,
-        STABILITY,
+        &[STABILITY],
     ),
-    ("sort", "s", Action::Sort, "sort by the next column", "sort", LOOK, EXPLORE),
-    ("reverse", "S", Action::Reverse, "reverse the order", "", LOOK, EXPLORE),
+    ("sort", "s", Action::Sort, "sort by the next column", "sort", LOOK, SORTED),
+    ("reverse", "S", Action::Reverse, "reverse the order", "", LOOK, SORTED),
     (
         "filter",
         "&",
@@ -211,8 +296,8 @@ const LINES: &[KeymapLine] = &[
         LISTS,
     ),
     ("find", "/", Action::Find, "find a feature by name", "find", LOOK, LISTS),
-    ("find_next", "n *", Action::FindNext, "next match", "", LOOK, LISTS),
-    ("find_previous", "N", Action::FindPrevious, "previous match", "", LOOK, LISTS),
+    ("find_next", "n *", Action::FindNext, "next match", "", LOOK, SEARCHED),
+    ("find_previous", "N", Action::FindPrevious, "previous match", "", LOOK, SEARCHED),
     ("axis", "L", Action::ToggleAxis, "linear or logarithmic axis", "log", LOOK, CURVES),
     (
         "zoom_in",
@@ -224,7 +309,7 @@ const LINES: &[KeymapLine] = &[
         CURVES,
     ),
     ("zoom_out", "(", Action::ZoomOut, "wider range of sizes", "range", LOOK, CURVES),
-    ("zoom", "z", Action::Zoom, "enlarge a panel; press again for the next", "zoom", LOOK, ALL),
+    ("zoom", "z", Action::Zoom, "enlarge a panel; press again for the next", "zoom", LOOK, VIEWS),
     ("sigma_down", "<", Action::SigmaDown, "decrease k of the β rule", "k", RULE, RULES),
     ("sigma_up", ">", Action::SigmaUp, "increase k of the β rule", "k", RULE, RULES),
     ("window_down", "{", Action::WindowDown, "narrow the window ψ of the β rule", "", RULE, RULES),
@@ -236,7 +321,7 @@ const LINES: &[KeymapLine] = &[
         "what if the selected feature were removed now?",
         "what if",
         DO,
-        EXPLORE,
+        &[EXPLORE],
     ),
     (
         "what_if_kept",
@@ -245,15 +330,15 @@ const LINES: &[KeymapLine] = &[
         "what if the selected feature were kept to the end?",
         "",
         DO,
-        EXPLORE,
+        &[EXPLORE],
     ),
-    ("up", "up k", Action::Up, "one row up", "", MOVE, ALL),
-    ("down", "down j", Action::Down, "one row down", "", MOVE, ALL),
-    ("page_up", "pageup ctrl-u", Action::PageUp, "a page up", "", MOVE, ALL),
-    ("page_down", "pagedown ctrl-d", Action::PageDown, "a page down", "", MOVE, ALL),
+    ("up", "up k", Action::Up, "one row up", "", MOVE, EVERYWHERE),
+    ("down", "down j", Action::Down, "one row down", "", MOVE, EVERYWHERE),
+    ("page_up", "pageup ctrl-u", Action::PageUp, "a page up", "", MOVE, HELPED),
+    ("page_down", "pagedown ctrl-d", Action::PageDown, "a page down", "", MOVE, HELPED),
     ("top", "home", Action::Top, "first row", "", MOVE, LISTED),
     ("end", "end", Action::Bottom, "last row", "", MOVE, LISTED),
-    ("bottom", "G", Action::Bottom, "last row", "", MOVE, ALL),
+    ("bottom", "G", Action::Bottom, "last row", "", MOVE, EVERYWHERE),
     (
         "answer",
         "1",
@@ -261,7 +346,7 @@ const LINES: &[KeymapLine] = &[
         "Answer: which features, and how sure?",
         "",
         MOVE,
-        ALL,
+        VIEWS,
     ),
     (
         "explore",
@@ -270,9 +355,9 @@ const LINES: &[KeymapLine] = &[
         "Explore: what is removed now, and why?",
         "",
         MOVE,
-        ALL,
+        VIEWS,
     ),
-    ("size", "3", Action::Show(View::Size), "Size: how small can I go?", "", MOVE, ALL),
+    ("size", "3", Action::Show(View::Size), "Size: how small can I go?", "", MOVE, VIEWS),
     (
         "stability",
         "4",
@@ -280,13 +365,21 @@ const LINES: &[KeymapLine] = &[
         "Stability: would another split agree?",
         "",
         MOVE,
-        ALL,
+        VIEWS,
     ),
-    ("data", "5", Action::Show(View::Data), "Data: what was understood of my file?", "", MOVE, ALL),
-    ("next_view", "tab", Action::NextView, "next view", "view", MOVE, ALL),
-    ("previous_view", "backtab", Action::PreviousView, "previous view", "", MOVE, ALL),
-    ("back", "esc", Action::Back, "back", "", LOOK, ALL),
-    ("options", "o", Action::Options, "change the settings and run again", "settings", DO, ALL),
+    (
+        "data",
+        "5",
+        Action::Show(View::Data),
+        "Data: what was understood of my file?",
+        "",
+        MOVE,
+        VIEWS,
+    ),
+    ("next_view", "tab", Action::NextView, "next view", "view", MOVE, VIEWS),
+    ("previous_view", "backtab", Action::PreviousView, "previous view", "", MOVE, VIEWS),
+    ("back", "esc", Action::Back, "back", "", LOOK, EVERYWHERE),
+    ("options", "o", Action::Options, "change the settings and run again", "settings", DO, VIEWS),
     (
         "export",
         "x",
@@ -294,7 +387,7 @@ const LINES: &[KeymapLine] = &[
         "export tables, figures, or this view as text",
         "export",
         DO,
-        ALL,
+        VIEWS,
     ),
     (
         "copy",
@@ -303,7 +396,7 @@ const LINES: &[KeymapLine] = &[
         "copy a list of features and save it as selected.txt",
         "copy",
         DO,
-        ALL,
+        VIEWS,
     ),
     (
         "fit",
@@ -314,24 +407,97 @@ const LINES: &[KeymapLine] = &[
         DO,
         LISTS,
     ),
-    ("palette", ":", Action::Palette, "search actions, settings and features", "palette", DO, ALL),
-    ("suspend", "ctrl-z", Action::Suspend, "suspend (fg resumes)", "", DO, ALL),
-    ("help", "?", Action::Help, "these keys", "help", DO, ALL),
-    ("quit", "q ctrl-c", Action::Quit, "quit", "quit", DO, ALL),
+    (
+        "palette",
+        ":",
+        Action::Palette,
+        "search actions, settings and features",
+        "palette",
+        DO,
+        VIEWS,
+    ),
+    ("suspend", "ctrl-z", Action::Suspend, "suspend (fg resumes)", "", DO, EVERYWHERE),
+    ("help", "?", Action::Help, "these keys", "help", DO, HELPED),
+    ("quit", "q ctrl-c", Action::Quit, "quit", "quit", DO, EVERYWHERE),
+    (
+        "enlarge",
+        "enter z",
+        Action::Enlarge,
+        "the patient on the whole screen, and back",
+        "enlarge",
+        LOOK,
+        &[PATIENTS],
+    ),
+    (
+        "previous_patient",
+        "[",
+        Action::PreviousPatient,
+        "previous patient, also on the whole screen",
+        "",
+        MOVE,
+        &[PATIENTS],
+    ),
+    (
+        "next_patient",
+        "]",
+        Action::NextPatient,
+        "next patient, also on the whole screen",
+        "",
+        MOVE,
+        &[PATIENTS],
+    ),
+    (
+        "previous_class",
+        "left h",
+        Action::PreviousClass,
+        "score of the previous class",
+        "class",
+        LOOK,
+        &[PATIENTS],
+    ),
+    (
+        "next_class",
+        "right l",
+        Action::NextClass,
+        "score of the next class",
+        "class",
+        LOOK,
+        &[PATIENTS],
+    ),
+    (
+        "filter_patients",
+        "&",
+        Action::Filter,
+        "show only ids that match a regular expression",
+        "filter",
+        LOOK,
+        &[PATIENTS],
+    ),
+    ("find_patient", "/", Action::Find, "find an id", "find", LOOK, &[PATIENTS]),
+    ("choose", "enter", Action::Open, "open the run, or run the table", "", DO, &[START]),
+    (
+        "settings_first",
+        "o",
+        Action::Options,
+        "look at the settings before the table is run",
+        "",
+        DO,
+        &[START],
+    ),
 ];
 
 impl Default for Keymap {
     fn default() -> Self {
         let bindings = LINES
             .iter()
-            .map(|&(name, keys, action, words, short, chapter, views)| Binding {
+            .map(|&(name, keys, action, words, short, chapter, contexts)| Binding {
                 name,
                 keys: keys.split(' ').filter_map(KeyPress::parse).collect(),
                 action,
                 words,
                 short,
                 chapter,
-                views,
+                contexts,
             })
             .collect();
         Self { bindings }
@@ -339,18 +505,19 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The action of a key in a view.
-    pub fn action(&self, key: KeyPress, view: View) -> Option<Action> {
-        self.in_view(view).find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
+    /// The action of a key in a place.
+    pub fn action(&self, key: KeyPress, context: impl Into<KeyContext>) -> Option<Action> {
+        self.within(context).find(|own| own.keys.contains(&key)).map(|own| own.action)
     }
 
     pub fn bindings(&self) -> &[Binding] {
         &self.bindings
     }
 
-    /// The bindings of a view, those of every view included.
-    pub fn in_view(&self, view: View) -> impl Iterator<Item = &Binding> {
-        self.bindings.iter().filter(move |binding| binding.views.contains(&view))
+    /// The bindings of a place, those of every place included.
+    pub fn within(&self, context: impl Into<KeyContext>) -> impl Iterator<Item = &Binding> {
+        let context = context.into();
+        self.bindings.iter().filter(move |binding| binding.contexts.contains(&context))
     }
 
     /// All chapters, each with its bindings.
@@ -366,9 +533,9 @@ impl Keymap {
         binding.and_then(|binding| binding.keys.first()).map_or_else(String::new, |key| key.name())
     }
 
-    /// The first key of an action in a view, as it is written.
-    pub fn key_in(&self, action: Action, view: View) -> String {
-        let binding = self.in_view(view).find(|binding| binding.action == action);
+    /// The first key of an action in a place, as it is written.
+    pub fn key_in(&self, action: Action, context: impl Into<KeyContext>) -> String {
+        let binding = self.within(context).find(|binding| binding.action == action);
         binding.and_then(|binding| binding.keys.first()).map_or_else(String::new, |key| key.name())
     }
 
@@ -419,14 +586,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_has_one_meaning_in_a_view() {
+    fn every_key_has_one_meaning_in_a_place() {
         let map = Keymap::default();
-        for view in View::ALL {
+        for &context in EVERYWHERE {
             let mut seen = std::collections::HashMap::new();
-            for binding in map.in_view(view) {
+            for binding in map.within(context) {
                 assert!(!binding.keys.is_empty(), "{}", binding.name);
                 for key in &binding.keys {
-                    assert_eq!(seen.insert(*key, binding.name), None, "{} in {view:?}", key.name());
+                    assert_eq!(
+                        seen.insert(*key, binding.name),
+                        None,
+                        "{} in {context:?}",
+                        key.name()
+                    );
                     assert_eq!(KeyPress::parse(&key.name()), Some(*key));
                 }
             }

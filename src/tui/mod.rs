@@ -9,6 +9,7 @@ mod action;
 mod app;
 mod chart;
 mod colours;
+mod dashboard;
 mod derived;
 mod event_loop;
 mod exporter;
@@ -29,15 +30,15 @@ mod time_left;
 mod view;
 
 pub use action::Action;
-pub use app::{App, CopiedList, Effect, Pause, Phase};
+pub use app::{App, CopiedList, Effect, Lookup, Pause, Phase};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
 pub use colours::{OwnColours, PAINTED};
-pub use keymap::{KeyPress, Keymap};
+pub use keymap::{KeyContext, KeyPress, Keymap};
 pub use overlay::{
     Export, ExportMenu, FeaturePage, FitPage, HelpPage, LinePrompt, OptionsEditor, Overlay,
     Palette, Prompt, QuitQuestion,
 };
-pub use patients::{PatientColumn, PatientsScreen, Reply, show_model};
+pub use patients::{PatientColumn, PatientsScreen, show_model};
 pub use screen::{ScreenSettings, explore, start};
 pub use session::{Compute, Message, Recording, SessionRequest};
 pub use start::{Choice, StartScreen};

@@ -44,6 +44,7 @@ impl App {
                 self.lookups.surveys = false;
                 self.lookups.survey = Some(*survey);
             }
+            Message::LookupFailed(lookup, why) => self.lookup_failed(lookup, why),
             Message::Branched(branch) => {
                 self.layout.status = None;
                 self.lookups.branch = Some(branch);
