@@ -87,6 +87,19 @@ pub enum EndReason {
     Early,
 }
 
+/// A column of the file that is not used, and why, as the end of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnusedColumn {
+    pub name: String,
+    pub reason: String,
+}
+
+impl From<&DroppedColumn> for UnusedColumn {
+    fn from(column: &DroppedColumn) -> Self {
+        Self { name: column.name.clone(), reason: column.reason.to_string() }
+    }
+}
+
 /// Everything known when a run starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
@@ -117,7 +130,7 @@ pub struct RunInfo {
     /// Rows of each class.
     pub class_counts: Vec<usize>,
     /// Columns of the file that are not used.
-    pub dropped: Vec<DroppedColumn>,
+    pub dropped: Vec<UnusedColumn>,
     /// Notices and warnings about the table.
     pub audit: Audit,
     /// Folds of the nested validation; 0 if there is none.

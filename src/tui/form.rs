@@ -126,26 +126,6 @@ impl Form {
         }
     }
 
-    /// To the option that a message names as `--option`, if it does.
-    pub fn go_to_remedy(&mut self, message: &str) -> bool {
-        let named = |field: &&Field| {
-            let flag = format!("--{}", field.name);
-            message.match_indices(&flag).any(|(at, _)| {
-                let after = message[at + flag.len()..].chars().next();
-                after.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '-')
-            })
-        };
-        // The one that is named first.
-        let found = self
-            .fields
-            .iter()
-            .filter(named)
-            .min_by_key(|field| message.find(&format!("--{}", field.name)));
-        let name = found.map(|field| field.name);
-        name.into_iter().for_each(|name| self.go_to(name));
-        name.is_some()
-    }
-
     /// A key is pressed on the line.
     pub fn key(&mut self, key: KeyEvent) {
         self.error = None;
@@ -282,14 +262,5 @@ mod tests {
         press(&mut form, KeyCode::Left);
         press(&mut form, KeyCode::Left);
         assert_eq!(form.fields[form.at].value, "age");
-    }
-
-    #[test]
-    fn a_remedy_names_its_line() {
-        let mut form = form();
-        assert!(form.go_to_remedy("class 'x' has 1 row; use --rare drop:4 or leave it"));
-        assert_eq!(form.fields[form.at].name, "rare");
-        assert!(!form.go_to_remedy("there is no such file; check the path"));
-        assert!(!form.go_to_remedy("use --step-by-step"));
     }
 }

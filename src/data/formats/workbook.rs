@@ -23,7 +23,8 @@ pub(in crate::data) fn open(
     let length = std::fs::metadata(path).map_or(0, |about| about.len());
     if memory::PROGRAM + 2 * length > limit {
         return Err(Error::data("the workbook is too large for the memory that is allowed")
-            .remedy("save the sheet as CSV, or allow more with --memory-limit"));
+            .remedy("save the sheet as CSV, or allow more with --memory-limit")
+            .option("--memory-limit"));
     }
     let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
     // Other archives are refused by name later on.
@@ -53,6 +54,7 @@ pub(in crate::data) fn open(
         Error::data(format!("the sheet cannot be read ({error})"))
             .sheet(name)
             .remedy("save it again, or as CSV (UTF-8)")
+            .option("--sheet")
     })?;
     if cells.is_empty() {
         return Err(Error::data("the sheet is empty")
@@ -63,7 +65,8 @@ pub(in crate::data) fn open(
     if memory::PROGRAM + 2 * size > limit {
         return Err(Error::data(format!("the sheet needs {} of memory", memory::spoken(2 * size)))
             .sheet(name)
-            .remedy("save it as CSV, or allow more with --memory-limit"));
+            .remedy("save it as CSV, or allow more with --memory-limit")
+            .option("--memory-limit"));
     }
     let text = write(&cells).map_err(|error| error.sheet(name).rows_are(RowKind::Row))?;
     Ok(Some(Converted {

@@ -22,8 +22,7 @@ impl App {
                     && !self.run.replay
                     && matches!(error.kind(), ErrorKind::Data | ErrorKind::Usage)
                 {
-                    let editor =
-                        OptionsEditor::for_remedy(&self.run.asked_spec, &error.to_string());
+                    let editor = OptionsEditor::for_remedy(&self.run.asked_spec, &error);
                     self.layout.overlay = editor.map(|editor| Overlay::Options(Box::new(editor)));
                 }
                 self.run.failure = Some(error);
