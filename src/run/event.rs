@@ -45,6 +45,8 @@ pub enum EventKind {
     },
     /// The data were understood and tasks begin.
     RunStarted(Arc<RunInfo>),
+    /// What was recorded before has been emitted; this is left to compute.
+    CaughtUp(Arc<Remaining>),
     /// A task begins.
     TaskStarted(Parts),
     /// A model was fitted.
@@ -75,6 +77,22 @@ pub enum EventKind {
     TwinsFound(Arc<Twins>),
     /// All tasks have ended.
     RunFinished,
+}
+
+/// What is left of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remaining {
+    /// Paths, in order.
+    pub tasks: Vec<TaskId>,
+    /// What follows them, in order.
+    pub followups: Vec<Followup>,
+}
+
+impl Remaining {
+    /// Paths, folds and permutations.
+    pub fn count(&self) -> usize {
+        self.tasks.len() + self.followups.len()
+    }
 }
 
 /// Why a path ended.

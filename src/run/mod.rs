@@ -30,7 +30,7 @@ pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::Estimate;
 pub use event::{
-    Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, Step, TaskId, UnusedColumn,
+    Betas, EndReason, EventKind, Parts, Remaining, RunEvent, RunInfo, Step, TaskId, UnusedColumn,
 };
 pub use followup::{Followup, Outcome};
 pub use inspect::{

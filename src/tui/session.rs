@@ -328,9 +328,7 @@ fn compute_source(
         to.send(Message::event(EventKind::Loading { bytes, of }));
     })?;
     let plan = Arc::new(Plan::new(request.spec.clone(), data)?);
-    to.send(Message::Ready(plan.clone()));
-    // The table can be looked at while the directory is.
-    let shown = to.send(Message::event(EventKind::RunStarted(plan.info.clone())));
+    let shown = to.send(Message::Ready(plan.clone()));
     if !shown || gate.cancelled() {
         return Ok(None);
     }

@@ -90,7 +90,7 @@ impl App {
                 self.layout.status = Some(format!("{followup} failed: {message}"));
             }
             EventKind::TaskStarted(_) => self.run.finished += u64::from(had_finished),
-            EventKind::Step(_) | EventKind::Followed(..) => {}
+            EventKind::CaughtUp(_) | EventKind::Step(_) | EventKind::Followed(..) => {}
             EventKind::TwinsFound(_) => self.run.twins += 1,
         }
         if event.task == Some(self.playback.focus) {
