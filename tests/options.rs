@@ -33,9 +33,10 @@ default. Lists are separated by commas, and a name with a comma in it stands in 
         };
         let (shown, example) = match option.takes {
             Takes::Nothing => (String::new(), String::new()),
-            Takes::Word(shown) | Takes::Number(shown) | Takes::Words(shown) => {
-                (format!(" {shown}"), option.example.to_owned())
-            }
+            Takes::Word(shown)
+            | Takes::Column(shown)
+            | Takes::Number(shown)
+            | Takes::Words(shown) => (format!(" {shown}"), option.example.to_owned()),
         };
         let default = code(option.default_text());
         let help = option.help.replace('|', "\\|");

@@ -191,7 +191,9 @@ fn argument(option: &'static RunOption) -> Arg {
     if let Some(details) = option.details {
         argument = argument.long_help(details);
     }
-    let (Takes::Word(shown) | Takes::Number(shown) | Takes::Words(shown)) = option.takes else {
+    let (Takes::Word(shown) | Takes::Column(shown) | Takes::Number(shown) | Takes::Words(shown)) =
+        option.takes
+    else {
         return argument.action(ArgAction::SetTrue).value_parser(yes_or_no());
     };
     let default = option.default_text();

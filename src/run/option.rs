@@ -58,6 +58,8 @@ pub enum Takes {
     /// Nothing: it is on or off.
     Nothing,
     Word(&'static str),
+    /// The name of one column of the table.
+    Column(&'static str),
     /// One number, which may be negative.
     Number(&'static str),
     /// Words separated by commas; a word that holds a comma is put in double quotes.

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use super::overlay::edit;
 use crate::error::{Error, Result};
-use crate::run::options::{Chapter, OPTIONS, RunOption};
+use crate::run::options::{Chapter, OPTIONS, RunOption, Takes};
 use crate::run::{RunOptions, RunSpec};
 
 /// One line: an option and what is typed.
@@ -40,7 +40,7 @@ impl Field {
 
     /// Whether it names one column of the table.
     fn is_column(&self) -> bool {
-        COLUMNS.contains(&self.name)
+        matches!(self.option.takes, Takes::Column(_))
     }
 
     /// The next choice, or the previous one; from a value that is none of them, the first or the
@@ -56,9 +56,6 @@ impl Field {
         self.value = choices[next].to_owned();
     }
 }
-
-/// Options that name one column of the table; left and right go through the columns.
-const COLUMNS: [&str; 3] = ["target", "id-col", "group-col"];
 
 /// The settings being edited.
 #[derive(Debug, Clone, PartialEq)]
@@ -262,5 +259,10 @@ mod tests {
         press(&mut form, KeyCode::Left);
         press(&mut form, KeyCode::Left);
         assert_eq!(form.fields[form.at].value, "age");
+        for name in ["group-col", "leave-out", "time-col"] {
+            form.go_to(name);
+            press(&mut form, KeyCode::Left);
+            assert_eq!(form.fields[form.at].value, "age", "{name}");
+        }
     }
 }

@@ -30,7 +30,7 @@ pub struct Binding {
     /// The chapter of the help.
     pub chapter: &'static str,
     /// Where it works.
-    pub contexts: &'static [KeyContext],
+    pub contexts: Vec<KeyContext>,
 }
 
 /// Where keys have meanings of their own.
@@ -140,47 +140,42 @@ const NAMED: [(&str, KeyCode); 14] = [
     ("delete", KeyCode::Delete),
 ];
 
-const ANSWER_SIZE: &str = "Size of the answer";
+const SIZE: &str = "Size of the answer";
 const TIME: &str = "Time";
 const MOVE: &str = "Navigation";
 const LOOK: &str = "Viewing";
 const RULE: &str = "Stopping rule";
 const DO: &str = "Actions";
 
-const CHAPTERS: [&str; 6] = [ANSWER_SIZE, TIME, LOOK, RULE, DO, MOVE];
+const CHAPTERS: [&str; 6] = [SIZE, TIME, LOOK, RULE, DO, MOVE];
 
-const ANSWER: KeyContext = KeyContext::View(View::Answer);
-const EXPLORE: KeyContext = KeyContext::View(View::Explore);
-const SIZE: KeyContext = KeyContext::View(View::Size);
-const STABILITY: KeyContext = KeyContext::View(View::Stability);
-const DATA: KeyContext = KeyContext::View(View::Data);
-const PATIENTS: KeyContext = KeyContext::Patients;
-const START: KeyContext = KeyContext::Start;
+const ALL: &[View] = &View::ALL;
+const EXPLORE: &[View] = &[View::Explore];
+const SIZES: &[View] = &[View::Size];
+const STABILITY: &[View] = &[View::Stability];
+const LISTS: &[View] = &[View::Answer, View::Explore];
+const CHARTS: &[View] = &[View::Size, View::Stability];
+const CURVES: &[View] = &[View::Explore, View::Size, View::Stability];
+const RULES: &[View] = &[View::Explore, View::Stability];
+const PAGES: &[View] = &[View::Size, View::Stability, View::Data];
+const LISTED: &[View] = &[View::Answer, View::Data];
+const CHOSEN: &[View] = &[View::Answer, View::Size, View::Stability];
+/// Keys of the other screens only.
+const NO_VIEW: &[View] = &[];
 
-const VIEWS: &[KeyContext] = &[ANSWER, EXPLORE, SIZE, STABILITY, DATA];
-/// Where there is help.
-const HELPED: &[KeyContext] = &[ANSWER, EXPLORE, SIZE, STABILITY, DATA, PATIENTS];
-const EVERYWHERE: &[KeyContext] = &[ANSWER, EXPLORE, SIZE, STABILITY, DATA, PATIENTS, START];
-const LISTS: &[KeyContext] = &[ANSWER, EXPLORE];
-const SORTED: &[KeyContext] = &[EXPLORE, PATIENTS];
-const SEARCHED: &[KeyContext] = &[ANSWER, EXPLORE, PATIENTS];
-const CHARTS: &[KeyContext] = &[SIZE, STABILITY];
-const CURVES: &[KeyContext] = &[EXPLORE, SIZE, STABILITY];
-const RULES: &[KeyContext] = &[EXPLORE, STABILITY];
-const PAGES: &[KeyContext] = &[SIZE, STABILITY, DATA];
-const LISTED: &[KeyContext] = &[ANSWER, DATA, PATIENTS, START];
-const CHOSEN: &[KeyContext] = &[ANSWER, SIZE, STABILITY];
+/// The bindings of the screens without views, by name.
+const ELSEWHERE: [(KeyContext, &str); 2] = [
+    (
+        KeyContext::Patients,
+        "sort reverse find_next find_previous up down page_up page_down top end bottom back suspend help quit \
+         enlarge previous_patient next_patient previous_class next_class filter_patients find_patient",
+    ),
+    (KeyContext::Start, "up down top end bottom back suspend quit choose settings_first"),
+];
 
-/// name, keys, action, words, short, chapter, contexts.
-type KeymapLine = (
-    &'static str,
-    &'static str,
-    Action,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static [KeyContext],
-);
+/// name, keys, action, words, short, chapter, views.
+type KeymapLine =
+    (&'static str, &'static str, Action, &'static str, &'static str, &'static str, &'static [View]);
 
 /// In the order of the footer; help takes them chapter by chapter.
 const LINES: &[KeymapLine] = &[
@@ -195,62 +190,30 @@ const LINES: &[KeymapLine] = &[
         DO,
         LISTS,
     ),
-    (
-        "larger",
-        "+",
-        Action::Larger,
-        "take a larger size as the answer",
-        "size",
-        ANSWER_SIZE,
-        CHOSEN,
-    ),
-    (
-        "smaller",
-        "-",
-        Action::Smaller,
-        "take a smaller size as the answer",
-        "size",
-        ANSWER_SIZE,
-        CHOSEN,
-    ),
+    ("larger", "+", Action::Larger, "take a larger size as the answer", "size", SIZE, CHOSEN),
+    ("smaller", "-", Action::Smaller, "take a smaller size as the answer", "size", SIZE, CHOSEN),
     (
         "take_size",
         "t",
         Action::TakeSize,
         "take the size under the cursor as the answer",
         "take",
-        ANSWER_SIZE,
+        SIZE,
         CHARTS,
     ),
-    (
-        "own_size",
-        "=",
-        Action::OwnSize,
-        "back to the size that the rule chose",
-        "",
-        ANSWER_SIZE,
-        CHOSEN,
-    ),
-    ("play", "space", Action::TogglePlay, "pause or resume playing", "play", TIME, &[EXPLORE]),
-    ("engine", "P", Action::ToggleEngine, "pause or resume computing", "compute", TIME, VIEWS),
-    ("step", ".", Action::StepOnce, "one elimination", "step", TIME, &[EXPLORE]),
-    ("finish", "e", Action::ToEnd, "finish this path", "", TIME, &[EXPLORE]),
-    ("earlier", "left h", Action::Earlier, "previous step", "move", TIME, &[EXPLORE]),
-    ("later", "right l", Action::Later, "next step", "move", TIME, &[EXPLORE]),
+    ("own_size", "=", Action::OwnSize, "back to the size that the rule chose", "", SIZE, CHOSEN),
+    ("play", "space", Action::TogglePlay, "pause or resume playing", "play", TIME, EXPLORE),
+    ("engine", "P", Action::ToggleEngine, "pause or resume computing", "compute", TIME, ALL),
+    ("step", ".", Action::StepOnce, "one elimination", "step", TIME, EXPLORE),
+    ("finish", "e", Action::ToEnd, "finish this path", "", TIME, EXPLORE),
+    ("earlier", "left h", Action::Earlier, "previous step", "move", TIME, EXPLORE),
+    ("later", "right l", Action::Later, "next step", "move", TIME, EXPLORE),
     ("fewer", "left h", Action::CursorLeft, "cursor to fewer features", "move", TIME, CHARTS),
     ("more", "right l", Action::CursorRight, "cursor to more features", "move", TIME, CHARTS),
     ("smallest", "home", Action::CursorHome, "cursor to the smallest size", "", TIME, CHARTS),
     ("all", "end", Action::CursorEnd, "cursor to all features", "", TIME, CHARTS),
-    ("first", "home", Action::First, "jump to the first step", "", TIME, &[EXPLORE]),
-    (
-        "live",
-        "end",
-        Action::Live,
-        "jump to the newest step and follow it",
-        "newest",
-        TIME,
-        &[EXPLORE],
-    ),
+    ("first", "home", Action::First, "jump to the first step", "", TIME, EXPLORE),
+    ("live", "end", Action::Live, "jump to the newest step and follow it", "newest", TIME, EXPLORE),
     (
         "goto",
         "g",
@@ -258,14 +221,14 @@ const LINES: &[KeymapLine] = &[
         "go to a given number of features (gg: the first row)",
         "",
         TIME,
-        VIEWS,
+        ALL,
     ),
-    ("faster", "+ =", Action::Faster, "play faster", "", TIME, &[EXPLORE]),
-    ("slower", "-", Action::Slower, "play slower", "", TIME, &[EXPLORE]),
-    ("previous_split", "[", Action::PreviousSplit, "previous split", "split", MOVE, VIEWS),
-    ("next_split", "]", Action::NextSplit, "next split", "split", MOVE, VIEWS),
-    ("method", "m", Action::NextMethod, "next method", "method", MOVE, VIEWS),
-    ("next_metrics", "v", Action::NextMetrics, "next pair of metrics", "metrics", LOOK, &[SIZE]),
+    ("faster", "+ =", Action::Faster, "play faster", "", TIME, EXPLORE),
+    ("slower", "-", Action::Slower, "play slower", "", TIME, EXPLORE),
+    ("previous_split", "[", Action::PreviousSplit, "previous split", "split", MOVE, ALL),
+    ("next_split", "]", Action::NextSplit, "next split", "split", MOVE, ALL),
+    ("method", "m", Action::NextMethod, "next method", "method", MOVE, ALL),
+    ("next_metrics", "v", Action::NextMetrics, "next pair of metrics", "metrics", LOOK, SIZES),
     (
         "per_class",
         "c",
@@ -273,7 +236,7 @@ const LINES: &[KeymapLine] = &[
         "table of the classes, worst first",
         "classes",
         LOOK,
-        &[SIZE],
+        SIZES,
     ),
     (
         "indices",
@@ -282,10 +245,10 @@ const LINES: &[KeymapLine] = &[
         "Nogueira's stability, or all indices",
         "indices",
         LOOK,
-        &[STABILITY],
+        STABILITY,
     ),
-    ("sort", "s", Action::Sort, "sort by the next column", "sort", LOOK, SORTED),
-    ("reverse", "S", Action::Reverse, "reverse the order", "", LOOK, SORTED),
+    ("sort", "s", Action::Sort, "sort by the next column", "sort", LOOK, EXPLORE),
+    ("reverse", "S", Action::Reverse, "reverse the order", "", LOOK, EXPLORE),
     (
         "filter",
         "&",
@@ -296,8 +259,8 @@ const LINES: &[KeymapLine] = &[
         LISTS,
     ),
     ("find", "/", Action::Find, "find a feature by name", "find", LOOK, LISTS),
-    ("find_next", "n *", Action::FindNext, "next match", "", LOOK, SEARCHED),
-    ("find_previous", "N", Action::FindPrevious, "previous match", "", LOOK, SEARCHED),
+    ("find_next", "n *", Action::FindNext, "next match", "", LOOK, LISTS),
+    ("find_previous", "N", Action::FindPrevious, "previous match", "", LOOK, LISTS),
     ("axis", "L", Action::ToggleAxis, "linear or logarithmic axis", "log", LOOK, CURVES),
     (
         "zoom_in",
@@ -309,7 +272,7 @@ const LINES: &[KeymapLine] = &[
         CURVES,
     ),
     ("zoom_out", "(", Action::ZoomOut, "wider range of sizes", "range", LOOK, CURVES),
-    ("zoom", "z", Action::Zoom, "enlarge a panel; press again for the next", "zoom", LOOK, VIEWS),
+    ("zoom", "z", Action::Zoom, "enlarge a panel; press again for the next", "zoom", LOOK, ALL),
     ("sigma_down", "<", Action::SigmaDown, "decrease k of the β rule", "k", RULE, RULES),
     ("sigma_up", ">", Action::SigmaUp, "increase k of the β rule", "k", RULE, RULES),
     ("window_down", "{", Action::WindowDown, "narrow the window ψ of the β rule", "", RULE, RULES),
@@ -321,7 +284,7 @@ const LINES: &[KeymapLine] = &[
         "what if the selected feature were removed now?",
         "what if",
         DO,
-        &[EXPLORE],
+        EXPLORE,
     ),
     (
         "what_if_kept",
@@ -330,15 +293,15 @@ const LINES: &[KeymapLine] = &[
         "what if the selected feature were kept to the end?",
         "",
         DO,
-        &[EXPLORE],
+        EXPLORE,
     ),
-    ("up", "up k", Action::Up, "one row up", "", MOVE, EVERYWHERE),
-    ("down", "down j", Action::Down, "one row down", "", MOVE, EVERYWHERE),
-    ("page_up", "pageup ctrl-u", Action::PageUp, "a page up", "", MOVE, HELPED),
-    ("page_down", "pagedown ctrl-d", Action::PageDown, "a page down", "", MOVE, HELPED),
+    ("up", "up k", Action::Up, "one row up", "", MOVE, ALL),
+    ("down", "down j", Action::Down, "one row down", "", MOVE, ALL),
+    ("page_up", "pageup ctrl-u", Action::PageUp, "a page up", "", MOVE, ALL),
+    ("page_down", "pagedown ctrl-d", Action::PageDown, "a page down", "", MOVE, ALL),
     ("top", "home", Action::Top, "first row", "", MOVE, LISTED),
     ("end", "end", Action::Bottom, "last row", "", MOVE, LISTED),
-    ("bottom", "G", Action::Bottom, "last row", "", MOVE, EVERYWHERE),
+    ("bottom", "G", Action::Bottom, "last row", "", MOVE, ALL),
     (
         "answer",
         "1",
@@ -346,7 +309,7 @@ const LINES: &[KeymapLine] = &[
         "Answer: which features, and how sure?",
         "",
         MOVE,
-        VIEWS,
+        ALL,
     ),
     (
         "explore",
@@ -355,9 +318,9 @@ const LINES: &[KeymapLine] = &[
         "Explore: what is removed now, and why?",
         "",
         MOVE,
-        VIEWS,
+        ALL,
     ),
-    ("size", "3", Action::Show(View::Size), "Size: how small can I go?", "", MOVE, VIEWS),
+    ("size", "3", Action::Show(View::Size), "Size: how small can I go?", "", MOVE, ALL),
     (
         "stability",
         "4",
@@ -365,21 +328,13 @@ const LINES: &[KeymapLine] = &[
         "Stability: would another split agree?",
         "",
         MOVE,
-        VIEWS,
+        ALL,
     ),
-    (
-        "data",
-        "5",
-        Action::Show(View::Data),
-        "Data: what was understood of my file?",
-        "",
-        MOVE,
-        VIEWS,
-    ),
-    ("next_view", "tab", Action::NextView, "next view", "view", MOVE, VIEWS),
-    ("previous_view", "backtab", Action::PreviousView, "previous view", "", MOVE, VIEWS),
-    ("back", "esc", Action::Back, "back", "", LOOK, EVERYWHERE),
-    ("options", "o", Action::Options, "change the settings and run again", "settings", DO, VIEWS),
+    ("data", "5", Action::Show(View::Data), "Data: what was understood of my file?", "", MOVE, ALL),
+    ("next_view", "tab", Action::NextView, "next view", "view", MOVE, ALL),
+    ("previous_view", "backtab", Action::PreviousView, "previous view", "", MOVE, ALL),
+    ("back", "esc", Action::Back, "back", "", LOOK, ALL),
+    ("options", "o", Action::Options, "change the settings and run again", "settings", DO, ALL),
     (
         "export",
         "x",
@@ -387,7 +342,7 @@ const LINES: &[KeymapLine] = &[
         "export tables, figures, or this view as text",
         "export",
         DO,
-        VIEWS,
+        ALL,
     ),
     (
         "copy",
@@ -396,7 +351,7 @@ const LINES: &[KeymapLine] = &[
         "copy a list of features and save it as selected.txt",
         "copy",
         DO,
-        VIEWS,
+        ALL,
     ),
     (
         "fit",
@@ -407,97 +362,41 @@ const LINES: &[KeymapLine] = &[
         DO,
         LISTS,
     ),
-    (
-        "palette",
-        ":",
-        Action::Palette,
-        "search actions, settings and features",
-        "palette",
-        DO,
-        VIEWS,
-    ),
-    ("suspend", "ctrl-z", Action::Suspend, "suspend (fg resumes)", "", DO, EVERYWHERE),
-    ("help", "?", Action::Help, "these keys", "help", DO, HELPED),
-    ("quit", "q ctrl-c", Action::Quit, "quit", "quit", DO, EVERYWHERE),
-    (
-        "enlarge",
-        "enter z",
-        Action::Enlarge,
-        "the patient on the whole screen, and back",
-        "enlarge",
-        LOOK,
-        &[PATIENTS],
-    ),
-    (
-        "previous_patient",
-        "[",
-        Action::PreviousPatient,
-        "previous patient, also on the whole screen",
-        "",
-        MOVE,
-        &[PATIENTS],
-    ),
-    (
-        "next_patient",
-        "]",
-        Action::NextPatient,
-        "next patient, also on the whole screen",
-        "",
-        MOVE,
-        &[PATIENTS],
-    ),
-    (
-        "previous_class",
-        "left h",
-        Action::PreviousClass,
-        "score of the previous class",
-        "class",
-        LOOK,
-        &[PATIENTS],
-    ),
-    (
-        "next_class",
-        "right l",
-        Action::NextClass,
-        "score of the next class",
-        "class",
-        LOOK,
-        &[PATIENTS],
-    ),
-    (
-        "filter_patients",
-        "&",
-        Action::Filter,
-        "show only ids that match a regular expression",
-        "filter",
-        LOOK,
-        &[PATIENTS],
-    ),
-    ("find_patient", "/", Action::Find, "find an id", "find", LOOK, &[PATIENTS]),
-    ("choose", "enter", Action::Open, "open the run, or run the table", "", DO, &[START]),
-    (
-        "settings_first",
-        "o",
-        Action::Options,
-        "look at the settings before the table is run",
-        "",
-        DO,
-        &[START],
-    ),
+    ("palette", ":", Action::Palette, "search actions, settings and features", "palette", DO, ALL),
+    ("suspend", "ctrl-z", Action::Suspend, "suspend (fg resumes)", "", DO, ALL),
+    ("help", "?", Action::Help, "these keys", "help", DO, ALL),
+    ("quit", "q ctrl-c", Action::Quit, "quit", "quit", DO, ALL),
+    ("enlarge", "enter z", Action::Enlarge, "enlarge the patient, and back", "", LOOK, NO_VIEW),
+    ("previous_patient", "[", Action::PreviousPatient, "previous patient", "", MOVE, NO_VIEW),
+    ("next_patient", "]", Action::NextPatient, "next patient", "", MOVE, NO_VIEW),
+    ("previous_class", "left h", Action::PreviousClass, "previous class", "", LOOK, NO_VIEW),
+    ("next_class", "right l", Action::NextClass, "next class", "", LOOK, NO_VIEW),
+    ("filter_patients", "&", Action::Filter, "show only ids that match", "", LOOK, NO_VIEW),
+    ("find_patient", "/", Action::Find, "find an id", "", LOOK, NO_VIEW),
+    ("choose", "enter", Action::Open, "open the run, or run the table", "", DO, NO_VIEW),
+    ("settings_first", "o", Action::Options, "settings of the table first", "", DO, NO_VIEW),
 ];
+
+/// Where a binding works.
+fn contexts(name: &str, views: &[View]) -> Vec<KeyContext> {
+    let has_it = |names: &str| names.split(' ').any(|other| other == name);
+    let elsewhere = ELSEWHERE.into_iter().filter(|(_, names)| has_it(names));
+    let views = views.iter().copied().map(KeyContext::View);
+    views.chain(elsewhere.map(|(context, _)| context)).collect()
+}
 
 impl Default for Keymap {
     fn default() -> Self {
         let bindings = LINES
             .iter()
-            .map(|&(name, keys, action, words, short, chapter, contexts)| Binding {
+            .map(|&(name, keys, action, words, short, chapter, views)| Binding {
                 name,
                 keys: keys.split(' ').filter_map(KeyPress::parse).collect(),
                 action,
                 words,
                 short,
                 chapter,
-                contexts,
+                contexts: contexts(name, views),
             })
             .collect();
         Self { bindings }
@@ -514,7 +413,7 @@ impl Keymap {
         &self.bindings
     }
 
-    /// The bindings of a place, those of every place included.
+    /// The bindings of a place.
     pub fn within(&self, context: impl Into<KeyContext>) -> impl Iterator<Item = &Binding> {
         let context = context.into();
         self.bindings.iter().filter(move |binding| binding.contexts.contains(&context))
@@ -588,7 +487,11 @@ mod tests {
     #[test]
     fn every_key_has_one_meaning_in_a_place() {
         let map = Keymap::default();
-        for &context in EVERYWHERE {
+        let elsewhere = ELSEWHERE.map(|(context, names)| {
+            assert_eq!(map.within(context).count(), names.split(' ').count(), "{context:?}");
+            context
+        });
+        for context in View::ALL.map(KeyContext::View).into_iter().chain(elsewhere) {
             let mut seen = std::collections::HashMap::new();
             for binding in map.within(context) {
                 assert!(!binding.keys.is_empty(), "{}", binding.name);

@@ -1,9 +1,9 @@
-//! The dashboard: the only layer with a screen.
+//! The screens: the start, the dashboard, and the patients of a model.
 //!
-//! [`app::App`] is the state and how it changes, [`view`] draws it, [`session`] is what runs behind
-//! it, [`terminal`] and [`input`] are the edge. The loop here sleeps until something happens:
-//! input, a signal, a message, a tick of the play, or the time of the next frame while something
-//! has changed.
+//! All three run under the loop of [`event_loop`], which sleeps until something happens: input, a
+//! signal, something from behind the screen, a tick of the play, or the time of the next frame
+//! while something has changed. Of the dashboard, [`app::App`] is the state and how it changes,
+//! [`view`] draws it, [`session`] is what runs behind it; [`listen`] and [`terminal`] are the edge.
 
 mod action;
 mod app;
