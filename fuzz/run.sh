@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- table groups_and_splits journal magnitudes model
+[ $# -gt 0 ] || set -- table groups_and_splits journal magnitudes model workbook
 
 # libFuzzer's instrumentation needs no nightly compiler; with --target, build scripts are not instrumented.
 host=$(rustc -vV | sed -n 's/^host: //p')

@@ -101,6 +101,12 @@ impl Error {
         Self::new(ErrorKind::Output, what)
     }
 
+    /// A thread that could not be started.
+    pub fn no_thread(error: &std::io::Error) -> Self {
+        Self::internal(format!("no thread can be started: {error}"))
+            .remedy("end other programs, or allow more processes with ulimit -u")
+    }
+
     /// Names the file.
     #[must_use]
     pub fn file(mut self, file: impl AsRef<Path>) -> Self {
@@ -184,20 +190,33 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Location { file, sheet, line, column, rows } = &*self.place;
         let mut parts = Vec::new();
-        parts.extend(file.as_ref().map(|file| printable(&file.to_string_lossy())));
-        parts.extend(sheet.as_ref().map(|sheet| format!("sheet '{}'", printable(sheet))));
+        parts.extend(file.as_ref().map(|file| brief(&file.to_string_lossy())));
+        parts.extend(sheet.as_ref().map(|sheet| format!("sheet '{}'", brief(sheet))));
         parts.extend(line.map(|line| format!("{} {line}", rows.word())));
-        parts.extend(
-            column.as_ref().map(|column| format!("{} '{}'", rows.across(), printable(column))),
-        );
+        parts
+            .extend(column.as_ref().map(|column| format!("{} '{}'", rows.across(), brief(column))));
         if !parts.is_empty() {
             write!(f, "{}: ", parts.join(", "))?;
         }
-        f.write_str(&printable(&self.what))?;
+        f.write_str(&brief(&self.what))?;
         if let Some(remedy) = &self.remedy {
-            write!(f, "; {}", printable(remedy))?;
+            write!(f, "; {}", brief(remedy))?;
         }
         Ok(())
+    }
+}
+
+/// Text that is safe for a terminal, without the middle of what is longer than anybody reads: it may
+/// quote a file.
+fn brief(text: &str) -> String {
+    const MOST: usize = 1000;
+    let text = printable(text);
+    match text.chars().count() {
+        0..=MOST => text,
+        length => {
+            let start = text.chars().take(MOST / 2);
+            start.chain(" … ".chars()).chain(text.chars().skip(length - MOST / 2)).collect()
+        }
     }
 }
 
@@ -262,6 +281,13 @@ mod tests {
             "f, sheet 'Visits', row 17, column 'age': bad"
         );
         assert_eq!(error.rows_are(RowKind::Column).to_string(), "f, column 17, row 'age': bad");
+    }
+
+    #[test]
+    fn shortens_what_a_file_made_long() {
+        let error = Error::data(format!("'{}' is not a number", "é".repeat(10_000))).to_string();
+        assert_eq!(error.chars().count(), 1003);
+        assert!(error.starts_with("'éé") && error.ends_with("é' is not a number"), "{error}");
     }
 
     #[test]

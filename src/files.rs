@@ -1,8 +1,9 @@
 //! Files in a directory that other users may be able to write: nothing here follows a symbolic
-//! link, a file appears whole or not at all, and only regular files are read. Knows no formats.
+//! link, a file appears whole or not at all, and only regular files are read. What the user names
+//! as an output ([`NamedOutput`]) may also be a link, a pipe or a device. Knows no formats.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -23,7 +24,8 @@ const RANDOM_DIGITS: usize = 16;
 pub struct Directory {
     path: PathBuf,
     handle: OwnedFd,
-    private: bool,
+    /// The permissions that new files and directories may have.
+    open_to: u32,
 }
 
 impl Directory {
@@ -31,12 +33,16 @@ impl Directory {
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
-        Ok(Self { path: path.to_path_buf(), handle, private: false })
+        Ok(Self { path: path.to_path_buf(), handle, open_to: 0o777 })
     }
 
-    /// Makes new files and directories readable by their owner only.
-    pub fn private(self) -> Self {
-        Self { private: true, ..self }
+    /// The same directory, in which new files and directories are their owner's alone; if a group
+    /// shares it (as it says by its set-group-ID bit, or as `shared` does), also the group's.
+    pub fn private(&self, shared: bool) -> io::Result<Self> {
+        let mode = rustix::fs::fstat(&self.handle)?.st_mode;
+        let shared = shared || Mode::from_raw_mode(mode).contains(Mode::SGID);
+        let open_to = if shared { 0o700 | mode & 0o070 } else { 0o700 };
+        Ok(Self { path: self.path.clone(), handle: self.handle.try_clone()?, open_to })
     }
 
     pub fn path(&self) -> &Path {
@@ -44,7 +50,7 @@ impl Directory {
     }
 
     fn mode(&self, permissions: u32) -> Mode {
-        Mode::from_raw_mode(if self.private { permissions & 0o700 } else { permissions })
+        Mode::from_raw_mode(permissions & self.open_to)
     }
 
     /// A directory inside, made if it is missing; a link to a directory elsewhere is refused.
@@ -71,7 +77,7 @@ impl Directory {
                     other => other.into(),
                 }
             })?;
-        Ok(Self { path: self.path.join(name), handle, private: self.private })
+        Ok(Self { path: self.path.join(name), handle, open_to: self.open_to })
     }
 
     /// A file that did not exist before.
@@ -81,7 +87,8 @@ impl Directory {
         Ok(rustix::fs::openat(&self.handle, name, flags, self.mode(0o666))?.into())
     }
 
-    /// Creates a file under a fresh temporary name; [`NewFile::commit`] renames it.
+    /// Creates a file under a fresh temporary name; [`NewFile::commit`] renames it. It has the
+    /// permissions of the file that it replaces.
     pub fn new_file(&self, name: &str) -> io::Result<NewFile<'_>> {
         loop {
             let temporary = format!(".{name}.{:016x}{PART}", random());
@@ -89,6 +96,13 @@ impl Directory {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => {
                     let file = created?;
+                    if let Ok(old) = self.open_file(name).and_then(|old| old.metadata()) {
+                        // A disk without permissions has none to keep.
+                        let _ = file.set_permissions(old.permissions());
+                    }
+                    // Whoever removes leftovers sees that it is none; where there are no locks, it
+                    // is the only one at work.
+                    let _ = file.try_lock();
                     let name = name.to_owned();
                     return Ok(NewFile {
                         directory: self,
@@ -112,6 +126,14 @@ impl Directory {
         write().map_err(|error| unwritable(&self.path.join(name), &error))
     }
 
+    /// Opens a regular file for reading; anything else is refused unopened.
+    pub fn open_file(&self, name: &str) -> io::Result<File> {
+        let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        refuse_irregular(FileType::from_raw_mode(stat.st_mode))?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        regular(rustix::fs::openat(&self.handle, name, flags, Mode::empty())?.into())
+    }
+
     /// Deletes a file; returns whether it existed.
     pub fn remove(&self, name: &str) -> io::Result<bool> {
         match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
@@ -131,7 +153,11 @@ impl Directory {
         for entry in Dir::read_from(&self.handle)? {
             let entry = entry?;
             let Some(temporary) = entry.file_name().to_str().ok() else { continue };
-            if temporary_of(temporary).is_some_and(&ours) {
+            let is_held = || {
+                self.open_file(temporary)
+                    .is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+            };
+            if temporary_of(temporary).is_some_and(&ours) && !is_held() {
                 self.remove(temporary)?;
             }
         }
@@ -208,6 +234,11 @@ pub struct NewFile<'a> {
 }
 
 impl NewFile<'_> {
+    /// Where it is until it is committed.
+    pub fn temporary(&self) -> PathBuf {
+        self.directory.path.join(&self.temporary)
+    }
+
     /// Renames the file once its bytes are on the disk, replacing any file of that name. The name
     /// itself is safe once the directory is synced: once for many files.
     pub fn commit(mut self) -> io::Result<()> {
@@ -253,6 +284,93 @@ impl Drop for Lock<'_> {
     }
 }
 
+/// Where an output goes that the user names by its path.
+#[derive(Debug)]
+pub enum NamedOutput {
+    /// Into a regular file, which is replaced as a whole; one that holds data of patients is
+    /// private.
+    Whole(Directory, String),
+    /// Through a pipe or a device.
+    Through(File),
+}
+
+impl NamedOutput {
+    /// Finds out where a path leads; opens it if that is a pipe or a device. A link stays: the file
+    /// behind it is meant.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let path = match std::fs::metadata(path) {
+            Ok(about) if !about.is_file() && !about.is_dir() => {
+                return File::options().write(true).open(path).map(Self::Through);
+            }
+            Ok(_) => path.canonicalize()?,
+            Err(_) if path.is_symlink() => {
+                return Err(io::Error::other("it is a link to a file that does not exist"));
+            }
+            Err(_) => path.to_owned(),
+        };
+        let Some(name) = path.file_name().and_then(OsStr::to_str).filter(|_| !path.is_dir()) else {
+            return Err(io::Error::other("it is not the name of a file"));
+        };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = Directory::open(parent.unwrap_or(Path::new(".")))?.private(false)?;
+        Ok(Self::Whole(directory, name.to_owned()))
+    }
+
+    /// Begins to write, and removes what killed processes left half-written under this name.
+    pub fn begin(&self) -> io::Result<OutputFile<'_>> {
+        Ok(match self {
+            Self::Whole(directory, name) => {
+                // One that cannot be removed does no harm.
+                let _ = directory.remove_leftovers(|leftover| leftover == name);
+                OutputFile::Whole(directory.new_file(name)?)
+            }
+            Self::Through(file) => OutputFile::Through(Box::new(file)),
+        })
+    }
+
+    /// Writes all of it.
+    pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.begin()?;
+        file.write_all(bytes)?;
+        file.commit()
+    }
+}
+
+/// An output that is being written.
+pub enum OutputFile<'a> {
+    Whole(NewFile<'a>),
+    Through(Box<dyn Write + 'a>),
+}
+
+impl OutputFile<'_> {
+    /// Puts the file in its place.
+    pub fn commit(self) -> io::Result<()> {
+        match self {
+            Self::Whole(file) => {
+                let directory = file.directory;
+                file.commit().and_then(|()| directory.sync())
+            }
+            Self::Through(mut stream) => stream.flush(),
+        }
+    }
+}
+
+impl Write for OutputFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Whole(file) => file.write(bytes),
+            Self::Through(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Whole(file) => file.flush(),
+            Self::Through(stream) => stream.flush(),
+        }
+    }
+}
+
 /// Writes a file of a directory whole or not at all.
 pub fn write_whole(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let failed = |error: io::Error| unwritable(&directory.join(name), &error);
@@ -283,9 +401,23 @@ pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Device and inode of a file, following links: equal values mean the same file.
-pub fn identity(path: &Path) -> Option<(u64, u64)> {
-    std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()))
+/// Refuses to write a file that is read, under whatever name, also as standard input.
+pub fn refuse_inputs<'a>(
+    read: impl IntoIterator<Item = &'a Path>,
+    written: impl IntoIterator<Item = PathBuf>,
+) -> Result<()> {
+    let identity = |path: &Path| {
+        let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        Some((about.dev(), about.ino()))
+    };
+    let read = read.into_iter().chain([Path::new("/dev/stdin")]);
+    let read: Vec<_> = read.filter_map(identity).collect();
+    let is_read = |path: &PathBuf| identity(path).is_some_and(|file| read.contains(&file));
+    written.into_iter().find(is_read).map_or(Ok(()), |path| {
+        Err(Error::resume("this file is read and would be overwritten")
+            .file(path)
+            .remedy("choose another name for what is written"))
+    })
 }
 
 /// The final name of a temporary file.

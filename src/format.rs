@@ -10,6 +10,6 @@ pub fn refuse_another(what: &str, format: u64, remedy: &str) -> Result<()> {
     if format == u64::from(FORMAT) {
         return Ok(());
     }
-    Err(Error::resume(format!("the {what} has format {format}, and this program reads {FORMAT}"))
+    Err(Error::data(format!("the {what} has format {format}, and this program reads {FORMAT}"))
         .remedy(remedy))
 }

@@ -4,7 +4,7 @@
 //! (a test reads the `use` lines):
 //!
 //! ```text
-//! error ─ files ─ data ─► svm ─► select ─► evaluate ─► model ─► run ═events═► record
+//! error ─ files ─ format ─ data ─► svm ─► select ─► evaluate ─► model ─► run ═events═► record
 //!   ─► analysis ─► report ─► tui ─► commands
 //! ```
 //!
@@ -31,9 +31,10 @@
 //!
 //! # Features
 //!
-//! `cli` (the commands), `tui` (the dashboard), `report` (tables, figures, report.html) and `linfa`
-//! (another solver) are all on by default; without them this is a small library that knows neither
-//! clap nor ratatui, maud or linfa.
+//! `cli` (the commands), `tui` (the dashboard), `report` (tables, figures, report.html), `linfa`
+//! (another solver) and `formats` (workbooks and Parquet) are on by default; without them this is a
+//! small library that knows neither clap nor ratatui, maud, linfa, calamine or parquet. Off by
+//! default: `h5ad` (AnnData) and `print` (figures as PDF and PNG).
 
 // Standard error is written by `say`, standard output by `say::print`: neither may panic.
 #![warn(clippy::print_stderr, clippy::print_stdout)]

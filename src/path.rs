@@ -2,12 +2,11 @@
 
 use ndarray::ArrayView2;
 
-use crate::data::{Dataset, Impute, Preparation, Scale, SplitOptions, Splits, prepare};
+use crate::data::{Dataset, Impute, Scale, SplitOptions, Splits, prepare};
 use crate::error::Result;
-use crate::select::{
-    Elimination, KernelElimination, Method, Removal, Settings, StepSize, order_of_adding,
-};
-use crate::svm::{ClassWeight, Estimator, Gamma};
+use crate::run::{PathRows, RunOptions, open_path, settings};
+use crate::select::{Method, Removal, StepSize, order_of_adding};
+use crate::svm::{ClassWeight, Estimator};
 
 /// A finished path of eliminations.
 #[derive(Debug, Clone)]
@@ -39,22 +38,10 @@ impl Path {
     /// # Ok::<(), crfe::Error>(())
     /// ```
     pub fn builder<'a, L: AsRef<str>>(x: ArrayView2<'a, f64>, y: &'a [L]) -> PathBuilder<'a, L> {
-        PathBuilder {
-            x,
-            y,
-            method: Method::Crfe,
-            lambda: 0.5,
-            cost: 1.0,
-            weight: ClassWeight::None,
-            step: StepSize::default(),
-            scale: Scale::Standard,
-            impute: Impute::Knn(5),
-            estimator: Estimator::Linear,
-            split: SplitOptions::default(),
-        }
+        PathBuilder { x, y, method: Method::Crfe, options: RunOptions::default() }
     }
 
-    /// The `count` most important features.
+    /// The `size` most important features.
     pub fn top(&self, size: usize) -> &[usize] {
         &self.ranking[..size.min(self.ranking.len())]
     }
@@ -66,14 +53,7 @@ pub struct PathBuilder<'a, L> {
     x: ArrayView2<'a, f64>,
     y: &'a [L],
     method: Method,
-    lambda: f64,
-    cost: f64,
-    weight: ClassWeight,
-    step: StepSize,
-    scale: Scale,
-    impute: Impute,
-    estimator: Estimator,
-    split: SplitOptions,
+    options: RunOptions,
 }
 
 impl<L: AsRef<str>> PathBuilder<'_, L> {
@@ -86,86 +66,80 @@ impl<L: AsRef<str>> PathBuilder<'_, L> {
     /// λ of the non-conformity, 0 to 1.
     #[must_use]
     pub fn lambda(self, lambda: f64) -> Self {
-        Self { lambda, ..self }
+        Self { options: RunOptions { lambda, ..self.options }, ..self }
     }
 
     /// C of the support vector machines.
     #[must_use]
     pub fn cost(self, cost: f64) -> Self {
-        Self { cost, ..self }
+        Self { options: RunOptions { cost, ..self.options }, ..self }
     }
 
     /// Whether errors on rare classes cost more.
     #[must_use]
     pub fn class_weight(self, weight: ClassWeight) -> Self {
-        Self { weight, ..self }
+        Self { options: RunOptions { class_weight: weight, ..self.options }, ..self }
     }
 
     /// How many features are removed at once.
     #[must_use]
     pub fn step(self, step: StepSize) -> Self {
-        Self { step, ..self }
+        Self { options: RunOptions { step, ..self.options }, ..self }
     }
 
     /// How columns are scaled.
     #[must_use]
     pub fn scale(self, scale: Scale) -> Self {
-        Self { scale, ..self }
+        Self { options: RunOptions { scale, ..self.options }, ..self }
     }
 
     /// How gaps are filled.
     #[must_use]
     pub fn impute(self, impute: Impute) -> Self {
-        Self { impute, ..self }
+        Self { options: RunOptions { impute, ..self.options }, ..self }
     }
 
     /// Which family of models is fitted; linear machines unless told otherwise.
     #[must_use]
     pub fn estimator(self, estimator: Estimator) -> Self {
-        Self { estimator, ..self }
+        Self { options: RunOptions { estimator, ..self.options }, ..self }
     }
 
     /// The seed that divides the rows into training and selection rows, as in the first split of a
     /// run.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
-        Self { split: SplitOptions { seed, ..self.split }, ..self }
+        let split = SplitOptions { seed, ..self.options.split };
+        Self { options: RunOptions { split, ..self.options }, ..self }
     }
 
     /// Runs the whole path.
     pub fn run(self) -> Result<Path> {
         let data = Dataset::from_arrays(self.x, self.y, None)?;
-        let splits = Splits::new(&data, &SplitOptions { splits: 1, ..self.split.clone() })?;
-        let split = splits.split(&data, 0)?;
-        let preparation =
-            Preparation { scale: self.scale, impute: self.impute, splines: self.estimator.knots() };
-        let ready = prepare(&data, &split, preparation, self.split.seed, 0);
-        let mut settings = Settings::new(self.method, data.classes.len());
-        settings.step = self.step;
-        settings.cost = self.cost;
-        settings.weight = self.weight;
-        settings.measure.lambda = self.lambda;
+        let options = &self.options;
+        let one = SplitOptions { splits: 1, ..options.split.clone() };
+        let split = Splits::new(&data, &one)?.split(&data, 0)?;
+        let ready = prepare(&data, &split, options.preparation(), options.split.seed, 0);
         let (train, selection) = (&ready.train, &ready.selection);
         let train = (train.x.view(), &*train.y);
         let selection = (selection.x.view(), &*selection.y);
+        let classes = data.classes.len();
         let places = (self.method == Method::Acm).then(|| {
-            let places = order_of_adding(&[train, selection], &ready.units, data.classes.len());
+            let places = order_of_adding(&[train, selection], &ready.units, classes);
             places.into_iter().map(|place| place as f64).collect()
         });
-        let steps: Vec<Removal> = if self.estimator == Estimator::Rbf {
-            let path = KernelElimination::new(
-                settings,
-                Gamma::Scale,
-                &ready.units,
-                train,
-                selection,
-                &ready.constant,
-            )?;
-            places.into_iter().fold(path, KernelElimination::ranked).collect::<Result<_>>()?
-        } else {
-            let path = Elimination::new(settings, &ready.units, train, selection, &ready.constant)?;
-            places.into_iter().fold(path, Elimination::ranked).collect::<Result<_>>()?
+        let rows = PathRows {
+            units: &ready.units,
+            train,
+            selection,
+            constant: &ready.constant,
+            watched: Vec::new(),
+            common: None,
+            ahead: 0,
         };
+        let settings = settings(options, classes, self.method);
+        let steps: Vec<Removal> =
+            open_path(options, settings, rows, places)?.collect::<Result<_>>()?;
         let removed: Vec<usize> = steps.iter().flat_map(|step| &step.removed).copied().collect();
         let mut ranking: Vec<usize> =
             (0..data.units.len()).filter(|unit| !removed.contains(unit)).collect();

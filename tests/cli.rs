@@ -78,6 +78,13 @@ fn unusable_data_are_refused() {
          column with --target"
     );
     refuses(&desk, &many, &[], 3, &sentence);
+    for option in ["--leave-out", "--subgroups"] {
+        let sentence = format!(
+            "{many}: the column 'class' is named like the class column, but has another use; name the class \
+             column with --target"
+        );
+        refuses(&desk, &many, &[option, "class"], 2, &sentence);
+    }
     let rows: String = (0..30)
         .map(|i| format!("{},{}\n", i * 7 % 13, if i < 3 { "rare" } else { "common" }))
         .collect();

@@ -2,6 +2,7 @@
 //! bytes end in a table or a sentence, the same each time.
 
 mod any_bytes;
+mod crafted_workbooks;
 
 use std::fmt::Debug;
 use std::fs;
@@ -29,6 +30,28 @@ fn feed<T: Debug>(target: &str, function: impl Fn(&Path, &[u8]) -> T) {
 #[test]
 fn tables_are_understood_or_refused_the_same_each_time() {
     feed("table", any_bytes::table);
+}
+
+#[test]
+fn workbooks_are_understood_or_refused_the_same_each_time() {
+    feed("workbook", any_bytes::workbook);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn workbooks_that_were_written_over_are_read_or_refused(
+        name in prop::sample::select(vec!["plain.xlsx", "plain.ods", "plain.xls", "sheets.ods"]),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/files");
+        let mut bytes = fs::read(files.join(name)).unwrap();
+        for (place, byte) in changes {
+            *place.get_mut(&mut bytes) = byte;
+        }
+        bytes.push(0);
+        let _ = any_bytes::workbook(tempfile::tempdir().unwrap().path(), &bytes);
+    }
 }
 
 #[test]

@@ -78,7 +78,7 @@ case_figures_as_link_under_force() {
 }
 case_directory_without_permission() {
     [ "$(id -u)" != 0 ] || command -v setpriv >/dev/null || { skip "root may write everywhere, and there is no setpriv"; return; }
-    small_run && chmod 555 R && chmod 755 "$work" . && cp "$program" program || return
+    small_run && chmod 644 R/journal-* && chmod 555 R && chmod 755 "$work" . && cp "$program" program || return
     local nobody=()
     [ "$(id -u)" != 0 ] || nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
     "${nobody[@]}" ./program report R -q >out 2>err
@@ -184,7 +184,7 @@ case_force_on_the_input() {
 }
 case_force_on_the_input_of_an_earlier_run() {
     small_run && cp heart.csv R/metrics.csv || return
-    exits 5 C run R/metrics.csv --splits 1 --out R --force && says "the run reads this file" && cmp heart.csv R/metrics.csv || return
+    exits 5 C run R/metrics.csv --splits 1 --out R --force && says "this file is read and would be overwritten" && cmp heart.csv R/metrics.csv || return
     ln heart.csv R/trace.csv.gz && exits 5 C run heart.csv --splits 1 --out R --force && cmp heart.csv dermatology.csv >/dev/null
     [ -s heart.csv ]
 }
@@ -196,6 +196,123 @@ case_force_on_a_run_of_ours() {
     small_run && echo precious >R/notes.txt || return
     exits 0 C run heart.csv --splits 1 --lambda 0.3 --out R -q --force && holds precious R/notes.txt && rm R/journal-* || return
     exits 5 C run heart.csv --splits 1 --out R -q && exits 0 C run heart.csv --splits 1 --out R -q --force
+}
+
+# What is read, or is somebody else's, is never replaced.
+small_model() { exits 0 C fit heart.csv --splits 1 --stop 3 --model M.json -q; }
+refused_unchanged() { local wanted=$1 file=$2; shift 2; exits "$wanted" C "$@" && cmp "$file" before || fail "$file was changed: $*"; }
+case_inputs_under_force() {
+    small_run && cp heart.csv before && cp heart.csv R/effects.csv || return
+    refused_unchanged 5 R/effects.csv run dermatology.csv --pheno R/effects.csv --out R --force || return
+    "$program" run - --out R --force <R/effects.csv >out 2>err
+    [ $? = 5 ] && cmp R/effects.csv before || fail "standard input was overwritten" || return
+    : >empty.toml && cp empty.toml before && ln empty.toml R/trace.csv.gz || return
+    CRFE_CONFIG=empty.toml refused_unchanged 5 empty.toml run heart.csv --out R --force
+}
+case_inputs_of_a_model() {
+    small_model && cp heart.csv before || return
+    refused_unchanged 5 heart.csv fit heart.csv --model heart.csv --force || return
+    refused_unchanged 5 heart.csv predict M.json heart.csv --out heart.csv --force || return
+    "$program" predict M.json - --out heart.csv --force <heart.csv >out 2>err
+    [ $? = 5 ] && cmp heart.csv before || fail "standard input was overwritten" || return
+    cp M.json before && refused_unchanged 5 M.json predict M.json heart.csv --out M.json --force
+}
+case_predictions_over_a_file_of_ones_own() {
+    small_model && cp dermatology.csv before || return
+    refused_unchanged 6 dermatology.csv predict M.json heart.csv --out dermatology.csv && says "does not hold predictions" || return
+    exits 0 C predict M.json heart.csv --out p && exits 0 C predict M.json heart.csv --out p --json && exits 0 C predict M.json heart.csv --out p &&
+        head -n 1 p | grep -q '^id,predicted,set,' && exits 0 C predict M.json heart.csv --out dermatology.csv --force
+}
+case_predictions_through_pipes_and_links() {
+    small_model && exits 0 C predict M.json heart.csv --out whole.csv && mkfifo pipe && ln -s linked.csv link && : >linked.csv || return
+    timeout 60 cat pipe >got & local reader=$!
+    exits 0 C predict M.json heart.csv --out pipe && wait $reader && [ -p pipe ] && cmp got whole.csv || fail "not written through the pipe" || return
+    timeout 60 cat pipe >got & reader=$!
+    exits 0 C fit heart.csv --splits 1 --stop 3 --model pipe -q && wait $reader && [ -p pipe ] && cmp got M.json || fail "not written through the pipe" || return
+    timeout 60 "$program" predict M.json heart.csv --out /dev/stdout -q </dev/null | cat >got
+    cmp got whole.csv || fail "not written to standard output" || return
+    exits 0 C predict M.json heart.csv --out link && [ -L link ] && cmp linked.csv whole.csv || fail "the link was replaced"
+}
+case_partial_report_over_a_complete_one() {
+    local i
+    for i in 1 2 3; do exits 0 C run heart.csv --splits 3 --out P$i --shard $i/3 -q || return; done
+    exits 4 C report P2 P3 --out ALL -q && exits 0 C report P1 P2 P3 --out ALL -q && cp -r ALL alone || return
+    exits 5 C report P2 P3 --out ALL -q && says "cover tasks that are missing here" && diff -r ALL alone >&2
+}
+# The step that gathers shards, as the workflows of examples/ have it, killed and repeated.
+case_killed_report_of_shards() {
+    local i shards="shards/1of3 shards/2of3 shards/3of3"
+    for i in 1 2 3; do exits 0 C run heart.csv --splits 2 --out shards/${i}of3 --shard $i/3 --quiet || return; done
+    exits 0 C report $shards --data heart.csv --quiet --out alone || return
+    local begun=$(date +%s%N)
+    exits 0 C report $shards --data heart.csv --quiet --out again || return
+    local whole=$(($(date +%s%N) - begun)) killed=0
+    for i in $(seq 40); do
+        rm -rf RUN
+        { timeout -s KILL "$(awk -v ns=$whole -v r=$RANDOM 'BEGIN{print ns / 1e9 * r / 32768}')" \
+            "$program" report $shards --data heart.csv --quiet --out RUN </dev/null >out 2>&1; } 2>err || killed=$((killed + 1))
+        # Snakemake removes the outputs of a rule that failed.
+        [ $((i % 2)) = 0 ] || rm -f RUN/report.html RUN/summary.json RUN/summary.txt RUN/selected.txt RUN/crfe_mqc.json
+        exits 0 C report $shards --data heart.csv --quiet --out RUN || return
+        diff -r RUN alone >&2 || fail "other files after kill $i" || return
+        [ -z "$(find RUN -name '*.part')" ] || fail "something was left behind" || return
+    done
+    [ $killed -gt 20 ] || fail "only $killed of 40 were killed in time"
+}
+
+# Data of patients are their owner's alone.
+mode() { stat -c %a "$1"; }
+has_mode() { [ "$(mode "$2")" = "$1" ] || fail "$2 has mode $(mode "$2") instead of $1"; }
+case_private_files() {
+    umask 022
+    small_run && small_model && exits 0 C predict M.json heart.csv --out p.csv || return
+    local file
+    for file in R/predictions.csv R/journal-* M.json p.csv; do has_mode 600 "$file" || return; done
+    has_mode 644 R/metrics.csv && chmod 640 R/predictions.csv M.json && chmod 604 p.csv && chmod 600 R/metrics.csv || return
+    exits 0 C report R -q && small_model && exits 0 C predict M.json heart.csv --out p.csv || return
+    has_mode 640 R/predictions.csv && has_mode 640 M.json && has_mode 604 p.csv && has_mode 600 R/metrics.csv
+}
+case_files_of_a_group() {
+    umask 022
+    mkdir R && chmod 2770 R && small_run && has_mode 640 R/predictions.csv && has_mode 640 R/journal-* || return
+    [ "$(id -u)" = 0 ] || { skip "only root may give a journal to somebody else"; return; }
+    mkdir S && chmod 775 S && exits 0 C run heart.csv --splits 2 --out S --shard 1/2 -q && has_mode 600 S/journal-* || return
+    chown 65534 S/journal-* && exits 0 C run heart.csv --splits 2 --out S --shard 2/2 -q && has_mode 640 S/journal-2of2-*
+}
+parts() { find . -name '.p.csv.*.part' | wc -l; }
+# A prediction that waits for its rows in the middle.
+waiting_prediction() {
+    rm -f rows && mkfifo rows && { "$program" predict M.json - --out p.csv <rows >out 2>err & pid=$!; } && exec 7>rows && cat heart.csv >&7 || return
+    local i
+    for i in $(seq 600); do [ "$(parts)" -ge "$1" ] && return; sleep 0.05; done
+    fail "it did not begin"
+}
+case_killed_prediction() {
+    local pid first
+    small_model && waiting_prediction 1 && first=$pid || return
+    # A prediction beside it leaves it alone.
+    exits 0 C predict M.json heart.csv --out p.csv && [ "$(parts)" = 1 ] || fail "the part of another process was removed" || return
+    kill -KILL $first; wait $first 2>/dev/null; exec 7>&-
+    exits 0 C predict M.json heart.csv --out p.csv && [ "$(parts)" = 0 ] || fail "the part is left" || return
+    waiting_prediction 1 || return
+    kill -TERM $pid; wait $pid; local code=$?; exec 7>&-
+    [ $code = 143 ] && [ "$(parts)" = 0 ] || fail "exit $code, and $(parts) parts are left"
+}
+case_no_thread() {
+    [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || { skip "it needs root and setpriv"; return; }
+    chmod 755 "$work" . && cp "$program" program && chmod 644 heart.csv || return
+    (ulimit -u 1; exec setpriv --reuid=65533 --regid=65533 --clear-groups ./program run heart.csv --splits 1 -q >out 2>err)
+    local code=$?
+    [ $code = 1 ] && says "no thread can be started" && ! grep -q panicked err || fail "exit $code"
+}
+case_limit_of_the_size_of_files() {
+    (ulimit -f 10; exits 6 C run dermatology.csv --splits 2 --out R -q && says "File too large")
+}
+case_closed_standard_output() {
+    small_model || return
+    timeout 60 "$program" predict M.json heart.csv >&- 2>err
+    local code=$?
+    [ $code = 6 ] && says "standard output is closed" && timeout 60 "$program" predict M.json heart.csv >/dev/null 2>err || fail "exit $code"
 }
 
 # Two shards with other settings in an empty directory: one wins, and can go on.
@@ -259,7 +376,7 @@ import fcntl, os, pty, select, signal, struct, sys, termios, time
 script, program, *arguments = sys.argv[1:]
 pid, master = pty.fork()
 if pid == 0:
-    os.environ["TERM"] = "xterm-256color"
+    os.environ["TERM"] = os.environ.get("TRY_TERM", "xterm-256color")
     os.execv(program, [program] + arguments)
 fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
 def read_until(word, seconds=30):
@@ -269,6 +386,7 @@ def read_until(word, seconds=30):
         if not ready: sys.exit(f"{word} did not appear")
         try: seen += os.read(master, 65536)
         except OSError: sys.exit(f"it ended before {word}: {seen[-300:]}")
+    return seen
 def code(seconds=20):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -298,6 +416,9 @@ case_terminal_that_is_closed() {
 }
 case_terminal_that_is_not_read() {
     in_terminal $'read_until(b"Explore"); [os.write(master, b"12345?") for _ in range(200)]; time.sleep(1); os.kill(pid, 15); got = code(); sys.exit(0 if got in (143, -15) else f"exit {got}")' dermatology.csv
+}
+case_terminal_that_only_prints() {
+    TRY_TERM=dumb in_terminal $'seen = read_until(b"Finished"); os.write(master, b"qq"); code(); sys.exit(f"escapes: {seen}" if b"\x1b" in seen else 0)' heart.csv --splits 1
 }
 
 # Runs that would never end.
@@ -330,6 +451,12 @@ case_predictions_larger_than_the_memory_it_may_have() {
 case_escapes_in_file_names() {
     local name=$'b\e]52;c;aGk=\a'
     touch "$name" && ! C report "$name" "$name" && ! C run "$name" --nonsense && ! grep -q $'\e]52' err || fail "an escape was printed"
+}
+case_escapes_in_ids_of_predictions() {
+    awk -v OFS=, 'NR==1{print "name", $0} NR>1{print "\033]52;c;aGk=\a" NR, $0}' heart.csv >ids.csv
+    exits 0 C fit ids.csv --splits 1 --stop 3 --id-col name --model M.json -q || return
+    head -n 5 ids.csv >few.csv
+    in_terminal $'seen = read_until(b"u{1b}]52"); sys.exit("an escape was printed" if b"\x1b]52" in seen else code())' predict M.json few.csv -q
 }
 case_escapes_in_the_output_directory() {
     exits 0 C slurm heart.csv --tasks 2 --out $'d\e]52;c;aGk=\a' && ! grep -q $'\e' out err || fail "an escape was printed"

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crfe::analysis::{Answer, History};
 use crfe::data::Dataset;
 use crfe::record::{EventSource, Journals, Live, RunDirectory, Shard, journals};
-use crfe::report::{TABLES, make_way, outputs, write_tables};
+use crfe::report::{make_way, outputs, tables as table_names, write_tables};
 use crfe::run::{EventKind, Gate, Permutations, Plan, RunEvent, RunOptions, TaskId};
 use crfe::select::{Method, StopRule};
 use ndarray::Array2;
@@ -45,7 +45,7 @@ fn scratch() -> tempfile::TempDir {
 fn run(plan: &Arc<Plan>, directory: &Path, shard: Shard) -> (History, usize) {
     let before = journals(directory).unwrap();
     let claimed = Arc::new(RunDirectory::claim(directory, shard).unwrap());
-    let records = claimed.resume(plan, &TABLES).unwrap();
+    let records = claimed.resume(plan, &table_names()).unwrap();
     let gate = Arc::new(Gate::default());
     let tasks = shard.share(&plan.tasks());
     let live = Live {
@@ -71,7 +71,7 @@ fn run(plan: &Arc<Plan>, directory: &Path, shard: Shard) -> (History, usize) {
 
 fn tables(directory: &Path, history: &History, plan: Option<&Plan>) -> BTreeMap<String, Vec<u8>> {
     write_tables(directory, history, plan, 2).unwrap();
-    TABLES
+    table_names()
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), fs::read(directory.join(name)).ok()?)))
         .collect()
@@ -105,7 +105,7 @@ fn cut_at_every_byte_it_resumes_to_the_same_tables() {
     let plan = plan(options(3));
     let (journal, expected) = reference(&plan);
     // All but sites.csv and subgroups.csv, which must be asked for.
-    assert_eq!(expected.len(), TABLES.len() - 2);
+    assert_eq!(expected.len(), table_names().len() - 2);
     let scratch = scratch();
     let mut redone = Vec::new();
     for cut in 0..=journal.len() {
@@ -206,7 +206,7 @@ fn somebody_elses_files_are_not_deleted_and_not_overwritten() {
     let claimed = RunDirectory::claim(scratch.path(), Shard::WHOLE).unwrap();
     let refused = [
         claimed.resume(&plan, &outputs()).map(drop),
-        claimed.start_anew(&plan, &outputs()),
+        claimed.start_anew(&outputs()),
         make_way(scratch.path(), &plan.info, &[]).map(drop),
     ];
     for outcome in refused {
@@ -231,10 +231,10 @@ fn starting_anew_can_be_cut_short_at_any_file() {
     let last = scratch.path().join("summary.txt");
     fs::remove_file(&last).unwrap();
     fs::create_dir(&last).unwrap();
-    assert!(claimed.start_anew(&plan, &TABLES).is_err());
+    assert!(claimed.start_anew(&table_names()).is_err());
     assert!(scratch.path().join("manifest.json").exists(), "it can still be known as ours");
     fs::remove_dir(&last).unwrap();
-    claimed.start_anew(&plan, &TABLES).unwrap();
+    claimed.start_anew(&table_names()).unwrap();
     assert!(fs::read_dir(scratch.path()).unwrap().all(|entry| {
         let name = entry.unwrap().file_name();
         name.to_string_lossy().starts_with(".lock-")
@@ -266,7 +266,7 @@ fn the_state_directory_is_the_users_own() {
     fs::create_dir_all(&path).unwrap();
     fs::set_permissions(&parent, fs::Permissions::from_mode(0o755)).unwrap();
     let claimed = RunDirectory::claim_private(&path, Shard::WHOLE).unwrap();
-    claimed.resume(&plan, &TABLES).unwrap();
+    claimed.resume(&plan, &table_names()).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&parent), mode(&path)), (0o700, 0o700));
     let files: Vec<PathBuf> =
@@ -293,7 +293,7 @@ fn another_run_is_refused_saying_what_differs() {
     run(&plan(options(2)), scratch.path(), Shard::WHOLE);
     let other = plan(RunOptions { lambda: 0.25, epsilon: 0.2, ..options(2) });
     let claimed = RunDirectory::claim(scratch.path(), Shard::WHOLE).unwrap();
-    let error = claimed.resume(&other, &TABLES).unwrap_err();
+    let error = claimed.resume(&other, &table_names()).unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("lambda was 0.5, is now 0.25")
@@ -301,8 +301,8 @@ fn another_run_is_refused_saying_what_differs() {
         "{text}"
     );
     assert_eq!(error.exit_code(), 5);
-    claimed.start_anew(&other, &TABLES).unwrap();
-    assert!(claimed.check(&other, &TABLES).unwrap().is_none());
+    claimed.start_anew(&table_names()).unwrap();
+    assert!(claimed.check(&other, &table_names()).unwrap().is_none());
     drop(claimed);
 
     // Two runs in one directory are not merged.
@@ -330,7 +330,7 @@ fn a_second_writer_of_the_same_shard_is_refused() {
         "{text}"
     );
     let second = RunDirectory::claim(scratch.path(), shard(2)).unwrap();
-    let error = second.start_anew(&plan(options(1)), &TABLES).unwrap_err();
+    let error = second.start_anew(&table_names()).unwrap_err();
     assert!(error.to_string().contains("another shard"), "{error}");
     drop(first);
     RunDirectory::claim(scratch.path(), shard(1)).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// From left to right; the top layers use everything and nothing uses them.
 const LAYERS: [&str; 16] = [
     "error", "fault", "say", "files", "format", "data", "linalg", "svm", "select", "evaluate",
-    "model", "path", "run", "record", "analysis", "report",
+    "model", "run", "path", "record", "analysis", "report",
 ];
 const TOP: [&str; 4] = ["tui", "commands", "main", "lib"];
 

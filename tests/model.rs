@@ -452,7 +452,7 @@ fn mistakes_are_refused_before_anything_is_computed_or_written() {
     let over = |path: &Path| format!("--out {}", path.display());
     for own in [&file, &new] {
         let ran = call(&["predict"], &[&file, &new], &over(own));
-        assert!(ran.code == 2 && ran.stderr.contains("--out is the "), "{}", ran.stderr);
+        assert!(ran.code == 5 && ran.stderr.contains("this file is read"), "{}", ran.stderr);
     }
     assert!(fs::read(&file).unwrap() == good);
     // A file that is refused leaves no header on standard output.
@@ -1005,7 +1005,7 @@ fn validate_says_whether_its_rows_made_the_model() {
     let (made_of, others) = rows.split_at(150);
     let table = desk.path().join("table.csv");
     fs::write(&table, format!("{header}\n{}\n", made_of.join("\n"))).unwrap();
-    let file = fit(&desk, table.to_str().unwrap(), "--splits 2 --method crfe --size 5");
+    let file = fit(&desk, table.to_str().unwrap(), "--splits 2 --method crfe --stop 5");
     let new = desk.path().join("new.csv");
     let validate = |rows: &[&str], model: &Path, options: &str| {
         fs::write(&new, rearranged([header].iter().chain(rows).copied())).unwrap();
@@ -1033,7 +1033,7 @@ fn validate_says_whether_its_rows_made_the_model() {
     assert!(said.lines().next().unwrap().contains("are equal to rows that made this model"));
     // All rows coincide where there are two different ones.
     let coarse =
-        fit(&desk, table.to_str().unwrap(), "--splits 2 --method crfe --size 1 --drop age");
+        fit(&desk, table.to_str().unwrap(), "--splits 2 --method crfe --stop 1 --drop age");
     let (count, by_chance, is_test) = seen(&validate(others, &coarse, "--json"));
     assert!(is_test && count > 75.0 && by_chance > 75.0, "{count} and {by_chance}");
 }

@@ -1,5 +1,5 @@
-//! The table of options against everything that is made from it: the documentation, the methods
-//! paragraph, the program.
+//! The tables of options and of columns against everything that is made from them: the
+//! documentation, the methods paragraph, the program.
 
 #[expect(dead_code, reason = "the answer of a run is another test's")]
 mod program;
@@ -14,9 +14,10 @@ fn page() -> String {
     let mut page = "\
 # Options
 
-Every option of a run. Each can be given as a flag (`--lambda 0.25`), in the environment (`CRFE_LAMBDA=0.25`) or in the
-configuration file (`lambda = 0.25`); a flag is stronger than the environment, the environment than the file, the file than the
-default. Lists are separated by commas, and a name with a comma in it stands in double quotes: `--drop '\"notes, free\",date'`.
+Every option of a run. Each can be given as a flag (`--lambda 0.25`), in the environment
+(`CRFE_LAMBDA=0.25`) or in the configuration file (`lambda = 0.25`). Flags take precedence over the
+environment, and the environment over the file. Lists are separated by commas; a name that contains
+a comma is written in double quotes: `--drop '\"notes, free\",date'`.
 "
     .to_owned();
     let mut chapter = None;
@@ -31,20 +32,14 @@ default. Lists are separated by commas, and a name with a comma in it stands in 
         let code = |text: String| {
             if text.is_empty() { text } else { format!("`{}`", text.replace('|', "\\|")) }
         };
-        let (shown, example) = match option.takes {
-            Takes::Nothing => (String::new(), String::new()),
-            Takes::Word(shown)
-            | Takes::Column(shown)
-            | Takes::Number(shown)
-            | Takes::Words(shown) => (format!(" {shown}"), option.example.to_owned()),
+        let (shown, example) = match option.takes.shown() {
+            None => (String::new(), String::new()),
+            Some(shown) => (format!(" {shown}"), option.example.to_owned()),
         };
         let default = code(option.default_text());
-        let help = option.help.replace('|', "\\|");
+        let help = option.details.unwrap_or(option.help).replace('|', "\\|").replace('\n', "<br>");
         page +=
             &format!("| `--{}{shown}` | {default} | {} | {help} |\n", option.name, code(example));
-        if let Some(details) = option.details {
-            page += &format!("| | | | {} |\n", details.replace('\n', "<br>"));
-        }
     }
     page
 }
@@ -59,6 +54,50 @@ fn the_documentation_is_the_table() {
     assert!(
         written == page(),
         "docs/options.md is not what the table says; write it with UPDATE_DOCS=1 cargo test --test options"
+    );
+}
+
+/// docs/formats.md with the columns of each table between its markers, as the tables have them;
+/// neighbours with the same meaning share a line.
+fn with_columns(page: &str) -> String {
+    /// Described above the tables.
+    const SHARED: [&str; 4] = ["method", "split", "n_features", "feature"];
+    let mut page = page.to_owned();
+    for (table, columns) in crfe::report::columns() {
+        let mut lines: Vec<(String, &str)> = Vec::new();
+        for (name, meaning) in columns {
+            if meaning.is_empty() {
+                assert!(SHARED.contains(&name.as_str()), "{table} does not say what {name} means");
+                continue;
+            }
+            match lines.last_mut() {
+                Some((names, last)) if *last == meaning => *names += &format!(", `{name}`"),
+                _ => lines.push((format!("`{name}`"), meaning)),
+            }
+        }
+        let lines = lines.iter().map(|(names, meaning)| format!("| {names} | {meaning} |\n"));
+        let list = format!("| column | meaning |\n| --- | --- |\n{}", lines.collect::<String>());
+        let (begin, end) = (format!("<!-- columns: {table} -->\n"), "<!-- end -->");
+        let (before, after) =
+            page.split_once(&begin).unwrap_or_else(|| panic!("no place for {table}"));
+        let (_, after) = after.split_once(end).unwrap();
+        page = format!("{before}{begin}{list}{end}{after}");
+    }
+    page
+}
+
+#[test]
+fn the_columns_of_the_documentation_are_those_of_the_tables() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md");
+    let page = std::fs::read_to_string(&file).unwrap();
+    let expected = with_columns(&page);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&file, &expected).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        written == expected,
+        "docs/formats.md does not have the columns of the tables; write them with UPDATE_DOCS=1 cargo test --test options"
     );
 }
 
@@ -128,4 +167,29 @@ fn the_methods_paragraph_tells_every_option_that_it_should() {
         told += 1;
     }
     assert!(told > 20);
+}
+
+/// Every file that a run reads is refused as an output of the same run, before it is read.
+#[test]
+fn no_file_of_an_option_is_written_over() {
+    let desk = tempfile::tempdir().unwrap();
+    let file = desk.path().join("summary.json");
+    std::fs::write(&file, "# mine").unwrap();
+    let refused = |command: &mut std::process::Command| {
+        let ran = finish(command.arg("--force").arg("--out").arg(desk.path()));
+        assert!(ran.code == 5 && ran.stderr.contains("this file is read"), "{}", ran.stderr);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "# mine");
+    };
+    refused(program().arg("run").arg(&file));
+    refused(program().args(["run", "data/heart.csv"]).env("CRFE_CONFIG", &file));
+    let files: Vec<_> = OPTIONS.iter().filter(|option| option.takes == Takes::File).collect();
+    assert!(files.len() > 1);
+    for option in files {
+        let name = format!("--{}", option.name);
+        refused(program().args(["run", "data/heart.csv", &name]).arg(&file));
+    }
+    // What names a file is known as one.
+    let named =
+        |option: &&RunOption| [".csv", ".json"].iter().any(|end| option.example.ends_with(end));
+    assert!(OPTIONS.iter().filter(named).all(|option| option.takes == Takes::File));
 }

@@ -150,13 +150,13 @@ fn settings_are_checked_and_run_again() {
     terminal.until_text("lambda: 'x' is not valid");
     terminal.press("\x150.25");
     terminal.until_text("would take");
-    // Splits is the eleventh line.
-    terminal.press(&format!("{}2\r", "\t".repeat(10)));
+    // Splits is the ninth line.
+    terminal.press(&format!("{}2\r", "\t".repeat(8)));
     terminal.until_text("DONE 4/4");
     // A long run is asked about first.
     terminal.press("o");
     terminal.until_text("enter run");
-    terminal.press(&format!("{}900000\r", "\t".repeat(10)));
+    terminal.press(&format!("{}900000\r", "\t".repeat(8)));
     terminal.until_text("again starts it");
     terminal.press("\x1b");
     terminal.until_text("DONE 4/4");

@@ -661,7 +661,7 @@ fn the_list_of_the_answer_is_by_frequency_and_nothing_is_cut_silently() {
     app.update(Action::Show(View::Answer));
     for (width, height) in SIZES {
         picture(&mut app, width, height);
-        let rows = app.derived().answer_rows.clone();
+        let rows = app.derived().answer_rows.rows.clone();
         assert_eq!(rows.len(), 13);
         let size = app.chosen_size().unwrap();
         let answer: Vec<String> =
@@ -757,6 +757,7 @@ fn the_ranking_sorts_filters_and_finds() {
     let names = |app: &mut App| -> Vec<String> {
         picture(app, 120, 36);
         app.derived()
+            .ranking
             .rows
             .iter()
             .map(|&unit| app.info().unwrap().units[unit].name.clone())
@@ -777,7 +778,7 @@ fn the_ranking_sorts_filters_and_finds() {
         Method::Crfe,
     ));
     let counts: Vec<usize> =
-        app.derived().rows.iter().map(|&unit| ranks.count(unit, size)).collect();
+        app.derived().ranking.rows.iter().map(|&unit| ranks.count(unit, size)).collect();
     assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
     app.submit(Prompt::Filter, "^c");
     let filtered = names(&mut app);
@@ -804,9 +805,9 @@ fn the_ranking_sorts_filters_and_finds() {
     for key in ['g', 'g'] {
         app.key(KeyEvent::from(KeyCode::Char(key)));
     }
-    assert_eq!(app.selected(), app.derived().rows.first().copied());
+    assert_eq!(app.selected(), app.derived().ranking.rows.first().copied());
     app.key(KeyEvent::from(KeyCode::Char('G')));
-    assert_eq!(app.selected(), app.derived().rows.last().copied());
+    assert_eq!(app.selected(), app.derived().ranking.rows.last().copied());
 }
 
 #[test]
@@ -1097,25 +1098,6 @@ fn words_follow_the_keymap() {
     assert!(row(&picture(&mut app, 120, 24).0, 23).contains("Q quit"));
     app.set_zoom(Some(3));
     assert!(dump(&picture(&mut app, 120, 24).0).contains("D removes it now"));
-}
-
-/// The table of docs/guide.md.
-#[test]
-fn the_key_table_is_the_keymap() {
-    let keymap = Keymap::default();
-    let mut table = String::from("| | key | what it does | where |\n| --- | --- | --- | --- |\n");
-    for (chapter, bindings) in keymap.chapters() {
-        for (i, binding) in bindings.into_iter().enumerate() {
-            let title = if i == 0 { format!("**{chapter}**") } else { String::new() };
-            let keys: Vec<String> =
-                binding.key_names().iter().map(|key| format!("`{key}`")).collect();
-            let places: Vec<&str> = binding.contexts.iter().map(|place| place.name()).collect();
-            let places = if binding.is_in_every_view() { String::new() } else { places.join(", ") };
-            table += &format!("| {title} | {} | {} | {places} |\n", keys.join(" "), binding.words);
-        }
-    }
-    let guide = std::fs::read_to_string("docs/guide.md").unwrap();
-    assert!(guide.contains(&format!("\n\n{table}\n")), "write this into docs/guide.md:\n{table}");
 }
 
 #[test]
@@ -1513,7 +1495,7 @@ fn help_and_settings_are_not_cut_at_80_columns() {
     }
     app.update(Action::Options);
     let text = dump(&picture(&mut app, 80, 120).0);
-    assert!(text.contains("subgroups-as-features false"), "{text}");
+    assert!(text.contains("dedup-names    false"), "{text}");
     for hint in ["crfe, rfe, smfs, acm", "proximity none or N"] {
         assert!(text.contains(hint), "{hint}: {text}");
     }

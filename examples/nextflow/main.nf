@@ -32,6 +32,8 @@ process SHARD {
 }
 
 process REPORT {
+    errorStrategy 'retry'
+    maxRetries 2
     publishDir params.out, mode: 'copy', saveAs: { name -> name.replaceFirst('^RUN/', '') }
 
     input:

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TARGETS: [&str; 5] = ["table", "journal", "groups_and_splits", "magnitudes", "model"];
+const TARGETS: [&str; 6] =
+    ["table", "journal", "groups_and_splits", "magnitudes", "model", "workbook"];
 
 fn main() -> std::io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -23,6 +24,9 @@ fn main() -> std::io::Result<()> {
     for file in files(&fixtures.join("csv")) {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         plant("table", &name, &[fs::read(&file)?, vec![0]].concat(), 0)?;
+    }
+    for name in ["plain.xlsx", "plain.ods", "plain.xls"] {
+        plant("workbook", name, fs::read(fixtures.join("files").join(name))?.as_slice(), 0)?;
     }
     for options in 0..9 {
         let cells: Vec<u8> = (0..160_u8).map(|i| i.wrapping_mul(37).wrapping_add(options)).collect();

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 #[path = "../../tests/any_bytes/mod.rs"]
 mod any_bytes;
 
-pub use any_bytes::{good_journal, good_model, groups_and_splits, journal, magnitudes, model, table};
+pub use any_bytes::{
+    good_journal, good_model, groups_and_splits, journal, magnitudes, model, table, workbook,
+};
 
 /// A directory of this process.
 pub fn desk() -> PathBuf {

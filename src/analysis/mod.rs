@@ -200,6 +200,14 @@ impl History {
         self.followups.iter().map(|(&followup, outcome)| (followup, &**outcome))
     }
 
+    /// How many tasks of the run have not finished, those after the paths included.
+    pub fn unfinished(&self) -> usize {
+        let of =
+            |info: &Arc<RunInfo>| info.splits * info.spec.methods.len() + info.followups().len();
+        let finished = self.finished_tasks().count() + self.followups.len();
+        self.info().map_or(0, of).saturating_sub(finished)
+    }
+
     /// How many tasks after the paths have ended, of all methods.
     pub fn followups_by_kind(&self) -> FollowupCounts {
         let mut counts = FollowupCounts::default();

@@ -1,14 +1,15 @@
 //! The command line: one struct per subcommand. The options of a run are in `option_args`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
 use super::option_args::{ReadArgs, SpecArgs, yes_or_no};
 use crate::error::Result;
+use crate::files::refuse_inputs;
 use crate::record::Shard;
-use crate::report::{FigureOptions, Format};
+use crate::report::{FigureOptions, Format, outputs};
 use crate::tui::View;
 
 /// Conformal recursive feature elimination: exact, fast, with guaranteed coverage.
@@ -84,6 +85,37 @@ impl Command {
             Self::Check(args) => Some(&args.spec),
             _ => None,
         }
+    }
+
+    /// Refuses to write a file that is read, or the configuration.
+    pub(super) fn refuse_inputs(&self, configuration: &Path) -> Result<()> {
+        let mut read = vec![configuration.to_owned()];
+        let mut written = Vec::new();
+        let directory = match self {
+            Self::Explore(args) => args.screen.out.as_ref(),
+            Self::Run(args) => args.output.out.as_ref(),
+            Self::Cluster(args) => Some(&args.out),
+            Self::Fit(args) => {
+                read.extend(args.features.iter().chain(&args.table).cloned());
+                written.push(args.model.clone());
+                args.run.output.out.as_ref()
+            }
+            Self::Predict(args) => {
+                read.extend([args.model.clone(), args.data.clone()]);
+                written.extend(args.out.clone());
+                None
+            }
+            Self::Report(args) => {
+                read.extend(args.data.clone());
+                args.out.as_ref().or(args.runs.first())
+            }
+            _ => None,
+        };
+        read.extend(self.spec().into_iter().flat_map(SpecArgs::files));
+        let in_directory =
+            |out: &PathBuf| outputs().into_iter().map(|name| out.join(name)).collect::<Vec<_>>();
+        written.extend(directory.into_iter().flat_map(in_directory));
+        refuse_inputs(read.iter().map(PathBuf::as_path), written)
     }
 }
 
@@ -324,6 +356,9 @@ pub struct PredictArgs {
     /// The file of the predictions [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace a file that does not hold predictions
+    #[arg(long)]
+    pub force: bool,
     /// Write JSON instead of CSV
     #[arg(long)]
     pub json: bool,

@@ -9,14 +9,14 @@ use super::args::CheckArgs;
 use super::run::load;
 use crate::data::Level;
 use crate::error::{Error, Result, plural, printable, printable_json};
-use crate::run::{Estimate, Followup, Plan, RunInfo, default_threads};
+use crate::run::{Estimate, PartCost, Plan, RunInfo, default_threads};
 use crate::say::print;
 
 /// Checks a file and prints what a run would report and cost; returns the exit code.
 pub fn check(args: &CheckArgs) -> Result<u8> {
     match look(args) {
         Ok(plan) => {
-            let cost = Estimate::new(&plan, default_threads());
+            let cost = Estimate::measured(&plan, default_threads())?;
             let text = if args.json {
                 pretty(&as_json(&plan.info, &cost))?
             } else {
@@ -60,15 +60,9 @@ fn as_text(info: &RunInfo, cost: &Estimate) -> String {
     let (units, columns) = (info.units.len(), info.columns.len());
     let encoded = if units == columns { String::new() } else { format!(" in {columns} columns") };
     let methods: Vec<String> = info.spec.methods.iter().map(ToString::to_string).collect();
-    let left_out =
-        info.followups().iter().filter(|task| matches!(task, Followup::Site(..))).count();
-    let sites = match left_out / methods.len().max(1) {
-        0 => String::new(),
-        n => format!(", and the same without each of {n} {}", plural(n, "site")),
-    };
     let _ = writeln!(
         text,
-        "\nA run would take\n  {units} {}{encoded}, {} {} of {}: {} {}{sites}\n  {} on {} {}, and about {} of memory",
+        "\nA run would take\n  {units} {}{encoded}, {} {} of {}: {} {}\n  {} on {} {}, and about {} of memory",
         plural(units, "feature"),
         info.splits,
         plural(info.splits, "split"),
@@ -80,6 +74,17 @@ fn as_text(info: &RunInfo, cost: &Estimate) -> String {
         plural(cost.threads, "thread"),
         cost.memory(),
     );
+    if cost.seconds() >= 1.0 {
+        for part in &cost.parts {
+            let name = if part.count > 1 {
+                format!("{} {}", part.count, part.name)
+            } else {
+                part.name.to_owned()
+            };
+            let _ = writeln!(text, "    {name:24} {:.1} s", part.seconds());
+        }
+    }
+    text += "\nPredictions, journals and models can be read by you alone, unless a group shares their directory.\n";
     text
 }
 
@@ -90,6 +95,15 @@ fn as_json(info: &RunInfo, cost: &Estimate) -> Value {
         .zip(&info.class_counts)
         .map(|(name, rows)| json!({ "name": name, "rows": rows }))
         .collect();
+    let part = |part: &PartCost| {
+        json!({
+            "name": part.name,
+            "count": part.count,
+            "seconds": part.seconds(),
+            "core_seconds": part.core_seconds,
+        })
+    };
+    let parts: Vec<Value> = cost.parts.iter().map(part).collect();
     json!({
         "usable": true,
         "input": { "name": info.input, "sha256": info.input_sha256 },
@@ -105,7 +119,9 @@ fn as_json(info: &RunInfo, cost: &Estimate) -> Value {
             "methods": info.spec.methods,
             "paths": cost.tasks,
             "threads": cost.threads,
-            "seconds": cost.seconds,
+            "seconds": cost.seconds(),
+            "core_seconds": cost.parts.iter().map(|part| part.core_seconds).sum::<f64>(),
+            "parts": parts,
             "bytes": cost.bytes,
         },
     })

@@ -28,7 +28,7 @@ pub fn cluster(args: &ClusterArgs) -> Result<u8> {
     let plan = Plan::new(spec, data)?;
     let directory = RunDirectory::claim(&args.out, Shard::WHOLE)?;
     if args.force {
-        directory.start_anew(&plan, &outputs())?;
+        directory.start_anew(&outputs())?;
     }
     directory.check(&plan, &outputs())?;
     let place = JobPaths::new(&args.out)?;

@@ -22,6 +22,7 @@ mod validate;
 mod version;
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use self::args::Command;
 use self::precedence::Parsed;
@@ -29,6 +30,8 @@ use crate::error::Result;
 
 /// Runs the command; returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
+    // Beyond `ulimit -f` a write then fails with an error, instead of ending the program.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let words: Vec<OsString> = words.into_iter().collect();
     if version::is_asked(&words) {
         return version::version();

@@ -99,6 +99,13 @@ impl SpecArgs {
         self.options.clone().check()
     }
 
+    /// The files that are read.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let files = OPTIONS.iter().filter(|option| option.takes == Takes::File);
+        let files = files.flat_map(|option| option.words(&self.options));
+        files.map(PathBuf::from).chain([self.data.clone()])
+    }
+
     /// The same with other settings.
     pub fn with(mut self, change: impl FnOnce(&mut RunOptions)) -> Self {
         change(&mut self.options);
@@ -191,9 +198,7 @@ fn argument(option: &'static RunOption) -> Arg {
     if let Some(details) = option.details {
         argument = argument.long_help(details);
     }
-    let (Takes::Word(shown) | Takes::Column(shown) | Takes::Number(shown) | Takes::Words(shown)) =
-        option.takes
-    else {
+    let Some(shown) = option.takes.shown() else {
         return argument.action(ArgAction::SetTrue).value_parser(yes_or_no());
     };
     let default = option.default_text();

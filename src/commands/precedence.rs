@@ -95,6 +95,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
             {
                 cluster.run_options = as_flags(sub, &defaults);
             }
+            cli.command.refuse_inputs(&defaults.file)?;
             Parsed::Command(cli.command, defaults.look)
         }
         Err(said) => Parsed::Said(said),

@@ -3,30 +3,44 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IntoInnerError, IsTerminal, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::args::PredictArgs;
 use super::option_args::ReadArgs;
+use super::signals::Signals;
 use crate::error::{Error, Result, plural, printable, printable_json};
-use crate::files::{Directory, NewFile, unwritable};
+use crate::files::{NamedOutput, OutputFile, unwritable};
 use crate::model::{Measured, Model, RowCounts, RowSource, Scoreboard, ScoredRow, Scorer};
 use crate::report::measured_text;
 use crate::say::say;
+
+/// How a file of predictions begins that this program wrote, as CSV and as JSON.
+const CSV_HEAD: &[u8] = b"id,predicted,set,";
+const JSON_HEAD: &[u8] = b"{\"program\": \"crfe-tui\", \"rows\": [";
 
 /// Predicts; the exit code.
 pub fn predict(args: &PredictArgs) -> Result<u8> {
     let model = Model::load(&args.model)?;
     let scorer = Scorer::new(&model, checked_epsilon(args.epsilon)?)?;
-    args.refuse_own_files()?;
-    let directory = args.out.as_deref().map(directory_of).transpose()?;
-    let file = match (&args.out, &directory) {
-        (Some(path), Some(directory)) => Some(new_file(path, directory)?),
-        _ => None,
+    let output = args.output()?;
+    let mut writer = PredictionWriter {
+        out: BufWriter::with_capacity(1 << 16, args.begin(output.as_ref())?),
+        line: String::new(),
+        json: args.json,
+        to_terminal: match &output {
+            None => io::stdout().is_terminal(),
+            Some(NamedOutput::Through(file)) => file.is_terminal(),
+            Some(NamedOutput::Whole(..)) => false,
+        },
+        model: &model,
+        rows: 0,
+        is_closed: false,
     };
-    let mut writer = PredictionWriter::new(file, args.json, &model);
     let mut counts = RowCounts::default();
     let mut board = Scoreboard::new(&scorer);
     let source = args.read.source(&args.data, &model, args.impute_missing);
@@ -42,9 +56,6 @@ pub fn predict(args: &PredictArgs) -> Result<u8> {
     let measured = facts.caution(board.measure(&model, scorer.epsilon()));
     let summary = counted_json(&counts, args, &scorer, measured.as_ref(), &facts.notes);
     writer.end(&summary).map_err(|error| args.unwritable(&error))?;
-    if let Some(directory) = &directory {
-        directory.sync().map_err(|error| args.unwritable(&error))?;
-    }
     if !args.quiet {
         tell_notes(&facts.notes);
         say(counted_words(&counts, &scorer).trim_end());
@@ -59,19 +70,32 @@ pub fn predict(args: &PredictArgs) -> Result<u8> {
 }
 
 impl PredictArgs {
-    /// Predictions never replace the model or the new rows.
-    fn refuse_own_files(&self) -> Result<()> {
-        let Some(out) = self.out.as_deref().and_then(|out| out.canonicalize().ok()) else {
-            return Ok(());
-        };
-        for (file, what) in [(&self.model, "the model"), (&self.data, "the file of the new rows")] {
-            if file.canonicalize().is_ok_and(|file| file == out) {
-                return Err(Error::usage(format!("--out is {what}")).file(file).remedy(
-                    "give the predictions a name of their own, such as --out predictions.csv",
-                ));
-            }
+    /// Where `--out` leads, if it is given; refuses a file that holds anything but predictions.
+    fn output(&self) -> Result<Option<NamedOutput>> {
+        let Some(path) = &self.out else { return Ok(None) };
+        let is_filled = fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0);
+        if is_filled && !self.force && !holds_predictions(path) {
+            return Err(Error::output("a file of this name exists and does not hold predictions")
+                .file(path)
+                .remedy("choose another name, or replace it with --force"));
         }
-        Ok(())
+        NamedOutput::open(path).map(Some).map_err(|error| self.unwritable(&error))
+    }
+
+    /// Begins the output. A signal that ends the program deletes what is half-written.
+    fn begin<'a>(&self, output: Option<&'a NamedOutput>) -> Result<OutputFile<'a>> {
+        let Some(output) = output else {
+            return match is_closed() {
+                true => Err(Error::output("standard output is closed")
+                    .remedy("name a file with --out, or send the predictions to a file or a pipe")),
+                false => Ok(OutputFile::Through(Box::new(io::stdout()))),
+            };
+        };
+        let file = output.begin().map_err(|error| self.unwritable(&error))?;
+        if let OutputFile::Whole(file) = &file {
+            delete_when_ended(file.temporary())?;
+        }
+        Ok(file)
     }
 
     fn unwritable(&self, error: &io::Error) -> Error {
@@ -113,53 +137,52 @@ pub(super) fn tell_notes(notes: &[String]) {
     }
 }
 
-fn directory_of(path: &Path) -> Result<Directory> {
-    let parent =
-        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Directory::open(parent).map_err(|error| unwritable(path, &error))
+fn holds_predictions(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(64).read_to_end(&mut start));
+    read.is_ok() && (start.starts_with(CSV_HEAD) || start.starts_with(JSON_HEAD))
 }
 
-fn new_file<'a>(path: &Path, directory: &'a Directory) -> Result<NewFile<'a>> {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-        return Err(Error::usage("--out must name a file")
-            .file(path)
-            .remedy("such as --out predictions.csv"));
+/// Whether the program was started with standard output closed: the standard library opens
+/// /dev/null in its place, for reading and writing.
+fn is_closed() -> bool {
+    use rustix::fs::{OFlags, fcntl_getfl, fstat};
+    let out = rustix::stdio::stdout();
+    let is_null = || Some(fstat(out).ok()?.st_rdev == fs::metadata("/dev/null").ok()?.rdev());
+    fcntl_getfl(out).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDWR)
+        && is_null() == Some(true)
+}
+
+/// Deletes a temporary file when a signal ends the program.
+fn delete_when_ended(temporary: PathBuf) -> Result<()> {
+    let signals = Signals::listen()?;
+    let wait = move || {
+        if let Ok(signal) = signals.received().recv() {
+            let _ = fs::remove_file(temporary);
+            std::process::exit(128 + signal);
+        }
     };
-    directory.new_file(name).map_err(|error| unwritable(path, &error))
+    let spawned = std::thread::Builder::new().spawn(wait);
+    spawned.map(drop).map_err(|error| Error::no_thread(&error))
 }
 
-/// Where predictions go: a file that appears whole, or standard output; as CSV or JSON.
+/// Writes predictions as CSV or JSON.
 struct PredictionWriter<'a> {
-    out: Out<'a>,
+    out: BufWriter<OutputFile<'a>>,
     /// The line under way.
     line: String,
     json: bool,
+    /// Control characters are escaped.
+    to_terminal: bool,
     model: &'a Model,
     rows: usize,
     /// Nobody reads standard output any more.
     is_closed: bool,
 }
 
-enum Out<'a> {
-    File(BufWriter<NewFile<'a>>),
-    Standard(BufWriter<io::Stdout>),
-}
-
-impl<'a> PredictionWriter<'a> {
-    fn new(file: Option<NewFile<'a>>, json: bool, model: &'a Model) -> Self {
-        const BUFFER: usize = 1 << 16;
-        let out = match file {
-            Some(file) => Out::File(BufWriter::with_capacity(BUFFER, file)),
-            None => Out::Standard(BufWriter::with_capacity(BUFFER, io::stdout())),
-        };
-        Self { out, line: String::new(), json, model, rows: 0, is_closed: false }
-    }
-
+impl PredictionWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let written = match &mut self.out {
-            Out::File(file) => file.write_all(bytes),
-            Out::Standard(out) => out.write_all(bytes),
-        };
+        let written = self.out.write_all(bytes);
         self.is_closed |=
             written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
         written
@@ -167,7 +190,7 @@ impl<'a> PredictionWriter<'a> {
 
     fn begin(&mut self) -> io::Result<()> {
         if self.json {
-            return self.write(b"{\"rows\": [");
+            return self.write(JSON_HEAD);
         }
         let p = self.model.classes.iter().map(|class| format!("p_{class}"));
         let names = ["id", "predicted", "set"].into_iter().map(str::to_owned).chain(p);
@@ -182,7 +205,11 @@ impl<'a> PredictionWriter<'a> {
             if i > 0 {
                 line.push(',');
             }
-            push_cell(&mut line, cell);
+            if self.to_terminal {
+                push_cell(&mut line, &printable(cell));
+            } else {
+                push_cell(&mut line, cell);
+            }
         }
         line.push('\n');
         let written = self.write(line.as_bytes());
@@ -226,12 +253,9 @@ impl<'a> PredictionWriter<'a> {
             let text = serde_json::to_string_pretty(summary).map_err(io::Error::from)?;
             self.write(format!("\n],\n\"summary\": {}}}\n", printable_json(text)).as_bytes())?;
         }
-        match self.out {
-            Out::File(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.commit(),
-            Out::Standard(mut out) => match out.flush() {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                other => other,
-            },
+        match self.out.into_inner().map_err(IntoInnerError::into_error)?.commit() {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
         }
     }
 }

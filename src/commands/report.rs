@@ -8,7 +8,7 @@ use crate::analysis::{Answer, History};
 use crate::error::{Error, Result, printable};
 use crate::files::unwritable;
 use crate::record::{Journals, journals};
-use crate::report::{make_way, summary, write_report};
+use crate::report::{make_way, refuse_fewer_tasks, summary, write_report};
 use crate::run::{EventKind, Plan, RunEvent, RunInfo, Twins, default_threads};
 use crate::say::{print, say};
 
@@ -20,10 +20,12 @@ pub fn report(args: &ReportArgs) -> Result<u8> {
     let mut history = History::default();
     records.replay(|event| history.apply(&event))?;
     tell_notes(&records.notes());
-    let all = records.tasks() + records.info().followups().len();
-    let missing =
-        all.saturating_sub(history.finished_tasks().count() + history.followups().count());
+    if args.out.is_some() {
+        refuse_fewer_tasks(out, &history)?;
+    }
+    let missing = history.unfinished();
     if missing > 0 {
+        let all = records.tasks() + records.info().followups().len();
         let failed = history.failed().len() + history.failed_followups().len();
         say(format_args!(
             "warning: {missing} of {all} tasks are not finished ({failed} failed); the tables cover the others",

@@ -50,7 +50,7 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
     let mut records = None;
     if let Some(directory) = &directory {
         if args.output.force {
-            directory.start_anew(&plan, &outputs())?;
+            directory.start_anew(&outputs())?;
         }
         records = directory.resume(&plan, &outputs())?;
         if let Some((has, described)) = records
@@ -153,7 +153,7 @@ pub(super) fn say_what_was_understood(plan: &Plan, threads: usize) {
         say(format_args!("{mark}{}", printable(&note.text)));
     }
     let cost = Estimate::new(plan, threads);
-    if plan.info.spec.solver == SolverKind::Linfa && cost.seconds > LONG {
+    if plan.info.spec.solver == SolverKind::Linfa && cost.seconds() > LONG {
         say(format_args!("warning: linfa-svm is slow: this run takes {}", cost.duration()));
     }
 }
@@ -161,7 +161,7 @@ pub(super) fn say_what_was_understood(plan: &Plan, threads: usize) {
 /// Takes what was recorded and runs the rest on worker threads; the signal that ended it, if one
 /// did.
 fn compute(live: Live, shard: Shard, quiet: bool, history: &mut History) -> Result<Option<i32>> {
-    let (plan, threads) = (live.plan.clone(), live.threads);
+    let plan = live.plan.clone();
     let all = live.tasks.len() + live.followups.len();
     quiet_worker_panics();
     let signals = Signals::listen()?;
@@ -184,7 +184,7 @@ fn compute(live: Live, shard: Shard, quiet: bool, history: &mut History) -> Resu
                     say(format_args!("{done} of {all} tasks were finished before"));
                 }
                 let (tasks, followups) = (left.tasks.len(), &left.followups);
-                progress = Some(Progress::new(&plan.info, tasks, followups, threads, quiet));
+                progress = Some(Progress::new(&plan.info, tasks, followups, quiet));
             }
             (EventKind::TaskFailed { message }, Some(task)) => {
                 say(format_args!("crfe-tui: {task} failed: {}", printable(message)));

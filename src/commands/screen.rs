@@ -52,6 +52,7 @@ pub(super) fn settings(args: &ScreenArgs, look: &Look) -> Result<ScreenSettings>
         keymap,
         out: args.out.clone(),
         view: args.view,
-        plain: args.plain,
+        // A terminal that can do nothing but print.
+        plain: args.plain || variable("TERM").as_deref() == Some("dumb"),
     })
 }

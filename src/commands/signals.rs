@@ -26,13 +26,14 @@ impl Signals {
         let (send, received) = bounded(1);
         let listening = Arc::new(AtomicBool::new(true));
         let still = listening.clone();
-        std::thread::spawn(move || {
+        let spawned = std::thread::Builder::new().spawn(move || {
             for signal in &mut signals {
                 if !still.load(Ordering::Acquire) || send.try_send(signal).is_err() {
                     std::process::exit(128 + signal);
                 }
             }
         });
+        spawned.map_err(|error| Error::no_thread(&error))?;
         Ok(Self { received, listening })
     }
 

@@ -495,6 +495,16 @@ impl Roles {
             .chain(time);
         let taken: Vec<_> = taken.collect();
         let (target, found) = choose(header, named, options.target.as_deref(), &taken)?;
+        let usual = |&&column: &&usize| is_usual(&header[column]) && !dropped.contains(&column);
+        if found == Found::Last
+            && let Some(&column) = taken.iter().find(usual)
+        {
+            return Err(Error::usage(format!(
+                "the column '{}' is named like the class column, but has another use",
+                header[column]
+            ))
+            .remedy("name the class column with --target"));
+        }
         let dropped = dropped.into_iter().collect();
         let unused = HashSet::new();
         let roles =

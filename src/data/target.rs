@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::names;
 use crate::error::{Error, Result, plural};
 
-/// The most classes that a class column may have.
+/// Names with more distinct values than this may be ids.
 const MOST_CLASSES: usize = 50;
 /// Numbers with more distinct values than this may be a quantity.
 const MOST_GRADES: usize = 20;
@@ -190,7 +190,7 @@ impl Classes {
                 .remedy("name the class column with --target, or bin this one")
                 .option("--target"));
         }
-        if count > MOST_CLASSES {
+        if count > MOST_CLASSES && 5 * count > rows.len() {
             let what =
                 format!("the class column has {count} different values: it looks like an id");
             return Err(Error::data(what).remedy(another));
@@ -304,6 +304,12 @@ mod tests {
             assert!(text.parse::<Rare>().is_err(), "{text}");
         }
         assert_eq!("merge:5:a:b".parse::<Rare>().unwrap().to_string(), "merge:5:a:b");
+    }
+
+    #[test]
+    fn many_names_with_many_rows_each_are_classes() {
+        let levels = strings((0..90).map(|i| format!("tissue {i}")));
+        assert_eq!(classes(&levels, 9000).unwrap().labels.len(), 90);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Kept, Metric, Tally, by_frequency, median};
 use crate::select::{BetaRule, CurveBySplit, StopRule, one_se_size, one_se_sizes_without_each};
@@ -20,71 +21,63 @@ pub trait FinishedPath {
     fn ranks(&self) -> &[Option<u32>];
 }
 
-/// A curve by size that the rule `1se` can look at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SizeCurve {
-    /// Mean set size.
-    Inefficiency,
-    /// Share of rows predicted right.
-    Accuracy,
-    /// Mean sum of p-values.
-    SScore,
-    /// Balanced accuracy.
-    RecallMacro,
-    /// Macro F1.
-    F1Macro,
-    /// Area under the ROC curve.
-    Auc,
+/// A metric whose curve by size the rule `1se` can look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SizeCurve {
+    metric: Metric,
+    words: &'static str,
+    low_is_good: bool,
 }
 
 impl SizeCurve {
+    /// Mean set size.
+    pub const INEFFICIENCY: Self = Self::low(Metric::Inefficiency, "mean set size");
+    /// Share of rows predicted right.
+    pub const ACCURACY: Self = Self::high(Metric::Accuracy, "accuracy");
     /// All of them.
     pub const ALL: [Self; 6] = [
-        Self::Inefficiency,
-        Self::Accuracy,
-        Self::SScore,
-        Self::RecallMacro,
-        Self::F1Macro,
-        Self::Auc,
+        Self::INEFFICIENCY,
+        Self::ACCURACY,
+        Self::low(Metric::SScore, "mean sum of p-values"),
+        Self::high(Metric::RecallMacro, "balanced accuracy"),
+        Self::high(Metric::F1Macro, "macro-averaged F1"),
+        Self::high(Metric::Auc, "area under the ROC curve"),
     ];
 
-    /// The metric whose curve it is.
-    pub fn metric(self) -> Metric {
-        match self {
-            Self::Inefficiency => Metric::Inefficiency,
-            Self::Accuracy => Metric::Accuracy,
-            Self::SScore => Metric::SScore,
-            Self::RecallMacro => Metric::RecallMacro,
-            Self::F1Macro => Metric::F1Macro,
-            Self::Auc => Metric::Auc,
-        }
+    const fn low(metric: Metric, words: &'static str) -> Self {
+        Self { metric, words, low_is_good: true }
+    }
+
+    const fn high(metric: Metric, words: &'static str) -> Self {
+        Self { metric, words, low_is_good: false }
     }
 
     /// The name in files and on the command line: that of the metric.
     pub fn name(self) -> &'static str {
-        self.metric().key()
+        self.metric.key()
     }
 
     /// What it is called in a sentence.
     pub fn words(self) -> &'static str {
-        match self {
-            Self::Inefficiency => "mean set size",
-            Self::Accuracy => "accuracy",
-            Self::SScore => "mean sum of p-values",
-            Self::RecallMacro => "balanced accuracy",
-            Self::F1Macro => "macro-averaged F1",
-            Self::Auc => "area under the ROC curve",
-        }
+        self.words
     }
 
     /// The value of one model, with its sign chosen so that small is good.
     fn loss(self, tally: &Tally) -> f64 {
-        let value = self.metric().value(tally);
-        match self {
-            Self::Inefficiency | Self::SScore => value,
-            Self::Accuracy | Self::RecallMacro | Self::F1Macro | Self::Auc => -value,
-        }
+        let value = self.metric.value(tally);
+        if self.low_is_good { value } else { -value }
+    }
+}
+
+impl Serialize for SizeCurve {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.name().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SizeCurve {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
@@ -221,6 +214,9 @@ mod tests {
     fn curves_are_known_by_the_names_of_their_metrics() {
         for curve in SizeCurve::ALL {
             assert_eq!(curve.name().parse(), Ok(curve));
+            let written = serde_json::to_string(&curve).unwrap();
+            assert_eq!(written, format!("\"{}\"", curve.name()));
+            assert_eq!(serde_json::from_str::<SizeCurve>(&written).unwrap(), curve);
         }
         assert!("size".parse::<SizeCurve>().unwrap_err().contains("inefficiency, accuracy"));
     }

@@ -25,6 +25,8 @@ pub enum PageColumn {
 
 /// All about one metric.
 struct MetricEntry {
+    /// Its comment: what it is.
+    meaning: &'static str,
     /// Its name in tables.
     key: &'static str,
     /// Its name in headings and legends.
@@ -40,12 +42,12 @@ struct MetricEntry {
 }
 
 macro_rules! metrics {
-    ($($(#[$doc:meta])* $name:ident { $($field:ident: $value:expr,)* })*) => {
+    ($($(#[doc = $meaning:literal])* $name:ident { $($field:ident: $value:expr,)* })*) => {
         /// A metric of the test rows of one model (docs/method.md sections 6 and 7), in the order
         /// of metrics.csv.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Metric {
-            $($(#[$doc])* $name,)*
+            $($(#[doc = $meaning])* $name,)*
         }
 
         impl Metric {
@@ -54,7 +56,10 @@ macro_rules! metrics {
 
             fn entry(self) -> MetricEntry {
                 match self {
-                    $(Self::$name => MetricEntry { $($field: $value,)* },)*
+                    $(Self::$name => MetricEntry {
+                        meaning: concat!($($meaning),*),
+                        $($field: $value,)*
+                    },)*
                 }
             }
         }
@@ -62,7 +67,7 @@ macro_rules! metrics {
 }
 
 metrics! {
-    /// Share of rows whose set holds the true class.
+    /// Share of test rows whose prediction set holds their class.
     Coverage {
         key: "coverage",
         label: "coverage",
@@ -71,7 +76,7 @@ metrics! {
         range: MetricRange::Share,
         value: |tally| ratio(tally.covered.iter().sum::<u32>(), tally.rows()),
     }
-    /// Mean set size.
+    /// Mean number of classes in a prediction set.
     Inefficiency {
         key: "inefficiency",
         label: "inefficiency",
@@ -80,7 +85,7 @@ metrics! {
         range: MetricRange::Labels,
         value: |tally| ratio(tally.set_sizes.iter().sum::<u32>(), tally.rows()),
     }
-    /// Share of rows whose set is exactly the true class.
+    /// Share of test rows whose prediction set is exactly their class.
     Certainty {
         key: "certainty",
         label: "certainty",
@@ -89,7 +94,7 @@ metrics! {
         range: MetricRange::Share,
         value: |tally| ratio(tally.certain, tally.rows()),
     }
-    /// Share of rows whose set is all classes.
+    /// Share of prediction sets with all classes.
     Uncertainty {
         key: "uncertainty",
         label: "uncertainty",
@@ -98,7 +103,7 @@ metrics! {
         range: MetricRange::Share,
         value: |tally| ratio(tally.full, tally.rows()),
     }
-    /// Share of rows whose set is empty.
+    /// Share of prediction sets with no class.
     Mistrust {
         key: "mistrust",
         label: "mistrust",
@@ -107,7 +112,7 @@ metrics! {
         range: MetricRange::Share,
         value: |tally| ratio(tally.empty, tally.rows()),
     }
-    /// Mean sum of p-values.
+    /// Mean over test rows of the sum of the p-values of all classes.
     SScore {
         key: "s_score",
         label: "sum of p-values",
@@ -116,7 +121,7 @@ metrics! {
         range: MetricRange::Labels,
         value: |tally| ratio(tally.p_sum, tally.rows()),
     }
-    /// Observed fuzziness: mean sum of the false labels' p-values.
+    /// Observed fuzziness: mean over test rows of the sum of the p-values of the wrong classes.
     Fuzziness {
         key: "fuzziness",
         label: "observed fuzziness",
@@ -125,7 +130,7 @@ metrics! {
         range: MetricRange::Labels,
         value: |tally| tally.fuzziness(),
     }
-    /// Mean largest p-value.
+    /// Mean over test rows of the highest p-value.
     Credibility {
         key: "credibility",
         label: "credibility",
@@ -134,7 +139,7 @@ metrics! {
         range: MetricRange::Share,
         value: |tally| ratio(tally.p_max, tally.rows()),
     }
-    /// Share of rows predicted right.
+    /// Share of test rows whose class has the highest decision value.
     Accuracy {
         key: "accuracy",
         label: "accuracy",
@@ -143,7 +148,7 @@ metrics! {
         range: MetricRange::Share,
         value: |tally| macro_scores(&tally.confusion, tally.classes()).accuracy,
     }
-    /// Mean over classes of precision.
+    /// Mean over classes of the precision of the class with the highest decision value.
     PrecisionMacro {
         key: "precision_macro",
         label: "precision (macro)",
@@ -161,7 +166,7 @@ metrics! {
         range: MetricRange::Share,
         value: |tally| macro_scores(&tally.confusion, tally.classes()).recall,
     }
-    /// Area under the ROC curve, one class against the rest, mean over classes.
+    /// Area under the ROC curve of decision values, one class against the rest, mean over classes.
     Auc {
         key: "auc",
         label: "AUC",
@@ -185,6 +190,11 @@ impl Metric {
     /// Its name in tables.
     pub fn key(self) -> &'static str {
         self.entry().key
+    }
+
+    /// What it is, in a sentence.
+    pub fn meaning(self) -> &'static str {
+        self.entry().meaning
     }
 
     /// Its name in headings and legends.

@@ -16,7 +16,7 @@ use super::seen::DIGITS;
 use crate::data::{Censored, Encoding, FittedPreparation};
 use crate::error::{Error, Result};
 use crate::evaluate::{Calibrated, CategoryScores, Performance};
-use crate::files::write_whole;
+use crate::files::{NamedOutput, unwritable};
 use crate::format::refuse_another;
 use crate::select::{Method, Nonconformity, Score};
 use crate::svm::{Estimator, SupportMachines};
@@ -228,20 +228,20 @@ impl Model {
             Error::data(format!("no model can be written: {what}"))
                 .remedy("rename columns or classes that hold control characters")
         })?;
-        let (directory, name) = Self::check_file(path, replace)?;
-        write_whole(directory, name, &self.to_bytes()?)
+        Self::check_file(path, replace)?;
+        let bytes = self.to_bytes()?;
+        let written = NamedOutput::open(path).and_then(|output| output.write(&bytes));
+        written.map_err(|error| unwritable(path, &error))
     }
 
-    /// Where a model of this name would be written; refuses what cannot be, before anything is
-    /// computed.
-    pub fn check_file(path: &Path, replace: bool) -> Result<(&Path, &str)> {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|_| !path.is_dir())
-        else {
+    /// Refuses a name under which no model can be written, before anything is computed.
+    pub fn check_file(path: &Path, replace: bool) -> Result<()> {
+        if path.file_name().and_then(|name| name.to_str()).is_none() || path.is_dir() {
             return Err(Error::usage("--model must name a file")
                 .file(path)
                 .remedy("such as --model M.json"));
-        };
-        if !replace && path.symlink_metadata().is_ok() && Self::load(path).is_err() {
+        }
+        if !replace && path.is_file() && Self::load(path).is_err() {
             return Err(Error::output("a file of this name exists and is not a model")
                 .file(path)
                 .remedy("choose another name, or replace it with --force"));
@@ -253,7 +253,7 @@ impl Model {
                 .file(path)
                 .remedy("make it, or choose another with --model"));
         }
-        Ok((directory, name))
+        Ok(())
     }
 
     /// What predicts.

@@ -132,7 +132,7 @@ pub struct EventSource {
     /// Dropping it ends the source.
     stop: Option<Sender<()>>,
     gate: Option<Arc<Gate>>,
-    thread: Option<JoinHandle<Result<()>>>,
+    thread: Option<Result<JoinHandle<Result<()>>>>,
 }
 
 impl EventSource {
@@ -177,10 +177,11 @@ impl EventSource {
         // One pending notification is enough: its reader asks for the current status.
         let (changed, shard_changes) = bounded(1);
         let sender = EventSender { send, stopped, status: status.clone(), changed };
-        let thread = std::thread::spawn(move || match work(&sender) {
+        let spawned = std::thread::Builder::new().spawn(move || match work(&sender) {
             Err(Stop::Failed(error)) => Err(error),
             Ok(()) | Err(Stop::Gone) => Ok(()),
         });
+        let thread = spawned.map_err(|error| Error::no_thread(&error));
         Self { events, status, shard_changes, stop: Some(stop), gate, thread: Some(thread) }
     }
 
@@ -215,7 +216,7 @@ impl EventSource {
         }
         self.stop = None;
         let fault = || Err(Error::internal("the thread that emits events panicked"));
-        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or_else(|_| fault()))
+        self.thread.take().map_or(Ok(()), |thread| thread?.join().unwrap_or_else(|_| fault()))
     }
 }
 
@@ -314,9 +315,10 @@ fn run_live(live: Live, events: &EventSender) -> std::result::Result<(), Stop> {
     }
     let (send, engine) = bounded(WAITING);
     // Not joined: a worker in the middle of a long fit must not hold up the end of the program.
-    std::thread::spawn(move || {
+    let spawned = std::thread::Builder::new().spawn(move || {
         Engine::new(&plan, &gate, send).then(left.followups.clone()).resume(&left.tasks, threads)
     });
+    spawned.map_err(|error| Error::no_thread(&error))?;
     let recorded = record(&engine, journal.as_mut(), events);
     match (&recorded, journal) {
         // What was written is safe before anybody hears that this is the end.

@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs::{File, Permissions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::format::{self, task_name};
 use super::{Journals, Shard, journals};
 use crate::error::{Error, Result};
-use crate::files::{Directory, identity, is_leftover, open_regular, read_start};
+use crate::files::{Directory, is_leftover, open_regular, read_start};
 use crate::run::options::{OPTIONS, RunOption};
 use crate::run::{EventKind, Plan, RunEvent, RunInfo, RunOptions, TaskId};
 
@@ -94,7 +94,7 @@ impl RunDirectory {
     /// Deletes the files of the run that the directory holds, and nothing else; `outputs` are the
     /// names of other files of ours. Directories that are left empty go too. Refused where nothing
     /// shows that this program wrote them.
-    pub fn start_anew(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<()> {
+    pub fn start_anew(&self, outputs: &[impl AsRef<str>]) -> Result<()> {
         for path in files(self.path(), ".lock-", "")? {
             if !path.ends_with(lock_name(self.shard)) && is_locked(&path) {
                 return Err(Error::resume(
@@ -104,7 +104,6 @@ impl RunDirectory {
                 .remedy("end it first, or choose another --out"));
             }
         }
-        self.refuse_inputs(plan, outputs)?;
         if !holds_a_run(self.path())? {
             return refuse_foreign(self.path(), outputs).inspect_err(|_| self.withdraw());
         }
@@ -188,27 +187,17 @@ impl RunDirectory {
             }
             Some(_) => {}
         }
-        self.refuse_inputs(plan, outputs)?;
         Ok(found)
     }
 
-    /// No file that is read for the run is overwritten by it, under whatever name.
-    fn refuse_inputs(&self, plan: &Plan, outputs: &[impl AsRef<str>]) -> Result<()> {
-        let RunInfo { input, spec, .. } = &*plan.info;
-        let others = [&spec.schema.groups, &spec.split.splits_from].into_iter().flatten();
-        let inputs: Vec<_> = [Path::new(input)]
-            .into_iter()
-            .chain(others.map(PathBuf::as_path))
-            .filter_map(identity)
-            .collect();
-        for path in outputs.iter().map(|name| self.path().join(name.as_ref())) {
-            if identity(&path).is_some_and(|file| inputs.contains(&file)) {
-                return Err(Error::resume("the run reads this file and would overwrite it")
-                    .file(path)
-                    .remedy("choose another --out"));
-            }
-        }
-        Ok(())
+    /// The directory for journals, which hold what is predicted of rows: their owner's alone,
+    /// unless others have journals here, too.
+    fn for_journals(&self) -> std::io::Result<Directory> {
+        let of_others = |path: &PathBuf| {
+            let about = path.symlink_metadata();
+            about.is_ok_and(|about| about.uid() != rustix::process::geteuid().as_raw())
+        };
+        self.files.private(journals(self.path()).is_ok_and(|paths| paths.iter().any(of_others)))
     }
 
     /// A journal is begun if there is something to compute, or the settings are not those of the
@@ -260,7 +249,8 @@ impl RunDirectory {
         let unique = format!("{:016x}-{:x}", now.as_nanos(), std::process::id());
         let name = format!("journal-{}-{unique}.jsonl", self.shard.in_file_name());
         let path = self.path().join(&name);
-        let file = self.files.create_new(&name).map_err(|error| failed(&path, &error))?;
+        let file = self.for_journals().and_then(|files| files.create_new(&name));
+        let file = file.map_err(|error| failed(&path, &error))?;
         let timing = Timing::create(&self.files, &unique, self.shard)?;
         self.files.sync().map_err(|error| failed(self.path(), &error))?;
         let generation = self.started.lock().unwrap_or_else(PoisonError::into_inner).generation;
@@ -281,7 +271,7 @@ fn private_directory(path: &Path) -> std::io::Result<Directory> {
         // A disk without permissions has none to give.
         let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
     }
-    Ok(Directory::open(path)?.private())
+    Directory::open(path)?.private(false)
 }
 
 /// Whether a journal or a manifest shows that a directory holds a run of this program.
@@ -465,7 +455,6 @@ impl Journal {
 
 /// A file that was deleted can still be written, but nobody will ever read it.
 fn still_there(file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
     let gone =
         || std::io::Error::new(std::io::ErrorKind::NotFound, "it was deleted during the run");
     if file.metadata()?.nlink() == 0 { Err(gone()) } else { Ok(()) }

@@ -1,6 +1,7 @@
 //! What a run leaves behind: tables, figures, the page and the summary; and progress while it runs.
 //! Formats what `analysis` computes.
 
+mod columns;
 mod command;
 mod figures;
 mod files;
@@ -14,15 +15,16 @@ mod summary;
 mod tables;
 mod together;
 
+pub use columns::columns;
 pub use command::{command_line, fit_command, for_a_shell, shell_command};
 pub use figures::{FIGURES, Figure, FigureOptions, Format, figures, write_figures};
 pub use html::{METHODS, PAGE};
 pub use measured::{measured_lines, measured_text};
-pub use outputs::{HeldBefore, make_way, outputs, refuse_another_run};
+pub use outputs::{HeldBefore, make_way, outputs, refuse_another_run, refuse_fewer_tasks};
 pub use progress::{Progress, ReadingProgress};
 pub use reproduce::SCRIPT;
 pub use summary::{summary, tested_lines_of};
-pub use tables::{TABLES, write_settings, write_tables};
+pub use tables::{tables, write_tables};
 use together::{Job, together};
 
 use std::path::Path;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::run::{EventKind, Followup, RunEvent, RunInfo, TaskWork};
+use crate::run::{EventKind, Followup, RunEvent, RunInfo};
 use crate::say::say;
 
 /// Shows progress on standard error.
@@ -19,9 +19,9 @@ pub struct Progress {
     splits: usize,
     /// Models of a path.
     models: usize,
-    /// Paths that have ended, also those of folds and permutations.
+    /// Paths in all, also those of folds and permutations, and those that have ended.
+    paths: usize,
     paths_done: usize,
-    threads: usize,
     started: Instant,
 }
 
@@ -115,22 +115,16 @@ fn part_of(followup: &Followup) -> usize {
 
 impl Progress {
     /// For some tasks of a run and some that follow its paths.
-    pub fn new(
-        info: &RunInfo,
-        tasks: usize,
-        followups: &[Followup],
-        threads: usize,
-        quiet: bool,
-    ) -> Self {
+    pub fn new(info: &RunInfo, tasks: usize, followups: &[Followup], quiet: bool) -> Self {
         let mut parts = [tasks, 0, 0];
         followups.iter().for_each(|followup| parts[part_of(followup)] += 1);
-        let all = TaskWork::new(tasks, followups.len(), info.splits).all;
+        let paths = tasks + followups.len() * info.splits;
         let models = info.units.len();
         let shape = if quiet {
             Shape::Quiet
         } else if std::io::stderr().is_terminal() {
             let target = ProgressDrawTarget::stderr_with_hz(8);
-            let bar = ProgressBar::with_draw_target(Some((all * models) as u64), target);
+            let bar = ProgressBar::with_draw_target(Some((paths * models) as u64), target);
             let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
                 let _ = write!(text, "{:.0} models/s", state.per_sec());
             };
@@ -149,8 +143,8 @@ impl Progress {
             done: [0; 3],
             splits: info.splits,
             models,
+            paths,
             paths_done: 0,
-            threads,
             started: Instant::now(),
         };
         if let Shape::Bar(bar) = &progress.shape {
@@ -196,21 +190,20 @@ impl Progress {
     }
 
     fn tell(&mut self) {
-        let (words, now) = (self.words(), self.part());
-        let [paths, folds, permutations] =
-            [0, 1, 2].map(|part| self.parts[part].saturating_sub(self.done[part]));
-        let left = TaskWork::new(paths, folds + permutations, self.splits);
+        let words = self.words();
+        let now = self.part();
         match &mut self.shape {
             Shape::Quiet => {}
             Shape::Bar(bar) => bar.set_message(words),
             Shape::Lines { tenths, part } => {
-                let tenth = 10 * self.paths_done / (self.paths_done + left.all).max(1);
+                let tenth = 10 * self.paths_done / self.paths.max(1);
                 if tenth > *tenths || now > *part {
-                    (*tenths, *part) = (tenth, now);
+                    *tenths = tenth;
+                    *part = now;
                     let seconds = self.started.elapsed().as_secs_f64().max(1e-9);
                     let rate = self.paths_done as f64 / seconds;
-                    let seconds = left.seconds(rate, self.threads).ceil();
-                    say(format_args!("{words}, {rate:.1} paths per second, {seconds:.0} s left"));
+                    let left = (self.paths.saturating_sub(self.paths_done) as f64 / rate).ceil();
+                    say(format_args!("{words}, {rate:.1} paths per second, {left:.0} s left"));
                 }
             }
         }

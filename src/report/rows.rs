@@ -1,6 +1,7 @@
 //! A CSV file row by row, in bounded memory: a table that grows large is compressed while it is
 //! written.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use flate2::Compression;
@@ -12,51 +13,68 @@ use crate::files::{Directory, NewFile, unwritable};
 /// Tables of more bytes are packed with gzip, which pandas, R and DuckDB read as they are.
 const LARGE: usize = 16 << 20;
 
-pub enum Cell<'a> {
-    Text(&'a str),
-    /// Text made for this cell.
-    Owned(String),
-    /// A whole number.
-    Int(usize),
-    /// A number; empty when absent or not finite.
-    Real(Option<f64>),
-    /// true or false.
-    Flag(bool),
+/// A number as the cell of a table: the shortest text that reads back equal; empty unless finite.
+pub fn number(value: impl Into<Option<f64>>) -> String {
+    let finite = value.into().filter(|value| value.is_finite());
+    finite.map_or_else(String::new, |value| value.to_string())
+}
+
+/// A column of a table whose rows are made from `R`.
+pub struct Column<R> {
+    name: String,
+    /// What its cells mean, as docs/formats.md says it; nothing if several tables share the column.
+    meaning: &'static str,
+    cell: Box<dyn Fn(&R) -> Cow<'_, str>>,
+}
+
+impl<R> Column<R> {
+    pub fn new(
+        name: String,
+        meaning: &'static str,
+        cell: impl Fn(&R) -> Cow<'_, str> + 'static,
+    ) -> Self {
+        Self { name, meaning: meaning.trim(), cell: Box::new(cell) }
+    }
+}
+
+/// The columns of a table.
+pub struct Columns<R> {
+    /// Its name.
+    pub table: &'static str,
+    pub list: Vec<Column<R>>,
+}
+
+impl<R> Columns<R> {
+    /// The name of the table, and the name and meaning of each column.
+    pub fn described(self) -> (&'static str, Vec<(String, &'static str)>) {
+        let described = self.list.into_iter().map(|column| (column.name, column.meaning));
+        (self.table, described.collect())
+    }
 }
 
 /// A CSV file that is being written.
-pub struct Table<'a> {
+pub struct Table<'a, R> {
     writer: csv::Writer<Sink<'a>>,
     directory: &'a Directory,
-    name: &'a str,
+    columns: Columns<R>,
 }
 
-impl<'a> Table<'a> {
-    /// Begins a table.
-    pub fn create(directory: &'a Directory, name: &'a str) -> Self {
-        let packed = Packed { directory, name: format!("{name}.gz"), limit: LARGE };
-        Self { writer: csv::Writer::from_writer(Sink::new(packed)), directory, name }
-    }
-
-    /// Writes the names of the columns.
-    pub fn header(&mut self, names: &[&str]) -> Result<()> {
-        let written = self.writer.write_record(names);
-        written.map_err(|error| self.failed(error))
+impl<'a, R> Table<'a, R> {
+    /// Begins a table with the names of its columns.
+    pub fn create(directory: &'a Directory, columns: Columns<R>) -> Result<Self> {
+        let packed = Packed { directory, name: format!("{}.gz", columns.table), limit: LARGE };
+        let mut table =
+            Self { writer: csv::Writer::from_writer(Sink::new(packed)), directory, columns };
+        let written =
+            table.writer.write_record(table.columns.list.iter().map(|column| &column.name));
+        written.map_err(|error| table.failed(error))?;
+        Ok(table)
     }
 
     /// Writes a row.
-    pub fn row(&mut self, cells: &[Cell<'_>]) -> Result<()> {
-        for cell in cells {
-            let text = match cell {
-                Cell::Text(text) => std::borrow::Cow::Borrowed(*text),
-                Cell::Owned(text) => text.as_str().into(),
-                Cell::Int(value) => value.to_string().into(),
-                Cell::Real(Some(value)) if value.is_finite() => value.to_string().into(),
-                Cell::Real(_) => "".into(),
-                Cell::Flag(true) => "true".into(),
-                Cell::Flag(false) => "false".into(),
-            };
-            let written = self.writer.write_field(text.as_bytes());
+    pub fn row(&mut self, row: &R) -> Result<()> {
+        for column in &self.columns.list {
+            let written = self.writer.write_field((column.cell)(row).as_bytes());
             written.map_err(|error| self.failed(error))?;
         }
         let written = self.writer.write_record(None::<&[u8]>);
@@ -66,7 +84,8 @@ impl<'a> Table<'a> {
     /// Puts the table in its place, and removes the one of an earlier report in the form that it no
     /// longer has.
     pub fn finish(self) -> Result<()> {
-        let Self { writer, directory, name } = self;
+        let Self { writer, directory, columns } = self;
+        let name = columns.table;
         let failed = |error: io::Error| unwritable(&directory.path().join(name), &error);
         let sink = writer.into_inner().map_err(|error| failed(error.into_error()))?;
         let packed = format!("{name}.gz");
@@ -87,7 +106,9 @@ impl<'a> Table<'a> {
 
     fn failed(&self, error: csv::Error) -> Error {
         match error.into_kind() {
-            csv::ErrorKind::Io(error) => unwritable(&self.directory.path().join(self.name), &error),
+            csv::ErrorKind::Io(error) => {
+                unwritable(&self.directory.path().join(self.columns.table), &error)
+            }
             other => Error::internal(format!("a row could not be put together: {other:?}")),
         }
     }
@@ -138,15 +159,20 @@ mod tests {
     use super::*;
     use std::io::Read;
 
+    fn columns<'a>() -> Columns<(usize, &'a str)> {
+        let list = vec![
+            Column::new("number".to_owned(), "", |row: &(usize, &str)| row.0.to_string().into()),
+            Column::new("text".to_owned(), "", |row: &(usize, &str)| row.1.into()),
+        ];
+        Columns { table: "t.csv", list }
+    }
+
     fn table(directory: &std::path::Path, rows: usize) -> Vec<u8> {
         let mut expected = b"number,text\n".to_vec();
         let directory = Directory::open(directory).unwrap();
-        let mut table = Table::create(&directory, "t.csv");
-        table.header(&["number", "text"]).unwrap();
+        let mut table = Table::create(&directory, columns()).unwrap();
         for i in 0..rows {
-            table
-                .row(&[Cell::Int(i), Cell::Text("a text that takes its place, with a comma")])
-                .unwrap();
+            table.row(&(i, "a text that takes its place, with a comma")).unwrap();
             expected.extend(
                 format!("{i},\"a text that takes its place, with a comma\"\n").into_bytes(),
             );
@@ -157,6 +183,14 @@ mod tests {
         }
         table.finish().unwrap();
         expected
+    }
+
+    #[test]
+    fn a_number_that_is_not_there_or_not_finite_is_an_empty_cell() {
+        assert_eq!(number(0.1), "0.1");
+        assert_eq!(number(None), "");
+        assert_eq!(number(f64::NAN), "");
+        assert_eq!(number(Some(f64::INFINITY)), "");
     }
 
     #[test]
@@ -186,9 +220,9 @@ mod tests {
     fn a_table_that_is_given_up_leaves_no_file() {
         let desk = tempfile::tempdir().unwrap();
         let directory = Directory::open(desk.path()).unwrap();
-        let mut table = Table::create(&directory, "t.csv");
-        let text = "x".repeat(LARGE);
-        table.row(&[Cell::Text(&text), Cell::Text(&text)]).unwrap();
+        let text = "x".repeat(2 * LARGE);
+        let mut table = Table::create(&directory, columns()).unwrap();
+        table.row(&(0, &text)).unwrap();
         assert!(table.writer.get_ref().packing.is_some());
         drop(table);
         assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0);

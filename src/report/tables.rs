@@ -5,48 +5,29 @@
 
 use std::path::Path;
 
+use super::columns::{self, columns};
 use super::files::writing;
-use super::rows::{Cell, Table};
+use super::rows::{Columns, Table};
 use super::together::{Job, together};
 use crate::analysis::{
-    Answer, History, Metric, Pair, Paths, RankTable, Trace, class_bands, coverage_band, known_rules,
+    Answer, History, Pair, Paths, RankTable, Trace, class_bands, coverage_band, known_rules,
 };
-use crate::data::word_list::{as_lines, in_list};
+use crate::data::word_list::as_lines;
 use crate::error::{Error, Result};
 use crate::evaluate::Bootstrap;
-use crate::files::Directory;
+use crate::files::{Directory, unwritable};
 use crate::format::FORMAT;
 use crate::run::{EffectCurve, Plan, RunInfo, predictions};
 use crate::select::Method;
 
 /// The files that [`write_tables`] makes.
-pub const TABLES: [&str; 17] = [
-    MANIFEST,
-    "summary.json",
-    "metrics.csv",
-    "per_class.csv",
-    "trace.csv",
-    "ranking.csv",
-    "consistency.csv",
-    "similarity.csv",
-    "selection.csv",
-    "stopping.csv",
-    "predictions.csv",
-    "compare.csv",
-    SITES,
-    SUBGROUPS,
-    "effects.csv",
-    "selected.txt",
-    "summary.txt",
-];
+pub fn tables() -> Vec<&'static str> {
+    let others = [MANIFEST, "summary.json", "selected.txt", "summary.txt"];
+    columns().into_iter().map(|(table, _)| table).chain(others).collect()
+}
 
 /// What was run on what; it marks the directory as ours.
-const MANIFEST: &str = "manifest.json";
-/// How the list transfers to sites; only where sites were left out.
-const SITES: &str = "sites.csv";
-/// Coverage by subgroup; only where subgroups were asked for.
-const SUBGROUPS: &str = "subgroups.csv";
-
+pub const MANIFEST: &str = "manifest.json";
 /// selection.csv holds these sizes, and the chosen ones.
 const SELECTION_SIZES: usize = 100;
 
@@ -71,7 +52,7 @@ pub fn write_tables(
     })
 }
 
-/// Marks a directory as one of this run by a manifest without results, so that a list or a view in
+/// Marks a directory as one of this run by a manifest without results, so that what is written into
 /// it is known to be ours.
 pub fn write_settings(directory: &Path, info: &RunInfo) -> Result<()> {
     writing(directory, |directory| directory.write(MANIFEST, pretty(&settings(info)).as_bytes()))
@@ -118,8 +99,6 @@ fn pretty(value: &impl serde::Serialize) -> String {
     text
 }
 
-type Fill<'a> = fn(&Tables<'a>, &mut Table<'_>) -> Result<()>;
-
 /// What tables are made of, and where.
 pub struct Tables<'a> {
     /// Everything that happened.
@@ -141,52 +120,28 @@ impl<'a> Tables<'a> {
         let mut jobs: Vec<Job<'a>> = Vec::new();
         jobs.push(Box::new(move || match plan {
             Some(plan) => {
-                self.csv("effects.csv", |tables, rows| tables.effects(rows, effects))?;
-                self.csv("predictions.csv", |tables, rows| tables.predictions(rows, plan))
+                self.effects(effects)?;
+                self.predictions(plan)
             }
             None => {
-                // Those of an earlier report may not belong to these tables. It does not matter if
-                // there are none.
-                for name in
-                    ["predictions.csv", "predictions.csv.gz", "effects.csv", "effects.csv.gz"]
-                {
-                    let _ = self.directory.remove(name);
-                }
-                Ok(())
+                self.leave_out(&columns::effects())?;
+                self.leave_out(&columns::predictions(&[]))
             }
         }));
-        let asked: [(&str, bool, Fill<'a>); 2] = [
-            (SITES, !self.info.sites.is_empty(), Self::sites),
-            (SUBGROUPS, !self.info.subgroups.is_empty(), Self::subgroups),
+        let tables: [fn(&Self) -> Result<()>; 11] = [
+            Self::sites,
+            Self::subgroups,
+            Self::per_class,
+            Self::metrics,
+            Self::compare,
+            Self::selection,
+            Self::trace,
+            Self::ranking,
+            Self::consistency,
+            Self::similarity,
+            Self::stopping,
         ];
-        for (name, is_asked, fill) in asked {
-            jobs.push(Box::new(move || {
-                if is_asked {
-                    return self.csv(name, fill);
-                }
-                // One of an earlier report, if there is any, does not belong to these tables.
-                for name in [name.to_owned(), format!("{name}.gz")] {
-                    let _ = self.directory.remove(&name);
-                }
-                Ok(())
-            }));
-        }
-        let tables: [(&str, Fill<'a>); 9] = [
-            ("per_class.csv", Self::per_class),
-            ("metrics.csv", Self::metrics),
-            ("compare.csv", Self::compare),
-            ("selection.csv", Self::selection),
-            ("trace.csv", Self::trace),
-            ("ranking.csv", Self::ranking),
-            ("consistency.csv", Self::consistency),
-            ("similarity.csv", Self::similarity),
-            ("stopping.csv", Self::stopping),
-        ];
-        jobs.extend(
-            tables
-                .into_iter()
-                .map(|(name, fill)| -> Job<'a> { Box::new(move || self.csv(name, fill)) }),
-        );
+        jobs.extend(tables.into_iter().map(|write| -> Job<'a> { Box::new(move || write(self)) }));
         jobs.push(Box::new(|| {
             self.text(MANIFEST, &pretty(&self.manifest()))?;
             self.text("summary.json", &pretty(self.answer))?;
@@ -202,14 +157,17 @@ impl<'a> Tables<'a> {
         self.directory.write(name, text.as_bytes())
     }
 
-    fn csv(
-        &self,
-        name: &str,
-        fill: impl FnOnce(&Self, &mut Table<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let mut rows = Table::create(self.directory, name);
-        fill(self, &mut rows)?;
-        rows.finish()
+    fn create<R>(&self, columns: Columns<R>) -> Result<Table<'a, R>> {
+        Table::create(self.directory, columns)
+    }
+
+    /// Removes a table that is not made: one of an earlier report, if there is any, does not belong
+    /// to the others.
+    fn leave_out<R>(&self, columns: &Columns<R>) -> Result<()> {
+        for name in [columns.table.to_owned(), format!("{}.gz", columns.table)] {
+            let _ = self.directory.remove(&name);
+        }
+        Ok(())
     }
 
     /// What was run on what, without times or places.
@@ -218,6 +176,10 @@ impl<'a> Tables<'a> {
         let failed = self.history.failed().iter();
         manifest["failed"] =
             failed.map(|(task, why)| serde_json::json!({"task": task, "message": why})).collect();
+        // Only where some are: the files of a finished run do not depend on how it was finished.
+        if let unfinished @ 1.. = self.history.unfinished() {
+            manifest["unfinished"] = serde_json::json!(unfinished);
+        }
         manifest["cautions"] = serde_json::json!(self.answer.cautions);
         manifest
     }
@@ -230,211 +192,78 @@ impl<'a> Tables<'a> {
         &self.info.units[unit].name
     }
 
-    fn names(&self, units: &[usize]) -> String {
-        units.iter().map(|&unit| in_list(self.name(unit), &[';'])).collect::<Vec<_>>().join(";")
-    }
-
-    fn sites(&self, rows: &mut Table<'_>) -> Result<()> {
-        rows.header(&[
-            "method",
-            "site",
-            "rows",
-            "n_features",
-            "accuracy",
-            "accuracy_lo",
-            "accuracy_hi",
-            "accuracy_within",
-            "p_difference",
-            "coverage",
-            "coverage_lo",
-            "coverage_hi",
-            "p_coverage",
-            "set_size",
-            "shifted",
-            "features",
-        ])?;
+    fn sites(&self) -> Result<()> {
+        if self.info.sites.is_empty() {
+            return self.leave_out(&columns::sites());
+        }
+        let mut table = self.create(columns::sites())?;
         for answer in &self.answer.methods {
             for site in answer.transfer.iter().flat_map(|transfer| &transfer.sites) {
-                let own = site.measured.as_ref();
-                let features: Vec<String> =
-                    site.features.iter().map(|name| in_list(name, &[';'])).collect();
-                rows.row(&[
-                    Cell::Text(answer.method.name()),
-                    Cell::Text(&site.site),
-                    Cell::Int(site.rows),
-                    Cell::Int(site.features.len()),
-                    Cell::Real(own.map(|own| own.accuracy.value)),
-                    Cell::Real(own.map(|own| own.accuracy.lo)),
-                    Cell::Real(own.map(|own| own.accuracy.hi)),
-                    Cell::Real(own.and_then(|own| own.accuracy_within)),
-                    Cell::Real(own.and_then(|own| own.p_difference)),
-                    Cell::Real(own.map(|own| own.coverage.value)),
-                    Cell::Real(own.and_then(|own| Some(own.coverage_band?.0))),
-                    Cell::Real(own.and_then(|own| Some(own.coverage_band?.1))),
-                    Cell::Real(own.and_then(|own| own.p_coverage)),
-                    Cell::Real(own.map(|own| own.set_size)),
-                    Cell::Flag(own.is_some_and(|own| own.shifted)),
-                    Cell::Owned(features.join(";")),
-                ])?;
+                table.row(&(answer.method, site, site.measured.as_ref()))?;
             }
         }
-        Ok(())
+        table.finish()
     }
 
-    fn subgroups(&self, rows: &mut Table<'_>) -> Result<()> {
-        rows.header(&[
-            "method",
-            "column",
-            "level",
-            "rows",
-            "coverage",
-            "coverage_lo",
-            "coverage_hi",
-            "p_coverage",
-            "set_size",
-            "below",
-        ])?;
+    fn subgroups(&self) -> Result<()> {
+        if self.info.subgroups.is_empty() {
+            return self.leave_out(&columns::subgroups());
+        }
+        let mut table = self.create(columns::subgroups())?;
         for answer in &self.answer.methods {
             for subgroup in &answer.subgroups {
-                rows.row(&[
-                    Cell::Text(answer.method.name()),
-                    Cell::Text(&subgroup.column),
-                    Cell::Text(&subgroup.level),
-                    Cell::Int(subgroup.rows),
-                    Cell::Real(Some(subgroup.coverage.value)),
-                    Cell::Real(subgroup.coverage_band.map(|band| band.0)),
-                    Cell::Real(subgroup.coverage_band.map(|band| band.1)),
-                    Cell::Real(subgroup.p_coverage),
-                    Cell::Real(Some(subgroup.set_size)),
-                    Cell::Flag(subgroup.below),
-                ])?;
+                table.row(&(answer.method, subgroup))?;
             }
         }
-        Ok(())
+        table.finish()
     }
 
-    fn metrics(&self, rows: &mut Table<'_>) -> Result<()> {
-        // The band stands beside the coverage.
-        let coverage = Metric::Coverage;
-        let others = Metric::ALL.iter().filter(|&&m| m != Metric::Coverage);
-        let mut header = vec!["method", "split", "n_features"];
-        header.extend([coverage.key(), "coverage_lo", "coverage_hi", "guaranteed"]);
-        header.extend(others.clone().map(|metric| metric.key()));
-        rows.header(&header)?;
+    fn metrics(&self) -> Result<()> {
+        let mut table = self.create(columns::metrics())?;
         let spec = &self.info.spec;
         for (method, split, trace) in self.tasks() {
             let band = coverage_band(spec, trace.parts());
             for step in trace.steps() {
-                let mut cells = vec![
-                    Cell::Text(method.name()),
-                    Cell::Int(split),
-                    Cell::Int(step.size),
-                    Cell::Real(Some(coverage.value(&step.tally))),
-                    Cell::Real(band.as_ref().map(|band| band.lo)),
-                    Cell::Real(band.as_ref().map(|band| band.hi)),
-                    Cell::Flag(spec.guaranteed()),
-                ];
-                cells.extend(
-                    others.clone().map(|metric| Cell::Real(Some(metric.value(&step.tally)))),
-                );
-                rows.row(&cells)?;
+                table.row(&(method, split, step, band, spec.guaranteed()))?;
             }
         }
-        Ok(())
+        table.finish()
     }
 
-    fn per_class(&self, rows: &mut Table<'_>) -> Result<()> {
-        rows.header(&[
-            "method",
-            "split",
-            "n_features",
-            "class",
-            "n",
-            "coverage",
-            "set_size",
-            "precision",
-            "recall",
-            "f1",
-            "coverage_lo",
-            "coverage_hi",
-        ])?;
+    fn per_class(&self) -> Result<()> {
+        let mut table = self.create(columns::per_class())?;
         for (method, split, trace) in self.tasks() {
             let bands = class_bands(&self.info.spec, trace.parts());
             for step in trace.steps() {
-                for (class, metrics) in step.tally.per_class().into_iter().enumerate() {
-                    let band = bands[class].as_ref();
-                    rows.row(&[
-                        Cell::Text(method.name()),
-                        Cell::Int(split),
-                        Cell::Int(step.size),
-                        Cell::Text(&self.info.classes[class]),
-                        Cell::Int(metrics.n as usize),
-                        Cell::Real(Some(metrics.coverage)),
-                        Cell::Real(Some(metrics.set_size)),
-                        Cell::Real(Some(metrics.precision)),
-                        Cell::Real(Some(metrics.recall)),
-                        Cell::Real(Some(metrics.f1)),
-                        Cell::Real(band.map(|band| band.lo)),
-                        Cell::Real(band.map(|band| band.hi)),
-                    ])?;
+                let of_classes = step.tally.per_class();
+                for ((class, metrics), &band) in
+                    self.info.classes.iter().zip(of_classes).zip(&bands)
+                {
+                    table.row(&(method, split, step.size, class, metrics, band))?;
                 }
             }
         }
-        Ok(())
+        table.finish()
     }
 
-    fn trace(&self, rows: &mut Table<'_>) -> Result<()> {
-        rows.header(&[
-            "method",
-            "split",
-            "step",
-            "n_features",
-            "removed",
-            "criterion",
-            "runner_up",
-            "margin",
-            "beta_mean",
-            "statistic",
-            "threshold",
-            "fired",
-            "converged",
-        ])?;
+    fn trace(&self) -> Result<()> {
+        let mut table = self.create(columns::trace())?;
         for (method, split, trace) in self.tasks() {
             for step in trace.steps() {
-                rows.row(&[
-                    Cell::Text(method.name()),
-                    Cell::Int(split),
-                    Cell::Int(step.t),
-                    Cell::Int(step.size),
-                    Cell::Owned(self.names(&step.removed)),
-                    Cell::Real(step.criterion),
-                    Cell::Text(step.runner_up.map_or("", |unit| self.name(unit))),
-                    Cell::Real(step.margin),
-                    Cell::Real(Some(step.beta_mean)),
-                    Cell::Real(step.stop.map(|stop| stop.statistic)),
-                    Cell::Real(step.stop.map(|stop| stop.threshold)),
-                    Cell::Flag(step.stop.is_some_and(|stop| stop.fired)),
-                    Cell::Flag(step.converged),
-                ])?;
+                table.row(&(method, split, step, self.info))?;
             }
         }
-        Ok(())
+        table.finish()
     }
 
-    fn ranking(&self, rows: &mut Table<'_>) -> Result<()> {
-        rows.header(&["method", "split", "feature", "rank"])?;
+    fn ranking(&self) -> Result<()> {
+        let mut table = self.create(columns::ranking())?;
         for (method, split, trace) in self.tasks() {
-            for (unit, rank) in trace.ranks().iter().enumerate() {
-                let rank = rank.map_or(Cell::Text(""), |rank| Cell::Int(rank as usize));
-                rows.row(&[
-                    Cell::Text(method.name()),
-                    Cell::Int(split),
-                    Cell::Text(self.name(unit)),
-                    rank,
-                ])?;
+            for (unit, &rank) in trace.ranks().iter().enumerate() {
+                table.row(&(method, split, self.name(unit), rank))?;
             }
         }
-        Ok(())
+        table.finish()
     }
 
     /// The finished paths of a method.
@@ -442,65 +271,30 @@ impl<'a> Tables<'a> {
         Paths::new(self.history, self.info, method)
     }
 
-    fn consistency(&self, rows: &mut Table<'_>) -> Result<()> {
-        rows.header(&[
-            "method",
-            "n_features",
-            "jaccard",
-            "i_w",
-            "kuncheva",
-            "nogueira",
-            "nogueira_lo",
-            "nogueira_hi",
-        ])?;
+    fn consistency(&self) -> Result<()> {
+        let mut table = self.create(columns::consistency())?;
         for method in self.history.methods() {
             let paths = self.paths(method);
             for (size, agreement) in paths.agreement(&paths.common_sizes()) {
-                rows.row(&[
-                    Cell::Text(method.name()),
-                    Cell::Int(size),
-                    Cell::Real(Some(agreement.jaccard)),
-                    Cell::Real(Some(agreement.i_w)),
-                    Cell::Real(agreement.kuncheva),
-                    Cell::Real(agreement.nogueira),
-                    Cell::Real(agreement.nogueira_lo),
-                    Cell::Real(agreement.nogueira_hi),
-                ])?;
+                table.row(&(method, size, agreement))?;
             }
         }
-        Ok(())
+        table.finish()
     }
 
-    fn similarity(&self, rows: &mut Table<'_>) -> Result<()> {
-        rows.header(&[
-            "method_a",
-            "method_b",
-            "n_features",
-            "jaccard",
-            "jaccard_sd",
-            "kuncheva",
-            "kuncheva_sd",
-            "i_w",
-        ])?;
-        for pair in Pair::all(self.history, self.info) {
+    fn similarity(&self) -> Result<()> {
+        let pairs = Pair::all(self.history, self.info);
+        let mut table = self.create(columns::similarity())?;
+        for pair in &pairs {
             for (size, similarity) in pair.similarity(&pair.sizes()) {
-                rows.row(&[
-                    Cell::Text(pair.a.name()),
-                    Cell::Text(pair.b.name()),
-                    Cell::Int(size),
-                    Cell::Real(Some(similarity.jaccard.mean)),
-                    Cell::Real(similarity.jaccard.sd),
-                    Cell::Real(similarity.kuncheva.as_ref().map(|kuncheva| kuncheva.mean)),
-                    Cell::Real(similarity.kuncheva.as_ref().and_then(|kuncheva| kuncheva.sd)),
-                    Cell::Real(Some(similarity.i_w)),
-                ])?;
+                table.row(&(pair, size, similarity))?;
             }
         }
-        Ok(())
+        table.finish()
     }
 
-    fn selection(&self, rows: &mut Table<'_>) -> Result<()> {
-        rows.header(&["method", "n_features", "feature", "count", "frequency"])?;
+    fn selection(&self) -> Result<()> {
+        let mut table = self.create(columns::selection())?;
         for answer in &self.answer.methods {
             let method = answer.method;
             let paths = self.paths(method);
@@ -513,22 +307,17 @@ impl<'a> Tables<'a> {
                 for unit in 0..self.info.units.len() {
                     let count = ranks.count(unit, size);
                     if count > 0 {
-                        rows.row(&[
-                            Cell::Text(method.name()),
-                            Cell::Int(size),
-                            Cell::Text(self.name(unit)),
-                            Cell::Int(count),
-                            Cell::Real(Some(ranks.frequency(unit, size))),
-                        ])?;
+                        let frequency = ranks.frequency(unit, size);
+                        table.row(&(method, size, self.name(unit), count, frequency))?;
                     }
                 }
             }
         }
-        Ok(())
+        table.finish()
     }
 
-    fn stopping(&self, rows: &mut Table<'_>) -> Result<()> {
-        rows.header(&["method", "split", "rule", "fired", "n_features", "features"])?;
+    fn stopping(&self) -> Result<()> {
+        let mut table = self.create(columns::stopping())?;
         let rules = known_rules(self.info);
         for method in self.history.methods() {
             let paths = self.paths(method);
@@ -536,119 +325,62 @@ impl<'a> Tables<'a> {
             let sizes: Vec<Vec<Option<usize>>> =
                 rules.iter().map(|&rule| paths.recorded_sizes(rule)).collect();
             for (i, (split, _)) in paths.splits().enumerate() {
-                for (rule, sizes) in rules.iter().zip(&sizes) {
-                    let size = sizes[i];
-                    rows.row(&[
-                        Cell::Text(method.name()),
-                        Cell::Int(split),
-                        Cell::Owned(rule.name()),
-                        Cell::Flag(size.is_some()),
-                        size.map_or(Cell::Text(""), Cell::Int),
-                        Cell::Owned(
-                            size.map_or_else(String::new, |size| {
-                                self.names(&ranks.subset(i, size))
-                            }),
-                        ),
-                    ])?;
+                for (&rule, sizes) in rules.iter().zip(&sizes) {
+                    let subset = sizes[i].map(|size| (size, ranks.subset(i, size)));
+                    table.row(&(method, split, rule, subset, self.info))?;
                 }
             }
         }
-        Ok(())
+        table.finish()
     }
 
-    fn compare(&self, rows: &mut Table<'_>) -> Result<()> {
-        rows.header(&[
-            "metric",
-            "n_features",
-            "mean_difference",
-            "sd",
-            "lo",
-            "hi",
-            "t_corrected",
-            "p_corrected",
-            "method_a",
-            "method_b",
-        ])?;
+    fn compare(&self) -> Result<()> {
+        let pairs = Pair::all(self.history, self.info);
+        let mut table = self.create(columns::compare())?;
         let mut bootstrap = Bootstrap::new(self.info.spec.split.seed);
-        for pair in Pair::all(self.history, self.info) {
+        for pair in &pairs {
             let Some(share) = pair.test_share() else { continue };
             for size in pair.sizes() {
                 for (metric, differences) in pair.differences(size) {
-                    let Some(paired) = bootstrap.paired(&differences, share) else { continue };
-                    rows.row(&[
-                        Cell::Text(metric.key()),
-                        Cell::Int(size),
-                        Cell::Real(Some(paired.mean)),
-                        Cell::Real(paired.sd),
-                        Cell::Real(paired.lo),
-                        Cell::Real(paired.hi),
-                        Cell::Real(paired.t_corrected),
-                        Cell::Real(paired.p_corrected),
-                        Cell::Text(pair.a.name()),
-                        Cell::Text(pair.b.name()),
-                    ])?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The effect of every feature of a list, by value and class.
-    fn effects(&self, rows: &mut Table<'_>, effects: &[(Method, Vec<EffectCurve>)]) -> Result<()> {
-        rows.header(&["method", "feature", "value", "level", "rows", "class", "score", "sd"])?;
-        for (method, curves) in effects {
-            for curve in curves {
-                for point in &curve.points {
-                    for (class, name) in self.info.classes.iter().enumerate() {
-                        rows.row(&[
-                            Cell::Text(method.name()),
-                            Cell::Text(&self.info.units[curve.unit].name),
-                            Cell::Real(Some(point.value)),
-                            Cell::Text(point.level.as_deref().unwrap_or_default()),
-                            Cell::Int(point.rows),
-                            Cell::Text(name),
-                            Cell::Real(Some(point.score[class])),
-                            Cell::Real(Some(point.sd[class])),
-                        ])?;
+                    if let Some(paired) = bootstrap.paired(&differences, share) {
+                        table.row(&(pair, metric, size, paired))?;
                     }
                 }
             }
         }
-        Ok(())
+        table.finish()
     }
 
-    fn predictions(&self, rows: &mut Table<'_>, plan: &Plan) -> Result<()> {
-        let columns: Vec<String> =
-            self.info.classes.iter().map(|class| format!("p_{class}")).collect();
-        let mut header = vec!["method", "split", "row", "id", "class", "set"];
-        header.extend(columns.iter().map(String::as_str));
-        rows.header(&header)?;
+    /// The effect of every feature of a list, by value and class.
+    fn effects(&self, effects: &[(Method, Vec<EffectCurve>)]) -> Result<()> {
+        let mut table = self.create(columns::effects())?;
+        for (method, curves) in effects {
+            for curve in curves {
+                for point in &curve.points {
+                    for (class, name) in self.info.classes.iter().enumerate() {
+                        table.row(&(*method, self.name(curve.unit), point, name, class))?;
+                    }
+                }
+            }
+        }
+        table.finish()
+    }
+
+    fn predictions(&self, plan: &Plan) -> Result<()> {
+        // They name patients: their owner's alone.
+        let private = self.directory.private(false);
+        let private = private.map_err(|error| unwritable(self.directory.path(), &error))?;
+        let mut table = Table::create(&private, columns::predictions(&self.info.classes))?;
         for answer in &self.answer.methods {
             let Some(size) = answer.chosen.size else { continue };
             let paths = self.paths(answer.method);
             let ranks = RankTable::new(&paths);
             for (i, (split, _)) in paths.splits().enumerate() {
                 for prediction in predictions(plan, split, &ranks.subset(i, size))? {
-                    let set: Vec<&str> = prediction
-                        .p_values
-                        .iter()
-                        .zip(&self.info.classes)
-                        .filter(|&(&p, _)| p > self.info.spec.epsilon)
-                        .map(|(_, class)| class.as_str())
-                        .collect();
-                    let mut cells = vec![
-                        Cell::Text(answer.method.name()),
-                        Cell::Int(split),
-                        Cell::Int(plan.data.rows[prediction.row]),
-                        Cell::Text(plan.data.ids.as_ref().map_or("", |ids| &ids[prediction.row])),
-                        Cell::Text(&self.info.classes[plan.data.y[prediction.row]]),
-                        Cell::Owned(set.join(";")),
-                    ];
-                    cells.extend(prediction.p_values.iter().map(|&p| Cell::Real(Some(p))));
-                    rows.row(&cells)?;
+                    table.row(&(answer.method, split, plan, prediction))?;
                 }
             }
         }
-        Ok(())
+        table.finish()
     }
 }

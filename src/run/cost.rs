@@ -1,26 +1,28 @@
 //! What a path costs, from the shape of the table alone, and how many permutations a run affords.
 //! Machine-independent: the same command makes the same choice everywhere.
 
-use super::RunSpec;
 use super::path_sizes::path_sizes;
+use super::{RunInfo, RunSpec};
 use crate::data::{Calibration, DONOR_LIMIT, Dataset, Impute, Knots};
+use crate::select::StepSize;
 use crate::svm::{Estimator, SolverKind};
 
 /// Permutations by default may cost this many nominal seconds of one core.
 pub const PERMUTATION_BUDGET: f64 = 60.0;
 
 /// Nominal seconds on one core of an ordinary server; a run may take half or twice of it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PathCost {
-    /// Models and predictions of one path.
-    pub path: f64,
+    /// Fitting each model of one path.
+    pub fits: Vec<f64>,
+    /// Evaluating one model on the conformal and the test rows.
+    pub evaluation: f64,
     /// Filling the gaps of one split.
     pub gaps: f64,
-    /// Models of one path.
-    pub models: f64,
 }
 
-const PER_PRODUCT: f64 = 2e-10;
+const PER_PRODUCT: f64 = 6e-11;
+const PER_FIT: f64 = 5e-6;
 const PER_CRITERION: f64 = 1.5e-9;
 const PER_PREDICTION: f64 = 2e-8;
 const PER_DISTANCE: f64 = 1e-9;
@@ -60,13 +62,27 @@ impl From<&Dataset> for TableShape {
     }
 }
 
+/// A run does not record how many cells are missing, so its gaps cost nothing.
+impl From<&RunInfo> for TableShape {
+    fn from(info: &RunInfo) -> Self {
+        Self {
+            rows: info.rows,
+            units: info.units.len(),
+            columns: info.columns.len(),
+            kept: info.kept(),
+            classes: info.classes.len(),
+            missing: 0,
+        }
+    }
+}
+
 impl PathCost {
     /// The sum over all models of a path.
     pub fn new(spec: &RunSpec, data: &Dataset) -> Self {
-        Self::of_shape(spec, &TableShape::from(data))
+        Self::of_shape(spec, &TableShape::from(data), spec.step)
     }
 
-    pub(super) fn of_shape(spec: &RunSpec, shape: &TableShape) -> Self {
+    pub(super) fn of_shape(spec: &RunSpec, shape: &TableShape, step: StepSize) -> Self {
         let rows = shape.rows as f64;
         let units = shape.units;
         // At most: a column with few values has one term.
@@ -77,29 +93,31 @@ impl PathCost {
         let training = rows * (1.0 - spec.split.test_size) * (1.0 - spec.split.cal_size);
         let strict = if spec.split.calibration == Calibration::Strict { 0.5 } else { 1.0 };
         let selection = rows * (1.0 - spec.split.test_size) * spec.split.cal_size * strict;
-        let (mut models, mut fits, mut shares) = (0.0, 0.0, 0.0);
-        let sizes = path_sizes(spec, spec.methods[0], units, shape.kept);
+        let sizes = path_sizes(spec, spec.methods[0], step, units, shape.kept);
+        // The first model is fitted from nothing.
+        let mut removed = f64::INFINITY;
+        let mut fits = Vec::with_capacity(sizes.len());
         for (i, &size) in sizes.iter().enumerate() {
-            let removed = size - sizes.get(i + 1).copied().unwrap_or(size);
             let present = size as f64;
-            models += 1.0;
-            fits += match spec.solver {
+            let fit = match spec.solver {
                 SolverKind::Newton if spec.estimator == Estimator::Rbf => {
-                    shares += kernel_shares(training, selection, present);
                     // Two or three Cholesky factors.
-                    PER_TRIPLE * training.powi(3)
+                    machines * PER_TRIPLE * training.powi(3)
+                        + kernel_shares(training, selection, present)
                 }
                 SolverKind::Newton => {
-                    let products =
-                        newton_products(training, present * columns / units as f64, removed as f64);
-                    PER_PRODUCT * products + PER_CRITERION * present
+                    let columns = present * columns / units as f64;
+                    let products = newton_products(training, columns, removed);
+                    machines * (PER_FIT + PER_PRODUCT * products + PER_CRITERION * present)
                 }
                 SolverKind::Linfa => {
                     let iterations =
                         LINFA_CAP.min(LINFA_ITERATIONS * training * spec.cost.max(0.1));
-                    PER_LINFA_ROW * iterations * training
+                    machines * PER_LINFA_ROW * iterations * training
                 }
             };
+            fits.push(fit);
+            removed = (size - sizes.get(i + 1).copied().unwrap_or(size)) as f64;
         }
         let with_gaps = (shape.missing as f64).min(rows);
         let gaps = match spec.impute {
@@ -108,33 +126,17 @@ impl PathCost {
             }
             _ => 0.0,
         };
-        Self {
-            path: machines * fits + shares + PER_PREDICTION * rows * classes * models,
-            gaps,
-            models,
-        }
-    }
-}
-
-/// Paths that are done or left, those of the tasks after them included.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct TaskWork {
-    /// All together.
-    pub all: usize,
-    /// Those of the longest task, which one thread does.
-    pub longest: usize,
-}
-
-impl TaskWork {
-    /// Some paths, and some tasks after them, each of which has a path for each split.
-    pub fn new(paths: usize, followups: usize, splits: usize) -> Self {
-        let longest = if followups > 0 { splits } else { paths.min(1) };
-        Self { all: paths + followups * splits, longest }
+        Self { fits, evaluation: PER_PREDICTION * rows * classes, gaps }
     }
 
-    /// The seconds that it takes on some threads that do `rate` paths per second.
-    pub fn seconds(&self, rate: f64, threads: usize) -> f64 {
-        self.all.max(self.longest * threads) as f64 / rate
+    /// All models of one path, without evaluating them.
+    pub fn models(&self) -> f64 {
+        self.fits.iter().sum()
+    }
+
+    /// All models of one path, and their predictions.
+    pub fn path(&self) -> f64 {
+        self.models() + self.evaluation * self.fits.len() as f64
     }
 }
 
@@ -147,16 +149,19 @@ fn kernel_shares(training: f64, selection: f64, units: f64) -> f64 {
         + PER_EXPONENTIAL * training * (training + selection)
 }
 
-/// Products for a model of this many columns, after which `removed` are removed: about ten looks at
-/// the rows and sixty rows in and out of the inverse while there are fewer columns than rows, and a
-/// dozen passes over rows × rows above; each removed column is one more change of the inverse, or
-/// of rows × rows.
+/// Products for a model of this many columns, `removed` fewer than the model before had: about ten
+/// looks at the rows and sixty rows in and out of the inverse while there are fewer columns than
+/// rows, and a dozen passes over rows × rows above. Each removed column is one more change of the
+/// inverse, or of rows × rows; many of them cost as much as a fit from nothing.
 fn newton_products(rows: f64, columns: f64, removed: f64) -> f64 {
-    if columns < rows {
-        10.0 * rows * columns + (59.0 + removed.max(1.0)) * columns.powi(2)
+    let order = rows.min(columns);
+    let looks = if columns < rows {
+        10.0 * rows * columns + 59.0 * columns.powi(2)
     } else {
-        (12.0 + removed.max(1.0)) * rows.powi(2)
-    }
+        12.0 * rows.powi(2)
+    };
+    let anew = 12.0 * order.powi(3) + 0.5 * rows * columns * order;
+    looks + (removed.max(1.0) * order.powi(2)).min(anew)
 }
 
 /// How often the labels are permuted by default: 99 times where that costs at most
@@ -174,8 +179,11 @@ const FEWEST: usize = 19;
 /// The numbers of permutations by default, the most first.
 pub const DEFAULT_PERMUTATIONS: [usize; 2] = [MOST, FEWEST];
 
-pub(super) fn default_permutations(cost: &PathCost, spec: &RunSpec) -> DefaultPermutations {
-    let one = (spec.split.splits * spec.methods.len()) as f64 * (cost.path + cost.gaps);
+/// Paths are counted as if features were removed one by one, so that a larger --step never makes a
+/// run longer by permutations.
+pub(super) fn default_permutations(spec: &RunSpec, data: &Dataset) -> DefaultPermutations {
+    let cost = PathCost::of_shape(spec, &TableShape::from(data), StepSize::default());
+    let one = (spec.split.splits * spec.methods.len()) as f64 * (cost.models() + cost.gaps);
     let is_affordable = |&count: &usize| count as f64 * one <= PERMUTATION_BUDGET;
     let count = DEFAULT_PERMUTATIONS.into_iter().find(is_affordable).unwrap_or(0);
     DefaultPermutations { count, seconds: MOST as f64 * one }
@@ -193,7 +201,7 @@ mod tests {
         let labels: Vec<&str> = (0..rows).map(|i| ["a", "b"][i % 2]).collect();
         let data = Dataset::from_arrays(x.view(), &labels, None).unwrap();
         let spec = RunOptions::default().check().unwrap();
-        default_permutations(&PathCost::new(&spec, &data), &spec).count
+        default_permutations(&spec, &data).count
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Plan;
-use super::task::{PathRows, open_path};
+use super::task::{PathRows, open_path, settings};
 use crate::data::seed::{Purpose, Rng};
 use crate::data::{Prepared, Split, prepare, stratified_folds};
 use crate::select::Method;
@@ -72,7 +72,9 @@ fn accuracies(plan: &Plan, fold: &Split, seed: u64, index: usize) -> Vec<(usize,
         common: None,
         ahead: 0,
     };
-    let Ok(mut path) = open_path(plan, Method::Rfe, rows, None) else { return Vec::new() };
+    let Ok(mut path) = open_path(spec, settings(spec, classes, Method::Rfe), rows, None) else {
+        return Vec::new();
+    };
     let mut curve = Vec::new();
     while let Some(step) = path.next() {
         let (Ok(step), Ok(decisions)) = (step, path.decisions(0)) else { return Vec::new() };

@@ -1,13 +1,18 @@
 //! Estimates the time and memory of a run before it starts.
 
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
 use super::cost::{PathCost, default_permutations};
-use super::{Permutations, Plan, RunSpec};
+use super::task::{SplitWork, light_path, run_task};
+use super::{Followup, Permutations, Plan, RunSpec, TaskId};
 use crate::data::Dataset;
-use crate::error::plural;
+use crate::error::{Result, plural};
 use crate::svm::{Estimator, SolverKind};
 
 /// A rough estimate of the cost of a run.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// Paths to compute, without those of folds, sites and permutations.
     pub tasks: usize,
@@ -15,72 +20,139 @@ pub struct Estimate {
     pub more_tasks: usize,
     /// Threads that share them.
     pub threads: usize,
-    /// Seconds from the first byte to the last table.
-    pub seconds: f64,
+    pub parts: Vec<PartCost>,
     /// Whether this is an upper bound: linfa-svm is fast where classes can be separated.
     pub at_most: bool,
     /// Bytes of memory.
     pub bytes: f64,
 }
 
-/// How much there is to do.
-struct TaskCounts {
-    tasks: usize,
-    followups: usize,
-    splits: usize,
+/// What one part of a run takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartCost {
+    pub name: &'static str,
+    /// Folds or permutations; 1 where they are not counted.
+    pub count: usize,
+    /// Seconds of all threads together.
+    pub core_seconds: f64,
+    /// How many threads share it.
+    pub threads: usize,
+}
+
+impl PartCost {
+    pub fn seconds(&self) -> f64 {
+        self.core_seconds / self.threads as f64
+    }
+}
+
+/// What follows the paths: of all methods together.
+struct FollowupCounts {
+    folds: usize,
+    sites: usize,
+    permutations: usize,
 }
 
 const PER_CELL: f64 = 6e-8;
 const PER_STEP_OF_TABLES: f64 = 4e-5;
-const PER_STEP_BYTES: f64 = 750.0;
+const PER_STEP_BYTES: f64 = 1500.0;
 const PER_RANK_BYTES: f64 = 24.0;
-const PROGRAM_BYTES: f64 = 1.2e7;
+const PROGRAM_BYTES: f64 = 1.4e7;
+/// A fold has fewer rows than the run.
+const OF_FOLD: f64 = 0.8;
+/// The first path is measured twice (see [`Slowness`]) for at most this long, and again until it has
+/// been for the shortest time.
+const LONGEST_MEASUREMENT: Duration = Duration::from_secs(1);
+const SHORTEST_MEASUREMENT: Duration = Duration::from_millis(100);
 
 impl Estimate {
-    /// The estimate for a whole run on this many threads.
+    /// The estimate for a whole run on this many threads, from formulas alone.
     pub fn new(plan: &Plan, threads: usize) -> Self {
-        let info = &plan.info;
-        let followups = info.followups().len();
-        let counts = TaskCounts { tasks: plan.tasks().len(), followups, splits: info.splits };
-        Self::of(&info.spec, &plan.data, counts, threads)
+        Self::of_plan(plan, threads, Slowness::NONE)
+    }
+
+    /// The same, scaled by the speed of this machine on these data: the first path is run for at
+    /// most two seconds, unless its first model alone would take longer.
+    pub fn measured(plan: &Plan, threads: usize) -> Result<Self> {
+        let cost = PathCost::new(&plan.info.spec, &plan.data);
+        if cost.gaps + cost.fits[0] > LONGEST_MEASUREMENT.as_secs_f64() {
+            return Ok(Self::new(plan, threads));
+        }
+        Ok(Self::of_plan(plan, threads, Slowness::measured(plan, &cost)?))
+    }
+
+    fn of_plan(plan: &Plan, threads: usize, slowness: Slowness) -> Self {
+        let followups = plan.info.followups();
+        let count = |of: fn(&Followup) -> bool| followups.iter().filter(|task| of(task)).count();
+        let counts = FollowupCounts {
+            folds: count(|task| matches!(task, Followup::Fold(..))),
+            sites: count(|task| matches!(task, Followup::Site(..) | Followup::Probe(_))),
+            permutations: count(|task| matches!(task, Followup::Permutation(..))),
+        };
+        Self::of(&plan.info.spec, &plan.data, &counts, (plan.info.splits, threads), slowness)
     }
 
     /// Of other settings on a table that has been read.
     pub fn of_settings(spec: &RunSpec, data: &Dataset, threads: usize) -> Self {
-        let splits = spec.split.splits;
         let methods = spec.methods.len();
         let permutations = match spec.permutations {
             Permutations::Count(count) => count,
-            Permutations::Auto => default_permutations(&PathCost::new(spec, data), spec).count,
+            Permutations::Auto => default_permutations(spec, data).count,
         };
         // Each site is left out once, and the list is made once more to predict sites.
         let sites = data.design.sites.as_ref().map_or(0, |sites| sites.levels.len() + 1);
-        let followups = methods * (spec.validate.unwrap_or(0) + sites + permutations);
-        Self::of(spec, data, TaskCounts { tasks: splits * methods, followups, splits }, threads)
+        let counts = FollowupCounts {
+            folds: methods * spec.validate.unwrap_or(0),
+            sites: methods * sites,
+            permutations: methods * permutations,
+        };
+        Self::of(spec, data, &counts, (spec.split.splits, threads), Slowness::NONE)
     }
 
-    fn of(spec: &RunSpec, data: &Dataset, counts: TaskCounts, threads: usize) -> Self {
-        let TaskCounts { tasks, followups, splits } = counts;
-        let cells = data.y.len() as f64 * data.columns.len() as f64;
-        let units = data.units.len() as f64;
+    fn of(
+        spec: &RunSpec,
+        data: &Dataset,
+        counts: &FollowupCounts,
+        (splits, threads): (usize, usize),
+        slowness: Slowness,
+    ) -> Self {
+        let tasks = splits * spec.methods.len();
+        let rows = data.y.len() as f64;
+        let cells = rows * data.columns.len() as f64;
+        let classes = data.classes.len() as f64;
         let terms = spec.estimator.knots().map_or(1.0, |knots| knots.terms() as f64);
         let cost = PathCost::new(spec, data);
-        let once = PER_CELL * cells + PER_STEP_OF_TABLES * cost.models * tasks as f64;
-        let workers = tasks.min(threads).max(1) as f64;
-        let kernels = if spec.estimator == Estimator::Rbf {
-            // Distances and kernels of all pairs of rows.
-            8.0 * (data.y.len() as f64).powi(2) * workers
-        } else {
-            0.0
+        let models = cost.fits.len() as f64;
+        let paths = |count: usize| (count * splits) as f64;
+        let part = |name, count, core_seconds, workers: usize| PartCost {
+            name,
+            count,
+            core_seconds,
+            threads: workers.clamp(1, threads.max(1)),
         };
-        let after = (followups as f64 * splits as f64) * (cost.path + cost.gaps);
-        let of_task = PER_STEP_BYTES * cost.models + PER_RANK_BYTES * units;
+        let FollowupCounts { folds, sites, permutations } = *counts;
+        let path = slowness.path * cost.path();
+        let of_fold = OF_FOLD * (path + cost.gaps);
+        let own = tasks as f64 * path + splits as f64 * cost.gaps;
+        let tables = PER_CELL * cells + PER_STEP_OF_TABLES * models * tasks as f64;
+        let permuted = slowness.light * cost.models() + cost.gaps;
+        let parts = [
+            part("reading and writing", 1, tables, 1),
+            part("paths", tasks, own, tasks),
+            part("folds", folds, paths(folds) * of_fold, folds),
+            part("sites", sites, paths(sites) * of_fold, sites),
+            part("permutations", permutations, paths(permutations) * permuted, permutations),
+        ];
+        // Distances and kernels of all pairs of rows.
+        let workers = tasks.clamp(1, threads.max(1)) as f64;
+        let is_kernel = spec.estimator == Estimator::Rbf;
+        let kernels = if is_kernel { 8.0 * rows.powi(2) * workers } else { 0.0 };
+        let of_step = PER_STEP_BYTES + 16.0 * classes.powi(2);
+        let of_task = of_step * models + PER_RANK_BYTES * data.units.len() as f64;
         Self {
             tasks,
-            more_tasks: followups * splits,
+            more_tasks: (folds + sites + permutations) * splits,
             threads,
-            seconds: once
-                + (tasks as f64 * cost.path + splits as f64 * cost.gaps + after) / workers,
+            parts: parts.into_iter().filter(|part| part.count > 0).collect(),
             at_most: spec.solver == SolverKind::Linfa,
             bytes: PROGRAM_BYTES
                 + kernels
@@ -89,18 +161,17 @@ impl Estimate {
         }
     }
 
+    /// Seconds from the first byte to the last table.
+    pub fn seconds(&self) -> f64 {
+        self.parts.iter().map(PartCost::seconds).sum()
+    }
+
     /// The time, in words.
     pub fn duration(&self) -> String {
-        let about = |n: f64, unit: &str| {
-            let n = n.round().max(1.0) as usize;
-            let at_most = if self.at_most { "at most " } else { "" };
-            format!("{at_most}about {n} {}", plural(n, unit))
-        };
-        match self.seconds {
+        let at_most = if self.at_most { "at most " } else { "" };
+        match self.seconds() {
             s if s < 1.0 => "less than a second".to_owned(),
-            s if s < 90.0 => about(s, "second"),
-            s if s < 5400.0 => about(s / 60.0, "minute"),
-            s => about(s / 3600.0, "hour"),
+            s => format!("{at_most}about {}", seconds_words(s)),
         }
     }
 
@@ -112,6 +183,75 @@ impl Estimate {
             format!("{:.1} GB", self.bytes / 1e9)
         }
     }
+}
+
+/// Seconds, minutes or hours.
+pub fn seconds_words(seconds: f64) -> String {
+    let count = |n: f64, unit: &str| {
+        let n = n.round().max(1.0) as usize;
+        format!("{n} {}", plural(n, unit))
+    };
+    match seconds {
+        s if s < 90.0 => count(s, "second"),
+        s if s < 5400.0 => count(s / 60.0, "minute"),
+        s => count(s / 3600.0, "hour"),
+    }
+}
+
+/// How much longer paths take on this machine and these data than the formula says.
+#[derive(Debug, Clone, Copy)]
+struct Slowness {
+    /// With every model evaluated and reported.
+    path: f64,
+    /// As under permuted labels, where hardly any model is evaluated.
+    light: f64,
+}
+
+impl Slowness {
+    /// As the formula says.
+    const NONE: Self = Self { path: 1.0, light: 1.0 };
+
+    /// The first path, as far as it comes.
+    fn measured(plan: &Plan, cost: &PathCost) -> Result<Self> {
+        let work = SplitWork::new(plan, 0)?;
+        let method = plan.info.spec.methods[0];
+        let path = measured(cost, cost.evaluation, |go_on| {
+            run_task(plan, &work, TaskId { method, split: 0 }, |_| {}, go_on).map(drop)
+        })?;
+        let light =
+            measured(cost, 0.0, |go_on| light_path(plan, &work, method, &[], go_on).map(drop))?;
+        Ok(Self { path, light })
+    }
+}
+
+/// The time of a path, which asks before each model whether to go on, as a multiple of what the
+/// formula says.
+fn measured(
+    cost: &PathCost,
+    evaluation: f64,
+    mut path: impl FnMut(&mut dyn FnMut() -> bool) -> Result<()>,
+) -> Result<f64> {
+    let started = Instant::now();
+    let worked = thread_seconds();
+    let mut said = 0.0;
+    while started.elapsed() < SHORTEST_MEASUREMENT {
+        let mut fits = cost.fits.iter();
+        let mut go_on = || {
+            let goes_on = started.elapsed() < LONGEST_MEASUREMENT;
+            if goes_on && let Some(fit) = fits.next() {
+                said += fit + evaluation;
+            }
+            goes_on
+        };
+        path(&mut go_on)?;
+    }
+    Ok((thread_seconds() - worked) / said)
+}
+
+/// Processor time of this thread: what else the machine does must not count.
+fn thread_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
 #[cfg(test)]
@@ -151,7 +291,7 @@ mod tests {
     fn fewer_models_take_less_time_and_memory() {
         let one = estimate(|_| {});
         let half = estimate(|options| options.step = "half".parse().unwrap());
-        assert!(half.seconds < 0.5 * one.seconds, "{half:?} {one:?}");
+        assert!(half.seconds() < 0.5 * one.seconds(), "{half:?} {one:?}");
         assert!(half.bytes < one.bytes);
         assert_eq!(one.tasks, half.tasks);
     }
@@ -165,7 +305,7 @@ mod tests {
                 options.cost = cost;
             })
         };
-        assert!(of(100.0).seconds > 10.0 * of(1.0).seconds);
+        assert!(of(100.0).seconds() > 10.0 * of(1.0).seconds());
         assert!(of(100.0).duration().starts_with("at most about "), "{}", of(100.0).duration());
     }
 
@@ -174,6 +314,6 @@ mod tests {
         let kept =
             estimate(|options| options.schema.keep = vec!["Erythema".into(), "Scaling".into()]);
         let usual = estimate(|_| {});
-        assert!(kept.bytes < usual.bytes && kept.seconds < usual.seconds);
+        assert!(kept.bytes < usual.bytes && kept.seconds() < usual.seconds());
     }
 }

@@ -5,6 +5,7 @@ use ndarray::Axis;
 
 use super::task::{
     PathRows, SomeUnits, SplitWork, fit_list, fresh_fit, fresh_kernel_fit, measure, open_path,
+    settings,
 };
 use super::{Plan, TaskId, Twins};
 use crate::data::{Dataset, Part};
@@ -211,7 +212,9 @@ pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> R
     let places = || work.places(plan);
     let places = (task.method == Method::Acm)
         .then(|| start.iter().map(|&unit| places()[unit] as f64).collect());
-    let mut path = open_path(plan, task.method, rows, places)?;
+    let spec = &plan.info.spec;
+    let settings = settings(spec, plan.data.classes.len(), task.method);
+    let mut path = open_path(spec, settings, rows, places)?;
     let mut steps = Vec::new();
     while let Some(step) = path.next().transpose()? {
         let bias = path.biases();

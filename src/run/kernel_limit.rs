@@ -19,7 +19,7 @@ pub(super) fn refuse_slow_kernels(spec: &RunSpec, shape: &TableShape) -> Result<
         ))
         .remedy("add --prefilter 100: a linear path on the same split leaves 100 features, and kernel machines go on").option("--prefilter"));
     }
-    let seconds = PathCost::of_shape(spec, shape).path;
+    let seconds = PathCost::of_shape(spec, shape, spec.step).path();
     if seconds > LONGEST_PATH {
         let hours = (seconds / 3600.0).max(1.0);
         return Err(Error::usage(format!(

@@ -25,10 +25,10 @@ mod twins;
 mod validation;
 
 pub use control::{Change, Gate, Passage};
-pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost, TaskWork};
+pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost};
 pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
-pub use estimate::Estimate;
+pub use estimate::{Estimate, PartCost, seconds_words};
 pub use event::{
     Betas, EndReason, EventKind, Parts, Remaining, RunEvent, RunInfo, Step, TaskId, UnusedColumn,
 };
@@ -42,7 +42,7 @@ pub use plan::Plan;
 pub use sites::{SiteInfo, SiteProbe, SubgroupInfo};
 pub use spec::{MOST_FOLDS, MOST_PERMUTATIONS, Permutations, RunOptions, RunSpec};
 pub use survey::{Survey, Surveyed};
-pub use task::{Prediction, predictions};
+pub use task::{PathRows, Prediction, open_path, predictions, settings};
 pub use trace::Trace;
 pub use twins::{TWIN, Twins, TwinsOf};
 pub use validation::{FoldTest, TestedRow, fit_settings, test_given_list};

@@ -52,11 +52,13 @@ impl Chapter {
     }
 }
 
-/// What follows the name of an option; the text stands for it in help.
+/// What follows the name of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// Nothing: it is on or off.
     Nothing,
+    /// The path of a file, which is read.
+    File,
     Word(&'static str),
     /// The name of one column of the table.
     Column(&'static str),
@@ -64,6 +66,19 @@ pub enum Takes {
     Number(&'static str),
     /// Words separated by commas; a word that holds a comma is put in double quotes.
     Words(&'static str),
+}
+
+impl Takes {
+    /// What stands for it in help, if anything follows the name.
+    pub fn shown(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::File => Some("FILE"),
+            Self::Word(shown) | Self::Column(shown) | Self::Number(shown) | Self::Words(shown) => {
+                Some(shown)
+            }
+        }
+    }
 }
 
 /// A line of the settings form.
@@ -224,7 +239,7 @@ pub(super) use optional;
 macro_rules! file {
     ($($field:ident).+) => {
         RunOption {
-            takes: Takes::Word("FILE"),
+            takes: Takes::File,
             get: |options| options.$($field).+.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
             set: |options, words| {
                 options.$($field).+ = Some(only(words)?.into());

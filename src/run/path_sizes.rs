@@ -15,6 +15,7 @@ const NAMED: usize = 12;
 pub(super) fn path_sizes(
     spec: &RunOptions,
     method: Method,
+    step: StepSize,
     units: usize,
     kept: usize,
 ) -> Vec<usize> {
@@ -28,7 +29,7 @@ pub(super) fn path_sizes(
         sizes.push(left + kept);
     }
     loop {
-        match spec.step.removed(left, kept) {
+        match step.removed(left, kept) {
             0 => return sizes,
             removed => left -= removed,
         }
@@ -49,7 +50,7 @@ pub(super) fn refuse_unvisited_size(spec: &RunSpec, units: &[Unit]) -> Result<()
         .option("--stop"));
     }
     for &method in &spec.methods {
-        let sizes = path_sizes(spec, method, units, kept);
+        let sizes = path_sizes(spec, method, spec.step, units, kept);
         if !sizes.contains(&size) {
             return Err(unvisited(spec, size, &sizes));
         }
@@ -100,7 +101,7 @@ mod tests {
     fn sizes(change: impl FnOnce(&mut RunOptions), method: Method, kept: usize) -> Vec<usize> {
         let mut options = RunOptions::default();
         change(&mut options);
-        path_sizes(&options, method, 10, kept)
+        path_sizes(&options, method, options.step, 10, kept)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use super::cost::{DefaultPermutations, MOST, PathCost, TableShape, default_permutations};
+use super::cost::{DefaultPermutations, MOST, TableShape, default_permutations};
 use super::kernel_limit::refuse_slow_kernels;
 use super::path_sizes::refuse_unvisited_size;
 use super::{
@@ -210,8 +210,7 @@ fn plan_permutations(spec: &RunSpec, data: &mut Dataset) -> (usize, Option<f64>)
         _ if spec.split.splits_from.is_some() => (0, None),
         Permutations::Count(count) => (count, None),
         Permutations::Auto => {
-            let DefaultPermutations { count, seconds } =
-                default_permutations(&PathCost::new(spec, data), spec);
+            let DefaultPermutations { count, seconds } = default_permutations(spec, data);
             if count < MOST {
                 let choice = if count == 0 {
                     "not permuted".into()

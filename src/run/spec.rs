@@ -126,7 +126,7 @@ impl Default for RunOptions {
             mondrian: false,
             smoothed: false,
             score: Score::Weighted,
-            by: vec![SizeCurve::Inefficiency, SizeCurve::Accuracy],
+            by: vec![SizeCurve::INEFFICIENCY, SizeCurve::ACCURACY],
             validate: Some(5),
             permutations: Permutations::Auto,
         }

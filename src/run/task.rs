@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::cross_validation::best_size;
-use super::{Betas, EndReason, EventKind, Parts, Plan, Step, TaskId};
+use super::{Betas, EndReason, EventKind, Parts, Plan, RunOptions, Step, TaskId};
 use crate::data::{Calibration, Part, Prepared, Split, Unit, prepare};
 use crate::error::Result;
 use crate::evaluate::{ConformalSettings, Evaluator};
@@ -95,7 +95,8 @@ impl SplitWork {
             (method == Method::Acm)
                 .then(|| self.places(plan).iter().map(|&place| place as f64).collect())
         };
-        open_path(plan, method, rows, places())
+        let spec = &plan.info.spec;
+        open_path(spec, settings(spec, plan.data.classes.len(), method), rows, places())
     }
 
     /// The place of each unit in ACM's order of adding.
@@ -123,55 +124,50 @@ impl SplitWork {
 }
 
 pub(super) fn measure(plan: &Plan) -> Nonconformity {
-    let spec = &plan.info.spec;
-    Nonconformity { lambda: spec.lambda, classes: plan.data.classes.len(), score: spec.score }
+    settings(&plan.info.spec, plan.data.classes.len(), Method::Crfe).measure
 }
 
 /// The settings of the elimination by a method.
-pub fn settings(plan: &Plan, method: Method) -> Settings {
-    let spec = &plan.info.spec;
-    let weight = spec.class_weight;
+pub fn settings(options: &RunOptions, classes: usize, method: Method) -> Settings {
     Settings {
         method,
-        step: spec.step,
-        measure: measure(plan),
-        solver: spec.solver,
-        cost: spec.cost,
-        weight,
+        step: options.step,
+        measure: Nonconformity { lambda: options.lambda, classes, score: options.score },
+        solver: options.solver,
+        cost: options.cost,
+        weight: options.class_weight,
     }
 }
 
 /// The rows and units of a path.
-pub(super) struct PathRows<'a> {
-    pub(super) units: &'a [Unit],
-    pub(super) train: Labelled<'a>,
-    pub(super) selection: Labelled<'a>,
+pub struct PathRows<'a> {
+    pub units: &'a [Unit],
+    pub train: Labelled<'a>,
+    pub selection: Labelled<'a>,
     /// For each column whether it is constant in training.
-    pub(super) constant: &'a [bool],
+    pub constant: &'a [bool],
     /// Rows whose decision values are read.
-    pub(super) watched: Vec<ArrayView2<'a, f64>>,
+    pub watched: Vec<ArrayView2<'a, f64>>,
     /// What linear paths of the split share.
-    pub(super) common: Option<&'a Common>,
+    pub common: Option<&'a Common>,
     /// How many units nearest to removal are asked for.
-    pub(super) ahead: usize,
+    pub ahead: usize,
 }
 
-/// The path of a method with the models of the plan; units are ranked once by `places`, if there
-/// are any.
-pub(super) fn open_path<'a>(
-    plan: &Plan,
-    method: Method,
+/// The path of these settings with the models of the options; units are ranked once by `places`, if
+/// there are any.
+pub fn open_path<'a>(
+    options: &RunOptions,
+    settings: Settings,
     rows: PathRows<'a>,
     places: Option<Vec<f64>>,
 ) -> Result<Box<dyn FeaturePath + 'a>> {
-    let spec = &plan.info.spec;
-    let settings = settings(plan, method);
     let PathRows { units, train, selection, constant, watched, common, ahead } = rows;
-    if spec.estimator == Estimator::Rbf {
+    if options.estimator == Estimator::Rbf {
         let mut path =
-            KernelElimination::new(settings, spec.gamma, units, train, selection, constant)?;
+            KernelElimination::new(settings, options.gamma, units, train, selection, constant)?;
         path = watched.into_iter().fold(path, KernelElimination::watch);
-        path = match (places, spec.prefilter) {
+        path = match (places, options.prefilter) {
             (Some(places), _) => path.ranked(places),
             (None, Some(most)) => {
                 path.prefiltered(linear_start(settings, units, train, selection, constant, most)?)
@@ -402,7 +398,7 @@ pub fn fresh_kernel_fit<T>(
     let of = |part: &Part| part.x.select(Axis(0), &columns);
     let (x, s, conformal, test) = (of(train), of(selection), of(conformal), of(test));
     let constant: Vec<bool> = columns.iter().map(|&column| constant[column]).collect();
-    let settings = settings(plan, Method::Crfe);
+    let settings = settings(&plan.info.spec, plan.data.classes.len(), Method::Crfe);
     let train = (x.view(), &*train.y);
     let selection = (s.view(), &*selection.y);
     let gamma = plan.info.spec.gamma;

@@ -13,6 +13,11 @@ use crate::svm::{
     SharedInitialFit, SolverKind, solver_sharing,
 };
 
+/// What β is computed from is watched first.
+pub(super) const FOR_BETA: usize = 0;
+/// The rows of the first call of `watch` come after it.
+pub(super) const FIRST_OF_CALLER: usize = 1;
+
 /// The precision required of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Precision {
@@ -298,7 +303,7 @@ impl<'a> Elimination<'a> {
     /// f_r(x) of the last item's model on the rows of the n-th `watch`: rows × classes. An error if
     /// one is not finite.
     pub fn decisions(&self, watched: usize) -> Result<Array2<f64>> {
-        let decisions = self.solver.decisions(watched + 1);
+        let decisions = self.solver.decisions(FIRST_OF_CALLER + watched);
         // Without an early exit, so that it is compiled to vectors.
         let are_finite =
             decisions.iter().fold(true, |are_finite, decision| are_finite & decision.is_finite());
@@ -492,7 +497,7 @@ impl<'a> Elimination<'a> {
     /// Mean β over the units present.
     fn mean_beta(&self) -> f64 {
         let sum: f64 = if self.solver.lazy().is_some() {
-            let decisions = self.solver.decisions(0);
+            let decisions = self.solver.decisions(FOR_BETA);
             let biases = self.solver.biases();
             -biases.iter().enumerate().map(|(k, bias)| decisions[[k, k]] - bias).sum::<f64>()
         } else {

@@ -6,7 +6,7 @@ use std::cell::{OnceCell, RefCell};
 use ndarray::{Array2, ArrayView2, CowArray};
 
 use super::candidates::{Candidate, first_to_go};
-use super::elimination::{Fitted, not_finite};
+use super::elimination::{FIRST_OF_CALLER, FOR_BETA, Fitted, not_finite};
 use super::shapley::{Coalitions, Levels, Pairs, ShareBuffers};
 use super::{FeaturePath, Labelled, Method, Removal, Settings};
 use crate::data::Unit;
@@ -197,7 +197,7 @@ impl<'a> KernelElimination<'a> {
     /// Mean β over the units present, by the identity Σβ = Σ_i [α_i − α_i(no feature)]: f_r(no
     /// feature) = 2 Σ_s c_rs.
     fn mean_beta(&self) -> f64 {
-        let decisions = self.machines.decisions(0);
+        let decisions = self.machines.decisions(FOR_BETA);
         let biases = self.machines.biases();
         let (mut shares, mut alphas) = (vec![0.0; biases.len()], vec![0.0; biases.len()]);
         let mut sum = 0.0;
@@ -310,7 +310,7 @@ impl Iterator for KernelElimination<'_> {
 
 impl FeaturePath for KernelElimination<'_> {
     fn decisions(&self, watched: usize) -> Result<Array2<f64>> {
-        let decisions = self.machines.decisions(watched + 1);
+        let decisions = self.machines.decisions(FIRST_OF_CALLER + watched);
         let are_finite = decisions.iter().all(|decision| decision.is_finite());
         if are_finite { Ok(decisions) } else { Err(self.not_finite("decision values")) }
     }

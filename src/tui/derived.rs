@@ -6,29 +6,42 @@
 
 use super::app::App;
 use super::table::{RankingColumn, SortKey};
-use crate::analysis::{MethodCache, Paths, RankTable};
+use crate::analysis::{Cached, MethodCache, Paths, RankTable};
 use crate::run::{Betas, RunInfo, TaskId};
+use crate::select::Method;
 
-/// What was computed, and for what.
+/// The ranking of what the cursor shows.
 #[derive(Debug, Default)]
-pub struct Derived {
-    /// The ranking, top first.
+pub struct Ranking {
+    /// The rows, top first.
     pub rows: Vec<usize>,
-    /// The features by how many splits keep them at the size of the answer; kept ones first.
-    pub answer_rows: Vec<usize>,
-    /// How many of them are in the answer.
-    pub answer_length: usize,
     /// The score that decides, by unit, as far as known: β, or Σw² for RFE.
     pub score: Vec<Option<f32>>,
     /// The largest |score|.
     pub score_scale: f32,
+}
+
+/// The features by how many splits keep them at the size of the answer.
+#[derive(Debug, Default)]
+pub struct AnswerRows {
+    /// Kept ones first.
+    pub rows: Vec<usize>,
+    /// How many of them are in the answer.
+    pub length: usize,
+}
+
+/// A path with its step, what else the scores and counts are made of, and the order.
+type RankingKey = (TaskId, Option<usize>, u64, SortKey, bool);
+
+/// What was computed, and for what.
+#[derive(Debug, Default)]
+pub struct Derived {
+    pub ranking: Cached<RankingKey, Ranking>,
+    pub answer_rows: Cached<(Method, u64, Option<usize>, u64), AnswerRows>,
     /// Units by mean rank over the finished splits of the focused method, kept ones first.
-    pub by_mean_rank: Vec<usize>,
+    pub by_mean_rank: Cached<(Method, u64), Vec<usize>>,
     /// What is known of the focused method.
     pub facts: MethodCache,
-    ranking_for: Option<(TaskId, Option<usize>, u64, SortKey, bool)>,
-    order_for: Option<(TaskId, u64)>,
-    answer_for: Option<(TaskId, u64, Option<usize>, u64)>,
 }
 
 impl Derived {
@@ -37,15 +50,9 @@ impl Derived {
         let Some(info) = app.info() else { return };
         let paths = Paths::new(app.history(), info, app.focus().method);
         self.facts.refresh_ranks(&paths, app.finished());
-        let key = (TaskId { split: 0, ..app.focus() }, app.finished());
-        if self.order_for != Some(key) {
-            self.order_for = Some(key);
-            self.by_mean_rank = if paths.is_empty() {
-                (0..info.units.len()).collect()
-            } else {
-                self.facts.ranks.all()
-            };
-        }
+        self.by_mean_rank.refresh((paths.method, app.finished()), || {
+            if paths.is_empty() { (0..info.units.len()).collect() } else { self.facts.ranks.all() }
+        });
         // A line of every view tells the answer.
         self.facts.refresh_answer(app.history(), &paths, app.finished(), app.rule(), app.taken());
         app.view().page().refresh(self, app, info, &paths);
@@ -59,20 +66,18 @@ impl Derived {
     /// The list of the answer, and behind it the features that were not chosen.
     pub fn refresh_answer_rows(&mut self, app: &App, info: &RunInfo) {
         let size = self.answer_size();
-        let key = (TaskId { split: 0, ..app.focus() }, app.finished(), size, app.table().order().2);
-        if self.answer_for == Some(key) {
-            return;
-        }
-        self.answer_for = Some(key);
-        let kept = (0..info.units.len()).filter(|&unit| info.units[unit].kept);
-        let by_frequency = self.facts.frequency.iter().map(|kept| kept.unit);
-        let shown = |unit: &usize| app.table().shows(&info.units[*unit].name);
-        let chosen = size.unwrap_or(0).saturating_sub(info.kept());
-        let list: Vec<usize> =
-            kept.chain(by_frequency.clone().take(chosen)).filter(shown).collect();
-        self.answer_length = list.len();
-        self.answer_rows = list;
-        self.answer_rows.extend(by_frequency.skip(chosen).filter(shown));
+        let key = (app.focus().method, app.finished(), size, app.table().order().2);
+        self.answer_rows.refresh(key, || {
+            let kept = (0..info.units.len()).filter(|&unit| info.units[unit].kept);
+            let by_frequency = self.facts.frequency.iter().map(|kept| kept.unit);
+            let shown = |unit: &usize| app.table().shows(&info.units[*unit].name);
+            let chosen = size.unwrap_or(0).saturating_sub(info.kept());
+            let list = kept.chain(by_frequency.clone().take(chosen)).filter(shown);
+            let mut rows: Vec<usize> = list.collect();
+            let length = rows.len();
+            rows.extend(by_frequency.skip(chosen).filter(shown));
+            AnswerRows { rows, length }
+        });
     }
 
     /// Scores and rows of the ranking.
@@ -85,32 +90,43 @@ impl Derived {
         let data = if of_splits { app.finished() + app.twins_found() } else { 0 };
         let key =
             (app.focus(), app.step().map(|_| app.cursor()), data, app.table().order(), inspected);
-        if self.ranking_for == Some(key) {
-            return;
-        }
-        self.ranking_for = Some(key);
+        let ranks = &self.by_mean_rank;
+        self.ranking.refresh(key, || Ranking::new(app, info, paths, ranks));
+    }
+}
+
+impl Ranking {
+    fn new(app: &App, info: &RunInfo, paths: &Paths<'_>, by_mean_rank: &[usize]) -> Self {
         let present = app.present();
-        self.score = scores(app, info, &present);
-        self.score_scale =
-            self.score.iter().flatten().fold(0.0, |scale, score| scale.max(score.abs()));
-        self.sort(app, info, paths, &present);
-        self.rows.retain(|&unit| app.table().shows(&info.units[unit].name));
+        let score = scores(app, info, &present);
+        let score_scale =
+            score.iter().flatten().fold(0.0_f32, |scale, score| scale.max(score.abs()));
+        let mut ranking = Self { rows: (0..info.units.len()).collect(), score, score_scale };
+        ranking.sort(app, info, paths, &present, by_mean_rank);
+        ranking.rows.retain(|&unit| app.table().shows(&info.units[unit].name));
         if app.table().is_reversed() {
-            self.rows.reverse();
+            ranking.rows.reverse();
         }
+        ranking
     }
 
-    fn sort(&mut self, app: &App, info: &RunInfo, paths: &Paths<'_>, present: &[usize]) {
-        self.rows = (0..info.units.len()).collect();
+    fn sort(
+        &mut self,
+        app: &App,
+        info: &RunInfo,
+        paths: &Paths<'_>,
+        present: &[usize],
+        by_mean_rank: &[usize],
+    ) {
         // Where nothing else decides, the better mean rank comes first.
         let mut places = vec![0_u32; info.units.len()];
-        self.by_mean_rank.iter().enumerate().for_each(|(place, &unit)| places[unit] = place as u32);
+        by_mean_rank.iter().enumerate().for_each(|(place, &unit)| places[unit] = place as u32);
         match app.table().column() {
             RankingColumn::File => {}
             RankingColumn::Feature => {
                 self.rows.sort_by(|&a, &b| info.units[a].name.cmp(&info.units[b].name))
             }
-            RankingColumn::MeanRank => self.rows.clone_from(&self.by_mean_rank),
+            RankingColumn::MeanRank => self.rows = by_mean_rank.to_vec(),
             RankingColumn::Mark => {
                 self.rows.sort_by_key(|&unit| (!app.table().is_marked(unit), places[unit]))
             }

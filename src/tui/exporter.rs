@@ -21,8 +21,7 @@ use crate::data::word_list::as_lines;
 use crate::error::{Error, Result};
 use crate::files::{Directory, write_whole};
 use crate::report::{
-    FigureOptions, HeldBefore, PAGE, make_way, refuse_another_run, write_report, write_settings,
-    write_tables,
+    FigureOptions, HeldBefore, PAGE, make_way, refuse_another_run, write_report, write_tables,
 };
 use crate::run::{Plan, RunInfo, default_threads};
 use crate::select::{BetaRule, Method};
@@ -81,12 +80,9 @@ impl ExportJob {
     /// Writes it; what to say then.
     pub fn write(self) -> Result<String> {
         let directory = &self.directory()?;
-        let held = make_way(directory, &self.info, &texts())?;
+        let held = make_way(directory, &*self.by_hand.applied(&self.info)?, &texts())?;
         let words = match self.content {
             Content::Text { file, text, words } => {
-                if held != HeldBefore::ThisRun {
-                    write_settings(directory, &*self.by_hand.applied(&self.info)?)?;
-                }
                 write_whole(directory, &file, text.as_bytes())?;
                 format!("{words} as {}", directory.join(file).display())
             }

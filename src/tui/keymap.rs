@@ -50,17 +50,6 @@ impl From<View> for KeyContext {
     }
 }
 
-impl KeyContext {
-    /// Its name in the table of keys.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::View(view) => view.name(),
-            Self::Patients => "patients",
-            Self::Start => "start",
-        }
-    }
-}
-
 impl Binding {
     /// The views in which it works.
     pub fn views(&self) -> impl Iterator<Item = View> {

@@ -2,31 +2,20 @@
 
 use std::time::Duration;
 
-use crate::run::TaskWork;
-
 /// What was read from a journal arrives at once and says nothing about speed.
 const SETTLED: Duration = Duration::from_millis(500);
 /// A rate over less time than this is noise.
 const ENOUGH: Duration = Duration::from_secs(1);
 
-/// Paths done at two times.
+/// How many paths had ended at two times.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TimeLeft {
     from: (Duration, usize),
     to: (Duration, usize),
 }
 
-/// What is done and what is left, and how many threads share it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct WorkLeft {
-    /// Paths that are done.
-    pub done: usize,
-    pub left: TaskWork,
-    pub threads: usize,
-}
-
 impl TimeLeft {
-    /// At this time so much was done.
+    /// At this time so many paths had ended.
     pub fn note(&mut self, elapsed: Duration, done: usize) {
         if elapsed < SETTLED {
             self.from = (elapsed, done);
@@ -37,12 +26,11 @@ impl TimeLeft {
     }
 
     /// In words, rounded to what is known; none before there is a rate.
-    pub fn words(&self, work: WorkLeft) -> Option<String> {
+    pub fn words(&self, left: usize) -> Option<String> {
         let time = self.to.0.checked_sub(self.from.0).filter(|&time| time >= ENOUGH)?;
-        let done = work.done.checked_sub(self.from.1).filter(|&done| done > 0)?;
-        let left = Some(work.left).filter(|left| left.all > 0)?;
-        let seconds = left.seconds(done as f64 / time.as_secs_f64(), work.threads);
-        Some(match seconds {
+        let done = self.to.1.checked_sub(self.from.1).filter(|&done| done > 0)?;
+        let left = Some(left).filter(|&left| left > 0)?;
+        Some(match left as f64 * time.as_secs_f64() / done as f64 {
             s if s < 10.0 => format!("{:.0} s left", s.ceil()),
             s if s < 90.0 => format!("{:.0} s left", (s / 5.0).round() * 5.0),
             s if s < 5400.0 => format!("{:.0} min left", s / 60.0),
@@ -59,18 +47,11 @@ mod tests {
     fn what_was_recorded_before_does_not_count() {
         let mut left = TimeLeft::default();
         let at = |seconds: f64| Duration::from_secs_f64(seconds);
-        let of = |done: usize, longest: usize| WorkLeft {
-            done,
-            left: TaskWork { all: 1000 - done, longest },
-            threads: 2,
-        };
         left.note(at(0.1), 500);
-        assert_eq!(left.words(of(500, 1)), None);
+        assert_eq!(left.words(500), None);
         left.note(at(10.1), 600);
-        assert_eq!(left.words(of(600, 1)).as_deref(), Some("40 s left"));
-        // The last task keeps one thread busy; the other one waits.
-        assert_eq!(left.words(of(600, 400)).as_deref(), Some("80 s left"));
+        assert_eq!(left.words(400).as_deref(), Some("40 s left"));
         left.note(at(50.1), 1000);
-        assert_eq!(left.words(of(1000, 0)), None);
+        assert_eq!(left.words(0), None);
     }
 }

@@ -86,6 +86,61 @@ pub fn table(desk: &Path, input: &[u8]) -> (Result<Dataset>, Result<Table>) {
     (data, text)
 }
 
+/// The parts of an xlsx file with the sheet "S".
+const PARTS: [(&str, &str); 5] = [
+    (
+        "_rels/.rels",
+        r#"<Relationships><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>"#,
+    ),
+    (
+        "xl/workbook.xml",
+        r#"<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>"#,
+    ),
+    (
+        "xl/_rels/workbook.xml.rels",
+        r#"<Relationships><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>"#,
+    ),
+    (
+        "xl/worksheets/sheet1.xml",
+        r#"<worksheet><sheetData><row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row><row><c><v>1</v></c><c><v>2</v></c></row></sheetData></worksheet>"#,
+    ),
+    ("xl/sharedStrings.xml", "<sst><si><t>a</t></si><si><t>b</t></si></sst>"),
+];
+
+/// An xlsx file of these parts in place of the usual, or an ods file if one is its content.
+pub fn packed(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let is_ods = parts.iter().any(|(name, _)| *name == "content.xml");
+    let usual = PARTS.iter().map(|(name, text)| (*name, text.as_bytes()));
+    let usual = usual.filter(|(name, _)| !is_ods && parts.iter().all(|(given, _)| given != name));
+    let mimetype = b"application/vnd.oasis.opendocument.spreadsheet".as_slice();
+    let mimetype = is_ods.then_some(("mimetype", mimetype));
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in mimetype.into_iter().chain(usual).chain(parts.iter().copied()) {
+        archive
+            .start_file(name, zip::write::SimpleFileOptions::default())
+            .and_then(|()| Ok(std::io::Write::write_all(&mut archive, bytes)?))
+            .expect("a vector takes all bytes");
+    }
+    archive.finish().expect("a vector takes all bytes").into_inner()
+}
+
+/// A workbook, or the XML of its sheet or its shared strings.
+pub fn workbook(desk: &Path, input: &[u8]) -> Result<Table> {
+    let (on, bytes) = opened(input);
+    let whole = match (on(0), on(1)) {
+        (false, false) => bytes.to_vec(),
+        (true, false) => packed(&[("xl/worksheets/sheet1.xml", bytes)]),
+        (false, true) => packed(&[("xl/sharedStrings.xml", bytes)]),
+        (true, true) => packed(&[("content.xml", bytes)]),
+    };
+    let path = file(desk, "any.xlsx", &whole);
+    let sheet = on(2).then(|| "S".to_owned());
+    let read = ReadOptions { sheet, memory_limit: Some(64), ..ReadOptions::default() };
+    let table = Table::read(&path, &read, |header| Ok((0..header.len()).collect()), |_, _| {});
+    table.as_ref().err().into_iter().for_each(must_be_one_printable_sentence);
+    table
+}
+
 /// A table of numbers of any magnitude, from 1e-324 to 1e308, scaled and imputed in any way, and
 /// run: what a model gets is finite and small enough to be squared, and every task ends.
 pub fn magnitudes(desk: &Path, input: &[u8]) -> Result<Vec<String>> {

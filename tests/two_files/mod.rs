@@ -213,6 +213,14 @@ fn a_series_matrix_is_read_as_it_is() {
         text.push('\n');
     }
     text += "!series_matrix_table_end\n";
+    let cut = desk.write("cut.txt", text.strip_suffix("!series_matrix_table_end\n").unwrap());
+    let (ran, _) = desk.run(&cut, &["--target", "disease state"]);
+    assert_eq!(ran.code, 3);
+    assert!(
+        ran.stderr.contains("cut.txt: the file was cut off: a series matrix ends"),
+        "{}",
+        ran.stderr
+    );
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
     let file = desk.0.path().join("GSE1_series_matrix.txt.gz");

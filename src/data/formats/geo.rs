@@ -118,12 +118,16 @@ pub(in crate::data) fn take_apart<P: FnMut(u64, u64)>(
     let mut line = 0;
     let mut lines = 0;
     let mut inside = false;
+    let mut ended = false;
     let mut seen = HashMap::new();
     while records.advance()? {
         let record = &records.record;
         match record.cell(0) {
             "!series_matrix_table_begin" => inside = true,
-            "!series_matrix_table_end" => break,
+            "!series_matrix_table_end" => {
+                ended = true;
+                break;
+            }
             first if !inside => {
                 if first.starts_with("!Sample_") {
                     samples.take(record);
@@ -167,6 +171,12 @@ pub(in crate::data) fn take_apart<P: FnMut(u64, u64)>(
     if samples.accessions.is_empty() {
         return Err(Error::data("the series matrix has no line !Sample_geo_accession")
             .remedy("download it again"));
+    }
+    if !ended {
+        return Err(Error::data(
+            "the file was cut off: a series matrix ends with !series_matrix_table_end",
+        )
+        .remedy("download it again"));
     }
     Ok(Parts { samples: samples.write(), matrix: text, line, lines })
 }

@@ -6,6 +6,8 @@ use std::io::Read;
 use std::path::Path;
 
 #[cfg(feature = "formats")]
+mod archive;
+#[cfg(feature = "formats")]
 pub(super) mod binary;
 pub(super) mod geo;
 #[cfg(feature = "formats")]
@@ -13,9 +15,15 @@ mod guard;
 #[cfg(feature = "h5ad")]
 mod h5ad;
 #[cfg(feature = "formats")]
+mod ods;
+#[cfg(feature = "formats")]
 mod parquet;
 #[cfg(feature = "formats")]
+mod sheet;
+#[cfg(feature = "formats")]
 mod workbook;
+#[cfg(feature = "formats")]
+mod xls;
 
 /// The formats that are read from binary files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

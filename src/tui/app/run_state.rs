@@ -8,8 +8,8 @@ use super::App;
 use crate::analysis::History;
 use crate::error::Error;
 use crate::record::ShardStatus;
-use crate::run::{Followup, Plan, RunInfo, RunSpec, TaskId, TaskWork, default_threads};
-use crate::tui::time_left::{TimeLeft, WorkLeft};
+use crate::run::{Followup, Plan, RunInfo, RunSpec, TaskId, default_threads};
+use crate::tui::time_left::TimeLeft;
 use crate::tui::view::View;
 
 /// How far the run has come.
@@ -108,8 +108,8 @@ impl App {
 
     /// This long after the start.
     pub fn set_clock(&mut self, elapsed: Duration) {
-        let work = self.work();
-        self.run.time_left.note(elapsed, work.done);
+        let (done, _) = self.paths();
+        self.run.time_left.note(elapsed, done);
     }
 
     /// How many threads compute.
@@ -126,26 +126,22 @@ impl App {
     /// What is left to compute, in words; none while that is not known.
     pub fn time_left(&self) -> Option<String> {
         let runs = self.run.phase == Phase::Running && self.run.pause == Pause::No;
-        self.run.time_left.words(self.work()).filter(|_| runs && !self.run.replay)
+        self.run.time_left.words(self.paths().1).filter(|_| runs && !self.run.replay)
     }
 
-    /// What has ended and what is left.
-    pub(super) fn work(&self) -> WorkLeft {
-        let Some(info) = self.info() else { return WorkLeft::default() };
+    /// How many paths have ended and how many are left, those of folds and permutations included.
+    fn paths(&self) -> (usize, usize) {
+        let Some(info) = self.info() else { return (0, 0) };
         let history = self.history();
-        let paths = history.finished_tasks().count() + history.failed().len();
         let followups = info.followups();
-        let has_ended = |followup: &&Followup| {
+        let ended = |followup: &&Followup| {
             history.followup(**followup).is_some()
                 || history.failed_followups().contains_key(*followup)
         };
-        let ended = followups.iter().filter(has_ended).count();
-        let of_all = info.splits * info.spec.methods.len();
-        WorkLeft {
-            done: TaskWork::new(paths, ended, info.splits).all,
-            left: TaskWork::new(of_all.saturating_sub(paths), followups.len() - ended, info.splits),
-            threads: self.run.threads,
-        }
+        let own = history.finished_tasks().count() + history.failed().len();
+        let done = own + followups.iter().filter(ended).count() * info.splits;
+        let all = info.splits * (info.spec.methods.len() + followups.len());
+        (done, all.saturating_sub(done))
     }
 
     /// The engine was asked to wait, or does.

@@ -28,7 +28,7 @@ impl App {
     /// The selected feature; else the one that is removed now, or in Answer the first.
     pub fn selection(&self) -> Option<usize> {
         let first = || match self.layout.view {
-            View::Answer => self.derived.answer_rows.first().copied(),
+            View::Answer => self.derived.answer_rows.rows.first().copied(),
             _ => self.step().and_then(|step| step.removed.first().copied()),
         };
         self.selection.selected.or_else(first)

@@ -65,7 +65,7 @@ impl OptionsEditor {
             }
         };
         let estimate = estimate(app, &spec);
-        match estimate.filter(|estimate| estimate.seconds > ASK_FROM && self.question.is_none()) {
+        match estimate.filter(|estimate| estimate.seconds() > ASK_FROM && self.question.is_none()) {
             Some(estimate) => {
                 let question = format!("this takes {}; enter again starts it", words(&estimate));
                 self.question = Some(question);

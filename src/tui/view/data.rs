@@ -32,41 +32,59 @@ impl Page for DataPage {
     }
 
     fn length(&self, app: &App, info: &RunInfo) -> usize {
-        length(app, info)
+        let table = facts(info) + info.classes.len();
+        let run = app.shards().len() + app.history().failed().len();
+        table.max(info.audit.notes.len() + run + info.dropped.len() + 3)
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
-        draw(frame, app, info, area, hits);
+        match app.zoom() {
+            Some(0) => return table(frame, app, info, area, hits),
+            Some(_) => return notes(frame, app, info, area, hits),
+            None => {}
+        }
+        let halves = if area.width >= 100 {
+            Layout::horizontal([Constraint::Percentage(45), Constraint::Min(20)]).split(area)
+        } else {
+            // All classes, as long as some notes can be seen.
+            let needed = (facts(info) + info.classes.len() + 2) as u16;
+            let most = area.height.saturating_sub(7).max(area.height / 2);
+            Layout::vertical([Constraint::Length(needed.min(most)), Constraint::Min(3)]).split(area)
+        };
+        table(frame, app, info, halves[0], hits);
+        notes(frame, app, info, halves[1], hits);
     }
 
     fn text(&self, _: &App, info: &RunInfo) -> String {
-        text(info)
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "{}: {}, {}, class column '{}'.",
+            clean(&info.input),
+            plural(info.rows, "row"),
+            plural(info.units.len(), "feature"),
+            clean(&info.target)
+        );
+        if let Some(models) = info.spec.models() {
+            let _ = writeln!(text, "Models: {models}.");
+        }
+        for (class, rows) in info.classes.iter().zip(&info.class_counts) {
+            let _ = writeln!(text, "class {}: {}", clean(class), plural(*rows, "row"));
+        }
+        for note in &info.audit.notes {
+            let lead = if note.level == Level::Warning { "Warning: " } else { "Note: " };
+            let _ = writeln!(text, "{lead}{}", clean(&note.text));
+        }
+        for dropped in &info.dropped {
+            let _ = writeln!(
+                text,
+                "Column {} is not used: {}",
+                clean(&dropped.name),
+                clean(&dropped.reason)
+            );
+        }
+        text
     }
-}
-
-fn draw(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
-    match app.zoom() {
-        Some(0) => return table(frame, app, info, area, hits),
-        Some(_) => return notes(frame, app, info, area, hits),
-        None => {}
-    }
-    let halves = if area.width >= 100 {
-        Layout::horizontal([Constraint::Percentage(45), Constraint::Min(20)]).split(area)
-    } else {
-        // All classes, as long as some notes can be seen.
-        let needed = (facts(info) + info.classes.len() + 2) as u16;
-        let most = area.height.saturating_sub(7).max(area.height / 2);
-        Layout::vertical([Constraint::Length(needed.min(most)), Constraint::Min(3)]).split(area)
-    };
-    table(frame, app, info, halves[0], hits);
-    notes(frame, app, info, halves[1], hits);
-}
-
-/// Lines of the longer panel, before long ones are wrapped.
-fn length(app: &App, info: &RunInfo) -> usize {
-    let table = facts(info) + info.classes.len();
-    let run = app.shards().len() + app.history().failed().len();
-    table.max(info.audit.notes.len() + run + info.dropped.len() + 3)
 }
 
 /// Facts above the classes.
@@ -212,36 +230,4 @@ fn notes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
     }
     let first = first.min(lines.len().saturating_sub(1));
     frame.render_widget(Paragraph::new(lines.split_off(first)).wrap(Wrap { trim: false }), inside);
-}
-
-/// The view in words.
-fn text(info: &RunInfo) -> String {
-    let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "{}: {}, {}, class column '{}'.",
-        clean(&info.input),
-        plural(info.rows, "row"),
-        plural(info.units.len(), "feature"),
-        clean(&info.target)
-    );
-    if let Some(models) = info.spec.models() {
-        let _ = writeln!(text, "Models: {models}.");
-    }
-    for (class, rows) in info.classes.iter().zip(&info.class_counts) {
-        let _ = writeln!(text, "class {}: {}", clean(class), plural(*rows, "row"));
-    }
-    for note in &info.audit.notes {
-        let lead = if note.level == Level::Warning { "Warning: " } else { "Note: " };
-        let _ = writeln!(text, "{lead}{}", clean(&note.text));
-    }
-    for dropped in &info.dropped {
-        let _ = writeln!(
-            text,
-            "Column {} is not used: {}",
-            clean(&dropped.name),
-            clean(&dropped.reason)
-        );
-    }
-    text
 }

@@ -53,69 +53,133 @@ impl Page for ExplorePage {
     }
 
     fn rows<'a>(&self, derived: &'a Derived) -> Option<&'a [usize]> {
-        Some(&derived.rows)
+        Some(&derived.ranking.rows)
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, _info: &RunInfo, area: Rect, hits: &mut Hits) {
-        draw(frame, app, area, hits);
+        match app.zoom() {
+            Some(0) => return ranking::draw(frame, app, area, hits),
+            Some(1) => return derivatives::draw(frame, app, area, hits),
+            Some(2) => return survival::draw(frame, app, area, hits),
+            Some(_) => return what_if::draw(frame, app, area, hits),
+            None => {}
+        }
+        if area.width < 72 {
+            // A branch that was asked for is more telling than what the main path does.
+            let height = if app.branch().is_some() { area.height / 2 } else { 6 };
+            let [table, now] =
+                Layout::vertical([Constraint::Min(5), Constraint::Length(height)]).areas(area);
+            ranking::draw(frame, app, table, hits);
+            if app.branch().is_some() {
+                what_if::draw(frame, app, now, hits);
+            } else {
+                removed_now(frame, app, now);
+            }
+            return;
+        }
+        // Names come first.
+        let left =
+            if area.width >= 120 { Constraint::Percentage(54) } else { Constraint::Length(52) };
+        let [table, side] = Layout::horizontal([left, Constraint::Min(20)]).areas(area);
+        ranking::draw(frame, app, table, hits);
+        let curves = match area.height {
+            40.. => 24,
+            28.. => 12,
+            _ => 6,
+        };
+        let needed = match side.width {
+            ..40 => 8,
+            40..84 => 7,
+            _ => 6,
+        };
+        let [now, middle, rest] = Layout::vertical([
+            Constraint::Length(needed),
+            Constraint::Length(curves),
+            Constraint::Min(3),
+        ])
+        .areas(side);
+        removed_now(frame, app, now);
+        // On a small screen a branch that was asked for takes the place of the curves.
+        if app.branch().is_some() && area.height < 28 {
+            return what_if::draw(frame, app, middle.union(rest), hits);
+        }
+        derivatives::draw(frame, app, middle, hits);
+        if app.branch().is_some() {
+            what_if::draw(frame, app, rest, hits);
+        } else {
+            survival::draw(frame, app, rest, hits);
+        }
     }
 
     fn text(&self, app: &App, info: &RunInfo) -> String {
-        text(app, info)
-    }
-}
-
-fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    match app.zoom() {
-        Some(0) => return ranking::draw(frame, app, area, hits),
-        Some(1) => return derivatives::draw(frame, app, area, hits),
-        Some(2) => return survival::draw(frame, app, area, hits),
-        Some(_) => return what_if::draw(frame, app, area, hits),
-        None => {}
-    }
-    if area.width < 72 {
-        // A branch that was asked for is more telling than what the main path does.
-        let height = if app.branch().is_some() { area.height / 2 } else { 6 };
-        let [table, now] =
-            Layout::vertical([Constraint::Min(5), Constraint::Length(height)]).areas(area);
-        ranking::draw(frame, app, table, hits);
-        if app.branch().is_some() {
-            what_if::draw(frame, app, now, hits);
-        } else {
-            removed_now(frame, app, now);
+        let mut text = String::new();
+        let method = app.focus().method;
+        let score = score_name(app.focus().method);
+        let name = |unit: usize| clean(&info.units[unit].name);
+        let Some(step) = app.step() else { return "This split has not started yet.\n".to_owned() };
+        let _ = writeln!(
+            text,
+            "{method}, split {} of {}, step {} of {}: {} left.",
+            app.focus().split + 1,
+            info.splits,
+            step.t + 1,
+            app.path_length(),
+            plural(step.size, "feature"),
+        );
+        if app.is_playing() {
+            let key = |action| app.keymap().key_of(action);
+            let (play, forward) = (key(Action::TogglePlay), key(Action::Later));
+            let _ = writeln!(
+                text,
+                "Playing, {} steps a second, told again at its end; {play} pauses it, {forward} goes to the next step.",
+                app.speed()
+            );
         }
-        return;
-    }
-    // Names come first.
-    let left = if area.width >= 120 { Constraint::Percentage(54) } else { Constraint::Length(52) };
-    let [table, side] = Layout::horizontal([left, Constraint::Min(20)]).areas(area);
-    ranking::draw(frame, app, table, hits);
-    let curves = match area.height {
-        40.. => 24,
-        28.. => 12,
-        _ => 6,
-    };
-    let needed = match side.width {
-        ..40 => 8,
-        40..84 => 7,
-        _ => 6,
-    };
-    let [now, middle, rest] = Layout::vertical([
-        Constraint::Length(needed),
-        Constraint::Length(curves),
-        Constraint::Min(3),
-    ])
-    .areas(side);
-    removed_now(frame, app, now);
-    // On a small screen a branch that was asked for takes the place of the curves.
-    if app.branch().is_some() && area.height < 28 {
-        return what_if::draw(frame, app, middle.union(rest), hits);
-    }
-    derivatives::draw(frame, app, middle, hits);
-    if app.branch().is_some() {
-        what_if::draw(frame, app, rest, hits);
-    } else {
-        survival::draw(frame, app, rest, hits);
+        match (step.removed.first(), step.criterion) {
+            (Some(&unit), Some(value)) => {
+                let _ = writeln!(
+                    text,
+                    "Removed at this step: {} ({score} {}).",
+                    name(unit),
+                    number(value)
+                );
+            }
+            (Some(&unit), None) => {
+                let more = match step.removed.len() - 1 {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let _ =
+                    writeln!(text, "Removed at this step: {}{more}, {LINEAR_START}.", name(unit));
+            }
+            (None, _) => text += "This is the last feature; nothing is left to remove.\n",
+        }
+        if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
+            let _ = writeln!(text, "Runner-up: {}, {} away.", name(next), number(margin));
+        }
+        if let (Some(branch), Some((words, _))) = (app.branch(), what_if::verdict(app)) {
+            let (unit, done) = match branch.forced {
+                Forced::Removed(unit) => (unit, "removed"),
+                Forced::Kept(unit) => (unit, "kept"),
+            };
+            let from = plural(branch.from, "feature");
+            let _ = writeln!(text, "What if {} were {done} at {from}? {words}", name(unit));
+        }
+        let ranks = RankTable::new(&Paths::new(app.history(), info, method));
+        let splits = ranks.splits().len();
+        let _ = writeln!(text, "feature; {score}; in splits; mean rank");
+        for &unit in app.derived().ranking.rows.iter().take(TABLED) {
+            let value = app.derived().ranking.score.get(unit).copied().flatten();
+            let value = value.map_or_else(
+                || "removed, or not recorded".to_owned(),
+                |value| number(f64::from(value)),
+            );
+            let mean = app.derived().facts.ranks.mean.get(unit).copied().flatten();
+            let mean = mean.map_or_else(|| "none".to_owned(), |mean| format!("{mean:.1}"));
+            let count = ranks.count(unit, app.size());
+            let _ = writeln!(text, "{}; {value}; {count} of {splits}; {mean}", name(unit));
+        }
+        text
     }
 }
 
@@ -198,71 +262,4 @@ fn this_split(app: &App, step: &Step, width: usize) -> Vec<Line<'static>> {
         .into_iter()
         .map(|line| Line::styled(line, app.theme().style(Role::Dim)))
         .collect()
-}
-
-/// The view in words.
-fn text(app: &App, info: &RunInfo) -> String {
-    let mut text = String::new();
-    let method = app.focus().method;
-    let score = score_name(app.focus().method);
-    let name = |unit: usize| clean(&info.units[unit].name);
-    let Some(step) = app.step() else { return "This split has not started yet.\n".to_owned() };
-    let _ = writeln!(
-        text,
-        "{method}, split {} of {}, step {} of {}: {} left.",
-        app.focus().split + 1,
-        info.splits,
-        step.t + 1,
-        app.path_length(),
-        plural(step.size, "feature"),
-    );
-    if app.is_playing() {
-        let key = |action| app.keymap().key_of(action);
-        let (play, forward) = (key(Action::TogglePlay), key(Action::Later));
-        let _ = writeln!(
-            text,
-            "Playing, {} steps a second, told again at its end; {play} pauses it, {forward} goes to the next step.",
-            app.speed()
-        );
-    }
-    match (step.removed.first(), step.criterion) {
-        (Some(&unit), Some(value)) => {
-            let _ =
-                writeln!(text, "Removed at this step: {} ({score} {}).", name(unit), number(value));
-        }
-        (Some(&unit), None) => {
-            let more = match step.removed.len() - 1 {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let _ = writeln!(text, "Removed at this step: {}{more}, {LINEAR_START}.", name(unit));
-        }
-        (None, _) => text += "This is the last feature; nothing is left to remove.\n",
-    }
-    if let (Some(next), Some(margin)) = (step.runner_up, step.margin) {
-        let _ = writeln!(text, "Runner-up: {}, {} away.", name(next), number(margin));
-    }
-    if let (Some(branch), Some((words, _))) = (app.branch(), what_if::verdict(app)) {
-        let (unit, done) = match branch.forced {
-            Forced::Removed(unit) => (unit, "removed"),
-            Forced::Kept(unit) => (unit, "kept"),
-        };
-        let from = plural(branch.from, "feature");
-        let _ = writeln!(text, "What if {} were {done} at {from}? {words}", name(unit));
-    }
-    let ranks = RankTable::new(&Paths::new(app.history(), info, method));
-    let splits = ranks.splits().len();
-    let _ = writeln!(text, "feature; {score}; in splits; mean rank");
-    for &unit in app.derived().rows.iter().take(TABLED) {
-        let value = app.derived().score.get(unit).copied().flatten();
-        let value = value.map_or_else(
-            || "removed, or not recorded".to_owned(),
-            |value| number(f64::from(value)),
-        );
-        let mean = app.derived().facts.ranks.mean.get(unit).copied().flatten();
-        let mean = mean.map_or_else(|| "none".to_owned(), |mean| format!("{mean:.1}"));
-        let count = ranks.count(unit, app.size());
-        let _ = writeln!(text, "{}; {value}; {count} of {splits}; {mean}", name(unit));
-    }
-    text
 }

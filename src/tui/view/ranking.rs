@@ -47,7 +47,7 @@ fn title(app: &App) -> String {
     };
     let by = format!("by {} {arrow}", table.column().words(score));
     let shown = match table.filter() {
-        Some(filter) => format!("  &{}: {} shown", filter.text(), app.derived().rows.len()),
+        Some(filter) => format!("  &{}: {} shown", filter.text(), app.derived().ranking.rows.len()),
         None => String::new(),
     };
     let unknown = unknown(app).map_or_else(String::new, |why| format!(" ({why})"));
@@ -105,7 +105,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     }
     let ranks = RankTable::new(&Paths::new(app.history(), info, app.focus().method));
     let columns = ColumnWidths::new(info, ranks.splits().len(), usize::from(inside.width));
-    let rows = &app.derived().rows;
+    let rows = &app.derived().ranking.rows;
     let height = usize::from(inside.height) - 1;
     let selection = app.selection();
     let at = selection.and_then(|unit| rows.iter().position(|&row| row == unit)).unwrap_or(0);
@@ -160,7 +160,7 @@ fn row_of(
     let splits = ranks.splits().len();
     let gone =
         app.trace().and_then(|trace| trace.removed_at(unit)).filter(|&step| step < app.cursor());
-    let score = app.derived().score.get(unit).copied().flatten().filter(|_| gone.is_none());
+    let score = app.derived().ranking.score.get(unit).copied().flatten().filter(|_| gone.is_none());
     let (step, role) = step_words(app, info, unit, gone);
     let mut style = if gone.is_some() { app.theme().style(Role::Dim) } else { Style::new() };
     if is_selected {
@@ -182,7 +182,7 @@ fn row_of(
         Span::styled(format!("{text:>width$} ", width = columns.score - 1), style),
     ];
     if columns.bar > 0 {
-        spans.extend(signed_bar(app, score, app.derived().score_scale, columns.bar, style));
+        spans.extend(signed_bar(app, score, app.derived().ranking.score_scale, columns.bar, style));
     }
     let count = ranks.count(unit, app.size());
     let survives = if splits > 0 { format!("{count}/{splits}") } else { String::new() };

@@ -56,37 +56,57 @@ impl Page for SizePage {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
-        draw(frame, app, info, area, hits);
+        if app.per_class() {
+            return classes(frame, app, info, area, hits);
+        }
+        let pair = PAIRS[app.metrics() % PAIRS.len()];
+        let values = values(app, info, pair, usize::from(area.width));
+        let [charts, below] =
+            Layout::vertical([Constraint::Min(4), Constraint::Length(values.len() as u16)])
+                .areas(area);
+        frame.render_widget(Paragraph::new(values), below);
+        if let Some(panel) = app.zoom() {
+            return draw_metric(frame, app, charts, (panel.min(1), pair[panel.min(1)]), hits);
+        }
+        if charts.width < 72 && charts.height < 14 {
+            return draw_metric(frame, app, charts, (0, pair[0]), hits);
+        }
+        let halves = [Constraint::Ratio(1, 2); 2];
+        let [first, second] = if charts.width < 72 {
+            Layout::vertical(halves).areas(charts)
+        } else {
+            Layout::horizontal(halves).areas(charts)
+        };
+        draw_metric(frame, app, first, (0, pair[0]), hits);
+        draw_metric(frame, app, second, (1, pair[1]), hits);
     }
 
     fn text(&self, app: &App, info: &RunInfo) -> String {
-        text(app, info)
+        let mut text = String::new();
+        if let Some(size) = app.chosen_size() {
+            let _ = writeln!(text, "The answer has {}.", plural(size, "feature"));
+        }
+        let rate = share((1000.0 * info.no_information_rate()).round() / 1000.0);
+        let _ =
+            writeln!(text, "Always answering the largest class is right in {rate} of the rows.");
+        let _ =
+            writeln!(text, "features; method; set size; accuracy; coverage; share of empty sets");
+        for size in tabled_sizes(app, info) {
+            for &method in &info.spec.methods {
+                let Some(curve) = app.history().curve(method) else { continue };
+                let mean = |metric| {
+                    curve
+                        .spread(size, metric)
+                        .map_or_else(|| "none".to_owned(), |own| format!("{:.3}", own.mean))
+                };
+                let values =
+                    [Metric::Inefficiency, Metric::Accuracy, Metric::Coverage, Metric::Mistrust]
+                        .map(mean);
+                let _ = writeln!(text, "{size}; {method}; {}", values.join("; "));
+            }
+        }
+        text
     }
-}
-
-fn draw(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
-    if app.per_class() {
-        return classes(frame, app, info, area, hits);
-    }
-    let pair = PAIRS[app.metrics() % PAIRS.len()];
-    let values = values(app, info, pair, usize::from(area.width));
-    let [charts, below] =
-        Layout::vertical([Constraint::Min(4), Constraint::Length(values.len() as u16)]).areas(area);
-    frame.render_widget(Paragraph::new(values), below);
-    if let Some(panel) = app.zoom() {
-        return draw_metric(frame, app, charts, (panel.min(1), pair[panel.min(1)]), hits);
-    }
-    if charts.width < 72 && charts.height < 14 {
-        return draw_metric(frame, app, charts, (0, pair[0]), hits);
-    }
-    let halves = [Constraint::Ratio(1, 2); 2];
-    let [first, second] = if charts.width < 72 {
-        Layout::vertical(halves).areas(charts)
-    } else {
-        Layout::horizontal(halves).areas(charts)
-    };
-    draw_metric(frame, app, first, (0, pair[0]), hits);
-    draw_metric(frame, app, second, (1, pair[1]), hits);
 }
 
 /// The exact values under the cursor, and how the methods differ there.
@@ -182,30 +202,4 @@ fn classes(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &
         ]));
     }
     frame.render_widget(Paragraph::new(lines), inside);
-}
-
-/// The view in words.
-fn text(app: &App, info: &RunInfo) -> String {
-    let mut text = String::new();
-    if let Some(size) = app.chosen_size() {
-        let _ = writeln!(text, "The answer has {}.", plural(size, "feature"));
-    }
-    let rate = share((1000.0 * info.no_information_rate()).round() / 1000.0);
-    let _ = writeln!(text, "Always answering the largest class is right in {rate} of the rows.");
-    let _ = writeln!(text, "features; method; set size; accuracy; coverage; share of empty sets");
-    for size in tabled_sizes(app, info) {
-        for &method in &info.spec.methods {
-            let Some(curve) = app.history().curve(method) else { continue };
-            let mean = |metric| {
-                curve
-                    .spread(size, metric)
-                    .map_or_else(|| "none".to_owned(), |own| format!("{:.3}", own.mean))
-            };
-            let values =
-                [Metric::Inefficiency, Metric::Accuracy, Metric::Coverage, Metric::Mistrust]
-                    .map(mean);
-            let _ = writeln!(text, "{size}; {method}; {}", values.join("; "));
-        }
-    }
-    text
 }

@@ -48,38 +48,58 @@ impl Page for StabilityPage {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, _info: &RunInfo, area: Rect, hits: &mut Hits) {
-        draw(frame, app, area, hits);
+        match app.zoom() {
+            Some(0) => return by_size(frame, app, area, hits),
+            Some(1) => return by_split(frame, app, area, hits),
+            Some(2) => return agreement(frame, app, area, hits),
+            Some(_) => return stops(frame, app, area, hits),
+            None => {}
+        }
+        let halves = [Constraint::Ratio(1, 2); 2];
+        if area.width < 72 {
+            let [top, bottom] = Layout::vertical(halves).areas(area);
+            by_size(frame, app, top, hits);
+            return agreement(frame, app, bottom, hits);
+        }
+        let [top, bottom] =
+            Layout::vertical([Constraint::Percentage(52), Constraint::Min(9)]).areas(area);
+        let [left, right] =
+            Layout::horizontal([Constraint::Percentage(58), Constraint::Min(20)]).areas(top);
+        by_size(frame, app, left, hits);
+        by_split(frame, app, right, hits);
+        let [left, right] =
+            Layout::horizontal([Constraint::Percentage(58), Constraint::Min(20)]).areas(bottom);
+        agreement(frame, app, left, hits);
+        stops(frame, app, right, hits);
     }
 
     fn text(&self, app: &App, info: &RunInfo) -> String {
-        text(app, info)
+        let mut text = String::new();
+        let agreement = &app.derived().facts.agreement;
+        let _ = writeln!(text, "features; stability; verdict; 95 % interval");
+        for size in tabled_sizes(app, info) {
+            let found = agreement.binary_search_by(|(other, _)| size.cmp(other)).ok();
+            let Some(own) = found.and_then(|at| Stability::new(&agreement[at].1)) else { continue };
+            let verdict = own.band.map_or("none", |band| band.word());
+            let interval = own
+                .interval
+                .map_or_else(|| "none".to_owned(), |(lo, hi)| format!("{lo:.2} to {hi:.2}"));
+            let _ = writeln!(text, "{size}; {:.2}; {verdict}; {interval}", own.value);
+        }
+        let stops = &app.derived().facts.stops;
+        for (entry, size) in stops.rules.iter().zip(&stops.sizes) {
+            let median =
+                size.size.map_or_else(|| "never stops".to_owned(), |size| format!("median {size}"));
+            let _ = writeln!(
+                text,
+                "{}: {median}, stops on {} of {} splits.",
+                entry.label,
+                size.fired,
+                stops.splits.len()
+            );
+        }
+        text
     }
-}
-
-fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
-    match app.zoom() {
-        Some(0) => return by_size(frame, app, area, hits),
-        Some(1) => return by_split(frame, app, area, hits),
-        Some(2) => return agreement(frame, app, area, hits),
-        Some(_) => return stops(frame, app, area, hits),
-        None => {}
-    }
-    let halves = [Constraint::Ratio(1, 2); 2];
-    if area.width < 72 {
-        let [top, bottom] = Layout::vertical(halves).areas(area);
-        by_size(frame, app, top, hits);
-        return agreement(frame, app, bottom, hits);
-    }
-    let [top, bottom] =
-        Layout::vertical([Constraint::Percentage(52), Constraint::Min(9)]).areas(area);
-    let [left, right] =
-        Layout::horizontal([Constraint::Percentage(58), Constraint::Min(20)]).areas(top);
-    by_size(frame, app, left, hits);
-    by_split(frame, app, right, hits);
-    let [left, right] =
-        Layout::horizontal([Constraint::Percentage(58), Constraint::Min(20)]).areas(bottom);
-    agreement(frame, app, left, hits);
-    stops(frame, app, right, hits);
 }
 
 /// The ranks of the finished splits of the focused method; none before the first.
@@ -433,35 +453,6 @@ fn histogram(
         Line::from(spans)
     };
     bins.iter().zip(&counts).map(row).collect()
-}
-
-/// The view in words.
-fn text(app: &App, info: &RunInfo) -> String {
-    let mut text = String::new();
-    let agreement = &app.derived().facts.agreement;
-    let _ = writeln!(text, "features; stability; verdict; 95 % interval");
-    for size in tabled_sizes(app, info) {
-        let found = agreement.binary_search_by(|(other, _)| size.cmp(other)).ok();
-        let Some(own) = found.and_then(|at| Stability::new(&agreement[at].1)) else { continue };
-        let verdict = own.band.map_or("none", |band| band.word());
-        let interval = own
-            .interval
-            .map_or_else(|| "none".to_owned(), |(lo, hi)| format!("{lo:.2} to {hi:.2}"));
-        let _ = writeln!(text, "{size}; {:.2}; {verdict}; {interval}", own.value);
-    }
-    let stops = &app.derived().facts.stops;
-    for (entry, size) in stops.rules.iter().zip(&stops.sizes) {
-        let median =
-            size.size.map_or_else(|| "never stops".to_owned(), |size| format!("median {size}"));
-        let _ = writeln!(
-            text,
-            "{}: {median}, stops on {} of {} splits.",
-            entry.label,
-            size.fired,
-            stops.splits.len()
-        );
-    }
-    text
 }
 
 #[cfg(test)]

@@ -35,8 +35,8 @@ pub(super) fn list(
         return;
     }
     let columns = ListColumns::new(app, info, answer, usize::from(inside.width));
-    let rows = &app.derived().answer_rows;
-    let length = app.derived().answer_length;
+    let rows = &app.derived().answer_rows.rows;
+    let length = app.derived().answer_rows.length;
     let height = usize::from(inside.height) - 1;
     // A line between the list and the others.
     let line_of = |i: usize| i + usize::from(i >= length);

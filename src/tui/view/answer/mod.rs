@@ -62,70 +62,76 @@ impl Page for AnswerPage {
     }
 
     fn rows<'a>(&self, derived: &'a Derived) -> Option<&'a [usize]> {
-        Some(&derived.answer_rows)
+        Some(&derived.answer_rows.rows)
     }
 
     fn length(&self, app: &App, _info: &RunInfo) -> usize {
-        length(app)
+        let (Some(info), Some(answer)) = (app.info(), app.answer()) else { return 0 };
+        // At the narrowest, so that the end can always be reached.
+        let lines = match app.zoom() {
+            Some(1) => sure_lines(app, info, answer, 38).len(),
+            _ => caution_lines(app, 38).len(),
+        };
+        lines.saturating_sub(app.popup_height() / 2)
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
-        draw(frame, app, info, area, hits);
+        let Some(answer) = app.answer() else { return nothing_yet(frame, app, area) };
+        match app.zoom() {
+            Some(0) => return list(frame, app, info, answer, area, hits),
+            Some(1) => return sure(frame, app, info, answer, area, hits),
+            Some(_) => return cautions(frame, app, area, hits),
+            None => {}
+        }
+        if area.width < 72 {
+            let needed =
+                sure_lines(app, info, answer, usize::from(area.width) - 2).len() as u16 + 2;
+            let [top, bottom] = Layout::vertical([
+                Constraint::Max(needed.min(area.height / 2)),
+                Constraint::Min(4),
+            ])
+            .areas(area);
+            sure(frame, app, info, answer, top, hits);
+            return list(frame, app, info, answer, bottom, hits);
+        }
+        if area.width < 100 {
+            let wanted = caution_lines(app, usize::from(area.width) - 2).len() as u16 + 2;
+            let [top, bottom] = Layout::vertical([
+                Constraint::Min(4),
+                Constraint::Length(wanted.clamp(3, area.height * 2 / 5)),
+            ])
+            .areas(area);
+            let [left, right] =
+                Layout::horizontal([Constraint::Min(30), Constraint::Length(46)]).areas(top);
+            list(frame, app, info, answer, left, hits);
+            sure(frame, app, info, answer, right, hits);
+            return cautions(frame, app, bottom, hits);
+        }
+        let [left, right] =
+            Layout::horizontal([Constraint::Percentage(52), Constraint::Min(40)]).areas(area);
+        list(frame, app, info, answer, left, hits);
+        let needed = sure_lines(app, info, answer, usize::from(right.width) - 2).len() as u16 + 2;
+        let [top, bottom] =
+            Layout::vertical([Constraint::Length(needed), Constraint::Min(4)]).areas(right);
+        sure(frame, app, info, answer, top, hits);
+        cautions(frame, app, bottom, hits);
     }
 
     fn text(&self, app: &App, _info: &RunInfo) -> String {
-        text(app)
+        let history = app.history().under(app.rule(), app.taken());
+        let answer = history.ok().and_then(|history| Answer::new(&history));
+        let mut text = match answer.filter(|answer| !answer.methods.is_empty()) {
+            Some(answer) => summary(&answer),
+            None => "No split has finished yet.\n".to_owned(),
+        };
+        if let (Some(unit), Some(info)) = (app.selection(), app.info()) {
+            let _ = writeln!(text, "Selected: {}.", clean(&info.units[unit].name));
+        }
+        if let Some(comparison) = app.my_list_comparison() {
+            let _ = writeln!(text, "My list: {}.", comparison.sentence);
+        }
+        text
     }
-}
-
-fn draw(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mut Hits) {
-    let Some(answer) = app.answer() else { return nothing_yet(frame, app, area) };
-    match app.zoom() {
-        Some(0) => return list(frame, app, info, answer, area, hits),
-        Some(1) => return sure(frame, app, info, answer, area, hits),
-        Some(_) => return cautions(frame, app, area, hits),
-        None => {}
-    }
-    if area.width < 72 {
-        let needed = sure_lines(app, info, answer, usize::from(area.width) - 2).len() as u16 + 2;
-        let [top, bottom] =
-            Layout::vertical([Constraint::Max(needed.min(area.height / 2)), Constraint::Min(4)])
-                .areas(area);
-        sure(frame, app, info, answer, top, hits);
-        return list(frame, app, info, answer, bottom, hits);
-    }
-    if area.width < 100 {
-        let wanted = caution_lines(app, usize::from(area.width) - 2).len() as u16 + 2;
-        let [top, bottom] = Layout::vertical([
-            Constraint::Min(4),
-            Constraint::Length(wanted.clamp(3, area.height * 2 / 5)),
-        ])
-        .areas(area);
-        let [left, right] =
-            Layout::horizontal([Constraint::Min(30), Constraint::Length(46)]).areas(top);
-        list(frame, app, info, answer, left, hits);
-        sure(frame, app, info, answer, right, hits);
-        return cautions(frame, app, bottom, hits);
-    }
-    let [left, right] =
-        Layout::horizontal([Constraint::Percentage(52), Constraint::Min(40)]).areas(area);
-    list(frame, app, info, answer, left, hits);
-    let needed = sure_lines(app, info, answer, usize::from(right.width) - 2).len() as u16 + 2;
-    let [top, bottom] =
-        Layout::vertical([Constraint::Length(needed), Constraint::Min(4)]).areas(right);
-    sure(frame, app, info, answer, top, hits);
-    cautions(frame, app, bottom, hits);
-}
-
-/// Lines of the longest panel that scrolls when it is enlarged.
-fn length(app: &App) -> usize {
-    let (Some(info), Some(answer)) = (app.info(), app.answer()) else { return 0 };
-    // At the narrowest, so that the end can always be reached.
-    let lines = match app.zoom() {
-        Some(1) => sure_lines(app, info, answer, 38).len(),
-        _ => caution_lines(app, 38).len(),
-    };
-    lines.saturating_sub(app.popup_height() / 2)
 }
 
 fn nothing_yet(frame: &mut Frame<'_>, app: &App, area: Rect) {
@@ -210,21 +216,4 @@ fn caution_lines(app: &App, width: usize) -> Vec<Line<'static>> {
         ));
     }
     lines
-}
-
-/// The view in words.
-fn text(app: &App) -> String {
-    let history = app.history().under(app.rule(), app.taken());
-    let answer = history.ok().and_then(|history| Answer::new(&history));
-    let mut text = match answer.filter(|answer| !answer.methods.is_empty()) {
-        Some(answer) => summary(&answer),
-        None => "No split has finished yet.\n".to_owned(),
-    };
-    if let (Some(unit), Some(info)) = (app.selection(), app.info()) {
-        let _ = writeln!(text, "Selected: {}.", clean(&info.units[unit].name));
-    }
-    if let Some(comparison) = app.my_list_comparison() {
-        let _ = writeln!(text, "My list: {}.", comparison.sentence);
-    }
-    text
 }
