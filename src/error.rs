@@ -66,13 +66,14 @@ pub struct Error {
     what: String,
     place: Box<Location>,
     remedy: Option<String>,
+    option: Option<&'static str>,
 }
 
 impl Error {
     fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         let what = what.into();
         let place = Box::default();
-        Self { kind, what, place, remedy: None }
+        Self { kind, what, place, remedy: None, option: None }
     }
 
     /// A fault of this program.
@@ -148,6 +149,13 @@ impl Error {
         self
     }
 
+    /// Names the option that is wrong or would help, as `--option` or without dashes.
+    #[must_use]
+    pub fn option(mut self, option: &'static str) -> Self {
+        self.option = Some(option.trim_start_matches("--"));
+        self
+    }
+
     /// Adds further problems after the remedy.
     #[must_use]
     pub fn also(mut self, more: impl AsRef<str>) -> Self {
@@ -159,6 +167,11 @@ impl Error {
     /// The kind of mistake.
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// The option that is wrong or would help, without dashes.
+    pub fn faulty_option(&self) -> Option<&'static str> {
+        self.option
     }
 
     /// The exit code of the program for this error.

@@ -18,11 +18,11 @@ pub fn explore(args: &ExploreArgs, look: &Look) -> Result<u8> {
         return Err(keys_come_from_there("crfe-tui run - --out RUN"));
     }
     let settings = settings(&args.screen, look)?;
-    show(order(args)?, settings)
+    show(request(args)?, settings)
 }
 
 /// What to compute, and where it is recorded.
-pub(super) fn order(args: &ExploreArgs) -> Result<SessionRequest> {
+pub(super) fn request(args: &ExploreArgs) -> Result<SessionRequest> {
     let spec = args.spec.spec()?;
     let data = args.spec.data.clone();
     if let Some(out) = args.screen.out.as_deref().filter(|out| !args.no_journal && out.exists()) {

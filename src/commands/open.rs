@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::args::{Command, OpenArgs};
 use super::config_file::Look;
-use super::explore::order;
+use super::explore::request;
 use super::precedence::{self, Parsed};
 use super::predict::checked_epsilon;
 use super::screen::{keys_come_from_there, need_a_terminal, settings};
@@ -66,7 +66,7 @@ fn choose(args: &OpenArgs, look: &Look) -> Result<u8> {
             let words =
                 ["crfe-tui", "explore", "--"].map(OsString::from).into_iter().chain([table.into()]);
             match precedence::parse(words)? {
-                Parsed::Command(Command::Explore(args), _) => Ok(match order(&args)? {
+                Parsed::Command(Command::Explore(args), _) => Ok(match request(&args)? {
                     SessionRequest::Compute(compute) if settings_first => {
                         SessionRequest::Compute(Box::new(Compute {
                             paused: true,
@@ -74,7 +74,7 @@ fn choose(args: &OpenArgs, look: &Look) -> Result<u8> {
                             ..*compute
                         }))
                     }
-                    order => order,
+                    request => request,
                 }),
                 Parsed::Command(..) => {
                     Err(Error::internal("a table was not understood as a table"))

@@ -224,15 +224,16 @@ fn fault_of_value(sub: &clap::Command, id: &str, value: &str) -> Option<String> 
 /// A setting that is out of range is the file's fault if it comes from there.
 fn blame_the_file(spec: &SpecArgs, matches: &ArgMatches, defaults: &Defaults) -> Result<()> {
     let Err(error) = spec.spec() else { return Ok(()) };
-    let sentence = error.to_string();
     let of_file = |(name, _): &&(String, String)| {
         let id = id_of(name);
-        sentence.starts_with(&format!("--{name} "))
+        error.faulty_option() == Some(name.as_str())
             && matches.try_get_raw(&id).is_ok()
             && matches.value_source(&id) == Some(ValueSource::DefaultValue)
     };
     match defaults.values.iter().find(of_file) {
-        Some(_) => Err(Error::usage(sentence.trim_start_matches('-')).file(&defaults.file)),
+        Some(_) => {
+            Err(Error::usage(error.to_string().trim_start_matches('-')).file(&defaults.file))
+        }
         None => Ok(()),
     }
 }

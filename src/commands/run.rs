@@ -11,12 +11,10 @@ use super::report::{answer_of, find_twins, tell_answer, tell_notes};
 use super::signals::Signals;
 use crate::analysis::{Answer, History};
 use crate::data::{Dataset, Level};
-use crate::error::{Error, Result, printable};
-use crate::record::{EventSource, Journals, Live, RunDirectory, Shard, Wanted};
+use crate::error::{Result, printable};
+use crate::record::{EventSource, Live, RunDirectory, Shard};
 use crate::report::{FigureOptions, Progress, ReadingProgress, outputs, write_report};
-use crate::run::{
-    Estimate, EventKind, Followup, Gate, Plan, RunEvent, RunInfo, RunSpec, TaskId, default_threads,
-};
+use crate::run::{Estimate, EventKind, Plan, RunInfo, RunSpec, default_threads};
 use crate::say::say;
 use crate::svm::SolverKind;
 
@@ -49,44 +47,35 @@ pub(super) fn execute(args: &RunArgs) -> Result<RunOutcome> {
     let claim = |out| RunDirectory::claim(out, shard).map(Arc::new);
     let directory = args.output.out.as_deref().map(claim).transpose()?;
     let share = shard.share(&plan.tasks());
-    let mut tasks = share.clone();
-    let mut followups = shard.share(&plan.info.followups());
-    let all = share.len() + followups.len();
-    let mut history = History::default();
-    history.apply(&RunEvent { task: None, kind: EventKind::RunStarted(plan.info.clone()) });
+    let mut records = None;
     if let Some(directory) = &directory {
         if args.output.force {
             directory.start_anew(&outputs())?;
         }
-        if let Some(mut records) = directory.resume(&plan, &outputs())? {
-            // A shard writes no tables: it must know which tasks are finished, and need not keep
-            // their steps.
-            tasks = take_up(&mut records, &plan, &share, &mut history)?;
-            followups = records.resume_followups(&followups, &plan.info, |kind| {
-                history.apply(&RunEvent { task: None, kind });
-                Ok::<(), Error>(())
-            })?;
-            if let Some(kind) = records.twins() {
-                history.apply(&RunEvent { task: None, kind });
-            }
-            tell_notes(&records.notes());
-            if let Some((has, described)) =
-                narrowed(records.info(), &plan.info).filter(|_| shard.is_whole())
-            {
-                let out = printable(&directory.path().to_string_lossy());
-                say(format_args!(
-                    "the run in {out} has {has}: its tables, figures and report.html now describe {described}; \
-                     crfe-tui report {out} brings all of them back"
-                ));
-            }
+        records = directory.resume(&plan, &outputs())?;
+        if let Some((has, described)) = records
+            .as_ref()
+            .and_then(|records| narrowed(records.info(), &plan.info))
+            .filter(|_| shard.is_whole())
+        {
+            let out = printable(&directory.path().to_string_lossy());
+            say(format_args!(
+                "the run in {out} has {has}: its tables, figures and report.html now describe {described}; \
+                 crfe-tui report {out} brings all of them back"
+            ));
         }
     }
-    let left = tasks.len() + followups.len();
-    if left < all && !quiet {
-        say(format_args!("{} of {all} tasks were finished before", all - left));
-    }
-    if let Some(signal) = compute(&plan, (tasks, followups), args, &mut history, directory.clone())?
-    {
+    let live = Live {
+        plan: plan.clone(),
+        gate: Arc::default(),
+        tasks: share.clone(),
+        followups: shard.share(&plan.info.followups()),
+        threads: threads(args),
+        directory: directory.clone(),
+        records,
+    };
+    let mut history = History::default();
+    if let Some(signal) = compute(live, shard, args.output.quiet, &mut history)? {
         if !quiet {
             let remedy =
                 if directory.is_some() { "; the same command resumes from here" } else { "" };
@@ -169,61 +158,50 @@ pub(super) fn say_what_was_understood(plan: &Plan, threads: usize) {
     }
 }
 
-/// Reads the finished tasks (a shard keeps only their names) and returns the remaining ones.
-fn take_up(
-    records: &mut Journals,
-    plan: &Plan,
-    share: &[TaskId],
-    history: &mut History,
-) -> Result<Vec<TaskId>> {
-    let whole = share.len() == plan.tasks().len();
-    records.resume(share, Wanted::to_resume(&plan.info.spec), |task, kind| {
-        if whole || !matches!(kind, EventKind::Step(_)) {
-            history.apply(&RunEvent { task: Some(task), kind });
-        }
-        Ok(())
-    })
-}
-
-/// Runs the tasks on worker threads; the signal that ended it, if one did.
-fn compute(
-    plan: &Arc<Plan>,
-    (tasks, followups): (Vec<TaskId>, Vec<Followup>),
-    args: &RunArgs,
-    history: &mut History,
-    directory: Option<Arc<RunDirectory>>,
-) -> Result<Option<i32>> {
-    let threads = threads(args);
-    let mut progress = Progress::new(&plan.info, tasks.len(), &followups, args.output.quiet);
+/// Takes what was recorded and runs the rest on worker threads; the signal that ended it, if one
+/// did.
+fn compute(live: Live, shard: Shard, quiet: bool, history: &mut History) -> Result<Option<i32>> {
+    let plan = live.plan.clone();
+    let all = live.tasks.len() + live.followups.len();
     quiet_worker_panics();
     let signals = Signals::listen()?;
-    let gate = Arc::new(Gate::default());
-    // Recorded tasks have been read: progress counts the remaining ones.
-    let source = EventSource::engine(Live {
-        plan: plan.clone(),
-        gate,
-        tasks,
-        followups,
-        threads,
-        directory,
-        records: None,
-    });
+    let source = EventSource::engine(live);
+    // Recorded tasks are not counted as progress.
+    let mut progress: Option<Progress> = None;
     let signal = loop {
         let event = select! {
             recv(signals.received()) -> signal => break signal.ok(),
             recv(source.events()) -> event => event,
         };
         let Ok(event) = event else { break None };
-        history.apply(&event);
-        progress.event(&event);
-        if let (EventKind::TaskFailed { message }, Some(task)) = (&event.kind, event.task) {
-            say(format_args!("crfe-tui: {task} failed: {}", printable(message)));
+        match (&event.kind, event.task) {
+            // A shard writes no tables: of recorded tasks it keeps only that they are finished.
+            (EventKind::Step(_), _) if progress.is_none() && !shard.is_whole() => continue,
+            (EventKind::CaughtUp(left), _) => {
+                tell_notes(&source.notes());
+                if left.count() < all && !quiet {
+                    let done = all - left.count();
+                    say(format_args!("{done} of {all} tasks were finished before"));
+                }
+                let (tasks, followups) = (left.tasks.len(), &left.followups);
+                progress = Some(Progress::new(&plan.info, tasks, followups, quiet));
+            }
+            (EventKind::TaskFailed { message }, Some(task)) => {
+                say(format_args!("crfe-tui: {task} failed: {}", printable(message)));
+            }
+            (EventKind::FollowupFailed(followup, message), _) => {
+                say(format_args!("crfe-tui: {followup} failed: {}", printable(message)));
+            }
+            _ => {}
         }
-        if let EventKind::FollowupFailed(followup, message) = &event.kind {
-            say(format_args!("crfe-tui: {followup} failed: {}", printable(message)));
+        history.apply(&event);
+        if let Some(progress) = &mut progress {
+            progress.event(&event);
         }
     };
-    progress.finish();
+    if let Some(progress) = progress {
+        progress.finish();
+    }
     source.close()?;
     Ok(signal)
 }

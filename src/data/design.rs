@@ -43,7 +43,12 @@ pub struct Times {
 
 impl Factor {
     /// The levels of some rows of a column that was named with an option.
-    pub(super) fn new(column: &str, values: &Column, rows: &[usize], option: &str) -> Result<Self> {
+    pub(super) fn new(
+        column: &str,
+        values: &Column,
+        rows: &[usize],
+        option: &'static str,
+    ) -> Result<Self> {
         let text = |row: &usize| match values {
             Column::Numbers(values) => {
                 Some(values[*row]).filter(|value| !value.is_nan()).map(|value| value.to_string())
@@ -61,7 +66,8 @@ impl Factor {
         let fault = |what: String, remedy: &str| {
             Err(Error::usage(format!("{option} names a column with {what}"))
                 .column(short(column))
-                .remedy(remedy))
+                .remedy(remedy)
+                .option(option))
         };
         match levels.len() {
             0 | 1 => {
@@ -109,6 +115,7 @@ impl Times {
                     Error::data(format!("'{}' is neither a number nor a date", short(level)))
                         .column(short(column))
                         .remedy("write dates of --time-col as 2026-11-18 or 2026-11-18T09:30")
+                        .option("--time-col")
                 })?;
                 rows.iter()
                     .map(|&row| codes[row].map_or(f64::NAN, |code| days[code as usize]))

@@ -19,7 +19,7 @@ pub(super) const MOST_LEVELS: usize = 50;
 
 /// Why a column is no feature; displayed as the end of the sentence "dropped: …".
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum DropReason {
+pub enum DropReason {
     /// By `--drop`.
     Asked,
     /// It is a phenotype that was not requested.
@@ -196,7 +196,8 @@ impl Features {
             .remedy(format!(
                 "leave it out with {}, or merge rare values",
                 option_with("--drop", name)
-            )));
+            ))
+            .option("--drop"));
         }
         let (sorted, place) = sort_levels(&category.levels);
         let first = if count == 2 { 1 } else { 0 };

@@ -102,7 +102,7 @@ fn refuse_twins(names: &[String], rows: RowKind) -> Result<()> {
             } else {
                 "rename one of them, or number them with --dedup-names"
             };
-            return Err(Error::data(what).remedy(remedy));
+            return Err(Error::data(what).remedy(remedy).option("--no-header"));
         }
     }
     Ok(())

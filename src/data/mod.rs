@@ -44,6 +44,8 @@ pub use audit::{Audit, Level, Note};
 pub use cells::Censored;
 pub use design::{Design, Factor, Times};
 pub use encoding::Encoding;
+pub use features::DropReason;
+pub use formats::has_table_ending;
 pub use header::Header;
 pub use imputing::{DONOR_LIMIT, Impute};
 pub use layout::{FileLayout, Origin};

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 
 /// The position of the column called `name`, which the user gave with `option`; or, if no column
 /// has that name, of the column at that 1-based position.
-pub(super) fn find(header: &[String], name: &str, option: &str) -> Result<usize> {
+pub(super) fn find(header: &[String], name: &str, option: &'static str) -> Result<usize> {
     let name = name.trim();
     let by_position =
         || name.parse().ok().filter(|n| (1..=header.len()).contains(n)).map(|n| n - 1);
@@ -17,7 +17,12 @@ pub(super) fn find(header: &[String], name: &str, option: &str) -> Result<usize>
 const LISTS: [&str; 4] = ["--drop", "--keep", "--categorical", "--subgroups"];
 
 /// The error for a name that is not there.
-pub(super) fn unknown<S: AsRef<str>>(what: &str, name: &str, option: &str, known: &[S]) -> Error {
+pub(super) fn unknown<S: AsRef<str>>(
+    what: &str,
+    name: &str,
+    option: &'static str,
+    known: &[S],
+) -> Error {
     let is_list = LISTS.contains(&option);
     let mut near = nearest(name, known);
     if is_list && near.is_empty() {
@@ -37,6 +42,7 @@ pub(super) fn unknown<S: AsRef<str>>(what: &str, name: &str, option: &str, known
     };
     Error::usage(format!("{option} names the {what} '{}', which does not exist", short(name)))
         .remedy(remedy)
+        .option(option)
 }
 
 /// Up to ten names, each cut where it is long, and how many more.

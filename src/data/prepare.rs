@@ -122,7 +122,8 @@ fn refuse_missing(data: &Dataset) -> Result<()> {
             return Err(Error::data(format!("{missing} of {} values are missing", values.len()))
                 .file(&data.name)
                 .column(column)
-                .remedy("fill them with --impute knn:5"));
+                .remedy("fill them with --impute knn:5")
+                .option("--impute"));
         }
     }
     Ok(())
@@ -134,7 +135,8 @@ fn refuse_huge(data: &Dataset) -> Result<()> {
             return Err(Error::data(format!("{value:e} is too large for a model without scaling"))
                 .file(&data.name)
                 .column(column)
-                .remedy("use --scale standard or --scale minmax, or correct the value"));
+                .remedy("use --scale standard or --scale minmax, or correct the value")
+                .option("--scale"));
         }
     }
     Ok(())

@@ -96,12 +96,12 @@ impl Unit {
 }
 
 /// A column that is not used, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DroppedColumn {
     /// The column.
     pub name: String,
-    /// Why, as the end of the sentence "dropped: …".
-    pub reason: String,
+    /// Why.
+    pub reason: DropReason,
 }
 
 /// An interpreted table: numbers, units and classes, without rows that have no class.
@@ -224,7 +224,7 @@ impl Dataset {
         let Classes { labels: classes, rows, y } = Classes::new(levels, codes).map_err(|error| {
             let error = error.column(&target);
             if turned {
-                error.remedy("if columns are patients and lines are features, add --transpose; if the class is in another file, name it with --pheno")
+                error.remedy("if columns are patients and lines are features, add --transpose; if the class is in another file, name it with --pheno").option("--transpose")
             } else {
                 error
             }
@@ -268,7 +268,7 @@ impl Dataset {
         audit.dropped(&features.dropped);
         if features.columns.is_empty() {
             return Err(Error::data("no feature is left")
-                .remedy("columns that are constant, ids or mostly missing are dropped: look at the file, or raise --max-missing"));
+                .remedy("columns that are constant, ids or mostly missing are dropped: look at the file, or raise --max-missing").option("--max-missing"));
         }
         check_unique(&features.columns)?;
         let shape = (features.columns.len(), rows.len());
@@ -276,7 +276,7 @@ impl Dataset {
             .map_err(|error| Error::internal(format!("columns of unequal length ({error})")))?;
         let reason = |(name, reason): &(String, DropReason)| DroppedColumn {
             name: name.clone(),
-            reason: reason.to_string(),
+            reason: *reason,
         };
         let dropped = features.dropped.iter().map(reason).collect();
         let data = Self {
@@ -351,7 +351,7 @@ fn read(
     if options.pheno_sheet.is_none() && options.pheno.as_ref().is_some_and(is_same) {
         return Err(Error::usage("the matrix and the phenotypes are the same file")
             .file(path)
-            .remedy("name another file with --pheno, or two sheets of the workbook with --sheet MATRIX,PHENO"));
+            .remedy("name another file with --pheno, or two sheets of the workbook with --sheet MATRIX,PHENO").option("--pheno"));
     }
     let phenotypes =
         options.pheno.as_deref().map(|file| Phenotypes::read(file, options)).transpose()?;
@@ -406,7 +406,9 @@ impl HeaderFindings {
             Orientation::Rows(id) => id,
             Orientation::Columns => {
                 self.samples_are_columns = true;
-                return Err(Error::data("samples are columns").remedy("add --transpose"));
+                return Err(Error::data("samples are columns")
+                    .remedy("add --transpose")
+                    .option("--transpose"));
             }
         };
         self.id = id;
@@ -454,7 +456,8 @@ impl Roles {
             return Err(Error::usage(format!(
                 "the class column is not known: the phenotypes are {names}"
             ))
-            .remedy("name one with --target"));
+            .remedy("name one with --target")
+            .option("--target"));
         }
         let kept = kept_among(&header.names[..phenotypes], options);
         let is_unused = |position: &usize| {
@@ -519,7 +522,8 @@ impl Roles {
                 "--target and {option} both name the column '{}'",
                 header[target]
             ))
-            .remedy("name two columns")),
+            .remedy("name two columns")
+            .option("--target")),
             None => Ok(roles),
         }
     }
@@ -589,7 +593,8 @@ impl Roles {
             memory::spoken(needed),
             memory::spoken(limit)
         ))
-        .remedy("leave columns or rows out of the file, or allow more with --memory-limit"))
+        .remedy("leave columns or rows out of the file, or allow more with --memory-limit")
+        .option("--memory-limit"))
     }
 
     /// The columns whose values are names, whatever they look like.

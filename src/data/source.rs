@@ -419,6 +419,7 @@ pub(super) fn unreadable(error: &io::Error) -> Error {
         io::ErrorKind::FileTooLarge => {
             Error::data("the line is longer than the memory limit allows")
                 .remedy("close a quote that was left open, or allow more with --memory-limit")
+                .option("--memory-limit")
         }
         _ => Error::data(format!("the file cannot be read ({error})"))
             .remedy("check the disk, or copy the file"),

@@ -107,22 +107,27 @@ impl SplitOptions {
         for (flag, size) in sizes.into_iter().chain(reserve) {
             if !(size > 0.0 && size < 1.0) {
                 return Err(Error::usage(format!("{flag} {size} is out of range"))
-                    .remedy("give a share between 0 and 1"));
+                    .remedy("give a share between 0 and 1")
+                    .option(flag));
             }
         }
         if self.splits_from.is_some() {
             if reserve.is_some() {
                 return Err(Error::usage("--reserve and --splits-from cannot be combined")
-                    .remedy("leave rows out of your own splits, or let them be drawn"));
+                    .remedy("leave rows out of your own splits, or let them be drawn")
+                    .option("--reserve"));
             }
             return Ok(());
         }
         if self.splits == 0 {
-            return Err(Error::usage("--splits 0 leaves nothing to run").remedy("give at least 1"));
+            return Err(Error::usage("--splits 0 leaves nothing to run")
+                .remedy("give at least 1")
+                .option("--splits"));
         }
         if self.splits > MOST_SPLITS {
             return Err(Error::usage(format!("--splits {} is too many", self.splits))
-                .remedy(format!("give at most {MOST_SPLITS}")));
+                .remedy(format!("give at most {MOST_SPLITS}"))
+                .option("--splits"));
         }
         Ok(())
     }
@@ -289,7 +294,7 @@ fn check_class_sizes(data: &Dataset, calibration: Calibration) -> Result<()> {
         )
     } else {
         remedy
-    }))
+    }).option("--rare"))
 }
 
 fn rows(count: usize) -> String {

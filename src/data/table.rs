@@ -325,7 +325,8 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
             return Err(Error::usage(format!(
                 "'{}' cannot be both --delimiter and --decimal",
                 char::from(decimal)
-            )));
+            ))
+            .option("--delimiter"));
         }
         let cells = CellFormat::new(char::from(decimal), &options.missing, options.censored);
         let limit = memory::limit(options.memory_limit);
@@ -420,25 +421,29 @@ fn sign_option(options: &ReadOptions) -> Option<&'static str> {
 }
 
 fn no_sheets() -> Error {
-    Error::usage("--sheet is for workbooks, and this file is not one").remedy("leave it out")
+    Error::usage("--sheet is for workbooks, and this file is not one")
+        .remedy("leave it out")
+        .option("--sheet")
 }
 
 fn has_names(format: &str) -> Error {
     Error::usage(format!("--no-header cannot be used: this is {format}, which names its columns"))
         .remedy("leave it out")
+        .option("--no-header")
 }
 
 fn failure<P: FnMut(u64, u64)>(records: &RecordReader<P>, error: Error) -> ReadFailure {
     ReadFailure { error, may_be_legacy: records.may_be_legacy() }
 }
 
-pub(super) fn sign_of(option: &str, sign: char) -> Result<u8> {
+pub(super) fn sign_of(option: &'static str, sign: char) -> Result<u8> {
     u8::try_from(sign)
         .ok()
         .filter(|byte| byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r'))
         .ok_or_else(|| {
             Error::usage(format!("--{option} cannot be '{sign}'"))
                 .remedy("give one sign such as ',' or ';'")
+                .option(option)
         })
 }
 
@@ -648,7 +653,8 @@ impl MemoryBudget {
             memory::spoken(needed),
             memory::spoken(self.limit)
         ))
-        .remedy("leave columns or rows out of the file, or allow more with --memory-limit"))
+        .remedy("leave columns or rows out of the file, or allow more with --memory-limit")
+        .option("--memory-limit"))
     }
 }
 

@@ -53,6 +53,7 @@ pub(super) fn choose(
     last.ok_or_else(|| {
         Error::usage("no column is left for the classes")
             .remedy("name the class column with --target")
+            .option("--target")
     })
 }
 
@@ -185,9 +186,9 @@ impl Classes {
             let what = format!(
                 "the class column has {count} different numbers: it looks like a continuous quantity"
             );
-            return Err(
-                Error::data(what).remedy("name the class column with --target, or bin this one")
-            );
+            return Err(Error::data(what)
+                .remedy("name the class column with --target, or bin this one")
+                .option("--target"));
         }
         if count > MOST_CLASSES && 5 * count > rows.len() {
             let what =

@@ -37,7 +37,8 @@ pub(super) fn transpose<P: FnMut(u64, u64)>(
         if memory::PROGRAM + (cells.capacity() + 8 * ends.capacity() + written) as u64 > limit {
             let limit = memory::spoken(limit);
             return Err(Error::data(format!("the table is too large to transpose in {limit}"))
-                .remedy("transpose the file beforehand, or allow more with --memory-limit"));
+                .remedy("transpose the file beforehand, or allow more with --memory-limit")
+                .option("--memory-limit"));
         }
     }
     let lines = (ends.len() - 1) / width.max(1);

@@ -129,12 +129,14 @@ pub(super) fn keep(
             return Err(Error::usage(format!(
                 "--keep names the column '{name}', but it was dropped: {reason}"
             ))
-            .remedy("take it out of --keep, or mend the column"));
+            .remedy("take it out of --keep, or mend the column")
+            .option("--keep"));
         } else if header.iter().any(|column| column == name) {
             return Err(Error::usage(format!(
                 "--keep names the column '{name}', which is not a feature"
             ))
-            .remedy("take it out of --keep"));
+            .remedy("take it out of --keep")
+            .option("--keep"));
         } else {
             return Err(names::unknown("feature", name, "--keep", &place.known()));
         }

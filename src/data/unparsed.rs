@@ -70,34 +70,44 @@ impl UnparsedValues {
         };
         let text =
             format!("or read the column as text with {}", option_with("--categorical", name));
-        let (what, remedy) = match fault {
+        let (what, remedy, option) = match fault {
             NumberFault::Infinite => (
                 format!("'{word}' is not a finite number"),
                 format!("correct it, declare it missing with --na, {text}"),
+                Some("--na"),
             ),
             NumberFault::Censored => (
                 format!("'{word}' is a censored value"),
                 format!("take the bound with --censored bound, make it missing with --censored na, {text}"),
+                Some("--censored"),
             ),
             NumberFault::Thousands if cells.decimal == '.' => (
                 format!("'{word}' looks like a number with separated thousands"),
                 "write it without separators, or add --decimal ',' if the comma is the decimal sign"
                     .to_owned(),
+                Some("--decimal"),
             ),
             NumberFault::Thousands => (
                 format!("'{word}' looks like a number with separated thousands"),
                 "write it without separators".to_owned(),
+                None,
             ),
             NumberFault::DecimalComma => (
                 format!("the values look like numbers with a decimal comma, as '{word}'"),
                 format!("add --decimal ',' if the comma is the decimal sign, {text}"),
+                Some("--decimal"),
             ),
             NumberFault::Percent => {
-                (format!("'{word}' is a percentage"), format!("write the number without its sign, {text}"))
+                let remedy = format!("write the number without its sign, {text}");
+                (format!("'{word}' is a percentage"), remedy, Some("--categorical"))
             }
             NumberFault::Word => return self.mixed(name, lines),
         };
-        Error::data(what).line(lines.of(row)).column(name).remedy(remedy)
+        let error = Error::data(what).line(lines.of(row)).column(name).remedy(remedy);
+        match option {
+            Some(option) => error.option(option),
+            None => error,
+        }
     }
 
     fn mixed(&self, name: &str, lines: &RowLines) -> Error {
@@ -119,6 +129,6 @@ impl UnparsedValues {
             .column(name)
             .remedy(format!(
                 "correct them, declare them missing with --na, or read the column as text with {text}"
-            ))
+            )).option("--na")
     }
 }

@@ -11,7 +11,7 @@ use super::reader::{Journals, Wanted, unreadable};
 use super::replay::TaskReplay;
 use super::source::{EventSender, POLL, ShardStatus, Status, Stop};
 use super::writer::{JournalAuthor, is_being_written};
-use crate::run::{EventKind, Followup, TaskId};
+use crate::run::{EventKind, Followup, Remaining, TaskId};
 
 /// A journal that has not grown for this long is called stale.
 const STALE: Duration = Duration::from_secs(60);
@@ -66,25 +66,19 @@ impl Follower {
     /// Everything that was there before.
     fn catch_up(&mut self, events: &EventSender) -> std::result::Result<(), Stop> {
         let info = self.records.info().clone();
-        let (wanted, beta) = (Wanted::to_see(&info.spec), info.spec.beta_rule);
         self.look_around();
         self.done = self.records.finished().into_iter().collect();
         events.set(self.status());
-        events.emit(None, EventKind::RunStarted(info))?;
-        let finished = self.records.finished();
-        let unusable =
-            self.records.resume(&finished, wanted, |task, kind| events.emit(Some(task), kind))?;
-        self.done.retain(|task| !unusable.contains(task));
-        for (task, message) in self.records.failed() {
-            self.failed.insert(task);
-            events.emit(Some(task), EventKind::TaskFailed { message })?;
-        }
-        for followup in self.records.info().followups() {
-            self.emit_followup(followup, events)?;
-        }
-        if let Some(kind) = self.records.twins() {
-            events.emit(None, kind)?;
-        }
+        events.emit(None, EventKind::RunStarted(info.clone()))?;
+        let followups = info.followups();
+        let wanted = Remaining { tasks: self.records.finished(), followups: followups.clone() };
+        self.failed = self.records.failed().into_keys().collect();
+        let left = self
+            .records
+            .emit_recorded(wanted, &info, false, |task, kind| events.emit(task, kind))?;
+        self.done.retain(|task| !left.tasks.contains(task));
+        let left: BTreeSet<Followup> = left.followups.into_iter().collect();
+        self.followed = followups.into_iter().filter(|own| !left.contains(own)).collect();
         // Of unfinished tasks, the copy that was started last.
         let mut open = BTreeMap::new();
         let mut order: Vec<usize> = (0..self.records.files.len()).collect();
@@ -97,7 +91,7 @@ impl Follower {
         open.retain(|task, _| !self.done.contains(task));
         for (task, (file, start)) in open {
             let until = self.records.files[file].offset;
-            let read = self.records.files[file].read(task, (start, until), beta);
+            let read = self.records.files[file].read(task, (start, until), info.spec.beta_rule);
             match read.map_err(|error| unreadable(&self.records.files[file].path, &error))? {
                 Ok(mut replay) => {
                     events.emit_all(task, std::mem::take(&mut replay.events))?;

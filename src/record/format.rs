@@ -325,6 +325,7 @@ pub fn write(event: &RunEvent, info: &RunInfo, into: &mut Vec<u8>) -> io::Result
         }
         EventKind::TwinsFound(twins) => serde_json::to_writer(&mut *into, &TwinsLine { twins })?,
         EventKind::RunStarted(_)
+        | EventKind::CaughtUp(_)
         | EventKind::Loading { .. }
         | EventKind::Paused
         | EventKind::Resumed => {

@@ -18,7 +18,9 @@ use super::{Shard, differences, validate};
 use crate::error::{Error, Result};
 use crate::format::refuse_another;
 use crate::run::options::OPTIONS;
-use crate::run::{EventKind, Followup, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins};
+use crate::run::{
+    EventKind, Followup, Remaining, RunEvent, RunInfo, RunOptions, RunSpec, TaskId, Twins,
+};
 use crate::select::{BetaRule, Chooses, RunSizes};
 
 /// Bytes that are read at once for the line of a fold or a permutation.
@@ -220,20 +222,39 @@ impl Journals {
         Ok(None)
     }
 
-    /// Emits the events of the finished ones among these tasks, in this order; returns the
-    /// remaining tasks.
-    pub fn resume<E: From<Error>>(
+    /// Emits what is recorded of these tasks and what follows them, in this order; returns what is
+    /// left. A copy of a task must have the size of the rule if that is wanted; failures count as
+    /// left, or are emitted where nothing is computed again.
+    pub(super) fn emit_recorded<E: From<Error>>(
         &mut self,
-        tasks: &[TaskId],
-        wanted: Wanted,
-        mut emit: impl FnMut(TaskId, EventKind) -> std::result::Result<(), E>,
-    ) -> std::result::Result<Vec<TaskId>, E> {
-        let mut left = Vec::new();
-        for &task in tasks {
-            match self.read(task, wanted)? {
-                None => left.push(task),
-                Some(events) => events.into_iter().try_for_each(|kind| emit(task, kind))?,
+        wanted: Remaining,
+        info: &RunInfo,
+        is_computed: bool,
+        mut emit: impl FnMut(Option<TaskId>, EventKind) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Remaining, E> {
+        let copy =
+            if is_computed { Wanted::to_resume(&info.spec) } else { Wanted::to_see(&info.spec) };
+        let mut left = Remaining::default();
+        for task in wanted.tasks {
+            match self.read(task, copy)? {
+                None => left.tasks.push(task),
+                Some(events) => events.into_iter().try_for_each(|kind| emit(Some(task), kind))?,
             }
+        }
+        if !is_computed {
+            for (task, message) in self.failed() {
+                emit(Some(task), EventKind::TaskFailed { message })?;
+            }
+        }
+        for followup in wanted.followups {
+            match self.followup(followup, info)? {
+                Some(EventKind::FollowupFailed(..)) if is_computed => left.followups.push(followup),
+                Some(kind) => emit(None, kind)?,
+                None => left.followups.push(followup),
+            }
+        }
+        if let Some(kind) = self.twins() {
+            emit(None, kind)?;
         }
         Ok(left)
     }
@@ -243,26 +264,16 @@ impl Journals {
     pub fn replay(&mut self, mut sink: impl FnMut(RunEvent)) -> Result<()> {
         let info = self.info.clone();
         sink(RunEvent { task: None, kind: EventKind::RunStarted(info.clone()) });
-        self.resume(&self.finished(), Wanted::to_see(&info.spec), |task, kind| {
-            sink(RunEvent { task: Some(task), kind });
+        let wanted = Remaining { tasks: self.finished(), followups: info.followups() };
+        self.emit_recorded(wanted, &info, false, |task, kind| {
+            sink(RunEvent { task, kind });
             Ok::<(), Error>(())
         })?;
-        for (task, message) in self.failed() {
-            sink(RunEvent { task: Some(task), kind: EventKind::TaskFailed { message } });
-        }
-        for followup in info.followups() {
-            if let Some(kind) = self.followup(followup, &info)? {
-                sink(RunEvent { task: None, kind });
-            }
-        }
-        if let Some(kind) = self.twins() {
-            sink(RunEvent { task: None, kind });
-        }
         Ok(())
     }
 
     /// The twins that were looked for before, if any were.
-    pub fn twins(&self) -> Option<EventKind> {
+    fn twins(&self) -> Option<EventKind> {
         let mut all = Twins::default();
         self.files.iter().for_each(|file| all.extend(&file.twins));
         (!all.is_empty()).then(|| EventKind::TwinsFound(all.into()))
@@ -291,24 +302,6 @@ impl Journals {
             }
         }
         Ok(None)
-    }
-
-    /// Emits the recorded outcomes among these folds and permutations; returns the remaining ones.
-    /// Failed ones are tried again.
-    pub fn resume_followups<E: From<Error>>(
-        &mut self,
-        followups: &[Followup],
-        wanted: &RunInfo,
-        mut emit: impl FnMut(EventKind) -> std::result::Result<(), E>,
-    ) -> std::result::Result<Vec<Followup>, E> {
-        let mut left = Vec::new();
-        for &followup in followups {
-            match self.followup(followup, wanted)? {
-                Some(kind @ EventKind::Followed(..)) => emit(kind)?,
-                _ => left.push(followup),
-            }
-        }
-        Ok(left)
     }
 
     /// How many tasks the run has.

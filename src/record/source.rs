@@ -24,6 +24,7 @@
 //! What a listener can rely on, whatever the source:
 //! - the first event is `RunStarted`. It comes once, and again only when a followed run is extended
 //!   by splits or methods;
+//! - `CaughtUp` comes once in a live run, behind what was recorded and before what is computed;
 //! - `Paused` comes when every worker is waiting, `Resumed` when they continue;
 //! - `TaskStarted` for a known task starts it again (its process died and another repeats it):
 //!   forget its steps;
@@ -64,9 +65,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::follow::Follower;
-use super::{Journal, Journals, RunDirectory, SHARDS_SCRIPT, Shard, Wanted};
+use super::{Journal, Journals, RunDirectory, SHARDS_SCRIPT, Shard};
 use crate::error::{Error, Result};
-use crate::run::{Engine, EventKind, Followup, Gate, Plan, RunEvent, TaskId};
+use crate::run::{Engine, EventKind, Followup, Gate, Plan, Remaining, RunEvent, TaskId};
 
 /// Capacity of the event channel.
 const WAITING: usize = 1024;
@@ -296,29 +297,27 @@ impl EventSender {
 
 /// What is recorded, then what is computed.
 fn run_live(live: Live, events: &EventSender) -> std::result::Result<(), Stop> {
-    let Live { plan, gate, mut tasks, mut followups, threads, directory, records } = live;
+    let Live { plan, gate, tasks, followups, threads, directory, records } = live;
     let mut journal = directory.as_deref().and_then(RunDirectory::begun_journal);
     events.emit(None, EventKind::RunStarted(plan.info.clone()))?;
+    let mut left = Remaining { tasks, followups };
     if let Some(mut records) = records {
-        tasks = records.resume(&tasks, Wanted::to_resume(&plan.info.spec), |task, kind| {
-            events.emit(Some(task), kind)
-        })?;
-        followups =
-            records.resume_followups(&followups, &plan.info, |kind| events.emit(None, kind))?;
-        if let Some(kind) = records.twins() {
-            events.emit(None, kind)?;
-        }
+        left =
+            records.emit_recorded(left, &plan.info, true, |task, kind| events.emit(task, kind))?;
         events.set(Status { shards: Vec::new(), notes: records.notes() });
     }
-    let has_work = !(tasks.is_empty() && followups.is_empty());
+    let left = Arc::new(left);
+    events.emit(None, EventKind::CaughtUp(left.clone()))?;
+    let has_work = left.count() > 0;
     // Its lock holds until everything is recorded: the directory stays here.
     if let Some(directory) = directory.as_deref().filter(|_| journal.is_none() && has_work) {
         journal = Some(directory.new_journal(&plan.info)?);
     }
     let (send, engine) = bounded(WAITING);
     // Not joined: a worker in the middle of a long fit must not hold up the end of the program.
-    let spawned = std::thread::Builder::new()
-        .spawn(move || Engine::new(&plan, &gate, send).then(followups).resume(&tasks, threads));
+    let spawned = std::thread::Builder::new().spawn(move || {
+        Engine::new(&plan, &gate, send).then(left.followups.clone()).resume(&left.tasks, threads)
+    });
     spawned.map_err(|error| Error::no_thread(&error))?;
     let recorded = record(&engine, journal.as_mut(), events);
     match (&recorded, journal) {

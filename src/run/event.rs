@@ -45,6 +45,8 @@ pub enum EventKind {
     },
     /// The data were understood and tasks begin.
     RunStarted(Arc<RunInfo>),
+    /// What was recorded before has been emitted; this is left to compute.
+    CaughtUp(Arc<Remaining>),
     /// A task begins.
     TaskStarted(Parts),
     /// A model was fitted.
@@ -77,6 +79,22 @@ pub enum EventKind {
     RunFinished,
 }
 
+/// What is left of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remaining {
+    /// Paths, in order.
+    pub tasks: Vec<TaskId>,
+    /// What follows them, in order.
+    pub followups: Vec<Followup>,
+}
+
+impl Remaining {
+    /// Paths, folds and permutations.
+    pub fn count(&self) -> usize {
+        self.tasks.len() + self.followups.len()
+    }
+}
+
 /// Why a path ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -85,6 +103,19 @@ pub enum EndReason {
     Complete,
     /// The stopping rule ended it, with `--early`.
     Early,
+}
+
+/// A column of the file that is not used, and why, as the end of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnusedColumn {
+    pub name: String,
+    pub reason: String,
+}
+
+impl From<&DroppedColumn> for UnusedColumn {
+    fn from(column: &DroppedColumn) -> Self {
+        Self { name: column.name.clone(), reason: column.reason.to_string() }
+    }
 }
 
 /// Everything known when a run starts.
@@ -117,7 +148,7 @@ pub struct RunInfo {
     /// Rows of each class.
     pub class_counts: Vec<usize>,
     /// Columns of the file that are not used.
-    pub dropped: Vec<DroppedColumn>,
+    pub dropped: Vec<UnusedColumn>,
     /// Notices and warnings about the table.
     pub audit: Audit,
     /// Folds of the nested validation; 0 if there is none.

@@ -17,7 +17,7 @@ pub(super) fn refuse_slow_kernels(spec: &RunSpec, shape: &TableShape) -> Result<
         return Err(Error::usage(format!(
             "--estimator rbf takes too long for {units} features (at most {MOST_UNITS})"
         ))
-        .remedy("add --prefilter 100: a linear path on the same split leaves 100 features, and kernel machines go on"));
+        .remedy("add --prefilter 100: a linear path on the same split leaves 100 features, and kernel machines go on").option("--prefilter"));
     }
     let seconds = PathCost::of_shape(spec, shape, spec.step).path();
     if seconds > LONGEST_PATH {
@@ -25,7 +25,7 @@ pub(super) fn refuse_slow_kernels(spec: &RunSpec, shape: &TableShape) -> Result<
         return Err(Error::usage(format!(
             "with --estimator rbf one path over {units} features and {rows} rows would take about {hours:.0} hours"
         ))
-        .remedy("add --prefilter 50 or --step half, use --estimator rcs:4, or take a sample of the rows"));
+        .remedy("add --prefilter 50 or --step half, use --estimator rcs:4, or take a sample of the rows").option("--prefilter"));
     }
     Ok(())
 }

@@ -30,7 +30,9 @@ pub use cost::{DEFAULT_PERMUTATIONS, PERMUTATION_BUDGET, PathCost};
 pub use effects::{EffectCurve, EffectPoint, effects, effects_of_split};
 pub use engine::{Engine, WORKER, default_threads, panic_text};
 pub use estimate::{Estimate, PartCost, seconds_words};
-pub use event::{Betas, EndReason, EventKind, Parts, RunEvent, RunInfo, Step, TaskId};
+pub use event::{
+    Betas, EndReason, EventKind, Parts, Remaining, RunEvent, RunInfo, Step, TaskId, UnusedColumn,
+};
 pub use followup::{Followup, FollowupKind, FollowupWork, Kind, Outcome};
 pub use inspect::{
     Branch, BranchStep, Forced, Inspection, LevelCounts, Portrait, branch, inspect, portrait,

@@ -62,6 +62,8 @@ pub enum Takes {
     /// The path of a file, which is read.
     File,
     Word(&'static str),
+    /// The name of one column of the table.
+    Column(&'static str),
     /// One number, which may be negative.
     Number(&'static str),
     /// Words separated by commas; a word that holds a comma is put in double quotes.
@@ -74,7 +76,9 @@ impl Takes {
         match self {
             Self::Nothing => None,
             Self::File => Some("FILE"),
-            Self::Word(shown) | Self::Number(shown) | Self::Words(shown) => Some(shown),
+            Self::Word(shown) | Self::Column(shown) | Self::Number(shown) | Self::Words(shown) => {
+                Some(shown)
+            }
         }
     }
 }

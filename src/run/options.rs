@@ -25,7 +25,7 @@ For knee, beta, cv and proximity, the answer is the median over the splits.";
 pub const OPTIONS: &[RunOption] = &[
     RunOption {
         name: "target",
-        takes: Takes::Word("COLUMN"),
+        takes: Takes::Column("COLUMN"),
         help: "Class column, by name or 1-based position [default: class, target, label, y, outcome or diagnosis, else the last]",
         example: "diagnosis",
         ..optional!(schema.target)
@@ -67,7 +67,7 @@ pub const OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "group-col",
-        takes: Takes::Word("COLUMN"),
+        takes: Takes::Column("COLUMN"),
         help: "Rows with the same value here (one patient) stay in the same part of a split",
         example: "patient",
         prose: Prose::Sentence(|options| {
@@ -78,7 +78,7 @@ pub const OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "leave-out",
-        takes: Takes::Word("COLUMN"),
+        takes: Takes::Column("COLUMN"),
         help: "Hospital, batch or year: each level is left out once and predicted by the list selected on the others; not a feature",
         example: "hospital",
         prose: Prose::Sentence(|options| {
@@ -104,7 +104,7 @@ pub const OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "time-col",
-        takes: Takes::Word("COLUMN"),
+        takes: Takes::Column("COLUMN"),
         help: "Date (2026-11-18) or number by which rows are checked for drift; not a feature [default: the order of the file]",
         example: "date",
         prose: Prose::Sentence(|options| {
@@ -121,7 +121,7 @@ pub const OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "id-col",
-        takes: Takes::Word("COLUMN"),
+        takes: Takes::Column("COLUMN"),
         help: "Column that names the rows in predictions.csv; not a feature [default: row names, if there are any]",
         example: "sample",
         ..optional!(schema.id_col)

@@ -46,7 +46,8 @@ pub(super) fn refuse_unvisited_size(spec: &RunSpec, units: &[Unit]) -> Result<()
             "--stop {size} is not a size of this path, which goes from {units} to {}",
             kept.max(1)
         ))
-        .remedy("choose a size in between"));
+        .remedy("choose a size in between")
+        .option("--stop"));
     }
     for &method in &spec.methods {
         let sizes = path_sizes(spec, method, spec.step, units, kept);
@@ -89,6 +90,7 @@ fn unvisited(spec: &RunSpec, size: usize, sizes: &[usize]) -> Error {
         "--stop {size} is not a size of this path, which visits {visited} with {options}"
     ))
     .remedy(remedy)
+    .option("--stop")
 }
 
 #[cfg(test)]

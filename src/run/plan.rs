@@ -10,7 +10,9 @@ use sha2::{Digest, Sha256};
 use super::cost::{DefaultPermutations, MOST, TableShape, default_permutations};
 use super::kernel_limit::refuse_slow_kernels;
 use super::path_sizes::refuse_unvisited_size;
-use super::{Permutations, RunInfo, RunOptions, RunSpec, SiteInfo, SubgroupInfo, TaskId};
+use super::{
+    Permutations, RunInfo, RunOptions, RunSpec, SiteInfo, SubgroupInfo, TaskId, UnusedColumn,
+};
 use crate::data::{
     DONOR_LIMIT, Dataset, Factor, Impute, OuterFold, STANDARD, STANDARD_INPUT, Split, Splits,
     check_preprocessing, outer_folds, prepare, site_fold,
@@ -48,7 +50,7 @@ impl Plan {
             return Err(Error::usage(format!(
                 "--method acm tries every feature left in every round, which takes too long for {units} features (at most {MOST_ACM_UNITS})"
             ))
-            .remedy("leave acm out, or give a table with fewer features"));
+            .remedy("leave acm out, or give a table with fewer features").option("--method"));
         }
         if let Some(reserve) = splits.reserve() {
             let aside = reserve.len();
@@ -336,7 +338,7 @@ fn info(spec: RunSpec, data: &Dataset, splits: &Splits) -> RunInfo {
         target: data.target.clone(),
         classes: data.classes.clone(),
         class_counts: data.class_counts(),
-        dropped: data.dropped.clone(),
+        dropped: data.dropped.iter().map(UnusedColumn::from).collect(),
         audit,
         spec,
     }

@@ -179,11 +179,13 @@ impl RunOptions {
 
     /// Checks every number and combination.
     pub fn check(mut self) -> Result<RunSpec> {
-        let within = |name: &str, value: f64, ok: bool, allowed: &str| {
+        let within = |name: &'static str, value: f64, ok: bool, allowed: &str| {
             if ok {
                 Ok(())
             } else {
-                Err(Error::usage(format!("--{name} {value} is out of range")).remedy(allowed))
+                Err(Error::usage(format!("--{name} {value} is out of range"))
+                    .remedy(allowed)
+                    .option(name))
             }
         };
         let open = |value: f64| value > 0.0 && value < 1.0;
@@ -205,7 +207,8 @@ impl RunOptions {
             open(self.epsilon),
             "give a number between 0 and 1, such as 0.1 for 90 % coverage",
         )?;
-        let impossible = |remedy| Error::usage("--stop beta is out of range").remedy(remedy);
+        let impossible =
+            |remedy| Error::usage("--stop beta is out of range").remedy(remedy).option("--stop");
         self.beta_rule.check().map_err(impossible)?;
         let share = self.schema.max_missing;
         within("max-missing", share, (0.0..=1.0).contains(&share), "give a share from 0 to 1")?;
@@ -214,52 +217,61 @@ impl RunOptions {
             && !(2..=MOST_FOLDS).contains(&folds)
         {
             return Err(Error::usage(format!("--validate {folds} is out of range"))
-                .remedy(format!("give 2 to {MOST_FOLDS} folds, or none")));
+                .remedy(format!("give 2 to {MOST_FOLDS} folds, or none"))
+                .option("--validate"));
         }
         if let Permutations::Count(count) = self.permutations
             && count > MOST_PERMUTATIONS
         {
             return Err(Error::usage(format!("--permutations {count} is too many"))
-                .remedy(format!("give at most {MOST_PERMUTATIONS}")));
+                .remedy(format!("give at most {MOST_PERMUTATIONS}"))
+                .option("--permutations"));
         }
         if self.by.is_empty() {
-            return Err(
-                Error::usage("--by names no curve").remedy("give inefficiency, accuracy, or both")
-            );
+            return Err(Error::usage("--by names no curve")
+                .remedy("give inefficiency, accuracy, or both")
+                .option("--by"));
         }
         if self.methods.is_empty() {
             return Err(Error::usage("--method names no method")
-                .remedy("give crfe, rfe, smfs or acm, separated by commas"));
+                .remedy("give crfe, rfe, smfs or acm, separated by commas")
+                .option("--method"));
         }
         if self.estimator == Estimator::Rbf {
             if self.solver == SolverKind::Linfa {
                 return Err(Error::usage(
                     "--solver linfa fits linear machines only, not --estimator rbf",
                 )
-                .remedy("leave --solver out"));
+                .remedy("leave --solver out")
+                .option("--solver"));
             }
             if self.prefilter == Some(0) {
                 return Err(Error::usage("--prefilter 0 leaves no feature")
-                    .remedy("give at least 1, such as 100"));
+                    .remedy("give at least 1, such as 100")
+                    .option("--prefilter"));
             }
         } else if self.prefilter.is_some() {
             return Err(Error::usage("--prefilter belongs to --estimator rbf")
-                .remedy("add --estimator rbf, or leave --prefilter out"));
+                .remedy("add --estimator rbf, or leave --prefilter out")
+                .option("--prefilter"));
         }
         if self.schema.pheno_sheet.is_some() && self.schema.pheno.is_none() {
             return Err(Error::usage("--sheet names two sheets, but there is one table")
-                .remedy("name one sheet, or add --pheno WORKBOOK"));
+                .remedy("name one sheet, or add --pheno WORKBOOK")
+                .option("--sheet"));
         }
         if self.smoothed && self.score == Score::Published {
             return Err(Error::usage("--smoothed has no meaning with --score published")
-                .remedy("leave one of them out"));
+                .remedy("leave one of them out")
+                .option("--smoothed"));
         }
         if self.early && !matches!(self.stop, StopRule::Beta | StopRule::Size(_)) {
             return Err(Error::usage(format!(
                 "--early cannot end a path by the rule '{}', which needs the whole path",
                 self.stop.name()
             ))
-            .remedy("add --stop beta or --stop N, or leave --early out"));
+            .remedy("add --stop beta or --stop N, or leave --early out")
+            .option("--early"));
         }
         self.methods.sort_unstable();
         self.methods.dedup();

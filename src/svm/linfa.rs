@@ -51,14 +51,15 @@ impl<'a> Linfa<'a> {
             return Err(Error::data(format!(
                 "linfa-svm is slow beyond {MOST_ROWS} training rows, and there are {rows}"
             ))
-            .remedy("use --solver newton"));
+            .remedy("use --solver newton")
+            .option("--solver"));
         }
         if problem.cost() > MOST_COST {
             return Err(Error::data(format!(
                 "linfa-svm does not converge in reasonable time beyond C = {MOST_COST}, and --cost is {}",
                 problem.cost()
             ))
-            .remedy("use a smaller --cost or --solver newton"));
+            .remedy("use a smaller --cost or --solver newton").option("--cost"));
         }
         if let Some(class) = (0..problem.classes()).find(|class| !problem.y().contains(class)) {
             return Err(Error::data(format!(
@@ -70,7 +71,8 @@ impl<'a> Linfa<'a> {
             return Err(Error::data(
                 "linfa-svm cannot learn from values that are missing or not finite",
             )
-            .remedy("fill them with --impute knn:5"));
+            .remedy("fill them with --impute knn:5")
+            .option("--impute"));
         }
         let constant = check_scale(&problem)?;
         Ok(Self {

@@ -57,6 +57,13 @@ pub enum Action {
     Bottom,
     PreviousSplit,
     NextSplit,
+    PreviousPatient,
+    NextPatient,
+    /// The score of another class of a patient.
+    PreviousClass,
+    NextClass,
+    /// A patient on the whole screen, and back.
+    Enlarge,
     NextMethod,
     /// Play faster.
     Faster,

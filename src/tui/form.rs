@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use super::overlay::edit;
 use crate::error::{Error, Result};
-use crate::run::options::{Chapter, OPTIONS, RunOption};
+use crate::run::options::{Chapter, OPTIONS, RunOption, Takes};
 use crate::run::{RunOptions, RunSpec};
 
 /// One line: an option and what is typed.
@@ -40,7 +40,7 @@ impl Field {
 
     /// Whether it names one column of the table.
     fn is_column(&self) -> bool {
-        COLUMNS.contains(&self.name)
+        matches!(self.option.takes, Takes::Column(_))
     }
 
     /// The next choice, or the previous one; from a value that is none of them, the first or the
@@ -56,9 +56,6 @@ impl Field {
         self.value = choices[next].to_owned();
     }
 }
-
-/// Options that name one column of the table; left and right go through the columns.
-const COLUMNS: [&str; 3] = ["target", "id-col", "group-col"];
 
 /// The settings being edited.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,26 +121,6 @@ impl Form {
         if let Some(at) = self.fields.iter().position(|field| field.name == option) {
             (self.at, self.is_fresh) = (at, true);
         }
-    }
-
-    /// To the option that a message names as `--option`, if it does.
-    pub fn go_to_remedy(&mut self, message: &str) -> bool {
-        let named = |field: &&Field| {
-            let flag = format!("--{}", field.name);
-            message.match_indices(&flag).any(|(at, _)| {
-                let after = message[at + flag.len()..].chars().next();
-                after.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '-')
-            })
-        };
-        // The one that is named first.
-        let found = self
-            .fields
-            .iter()
-            .filter(named)
-            .min_by_key(|field| message.find(&format!("--{}", field.name)));
-        let name = found.map(|field| field.name);
-        name.into_iter().for_each(|name| self.go_to(name));
-        name.is_some()
     }
 
     /// A key is pressed on the line.
@@ -282,14 +259,10 @@ mod tests {
         press(&mut form, KeyCode::Left);
         press(&mut form, KeyCode::Left);
         assert_eq!(form.fields[form.at].value, "age");
-    }
-
-    #[test]
-    fn a_remedy_names_its_line() {
-        let mut form = form();
-        assert!(form.go_to_remedy("class 'x' has 1 row; use --rare drop:4 or leave it"));
-        assert_eq!(form.fields[form.at].name, "rare");
-        assert!(!form.go_to_remedy("there is no such file; check the path"));
-        assert!(!form.go_to_remedy("use --step-by-step"));
+        for name in ["group-col", "leave-out", "time-col"] {
+            form.go_to(name);
+            press(&mut form, KeyCode::Left);
+            assert_eq!(form.fields[form.at].value, "age", "{name}");
+        }
     }
 }

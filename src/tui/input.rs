@@ -9,16 +9,18 @@ use super::keymap::KeyPress;
 use super::overlay::Overlay;
 use super::view::{Hit, Hits};
 
+/// What the wheel of the mouse asks for.
+pub(super) fn wheel(mouse: &MouseEvent) -> Option<Action> {
+    match mouse.kind {
+        MouseEventKind::ScrollUp => Some(Action::Up),
+        MouseEventKind::ScrollDown => Some(Action::Down),
+        _ => None,
+    }
+}
+
 impl App {
     /// A key goes to what is being typed, or through the keymap.
     pub fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        // Esc and a key typed in one breath arrive as Alt and that key.
-        if key.modifiers.contains(KeyModifiers::ALT) {
-            let mut effects = self.key(KeyEvent::from(KeyCode::Esc));
-            effects
-                .extend(self.key(KeyEvent { modifiers: key.modifiers - KeyModifiers::ALT, ..key }));
-            return effects;
-        }
         if let Some(overlay) = self.take_typing() {
             return self.typed(overlay, key);
         }
@@ -50,9 +52,10 @@ impl App {
     /// The wheel scrolls what is in front; a click goes to what was drawn there; dragging over a
     /// chart shows that range.
     pub fn mouse(&mut self, mouse: MouseEvent, hits: &Hits) -> Vec<Effect> {
+        if let Some(action) = wheel(&mouse) {
+            return self.update(action);
+        }
         match mouse.kind {
-            MouseEventKind::ScrollUp => self.update(Action::Up),
-            MouseEventKind::ScrollDown => self.update(Action::Down),
             MouseEventKind::Down(MouseButton::Left) if self.overlay().is_some() => {
                 self.update(Action::Back)
             }

@@ -29,14 +29,39 @@ pub struct Binding {
     pub short: &'static str,
     /// The chapter of the help.
     pub chapter: &'static str,
-    /// The views in which it works.
-    pub views: &'static [View],
+    /// Where it works.
+    pub contexts: Vec<KeyContext>,
+}
+
+/// Where keys have meanings of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyContext {
+    /// A view of the dashboard.
+    View(View),
+    /// New patients and a model.
+    Patients,
+    /// The choice of a run or a table.
+    Start,
+}
+
+impl From<View> for KeyContext {
+    fn from(view: View) -> Self {
+        Self::View(view)
+    }
 }
 
 impl Binding {
+    /// The views in which it works.
+    pub fn views(&self) -> impl Iterator<Item = View> {
+        self.contexts.iter().filter_map(|context| match context {
+            KeyContext::View(view) => Some(*view),
+            KeyContext::Patients | KeyContext::Start => None,
+        })
+    }
+
     /// Whether it works in every view.
-    pub fn is_everywhere(&self) -> bool {
-        self.views.len() == View::ALL.len()
+    pub fn is_in_every_view(&self) -> bool {
+        self.views().count() == View::ALL.len()
     }
 
     /// Its keys, as they are written.
@@ -44,9 +69,9 @@ impl Binding {
         self.keys.iter().map(|key| key.name()).collect()
     }
 
-    /// Whether there is a view in which both work.
+    /// Whether both work in some place.
     fn meets(&self, other: &Self) -> bool {
-        self.views.iter().any(|view| other.views.contains(view))
+        self.contexts.iter().any(|context| other.contexts.contains(context))
     }
 }
 
@@ -124,6 +149,18 @@ const RULES: &[View] = &[View::Explore, View::Stability];
 const PAGES: &[View] = &[View::Size, View::Stability, View::Data];
 const LISTED: &[View] = &[View::Answer, View::Data];
 const CHOSEN: &[View] = &[View::Answer, View::Size, View::Stability];
+/// Keys of the other screens only.
+const NO_VIEW: &[View] = &[];
+
+/// The bindings of the screens without views, by name.
+const ELSEWHERE: [(KeyContext, &str); 2] = [
+    (
+        KeyContext::Patients,
+        "sort reverse find_next find_previous up down page_up page_down top end bottom back suspend help quit \
+         enlarge previous_patient next_patient previous_class next_class filter_patients find_patient",
+    ),
+    (KeyContext::Start, "up down top end bottom back suspend quit choose settings_first"),
+];
 
 /// name, keys, action, words, short, chapter, views.
 type KeymapLine =
@@ -318,7 +355,24 @@ const LINES: &[KeymapLine] = &[
     ("suspend", "ctrl-z", Action::Suspend, "suspend (fg resumes)", "", DO, ALL),
     ("help", "?", Action::Help, "these keys", "help", DO, ALL),
     ("quit", "q ctrl-c", Action::Quit, "quit", "quit", DO, ALL),
+    ("enlarge", "enter z", Action::Enlarge, "enlarge the patient, and back", "", LOOK, NO_VIEW),
+    ("previous_patient", "[", Action::PreviousPatient, "previous patient", "", MOVE, NO_VIEW),
+    ("next_patient", "]", Action::NextPatient, "next patient", "", MOVE, NO_VIEW),
+    ("previous_class", "left h", Action::PreviousClass, "previous class", "", LOOK, NO_VIEW),
+    ("next_class", "right l", Action::NextClass, "next class", "", LOOK, NO_VIEW),
+    ("filter_patients", "&", Action::Filter, "show only ids that match", "", LOOK, NO_VIEW),
+    ("find_patient", "/", Action::Find, "find an id", "", LOOK, NO_VIEW),
+    ("choose", "enter", Action::Open, "open the run, or run the table", "", DO, NO_VIEW),
+    ("settings_first", "o", Action::Options, "settings of the table first", "", DO, NO_VIEW),
 ];
+
+/// Where a binding works.
+fn contexts(name: &str, views: &[View]) -> Vec<KeyContext> {
+    let has_it = |names: &str| names.split(' ').any(|other| other == name);
+    let elsewhere = ELSEWHERE.into_iter().filter(|(_, names)| has_it(names));
+    let views = views.iter().copied().map(KeyContext::View);
+    views.chain(elsewhere.map(|(context, _)| context)).collect()
+}
 
 impl Default for Keymap {
     fn default() -> Self {
@@ -331,7 +385,7 @@ impl Default for Keymap {
                 words,
                 short,
                 chapter,
-                views,
+                contexts: contexts(name, views),
             })
             .collect();
         Self { bindings }
@@ -339,18 +393,19 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The action of a key in a view.
-    pub fn action(&self, key: KeyPress, view: View) -> Option<Action> {
-        self.in_view(view).find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
+    /// The action of a key in a place.
+    pub fn action(&self, key: KeyPress, context: impl Into<KeyContext>) -> Option<Action> {
+        self.within(context).find(|own| own.keys.contains(&key)).map(|own| own.action)
     }
 
     pub fn bindings(&self) -> &[Binding] {
         &self.bindings
     }
 
-    /// The bindings of a view, those of every view included.
-    pub fn in_view(&self, view: View) -> impl Iterator<Item = &Binding> {
-        self.bindings.iter().filter(move |binding| binding.views.contains(&view))
+    /// The bindings of a place.
+    pub fn within(&self, context: impl Into<KeyContext>) -> impl Iterator<Item = &Binding> {
+        let context = context.into();
+        self.bindings.iter().filter(move |binding| binding.contexts.contains(&context))
     }
 
     /// All chapters, each with its bindings.
@@ -366,9 +421,9 @@ impl Keymap {
         binding.and_then(|binding| binding.keys.first()).map_or_else(String::new, |key| key.name())
     }
 
-    /// The first key of an action in a view, as it is written.
-    pub fn key_in(&self, action: Action, view: View) -> String {
-        let binding = self.in_view(view).find(|binding| binding.action == action);
+    /// The first key of an action in a place, as it is written.
+    pub fn key_in(&self, action: Action, context: impl Into<KeyContext>) -> String {
+        let binding = self.within(context).find(|binding| binding.action == action);
         binding.and_then(|binding| binding.keys.first()).map_or_else(String::new, |key| key.name())
     }
 
@@ -419,14 +474,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_has_one_meaning_in_a_view() {
+    fn every_key_has_one_meaning_in_a_place() {
         let map = Keymap::default();
-        for view in View::ALL {
+        let elsewhere = ELSEWHERE.map(|(context, names)| {
+            assert_eq!(map.within(context).count(), names.split(' ').count(), "{context:?}");
+            context
+        });
+        for context in View::ALL.map(KeyContext::View).into_iter().chain(elsewhere) {
             let mut seen = std::collections::HashMap::new();
-            for binding in map.in_view(view) {
+            for binding in map.within(context) {
                 assert!(!binding.keys.is_empty(), "{}", binding.name);
                 for key in &binding.keys {
-                    assert_eq!(seen.insert(*key, binding.name), None, "{} in {view:?}", key.name());
+                    assert_eq!(
+                        seen.insert(*key, binding.name),
+                        None,
+                        "{} in {context:?}",
+                        key.name()
+                    );
                     assert_eq!(KeyPress::parse(&key.name()), Some(*key));
                 }
             }

@@ -1,14 +1,15 @@
-//! The dashboard: the only layer with a screen.
+//! The screens: the start, the dashboard, and the patients of a model.
 //!
-//! [`app::App`] is the state and how it changes, [`view`] draws it, [`session`] is what runs behind
-//! it, [`terminal`] and [`input`] are the edge. The loop here sleeps until something happens:
-//! input, a signal, a message, a tick of the play, or the time of the next frame while something
-//! has changed.
+//! All three run under the loop of [`event_loop`], which sleeps until something happens: input, a
+//! signal, something from behind the screen, a tick of the play, or the time of the next frame
+//! while something has changed. Of the dashboard, [`app::App`] is the state and how it changes,
+//! [`view`] draws it, [`session`] is what runs behind it; [`listen`] and [`terminal`] are the edge.
 
 mod action;
 mod app;
 mod chart;
 mod colours;
+mod dashboard;
 mod derived;
 mod event_loop;
 mod exporter;
@@ -29,15 +30,15 @@ mod time_left;
 mod view;
 
 pub use action::Action;
-pub use app::{App, CopiedList, Effect, Pause, Phase};
+pub use app::{App, CopiedList, Effect, Lookup, Pause, Phase};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
 pub use colours::{OwnColours, PAINTED};
-pub use keymap::{KeyPress, Keymap};
+pub use keymap::{KeyContext, KeyPress, Keymap};
 pub use overlay::{
     Export, ExportMenu, FeaturePage, FitPage, HelpPage, LinePrompt, OptionsEditor, Overlay,
     Palette, Prompt, QuitQuestion,
 };
-pub use patients::{PatientColumn, PatientsScreen, Reply, show_model};
+pub use patients::{PatientColumn, PatientsScreen, show_model};
 pub use screen::{ScreenSettings, explore, start};
 pub use session::{Compute, Message, Recording, SessionRequest};
 pub use start::{Choice, StartScreen};

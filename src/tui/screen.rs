@@ -2,23 +2,24 @@
 //! begins with, and what is printed in the shell afterwards.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crossbeam_channel::{Receiver, unbounded};
-use ratatui::Terminal;
+use crossbeam_channel::unbounded;
 
 use super::app::{App, Pause};
-use super::event_loop::Dashboard;
+use super::dashboard::Dashboard;
+use super::event_loop::EventLoop;
 use super::keymap::Keymap;
-use super::listen::{InputEvent, listen};
+use super::listen::listen;
 use super::overlay::{OptionsEditor, Overlay};
 use super::session::SessionRequest;
-use super::start::{Choice, choose};
+use super::start::{Choice, StartScreen};
 use super::terminal::{RealBackend, TerminalGuard, interrupting_signal};
 use super::theme::Theme;
 use super::view::View;
 use crate::analysis::Answer;
 use crate::error::{Error, Result, printable};
+use crate::record::state_home;
 use crate::report::summary;
 use crate::run::RunOptions;
 use crate::say::say;
@@ -45,55 +46,71 @@ pub struct ScreenSettings {
 }
 
 /// Shows a run until the user leaves; the exit code.
-pub fn explore(order: SessionRequest, settings: ScreenSettings) -> Result<u8> {
-    show(&settings, |_, _| Ok(Ok(Ok(order))))
+pub fn explore(request: SessionRequest, settings: ScreenSettings) -> Result<u8> {
+    show(&settings, |_| Ok(Ok(request)))
 }
 
 /// Lets the user choose a recent run or a table nearby, then shows it; the exit code.
 pub fn start(
     settings: ScreenSettings,
-    order: impl FnOnce(Choice) -> Result<SessionRequest>,
+    request: impl FnOnce(Choice) -> Result<SessionRequest>,
 ) -> Result<u8> {
-    let theme = settings.theme;
-    show(&settings, |terminal, inputs| Ok(choose(terminal, inputs, theme)?.map(order)))
+    show(&settings, |screens| {
+        let (theme, keymap) = (settings.theme, settings.keymap.clone());
+        let mut start = StartScreen::new(state_home().as_deref(), Path::new("."), theme, keymap);
+        start.read_answers();
+        let code = screens.run(&mut start);
+        start.choice().filter(|_| code == 0).map_or(Ok(Err(code)), |choice| request(choice).map(Ok))
+    })
 }
 
-/// What to show, or the exit code if nothing is to be shown.
-type StartOutcome = std::result::Result<Result<SessionRequest>, u8>;
+/// What to show in the dashboard, or the exit code if nothing is to be shown.
+type StartOutcome = Result<std::result::Result<SessionRequest, u8>>;
 
+/// Shows the dashboard on what is wanted; the exit code.
 fn show(
     settings: &ScreenSettings,
-    wanted: impl FnOnce(&mut Terminal<RealBackend>, &Receiver<InputEvent>) -> io::Result<StartOutcome>,
+    wanted: impl FnOnce(&mut EventLoop<'_, RealBackend>) -> StartOutcome,
 ) -> Result<u8> {
+    let shown = on_terminal(settings, |screens| {
+        let request = match wanted(screens)? {
+            Ok(request) => request,
+            Err(code) => return Ok(Err(code)),
+        };
+        let mut dashboard = Dashboard::new(request, settings)?;
+        Ok(match screens.run(&mut dashboard) {
+            0 => Ok(dashboard),
+            code => Err(code),
+        })
+    })?;
+    match shown {
+        // The error that ended the run is printed after the screen is left, with its exit code.
+        Ok(mut dashboard) => match dashboard.app_mut().take_failure() {
+            Some(error) => Err(error),
+            None => Ok(say_goodbye(dashboard.app_mut())),
+        },
+        Err(code) => Ok(code),
+    }
+}
+
+/// Takes the terminal, shows screens on it, and gives it back.
+pub(super) fn on_terminal<T>(
+    settings: &ScreenSettings,
+    show: impl FnOnce(&mut EventLoop<'_, RealBackend>) -> Result<T>,
+) -> Result<T> {
     let (sender, inputs) = unbounded();
     let mut guard =
         TerminalGuard::enter(settings.mouse, settings.plain).map_err(broken_terminal)?;
     listen(&sender).map_err(broken_terminal)?;
-    let order = match wanted(guard.terminal(), &inputs) {
-        Ok(Ok(order)) => order?,
-        Ok(Err(code)) => return Ok(code),
-        Err(error) => return ended_by_signal().map_or_else(|| Err(broken_terminal(error)), Ok),
-    };
-    let mut dashboard = Dashboard::new(order, settings)?;
-    let ended = dashboard.run(guard.terminal(), &inputs);
+    let shown = show(&mut EventLoop::new(guard.terminal(), &inputs, settings));
     drop(guard);
     // From here on a signal ends the program at once: what follows may block on standard error.
     drop(inputs);
-    match ended {
-        // The error that ended the run is printed after the screen is left, with its exit code.
-        Ok(0) => match dashboard.app_mut().take_failure() {
-            Some(error) => Err(error),
-            None => Ok(say_goodbye(dashboard.app_mut())),
-        },
-        Ok(code) => Ok(code),
-        // A signal cuts a write short. A terminal that is gone cannot be written to, and nobody
-        // reads the error either.
-        Err(_) => Ok(ended_by_signal().unwrap_or(128 + 1)),
-    }
+    shown
 }
 
 /// The error for a terminal that cannot be used.
-pub(super) fn broken_terminal(error: io::Error) -> Error {
+fn broken_terminal(error: io::Error) -> Error {
     Error::output(format!("the terminal cannot be used: {error}"))
         .remedy("run without a screen: crfe-tui run, or crfe-tui predict")
 }
@@ -104,8 +121,8 @@ pub(super) fn ended_by_signal() -> Option<u8> {
 }
 
 /// The state before anything is known.
-pub(super) fn first_state(order: &SessionRequest, settings: &ScreenSettings) -> Result<App> {
-    let (data, spec) = match order {
+pub(super) fn first_state(request: &SessionRequest, settings: &ScreenSettings) -> Result<App> {
+    let (data, spec) = match request {
         SessionRequest::Compute(compute) => (compute.data.clone(), compute.spec.clone()),
         // The recorded settings come with the first event.
         SessionRequest::Open(directory, _) => (directory.clone(), RunOptions::default().check()?),
@@ -113,10 +130,10 @@ pub(super) fn first_state(order: &SessionRequest, settings: &ScreenSettings) -> 
     let mut app = App::new(data, spec, settings.theme, settings.keymap.clone());
     app.set_speed(settings.speed);
     app.set_out(settings.out.clone());
-    if let SessionRequest::Compute(compute) = order {
+    if let SessionRequest::Compute(compute) = request {
         app.set_threads(compute.threads);
     }
-    match order {
+    match request {
         SessionRequest::Compute(compute) if compute.paused => {
             app.set_pause(Pause::Asked);
             if compute.settings_first {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, bounded, never};
 
+use super::app::Lookup;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::evaluate::Tally;
@@ -14,13 +15,10 @@ use crate::fault;
 use crate::record::{EventSource, Live, RunDirectory, Shard, ShardStatus, state_directory};
 use crate::report::outputs;
 use crate::run::{
-    Branch, EffectCurve, EventKind, Forced, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo,
-    RunSpec, Survey, TaskId, Twins, branch, effects_of_split, inspect, panic_text, portrait,
-    test_list,
+    Branch, EffectCurve, EventKind, Gate, Inspection, Plan, Portrait, RunEvent, RunInfo, RunSpec,
+    Survey, TaskId, Twins, branch, effects_of_split, inspect, panic_text, portrait, test_list,
 };
 
-/// The thread without which there is no run.
-const RUN: &str = "crfe-run";
 /// Messages that may wait for the screen.
 const WAITING: usize = 1024;
 
@@ -45,6 +43,8 @@ pub enum Message {
     Surveyed(Box<Survey>),
     /// What would have happened otherwise.
     Branched(Branch),
+    /// A closer look that came to nothing, and why.
+    LookupFailed(Lookup, String),
     /// Where the run is recorded.
     Recorded(PathBuf),
     /// The run was begun before, by the same command.
@@ -70,14 +70,15 @@ impl Message {
                 | Self::ListTested(..)
                 | Self::Surveyed(_)
                 | Self::Branched(_)
+                | Self::LookupFailed(..)
                 | Self::Said(_)
         )
     }
 }
 
-/// What comes from behind the screen.
+/// What a session sends to the screen.
 #[derive(Debug)]
-pub enum FromBehind {
+pub enum SessionMessage {
     /// Something to show.
     Message(Message),
     /// The run has begun; its events come from here.
@@ -86,16 +87,16 @@ pub enum FromBehind {
 
 /// Sends messages to the screen.
 #[derive(Clone)]
-struct Messenger(Sender<FromBehind>);
+struct Messenger(Sender<SessionMessage>);
 
 impl Messenger {
     /// Whether the screen is still there.
     fn send(&self, message: Message) -> bool {
-        self.0.send(FromBehind::Message(message)).is_ok()
+        self.0.send(SessionMessage::Message(message)).is_ok()
     }
 
     fn send_source(&self, source: EventSource) {
-        let _ = self.0.send(FromBehind::Source(Box::new(source)));
+        let _ = self.0.send(SessionMessage::Source(Box::new(source)));
     }
 }
 
@@ -138,7 +139,7 @@ pub enum Recording {
 /// A run in the background. Dropping it ends the run at the next elimination.
 pub struct Session {
     gate: Arc<Gate>,
-    messages: Receiver<FromBehind>,
+    messages: Receiver<SessionMessage>,
     messenger: Messenger,
     source: Option<Box<EventSource>>,
     events: Receiver<RunEvent>,
@@ -147,9 +148,9 @@ pub struct Session {
 
 impl Session {
     /// Starts reading at once.
-    pub fn start(order: SessionRequest) -> Self {
+    pub fn start(request: SessionRequest) -> Self {
         let gate = Arc::new(Gate::default());
-        if matches!(&order, SessionRequest::Compute(compute) if compute.paused) {
+        if matches!(&request, SessionRequest::Compute(compute) if compute.paused) {
             gate.pause();
         }
         let (sender, messages) = bounded(WAITING);
@@ -157,8 +158,8 @@ impl Session {
         let (events, shard_changes) = (never(), never());
         let session =
             Self { gate: gate.clone(), messages, messenger, source: None, events, shard_changes };
-        session.spawn(RUN, move |to| {
-            let begun = match &order {
+        let begin = move |to: &Messenger| {
+            let begun = match &request {
                 SessionRequest::Compute(compute) => compute_source(compute, &gate, to),
                 SessionRequest::Open(directory, _) => EventSource::open(directory).map(|source| {
                     to.send(Message::Recorded(directory.clone()));
@@ -172,12 +173,13 @@ impl Session {
                     to.send(Message::Failed(error));
                 }
             }
-        });
+        };
+        session.spawn("crfe-run", begin, |words| Message::Failed(Error::internal(words)));
         session
     }
 
     /// What comes from behind the screen, besides the events of the run.
-    pub fn messages(&self) -> &Receiver<FromBehind> {
+    pub fn messages(&self) -> &Receiver<SessionMessage> {
         &self.messages
     }
 
@@ -217,113 +219,97 @@ impl Session {
 
     /// Looks for the data of a replayed run, which only closer looks need.
     pub fn find_data(&self, info: Arc<RunInfo>, data: Option<PathBuf>) {
-        self.spawn("crfe-data", move |to| {
-            let message = match Plan::find(&info, data.as_deref()) {
+        let find = move |to: &Messenger| {
+            to.send(match Plan::find(&info, data.as_deref()) {
                 Ok(plan) => Message::Ready(Arc::new(plan)),
                 Err(why) => Message::Said(format!("the data file is not available: {why}")),
-            };
-            to.send(message);
-        });
-    }
-
-    /// Recomputes β of a model, for a step that does not hold it.
-    pub fn inspect(&self, plan: Arc<Plan>, task: TaskId, units: Vec<usize>) {
-        self.spawn("crfe-inspect", move |to| {
-            if let Ok(inspection) = inspect(&plan, task.split, &units) {
-                to.send(Message::Inspected(task, units.len(), inspection));
-            }
-        });
-    }
-
-    /// Looks for the twins of some features.
-    pub fn find_twins(&self, plan: Arc<Plan>, units: Vec<usize>) {
-        self.spawn("crfe-inspect", move |to| {
-            to.send(Message::event(EventKind::TwinsFound(Twins::find(&plan.data, &units).into())));
-        });
-    }
-
-    /// Tests a list on all splits.
-    pub fn test_list(&self, plan: Arc<Plan>, units: Vec<usize>) {
-        self.spawn("crfe-inspect", move |to| {
-            let splits = 0..plan.info.splits;
-            let tested: Result<Vec<(usize, Tally)>> =
-                splits.map(|split| Ok((split, test_list(&plan, split, &units)?))).collect();
-            to.send(match tested {
-                Ok(tallies) => Message::ListTested(units, tallies),
-                Err(error) => Message::Said(format!("your list could not be tested: {error}")),
             });
-        });
+        };
+        self.spawn("crfe-data", find, Message::Said);
+    }
+
+    /// Computes from the data what the run does not hold.
+    pub fn look_up(&self, plan: Arc<Plan>, lookup: Lookup) {
+        let wanted = lookup.clone();
+        let look = move |to: &Messenger| {
+            to.send(look_up(&plan, wanted.clone()).unwrap_or_else(|error| {
+                let words = format!("{}: {error}", wanted.failure());
+                Message::LookupFailed(wanted, words)
+            }));
+        };
+        self.spawn("crfe-inspect", look, |words| Message::LookupFailed(lookup, words));
     }
 
     /// Reads the table as other settings understand it.
     pub fn survey(&self, data: PathBuf, spec: RunSpec) {
-        self.spawn("crfe-inspect", move |to| {
-            to.send(Message::Surveyed(Box::new(Survey::take(&data, spec))));
-        });
-    }
-
-    /// Looks at one feature.
-    pub fn portrait(&self, plan: Arc<Plan>, unit: usize) {
-        self.spawn("crfe-inspect", move |to| {
-            to.send(Message::Portrait(portrait(&plan.data, unit)));
-        });
-    }
-
-    /// Computes the effect of a feature in a model of some features.
-    pub fn effect(&self, plan: Arc<Plan>, task: TaskId, units: Vec<usize>, unit: usize) {
-        self.spawn("crfe-inspect", move |to| {
-            let curve =
-                effects_of_split(&plan, task.split, &units, &[unit]).map(|mut curves| curves.pop());
-            to.send(match curve {
-                Ok(Some(curve)) => Message::EffectCurve(task, units.len(), curve),
-                Ok(None) => return,
-                Err(error) => Message::Said(format!("the effect could not be computed: {error}")),
-            });
-        });
-    }
-
-    /// Computes what would have happened otherwise.
-    pub fn branch(&self, plan: Arc<Plan>, task: TaskId, present: Vec<usize>, forced: Forced) {
-        self.spawn("crfe-inspect", move |to| {
-            let message = match branch(&plan, task, &present, forced) {
-                Ok(branch) => Message::Branched(branch),
-                Err(error) => Message::Said(error.to_string()),
-            };
-            to.send(message);
-        });
+        let wanted = spec.clone();
+        let surveyed = |survey| Message::Surveyed(Box::new(survey));
+        let take = move |to: &Messenger| {
+            to.send(surveyed(Survey::take(&data, wanted)));
+        };
+        self.spawn("crfe-inspect", take, move |why| surveyed(Survey { spec, found: Err(why) }));
     }
 
     /// Does something in the background that ends with words.
     pub fn say(&self, work: impl FnOnce() -> Result<String> + Send + 'static) {
-        self.spawn("crfe-export", move |to| {
+        let work = |to: &Messenger| {
             let words = work().unwrap_or_else(|error| error.to_string());
             to.send(Message::Said(words));
-        });
+        };
+        self.spawn("crfe-export", work, Message::Said);
     }
 
-    fn spawn(&self, name: &str, work: impl FnOnce(&Messenger) + Send + 'static) {
+    /// Works on a thread of its own; after a panic the screen gets another message.
+    fn spawn(
+        &self,
+        name: &str,
+        work: impl FnOnce(&Messenger) + Send + 'static,
+        after_panic: impl FnOnce(String) -> Message + Send + 'static,
+    ) {
         let to = self.messenger.clone();
         let place = name.to_owned();
         let guarded = move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                fault::strike(|| place.clone());
+                fault::strike(|| place);
                 work(&to);
             }));
             if let Err(panic) = outcome {
-                let words = format!("internal fault: {}", panic_text(&*panic));
-                let ends = place == RUN;
-                to.send(if ends {
-                    Message::Failed(Error::internal(words))
-                } else {
-                    Message::Said(words)
-                });
+                to.send(after_panic(format!("internal fault: {}", panic_text(&*panic))));
             }
         };
         if std::thread::Builder::new().name(name.into()).spawn(guarded).is_err() {
-            let failure = FromBehind::Message(Message::Said("no thread could be started".into()));
+            let failure =
+                SessionMessage::Message(Message::Said("no thread could be started".into()));
             let _ = self.messenger.0.try_send(failure);
         }
     }
+}
+
+/// Computes one closer look; what to tell the screen.
+fn look_up(plan: &Plan, lookup: Lookup) -> Result<Message> {
+    Ok(match lookup {
+        Lookup::Inspect(task, units) => {
+            Message::Inspected(task, units.len(), inspect(plan, task.split, &units)?)
+        }
+        Lookup::FindTwins(units) => {
+            Message::event(EventKind::TwinsFound(Twins::find(&plan.data, &units).into()))
+        }
+        Lookup::TestList(units) => {
+            let splits = 0..plan.info.splits;
+            let tested: Result<Vec<(usize, Tally)>> =
+                splits.map(|split| Ok((split, test_list(plan, split, &units)?))).collect();
+            Message::ListTested(units, tested?)
+        }
+        Lookup::Portrait(unit) => Message::Portrait(portrait(&plan.data, unit)),
+        Lookup::EffectCurve(task, units, unit) => {
+            let mut curves = effects_of_split(plan, task.split, &units, &[unit])?;
+            let curve = curves.pop().ok_or_else(|| Error::internal("there is no curve"))?;
+            Message::EffectCurve(task, units.len(), curve)
+        }
+        Lookup::Branch(task, present, forced) => {
+            Message::Branched(branch(plan, task, &present, forced)?)
+        }
+    })
 }
 
 impl Drop for Session {
@@ -334,21 +320,19 @@ impl Drop for Session {
 
 /// Reads the file and begins the run; none if nobody wants it any more.
 fn compute_source(
-    order: &Compute,
+    request: &Compute,
     gate: &Arc<Gate>,
     to: &Messenger,
 ) -> Result<Option<EventSource>> {
-    let data = Dataset::load(&order.data, &order.spec.schema, |bytes, of| {
+    let data = Dataset::load(&request.data, &request.spec.schema, |bytes, of| {
         to.send(Message::event(EventKind::Loading { bytes, of }));
     })?;
-    let plan = Arc::new(Plan::new(order.spec.clone(), data)?);
-    to.send(Message::Ready(plan.clone()));
-    // The table can be looked at while the directory is.
-    let shown = to.send(Message::event(EventKind::RunStarted(plan.info.clone())));
+    let plan = Arc::new(Plan::new(request.spec.clone(), data)?);
+    let shown = to.send(Message::Ready(plan.clone()));
     if !shown || gate.cancelled() {
         return Ok(None);
     }
-    let directory = claim(order, &plan, to)?.map(Arc::new);
+    let directory = claim(request, &plan, to)?.map(Arc::new);
     let mut records = None;
     if let Some(directory) = &directory {
         to.send(Message::Recorded(directory.path().to_path_buf()));
@@ -364,7 +348,7 @@ fn compute_source(
         gate: gate.clone(),
         tasks,
         followups,
-        threads: order.threads,
+        threads: request.threads,
         directory,
         records,
     };
@@ -373,8 +357,8 @@ fn compute_source(
 
 /// The directory of the run; in the user's state directory another dashboard may be at work on it,
 /// which is no harm.
-fn claim(order: &Compute, plan: &Plan, to: &Messenger) -> Result<Option<RunDirectory>> {
-    match &order.record {
+fn claim(request: &Compute, plan: &Plan, to: &Messenger) -> Result<Option<RunDirectory>> {
+    match &request.record {
         Recording::No => Ok(None),
         Recording::In(path) => RunDirectory::claim(path, Shard::WHOLE).map(Some),
         Recording::State => {

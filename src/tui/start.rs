@@ -4,32 +4,29 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crossbeam_channel::{Receiver, Sender, select, unbounded};
-use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, MouseEventKind};
+use crossbeam_channel::{Receiver, Select, TryRecvError, never, unbounded};
+use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use ratatui::{Frame, Terminal};
 use unicode_width::UnicodeWidthStr;
 
+use super::action::Action;
 use super::app::plural;
-use super::event_loop::{failed, redraw};
-use super::listen::InputEvent;
-use super::terminal::Console;
+use super::event_loop::{Input, Request, Screen};
+use super::input::wheel;
+use super::keymap::{KeyContext, KeyPress, Keymap};
 use super::theme::{Role, Theme};
 use super::view::framed;
 use super::view::text::{clean, fit, head};
 use crate::analysis::{Answer, History, band_word};
-use crate::record::{Journals, RecentRun, recent_runs, state_home};
+use crate::data::has_table_ending;
+use crate::record::{Journals, RecentRun, recent_runs};
 
 /// Runs and tables that are listed, at most.
 const LISTED: usize = 30;
 /// Larger journals are not read for a line in a list.
 const READ_UP_TO: u64 = 64 << 20;
-/// Endings of files that hold tables.
-const TABLES: [&str; 9] =
-    [".csv", ".tsv", ".txt.gz", ".csv.gz", ".tsv.gz", ".xlsx", ".xls", ".ods", ".parquet"];
-
 /// What was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
@@ -52,18 +49,16 @@ pub struct StartScreen {
     at: usize,
     now: SystemTime,
     theme: Theme,
-}
-
-/// What came of one key.
-enum KeyOutcome {
-    Stay,
-    Choose(Choice),
-    Leave(u8),
+    keymap: Keymap,
+    /// The answers of the runs, by their places; the channel ends with the last one.
+    answers: Receiver<(usize, String)>,
+    is_reading: bool,
+    choice: Option<Choice>,
 }
 
 impl StartScreen {
     /// The runs of a directory, and the tables of another.
-    pub fn new(runs: Option<&Path>, tables: &Path, theme: Theme) -> Self {
+    pub fn new(runs: Option<&Path>, tables: &Path, theme: Theme, keymap: Keymap) -> Self {
         let runs = runs.map_or_else(Vec::new, recent_runs);
         let mut entries: Vec<StartEntry> =
             runs.into_iter().take(LISTED).map(|run| StartEntry::Run(Box::new(run), None)).collect();
@@ -73,12 +68,25 @@ impl StartScreen {
                 .take(LISTED)
                 .map(|(path, bytes)| StartEntry::Table(path, bytes)),
         );
-        Self { entries, at: 0, now: SystemTime::now(), theme }
+        Self {
+            entries,
+            at: 0,
+            now: SystemTime::now(),
+            theme,
+            keymap,
+            answers: never(),
+            is_reading: false,
+            choice: None,
+        }
     }
 
-    /// The answers of the runs, one after the other; they come on the channel by the place of the
-    /// run.
-    fn read_answers(&self, to: Sender<(usize, String)>) {
+    /// What was chosen, once the screen is left.
+    pub fn choice(&self) -> Option<Choice> {
+        self.choice.clone()
+    }
+
+    /// Reads the answers of the runs on another thread, one after the other.
+    pub fn read_answers(&mut self) {
         let runs: Vec<(usize, PathBuf)> = self
             .entries
             .iter()
@@ -90,6 +98,8 @@ impl StartScreen {
                 _ => None,
             })
             .collect();
+        let (to, answers) = unbounded();
+        (self.answers, self.is_reading) = (answers, true);
         let read = move || {
             for (i, directory) in runs {
                 // A run that cannot be read says so when it is opened.
@@ -104,86 +114,93 @@ impl StartScreen {
         let _ = std::thread::Builder::new().name("crfe-recent".into()).spawn(read);
     }
 
-    fn tell_answer(&mut self, at: usize, words: String) {
-        if let Some(StartEntry::Run(_, answer)) = self.entries.get_mut(at) {
-            *answer = Some(words);
-        }
-    }
-
     fn go(&mut self, down: bool) {
         let last = self.entries.len().saturating_sub(1);
         self.at = if down { (self.at + 1).min(last) } else { self.at.saturating_sub(1) };
     }
 
-    fn key(&mut self, code: KeyCode, ctrl: bool) -> KeyOutcome {
-        match code {
-            KeyCode::Char('c') if ctrl => return KeyOutcome::Leave(0),
-            KeyCode::Char('q') | KeyCode::Esc => return KeyOutcome::Leave(0),
-            KeyCode::Up | KeyCode::Char('k') => self.go(false),
-            KeyCode::Down | KeyCode::Char('j') => self.go(true),
-            KeyCode::Home | KeyCode::Char('g') => self.at = 0,
-            KeyCode::End | KeyCode::Char('G') => self.at = self.entries.len().saturating_sub(1),
-            KeyCode::Enter | KeyCode::Char('o') => {
-                let settings = code != KeyCode::Enter;
-                match self.entries.get(self.at) {
+    fn act(&mut self, action: Action) -> Vec<Request> {
+        match action {
+            Action::Quit | Action::Back => return vec![Request::Leave],
+            Action::Suspend => return vec![Request::Suspend],
+            Action::Up => self.go(false),
+            Action::Down => self.go(true),
+            Action::Top => self.at = 0,
+            Action::Bottom => self.at = self.entries.len().saturating_sub(1),
+            Action::Open | Action::Options => {
+                let settings_first = action == Action::Options;
+                self.choice = match self.entries.get(self.at) {
                     Some(StartEntry::Table(path, _)) => {
-                        return KeyOutcome::Choose(Choice::Table(path.clone(), settings));
+                        Some(Choice::Table(path.clone(), settings_first))
                     }
-                    Some(StartEntry::Run(run, _)) if !settings => {
-                        return KeyOutcome::Choose(Choice::Run(run.directory.clone()));
+                    Some(StartEntry::Run(run, _)) if !settings_first => {
+                        Some(Choice::Run(run.directory.clone()))
                     }
                     // The settings of a recorded run are fixed.
-                    Some(StartEntry::Run(..)) | None => {}
-                }
+                    Some(StartEntry::Run(..)) | None => None,
+                };
+                return self.choice.iter().map(|_| Request::Leave).collect();
             }
             _ => {}
         }
-        KeyOutcome::Stay
+        Vec::new()
     }
 
-    fn input(
-        &mut self,
-        input: InputEvent,
-        terminal: &mut Terminal<impl Console>,
-    ) -> std::io::Result<KeyOutcome> {
-        Ok(match input {
-            InputEvent::HungUp => KeyOutcome::Leave(128 + 1),
-            InputEvent::Signal(number) => {
-                KeyOutcome::Leave(128 + u8::try_from(number).unwrap_or(0))
+    /// The keys that do something, with words.
+    fn footer(&self) -> String {
+        let key = |action| self.keymap.key_in(action, KeyContext::Start);
+        let own = match self.entries.get(self.at) {
+            None => String::new(),
+            Some(StartEntry::Run(..)) => format!("{} open   ", key(Action::Open)),
+            Some(StartEntry::Table(..)) => {
+                format!("{} run   {} settings first   ", key(Action::Open), key(Action::Options))
             }
-            InputEvent::Resized | InputEvent::Terminal(Event::Resize(..)) => {
-                redraw(terminal)?;
-                KeyOutcome::Stay
-            }
-            InputEvent::Terminal(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                self.key(key.code, key.modifiers.contains(KeyModifiers::CONTROL))
-            }
-            InputEvent::Terminal(Event::Mouse(mouse)) => {
-                match mouse.kind {
-                    MouseEventKind::ScrollUp => self.go(false),
-                    MouseEventKind::ScrollDown => self.go(true),
-                    _ => {}
+        };
+        let moving = match self.entries.len() {
+            0 => String::new(),
+            _ => format!("{} {} choose   ", key(Action::Up), key(Action::Down)),
+        };
+        format!("{own}{moving}{} quit", key(Action::Quit))
+    }
+}
+
+impl Screen for StartScreen {
+    fn listen<'a>(&'a self, select: &mut Select<'a>) {
+        select.recv(&self.answers);
+    }
+
+    fn receive(&mut self) -> bool {
+        match self.answers.try_recv() {
+            Ok((at, words)) => {
+                if let Some(StartEntry::Run(_, answer)) = self.entries.get_mut(at) {
+                    *answer = Some(words);
                 }
-                KeyOutcome::Stay
+                true
             }
-            InputEvent::Terminal(_) => KeyOutcome::Stay,
-        })
+            Err(TryRecvError::Empty) => false,
+            Err(TryRecvError::Disconnected) => {
+                (self.answers, self.is_reading) = (never(), false);
+                true
+            }
+        }
     }
 
-    /// Draws the list.
-    pub fn draw(&self, frame: &mut Frame<'_>) {
+    fn handle(&mut self, input: Input) -> Vec<Request> {
+        let action = match input {
+            Input::Key(key) => self.keymap.action(KeyPress::of(&key), KeyContext::Start),
+            Input::Mouse(mouse) => wheel(&mouse),
+        };
+        action.map_or_else(Vec::new, |action| self.act(action))
+    }
+
+    fn draw(&mut self, frame: &mut Frame<'_>) {
         let area = frame.area();
         let [top, body, bottom] =
             Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
                 .areas(area);
         let (accent, dim) = (self.theme.style(Role::Accent), self.theme.style(Role::Dim));
         frame.render_widget(Paragraph::new(Line::styled(" crfe-tui ", accent)), top);
-        let keys = match self.entries.get(self.at) {
-            None => "q quit",
-            Some(StartEntry::Run(..)) => "enter open   up down choose   q quit",
-            Some(StartEntry::Table(..)) => "enter run   o settings first   up down choose   q quit",
-        };
-        frame.render_widget(Paragraph::new(Line::styled(keys, dim)), bottom);
+        frame.render_widget(Paragraph::new(Line::styled(self.footer(), dim)), bottom);
         let block = framed(&self.theme, "Open a run, or start one with a table", body);
         let inside = block.inner(body);
         frame.render_widget(block, body);
@@ -193,6 +210,15 @@ impl StartScreen {
         frame.render_widget(Paragraph::new(lines).scroll((first as u16, 0)), inside);
     }
 
+    /// The list after every key, and once more with all answers.
+    fn plain(&mut self, is_asked: bool) -> Option<String> {
+        let (lines, _) = self.lines(usize::from(u16::MAX));
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        (is_asked || !self.is_reading).then(|| text + &self.footer() + "\n")
+    }
+}
+
+impl StartScreen {
     /// The lines, and which of them is chosen.
     fn lines(&self, width: usize) -> (Vec<Line<'static>>, usize) {
         let (accent, dim) = (self.theme.style(Role::Accent), self.theme.style(Role::Dim));
@@ -254,9 +280,9 @@ impl StartScreen {
 fn tables_in(directory: &Path) -> Vec<(PathBuf, u64)> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let table = |entry: std::fs::DirEntry| {
-        let name = entry.file_name().to_string_lossy().to_lowercase();
+        let name = entry.file_name().to_string_lossy().into_owned();
         let data = entry.metadata().ok().filter(|data| data.is_file())?;
-        let is_table = TABLES.iter().any(|ending| name.ends_with(ending)) && !name.starts_with('.');
+        let is_table = has_table_ending(&name) && !name.starts_with('.');
         is_table.then(|| (entry.file_name().into(), data.len()))
     };
     let mut tables: Vec<(PathBuf, u64)> = entries.flatten().filter_map(table).collect();
@@ -301,47 +327,26 @@ fn age_words(age: Duration) -> String {
     }
 }
 
-/// Lets the user choose; the exit code if nothing is chosen.
-pub fn choose(
-    terminal: &mut Terminal<impl Console>,
-    inputs: &Receiver<InputEvent>,
-    theme: Theme,
-) -> std::io::Result<Result<Choice, u8>> {
-    let mut screen = StartScreen::new(state_home().as_deref(), Path::new("."), theme);
-    let (send, answers) = unbounded();
-    screen.read_answers(send);
-    let mut answers = answers;
-    loop {
-        terminal.backend_mut().begin_frame()?;
-        terminal.draw(|frame| screen.draw(frame)).map_err(failed)?;
-        terminal.backend_mut().end_frame()?;
-        select! {
-            recv(inputs) -> input => {
-                let Ok(input) = input else { return Ok(Err(1)) };
-                match screen.input(input, terminal)? {
-                    KeyOutcome::Stay => {}
-                    KeyOutcome::Choose(choice) => return Ok(Ok(choice)),
-                    KeyOutcome::Leave(code) => return Ok(Err(code)),
-                }
-            }
-            recv(answers) -> answer => match answer {
-                Ok((at, words)) => screen.tell_answer(at, words),
-                Err(_) => answers = crossbeam_channel::never(),
-            },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tui::exporter::line;
     use crate::tui::theme::Depth;
+    use crossterm::event::{KeyCode, KeyEvent};
+    use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
-    const THEME: Theme = Theme::new(Depth::None, false, false);
+    fn start(runs: Option<&Path>, tables: &Path) -> StartScreen {
+        let mut keymap = Keymap::default();
+        keymap.rebind(&[("settings_first".into(), vec!["O".into()])]).unwrap();
+        StartScreen::new(runs, tables, Theme::new(Depth::None, false, false), keymap)
+    }
 
-    fn picture(screen: &StartScreen, width: u16, height: u16) -> String {
+    fn press(screen: &mut StartScreen, key: KeyCode) -> Vec<Request> {
+        screen.handle(Input::Key(KeyEvent::from(key)))
+    }
+
+    fn picture(screen: &mut StartScreen, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| screen.draw(frame)).unwrap();
         (0..height).map(|y| line(terminal.backend().buffer(), y) + "\n").collect()
@@ -353,32 +358,32 @@ mod tests {
         for name in ["b.csv", "a.tsv", "notes.txt", ".hidden.csv", "c.csv.gz"] {
             std::fs::write(directory.path().join(name), "x").unwrap();
         }
-        let mut screen = StartScreen::new(None, directory.path(), THEME);
-        let text = picture(&screen, 80, 24);
+        let mut screen = start(None, directory.path());
+        let text = picture(&mut screen, 80, 24);
         let place = |name: &str| text.find(name);
         assert!(place("a.tsv") < place("b.csv") && place("b.csv") < place("c.csv.gz"), "{text}");
         assert!(place("notes").is_none() && place("hidden").is_none(), "{text}");
-        screen.key(KeyCode::Down, false);
-        assert!(picture(&screen, 80, 24).contains("▶ b.csv"));
-        let chosen = screen.key(KeyCode::Enter, false);
-        assert!(
-            matches!(chosen, KeyOutcome::Choose(Choice::Table(path, false)) if path == Path::new("b.csv"))
-        );
-        let chosen = screen.key(KeyCode::Char('o'), false);
-        assert!(matches!(chosen, KeyOutcome::Choose(Choice::Table(_, true))));
-        assert!(picture(&screen, 80, 24).contains("o settings first"));
-        assert!(matches!(screen.key(KeyCode::Char('q'), false), KeyOutcome::Leave(0)));
+        press(&mut screen, KeyCode::Down);
+        assert!(picture(&mut screen, 80, 24).contains("▶ b.csv"));
+        assert_eq!(press(&mut screen, KeyCode::Enter), [Request::Leave]);
+        assert_eq!(screen.choice(), Some(Choice::Table("b.csv".into(), false)));
+        assert_eq!(press(&mut screen, KeyCode::Char('O')), [Request::Leave]);
+        assert_eq!(screen.choice(), Some(Choice::Table("b.csv".into(), true)));
+        assert!(picture(&mut screen, 80, 24).contains("O settings first"));
+        assert_eq!(press(&mut screen, KeyCode::Char('q')), [Request::Leave]);
+        let plain = screen.plain(true).unwrap();
+        assert!(plain.contains("▶ b.csv") && plain.contains("q quit"), "{plain}");
         for (width, height) in [(1, 1), (10, 3), (40, 12), (200, 50)] {
-            picture(&screen, width, height);
+            picture(&mut screen, width, height);
         }
     }
 
     #[test]
     fn an_empty_place_says_how_to_start() {
         let directory = tempfile::tempdir().unwrap();
-        let mut screen = StartScreen::new(Some(directory.path()), directory.path(), THEME);
-        assert!(picture(&screen, 100, 10).contains("Start with: crfe-tui DATA.CSV"));
-        assert!(matches!(screen.key(KeyCode::Enter, false), KeyOutcome::Stay));
+        let mut screen = start(Some(directory.path()), directory.path());
+        assert!(picture(&mut screen, 100, 10).contains("Start with: crfe-tui DATA.CSV"));
+        assert_eq!(press(&mut screen, KeyCode::Enter), []);
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub trait Console: Backend<Error: Send + Sync + 'static> {
     }
 
     /// Writes lines, where nothing is drawn.
-    fn tell(&mut self, _text: &str) -> io::Result<()> {
+    fn say(&mut self, _text: &str) -> io::Result<()> {
         Ok(())
     }
 
@@ -86,7 +86,7 @@ impl Console for RealBackend {
     }
 
     /// In raw mode a line ends with both characters.
-    fn tell(&mut self, text: &str) -> io::Result<()> {
+    fn say(&mut self, text: &str) -> io::Result<()> {
         self.write_all(format!("\n{text}").replace('\n', "\r\n").as_bytes())?;
         Write::flush(self)
     }

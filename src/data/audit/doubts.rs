@@ -103,8 +103,7 @@ impl Dataset {
     /// Duplicate rows. If an id distinguishes them, they are unlikely to be the same patient.
     fn doubt_repeated_rows(&mut self) {
         let again = self.repeated_rows(false);
-        let ids = [DropReason::Index, DropReason::Counter, DropReason::Identifier]
-            .map(|reason| reason.to_string());
+        let ids = [DropReason::Index, DropReason::Counter, DropReason::Identifier];
         let id = self.dropped.iter().find(|column| ids.contains(&column.reason));
         let entirely = match (id, &self.ids) {
             (Some(_), _) => 0,
@@ -301,8 +300,7 @@ mod tests {
         };
         let dropped = |data: &mut Dataset| {
             let name = "code".to_owned();
-            let reason = DropReason::Identifier.to_string();
-            data.dropped.push(DroppedColumn { name, reason });
+            data.dropped.push(DroppedColumn { name, reason: DropReason::Identifier });
         };
         assert_eq!(said(dropped), [apart("'code'")]);
         assert_eq!(

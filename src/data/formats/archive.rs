@@ -72,7 +72,8 @@ pub(super) fn check(archive: &mut Archive, limit: u64) -> Result<()> {
         Err(Error::data(format!(
             "the workbook needs {needed} of memory or more, and {limit} are allowed"
         ))
-        .remedy("save the sheet as CSV (UTF-8), or allow more with --memory-limit"))
+        .remedy("save the sheet as CSV (UTF-8), or allow more with --memory-limit")
+        .option("--memory-limit"))
     };
     for place in 0..archive.len() {
         // calamine cannot read this part either.

@@ -162,7 +162,8 @@ pub(in crate::data) fn take_apart<P: FnMut(u64, u64)>(
                     return Err(Error::data(
                         "the series matrix is too large for the memory that is allowed",
                     )
-                    .remedy("allow more with --memory-limit"));
+                    .remedy("allow more with --memory-limit")
+                    .option("--memory-limit"));
                 }
             }
         }

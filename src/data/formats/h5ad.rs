@@ -82,6 +82,7 @@ fn damaged(error: hdf5_reader::error::Error) -> Error {
 fn too_large() -> Error {
     Error::data("the AnnData file is too large for the memory that is allowed")
         .remedy("write only the variables that vary most, or allow more with --memory-limit")
+        .option("--memory-limit")
 }
 
 fn unexpected(part: &str, what: impl std::fmt::Display) -> Error {

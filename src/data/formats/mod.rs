@@ -49,6 +49,22 @@ impl Binary {
     }
 }
 
+/// Endings of the names of files that hold tables: of texts, and of what else this program can
+/// read.
+const ENDINGS: &[&[&str]] = &[
+    &[".csv", ".tsv", ".csv.gz", ".tsv.gz", ".txt.gz"],
+    #[cfg(feature = "formats")]
+    &[".xlsx", ".xls", ".ods", ".parquet"],
+    #[cfg(feature = "h5ad")]
+    &[".h5ad"],
+];
+
+/// Whether a file is a table by its name.
+pub fn has_table_ending(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ENDINGS.iter().copied().flatten().any(|ending| name.ends_with(ending))
+}
+
 /// Whether a file may be a workbook.
 pub(super) fn is_workbook(path: &Path) -> bool {
     Binary::of(path) == Some(Binary::Workbook)

@@ -32,7 +32,8 @@ pub(in crate::data) fn open(
     let length = std::fs::metadata(path).map_or(0, |about| about.len());
     if memory::PROGRAM + 2 * length > limit {
         return Err(Error::data("the workbook is too large for the memory that is allowed")
-            .remedy("save the sheet as CSV, or allow more with --memory-limit"));
+            .remedy("save the sheet as CSV, or allow more with --memory-limit")
+            .option("--memory-limit"));
     }
     let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
     let Some(Sheet { names, rows }) =
@@ -53,7 +54,8 @@ pub(in crate::data) fn open(
     if rows.is_empty() {
         return Err(Error::data("the sheet is empty")
             .sheet(name)
-            .remedy(format!("choose another with --sheet: {all}")));
+            .remedy(format!("choose another with --sheet: {all}"))
+            .option("--sheet"));
     }
     Ok(Some(Converted {
         format: "a workbook",

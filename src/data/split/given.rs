@@ -81,7 +81,7 @@ impl Reader<'_> {
                      same rows for both"
                 ))
                 .file(self.path)
-                .remedy("give calibration rows, or use --calibration strict"));
+                .remedy("give calibration rows, or use --calibration strict").option("--calibration"));
             }
             (None, Some(selection), Some(conformal)) => {
                 (checked.part("selection", selection)?, checked.part("conformal", conformal)?)
@@ -110,7 +110,10 @@ impl Reader<'_> {
         if selection.is_empty() || conformal.is_empty() {
             let what =
                 "the calibration rows are too few to halve into selection and conformal rows";
-            return Err(self.fault(index, what).remedy("give more, or use --calibration shared"));
+            return Err(self
+                .fault(index, what)
+                .remedy("give more, or use --calibration shared")
+                .option("--calibration"));
         }
         Ok((selection, conformal))
     }
@@ -164,7 +167,8 @@ impl Checked<'_> {
                     let what = format!("row {row} of {name} has its group in {other}");
                     return Err(self
                         .fault(&what)
-                        .remedy("keep groups together, or do without --group-col"));
+                        .remedy("keep groups together, or do without --group-col")
+                        .option("--group-col"));
                 }
             }
             positions.push(at);

@@ -104,18 +104,23 @@ fn set_aside(
     }
 }
 
-/// What a class is too small for, and the remedy.
-type ClassTooSmall = (&'static str, &'static str);
+/// What a class is too small for, the remedy, and its option.
+type ClassTooSmall = (&'static str, &'static str, &'static str);
 
-const TOO_SMALL_FOR_FOLDS: ClassTooSmall =
-    ("to be tested in folds", "use fewer folds (--validate 3) or none (--validate none)");
+const TOO_SMALL_FOR_FOLDS: ClassTooSmall = (
+    "to be tested in folds",
+    "use fewer folds (--validate 3) or none (--validate none)",
+    "--validate",
+);
 const TOO_SMALL_WITHOUT_SITE: ClassTooSmall = (
     "without the rows of this site",
     "leave small classes out with --rare drop:N, or merge sites in the file",
+    "--rare",
 );
 const TOO_SMALL_TO_SET_ASIDE: ClassTooSmall = (
     "to set rows of it aside for calibration",
     "leave small classes out with --rare drop:N, or merge them with --rare merge:N:other",
+    "--rare",
 );
 
 /// The rows that are set aside before anything, and the others; depends on the seed and the labels
@@ -139,7 +144,7 @@ fn check(
     reserve: &[usize],
     rest: &[usize],
     needed: usize,
-    (purpose, remedy): ClassTooSmall,
+    (purpose, remedy, option): ClassTooSmall,
 ) -> Result<()> {
     for (class, name) in data.classes.iter().enumerate() {
         let count = |rows: &[usize]| rows.iter().filter(|&&row| data.y[row] == class).count();
@@ -147,7 +152,8 @@ fn check(
             return Err(Error::data(format!("class '{name}' is too small {purpose}"))
                 .file(&data.name)
                 .column(&data.target)
-                .remedy(remedy));
+                .remedy(remedy)
+                .option(option));
         }
     }
     Ok(())

@@ -21,18 +21,8 @@ pub enum Effect {
     FinishTask(TaskId),
     /// Run again with other settings.
     Rerun(Box<RunSpec>),
-    /// Recompute β of a step.
-    Inspect(TaskId, Vec<usize>),
-    /// Look for the twins of these features.
-    FindTwins(Vec<usize>),
-    /// Test a list on all splits.
-    TestList(Vec<usize>),
-    /// Look at a feature.
-    Portrait(usize),
-    /// The effect of a feature in the model of a step.
-    EffectCurve(TaskId, Vec<usize>, usize),
-    /// What would have happened otherwise?
-    Branch(TaskId, Vec<usize>, Forced),
+    /// Compute something from the data.
+    LookUp(Lookup),
     /// Write something into files.
     Export(Export),
     /// Read the table as these settings understand it.
@@ -43,6 +33,37 @@ pub enum Effect {
     CopyWords(String),
     /// Put a list on the clipboard, and into a file beside the exports.
     Copy(CopiedList),
+}
+
+/// What can be computed from the data because the run does not hold it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lookup {
+    /// β of a step.
+    Inspect(TaskId, Vec<usize>),
+    /// The twins of these features.
+    FindTwins(Vec<usize>),
+    /// What a list achieves on all splits.
+    TestList(Vec<usize>),
+    /// The values of a feature.
+    Portrait(usize),
+    /// The effect of a feature in the model of a step.
+    EffectCurve(TaskId, Vec<usize>, usize),
+    /// What would have happened otherwise?
+    Branch(TaskId, Vec<usize>, Forced),
+}
+
+impl Lookup {
+    /// What is said, before the reason, when it came to nothing.
+    pub fn failure(&self) -> &'static str {
+        match self {
+            Self::Inspect(..) => "β could not be computed",
+            Self::FindTwins(_) => "twins could not be looked for",
+            Self::TestList(_) => "your list could not be tested",
+            Self::Portrait(_) => "the feature could not be read",
+            Self::EffectCurve(..) => "the effect could not be computed",
+            Self::Branch(..) => "what would have happened could not be computed",
+        }
+    }
 }
 
 /// A list of features for the clipboard and for a file.

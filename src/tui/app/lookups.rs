@@ -1,7 +1,7 @@
 //! What is computed from the data when somebody looks closer, asked for once: β, twins, my list, a
 //! feature, what if.
 
-use super::{App, Effect, Phase};
+use super::{App, Effect, Lookup, Phase};
 use crate::analysis::Comparison;
 use crate::evaluate::Tally;
 use crate::run::{
@@ -40,6 +40,8 @@ pub(super) struct Lookups {
     pub(super) asked_list: Vec<usize>,
     /// The list that was tested, and what it achieved split by split.
     pub(super) tested_list: Option<ListTallies>,
+    /// What came to nothing; it is not asked for again.
+    failed: Vec<Lookup>,
 }
 
 impl App {
@@ -85,7 +87,7 @@ impl App {
     /// The data of a feature, unless they are there already.
     pub(in crate::tui) fn portrait_wanted(&self, unit: usize) -> Vec<Effect> {
         let known = self.lookups.portrait.as_ref().is_some_and(|portrait| portrait.unit == unit);
-        if known { Vec::new() } else { vec![Effect::Portrait(unit)] }
+        if known { Vec::new() } else { vec![Effect::LookUp(Lookup::Portrait(unit))] }
     }
 
     /// Whether β of the step under the cursor was recomputed.
@@ -101,6 +103,24 @@ impl App {
             .or_else(|| self.wanted_effect())
             .or_else(|| self.wanted_list())
             .or_else(|| self.wanted_twins())
+    }
+
+    /// Asks for something, unless that came to nothing before.
+    fn once(&self, lookup: Lookup) -> Option<Effect> {
+        (!self.lookups.failed.contains(&lookup)).then_some(Effect::LookUp(lookup))
+    }
+
+    /// A closer look came to nothing: it is no longer awaited.
+    pub(super) fn lookup_failed(&mut self, lookup: Lookup, why: String) {
+        self.layout.status = Some(why);
+        match &lookup {
+            Lookup::Inspect(..) => self.lookups.asked = None,
+            Lookup::FindTwins(_) => self.lookups.asked_twins.clear(),
+            Lookup::TestList(_) => self.lookups.asked_list.clear(),
+            Lookup::EffectCurve(..) => self.lookups.asked_effect = None,
+            Lookup::Portrait(_) | Lookup::Branch(..) => {}
+        }
+        self.lookups.failed.push(lookup);
     }
 
     /// Whether the page of a feature waits for numbers.
@@ -141,8 +161,9 @@ impl App {
         if self.run.plan.is_none() || is_known || !present.contains(&unit) {
             return None;
         }
+        let effect = self.once(Lookup::EffectCurve(self.playback.focus, present, unit))?;
         self.lookups.asked_effect = Some(here);
-        Some(Effect::EffectCurve(self.playback.focus, present, unit))
+        Some(effect)
     }
 
     /// The effect of a feature in the model under the cursor, once it has been computed.
@@ -167,7 +188,7 @@ impl App {
             return None;
         }
         self.lookups.asked_twins.clone_from(&units);
-        Some(Effect::FindTwins(units))
+        self.once(Lookup::FindTwins(units))
     }
 
     /// My list on all splits.
@@ -183,7 +204,7 @@ impl App {
             return None;
         }
         self.lookups.asked_list.clone_from(&units);
-        Some(Effect::TestList(units))
+        self.once(Lookup::TestList(units))
     }
 
     /// My list beside the answer on all splits, once it has been tested.
@@ -216,8 +237,9 @@ impl App {
         {
             return None;
         }
+        let inspect = self.once(Lookup::Inspect(self.playback.focus, self.present()))?;
         self.lookups.asked = Some(here);
-        Some(Effect::Inspect(self.playback.focus, self.present()))
+        Some(inspect)
     }
 
     pub(super) fn what_if(&mut self, removed: bool) -> Vec<Effect> {
@@ -244,6 +266,6 @@ impl App {
         }
         self.layout.status = Some("computing what would have happened …".into());
         let forced = if removed { Forced::Removed(unit) } else { Forced::Kept(unit) };
-        vec![Effect::Branch(self.playback.focus, present, forced)]
+        vec![Effect::LookUp(Lookup::Branch(self.playback.focus, present, forced))]
     }
 }

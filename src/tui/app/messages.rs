@@ -22,8 +22,7 @@ impl App {
                     && !self.run.replay
                     && matches!(error.kind(), ErrorKind::Data | ErrorKind::Usage)
                 {
-                    let editor =
-                        OptionsEditor::for_remedy(&self.run.asked_spec, &error.to_string());
+                    let editor = OptionsEditor::for_remedy(&self.run.asked_spec, &error);
                     self.layout.overlay = editor.map(|editor| Overlay::Options(Box::new(editor)));
                 }
                 self.run.failure = Some(error);
@@ -44,6 +43,7 @@ impl App {
                 self.lookups.surveys = false;
                 self.lookups.survey = Some(*survey);
             }
+            Message::LookupFailed(lookup, why) => self.lookup_failed(lookup, why),
             Message::Branched(branch) => {
                 self.layout.status = None;
                 self.lookups.branch = Some(branch);
@@ -90,7 +90,7 @@ impl App {
                 self.layout.status = Some(format!("{followup} failed: {message}"));
             }
             EventKind::TaskStarted(_) => self.run.finished += u64::from(had_finished),
-            EventKind::Step(_) | EventKind::Followed(..) => {}
+            EventKind::CaughtUp(_) | EventKind::Step(_) | EventKind::Followed(..) => {}
             EventKind::TwinsFound(_) => self.run.twins += 1,
         }
         if event.task == Some(self.playback.focus) {

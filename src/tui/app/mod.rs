@@ -14,7 +14,7 @@ mod selection;
 mod sizes;
 mod update;
 
-pub use effect::{CopiedList, Effect};
+pub use effect::{CopiedList, Effect, Lookup};
 pub use run_state::{Pause, Phase};
 
 use std::path::PathBuf;

@@ -112,6 +112,12 @@ impl App {
             Action::PreviousSplit => self.focus_split(false),
             Action::NextSplit => self.focus_split(true),
             Action::NextMethod => self.next_method(),
+            // Keys of the screen of patients.
+            Action::PreviousPatient
+            | Action::NextPatient
+            | Action::PreviousClass
+            | Action::NextClass
+            | Action::Enlarge => {}
             Action::Faster => self.playback.speed = (self.playback.speed * 2.0).min(64.0),
             Action::Slower => self.playback.speed = (self.playback.speed / 2.0).max(0.25),
             Action::Zoom => {

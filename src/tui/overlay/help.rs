@@ -101,13 +101,19 @@ impl HelpPage {
                 || binding.words.to_lowercase().contains(&search)
                 || keys.contains(&search)
         };
-        let own: Vec<&Binding> =
-            app.keymap().in_view(view).filter(|own| !own.is_everywhere() && wanted(own)).collect();
+        let own: Vec<&Binding> = app
+            .keymap()
+            .within(view)
+            .filter(|own| !own.is_in_every_view() && wanted(own))
+            .collect();
         let mut lines = Vec::new();
         section(app, &mut lines, width, format!("In {}", view.name()), &own, false);
         for (chapter, bindings) in app.keymap().chapters() {
-            let everywhere: Vec<&Binding> =
-                bindings.iter().copied().filter(|own| own.is_everywhere() && wanted(own)).collect();
+            let everywhere: Vec<&Binding> = bindings
+                .iter()
+                .copied()
+                .filter(|own| own.is_in_every_view() && wanted(own))
+                .collect();
             section(
                 app,
                 &mut lines,
@@ -121,7 +127,10 @@ impl HelpPage {
             .keymap()
             .bindings()
             .iter()
-            .filter(|own| !own.views.contains(&view) && wanted(own))
+            .filter(|own| {
+                let mut views = own.views().peekable();
+                views.peek().is_some() && views.all(|other| other != view) && wanted(own)
+            })
             .collect();
         section(app, &mut lines, width, "In other views".to_owned(), &elsewhere, true);
         if search.is_empty() {
@@ -152,7 +161,7 @@ fn section(
     }
     lines.push(Line::styled(title, app.theme().style(Role::Accent)));
     for binding in bindings {
-        let views: Vec<&str> = binding.views.iter().map(|view| view.name()).collect();
+        let views: Vec<&str> = binding.views().map(|view| view.name()).collect();
         let views = if named { format!("{}: ", views.join(", ")) } else { String::new() };
         let keys = format!("  {}", binding.key_names().join("  "));
         let words = wrap(&format!("{views}{}", binding.words), width.saturating_sub(KEYS));

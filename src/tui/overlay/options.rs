@@ -8,6 +8,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::{Component, Popup, Reaction};
+use crate::error::Error;
 use crate::run::{Estimate, RunSpec, Surveyed, default_threads};
 use crate::tui::action::Action;
 use crate::tui::app::{App, Effect, plural};
@@ -36,12 +37,12 @@ impl OptionsEditor {
     }
 
     /// The settings of a run that was refused, the cursor on the option that would help; none if
-    /// the message names no option.
-    pub fn for_remedy(spec: &RunSpec, message: &str) -> Option<Self> {
+    /// the error names no option.
+    pub fn for_remedy(spec: &RunSpec, error: &Error) -> Option<Self> {
         let mut form = Form::new(spec);
-        let is_named = form.go_to_remedy(message);
-        form.error = Some(message.to_owned());
-        is_named.then_some(Self { form, question: None })
+        form.go_to(error.faulty_option()?);
+        form.error = Some(error.to_string());
+        Some(Self { form, question: None })
     }
 
     /// Puts the cursor on the line of an option, if it has one.
@@ -233,5 +234,21 @@ impl Component for OptionsEditor {
         let mut shown: Vec<Line<'static>> = lines.into_iter().skip(first).take(room).collect();
         shown.extend(below);
         Popup { title: "Settings", lines: shown, scroll: 0, wrapped: None }.draw(frame, app, area);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::RunOptions;
+
+    #[test]
+    fn the_cursor_is_on_the_option_that_would_help() {
+        let spec = RunOptions::default().check().unwrap();
+        let error = Error::data("class 'x' has 1 row").remedy("leave it out").option("--rare");
+        let editor = OptionsEditor::for_remedy(&spec, &error).unwrap();
+        assert_eq!(editor.form.fields[editor.form.at].name, "rare");
+        let error = Error::data("there is no such file").remedy("check the path");
+        assert_eq!(OptionsEditor::for_remedy(&spec, &error), None);
     }
 }

@@ -37,10 +37,9 @@ enum PaletteEntry {
 impl Palette {
     /// The best matches, those first in which the letters stand closest together.
     fn entries(&self, app: &App) -> Vec<PaletteEntry> {
-        let actions =
-            app.keymap().bindings().iter().enumerate().filter(|(_, own)| {
-                own.views.contains(&app.view()) && own.action != Action::Palette
-            });
+        let actions = app.keymap().bindings().iter().enumerate().filter(|(_, own)| {
+            own.contexts.contains(&app.view().into()) && own.action != Action::Palette
+        });
         let actions = actions.map(|(i, own)| (PaletteEntry::Action(i), own.words));
         let settings = OPTIONS.iter().enumerate().filter(|_| !app.is_replay());
         let settings = settings.map(|(i, own)| (PaletteEntry::Setting(i), own.name));

@@ -21,6 +21,7 @@ use super::{Asked, CohortState, PatientColumn, PatientsScreen};
 use crate::evaluate::label_p;
 use crate::model::ScoredRow;
 use crate::tui::action::Action;
+use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Role;
 use crate::tui::view::text::{clean, fit, head, number, tail, wrap};
 use crate::tui::view::{SMALLEST, framed, to_ascii};
@@ -157,8 +158,8 @@ impl PatientsScreen<'_> {
             order.iter().take(most).map(|&class| self.p_line(scored, class, width)).collect();
         let (features, rest) = self.features_of(row);
         let label = clean(&classes[self.label(row)]);
-        let [left, right] =
-            [Action::Earlier, Action::Later].map(|action| self.keymap.key_in(action, super::KEYS));
+        let [left, right] = [Action::PreviousClass, Action::NextClass]
+            .map(|action| self.keymap.key_in(action, KeyContext::Patients));
         let long = format!(
             "score of '{label}' by feature: right of the axis (above 0) it speaks for the class, left against it ({left} {right}: other classes)"
         );
@@ -174,7 +175,7 @@ impl PatientsScreen<'_> {
         lines.extend(drawn.map(|feature| self.feature_line(feature, scale, width)));
         let hidden = features.len().saturating_sub(room);
         let more = if hidden > 0 && self.enlarged.is_none() {
-            format!("; {} for {hidden} more", self.keymap.key_of(Action::Open))
+            format!("; {} for {hidden} more", self.keymap.key_of(Action::Enlarge))
         } else {
             String::new()
         };
@@ -247,14 +248,14 @@ impl PatientsScreen<'_> {
         if let Some(status) = &self.status {
             return Line::styled(head(status, width), self.theme.style(Role::Warn));
         }
-        let key = |action: Action| self.keymap.key_in(action, super::KEYS);
+        let key = |action: Action| self.keymap.key_in(action, KeyContext::Patients);
         let pair = |first: Action, second: Action| format!("{} {}", key(first), key(second));
         // Help and quit stay visible however narrow it is.
         let mut entries = vec![
             (key(Action::Help), "help"),
             (key(Action::Quit), "quit"),
-            (pair(Action::Earlier, Action::Later), "class"),
-            (key(Action::Open), "enlarge"),
+            (pair(Action::PreviousClass, Action::NextClass), "class"),
+            (key(Action::Enlarge), "enlarge"),
             (key(Action::Sort), "sort"),
             (key(Action::Filter), "filter"),
             (key(Action::Find), "find"),

@@ -11,16 +11,13 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 pub use show::show_model;
 
 use super::action::Action;
-use super::keymap::{KeyPress, Keymap};
+use super::event_loop::Request;
+use super::keymap::{KeyContext, KeyPress, Keymap};
 use super::overlay::edit;
 use super::table::{Filter, SortColumn, SortKey, SortedTable};
 use super::theme::Theme;
-use super::view::View;
 use crate::data::RowBatch;
 use crate::model::{Cohort, Measured, ScoredRow, Scorer, SourceFacts};
-
-/// The keys are those of the ranking.
-const KEYS: View = View::Explore;
 
 /// The columns of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,17 +96,6 @@ enum CohortState {
     /// All rows are there; what they achieved is being measured.
     Measuring(SourceFacts),
     Done(SourceFacts, Box<Option<Measured>>),
-}
-
-/// What is to happen after a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reply {
-    /// Draw.
-    Stay,
-    /// Leave.
-    Quit,
-    /// Give the terminal back until the program is told to go on.
-    Suspend,
 }
 
 /// The state of the screen.
@@ -215,8 +201,8 @@ impl<'a> PatientsScreen<'a> {
         self.label.unwrap_or(self.cohort.rows()[row].predicted)
     }
 
-    /// A key; what is to happen then.
-    pub fn key(&mut self, key: KeyEvent) -> Reply {
+    /// Takes a key.
+    pub fn key(&mut self, key: KeyEvent) -> Vec<Request> {
         self.status = None;
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         if let Some((asked, mut text)) = self.typing.take() {
@@ -229,33 +215,33 @@ impl<'a> PatientsScreen<'a> {
                     self.typing = Some((asked, text));
                 }
             }
-            return Reply::Stay;
+            return Vec::new();
         }
-        match self.keymap.action(KeyPress::of(&key), KEYS) {
+        match self.keymap.action(KeyPress::of(&key), KeyContext::Patients) {
             Some(action) => self.act(action),
-            None => Reply::Stay,
+            None => Vec::new(),
         }
     }
 
-    fn act(&mut self, action: Action) -> Reply {
+    fn act(&mut self, action: Action) -> Vec<Request> {
         match action {
-            Action::Quit => return Reply::Quit,
-            Action::Suspend => return Reply::Suspend,
+            Action::Quit => return vec![Request::Leave],
+            Action::Suspend => return vec![Request::Suspend],
             Action::Help => self.has_help = !self.has_help,
             _ if self.has_help => self.has_help = false,
             Action::Back if self.enlarged.is_some() => self.enlarged = None,
             Action::Back => self.label = None,
-            Action::Open | Action::Zoom => self.enlarged = self.enlarged.is_none().then_some(0),
+            Action::Enlarge => self.enlarged = self.enlarged.is_none().then_some(0),
             Action::Up => self.go(-1),
             Action::Down => self.go(1),
             Action::PageUp => self.go(-(self.height as isize)),
             Action::PageDown => self.go(self.height as isize),
-            Action::First | Action::Top => self.go(isize::MIN),
-            Action::Live | Action::Bottom => self.go(isize::MAX),
-            Action::PreviousSplit => self.move_to(self.at.saturating_sub(1)),
-            Action::NextSplit => self.move_to(self.at + 1),
-            Action::Earlier => self.turn_label(-1),
-            Action::Later => self.turn_label(1),
+            Action::Top => self.go(isize::MIN),
+            Action::Bottom => self.go(isize::MAX),
+            Action::PreviousPatient => self.move_to(self.at.saturating_sub(1)),
+            Action::NextPatient => self.move_to(self.at + 1),
+            Action::PreviousClass => self.turn_label(-1),
+            Action::NextClass => self.turn_label(1),
             Action::Sort => self.table.sort_by_next(),
             Action::Reverse => self.table.reverse(),
             Action::Filter => {
@@ -268,7 +254,7 @@ impl<'a> PatientsScreen<'a> {
             Action::FindPrevious => self.find(false),
             _ => {}
         }
-        Reply::Stay
+        Vec::new()
     }
 
     /// Moves the cursor, or scrolls the patient that has the whole screen.

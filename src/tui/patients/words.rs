@@ -9,6 +9,8 @@ use super::{CohortState, PatientsScreen};
 use crate::error::plural;
 use crate::evaluate::label_p;
 use crate::model::{MOST_KEPT, Measured, ScoredRow};
+use crate::tui::action::Action;
+use crate::tui::keymap::KeyContext;
 use crate::tui::view::text::{clean, number, share};
 
 /// Rows of a table in plain text, at most.
@@ -203,27 +205,29 @@ impl PatientsScreen<'_> {
 
     /// The keys that do something here.
     pub(super) fn help(&self) -> Vec<(String, &'static str)> {
-        use crate::tui::action::Action;
         let keys = |actions: &[Action]| {
             actions
                 .iter()
-                .map(|&action| self.keymap.key_in(action, super::KEYS))
+                .map(|&action| self.keymap.key_in(action, KeyContext::Patients))
                 .collect::<Vec<_>>()
                 .join(" ")
         };
         [
             (keys(&[Action::Up, Action::Down]), "previous and next patient"),
             (keys(&[Action::PageUp, Action::PageDown]), "a page up and down"),
-            (keys(&[Action::First, Action::Live]), "first and last patient"),
-            (keys(&[Action::Earlier, Action::Later]), "the score of another class"),
+            (keys(&[Action::Top, Action::Bottom]), "first and last patient"),
+            (keys(&[Action::PreviousClass, Action::NextClass]), "the score of another class"),
             (keys(&[Action::Sort, Action::Reverse]), "sort by the next column, reverse"),
             (keys(&[Action::Filter]), "show only ids that match a regular expression"),
             (
                 keys(&[Action::Find, Action::FindNext, Action::FindPrevious]),
                 "find an id, next, previous match",
             ),
-            (keys(&[Action::Open]), "the patient on the whole screen, and back"),
-            (keys(&[Action::PreviousSplit, Action::NextSplit]), "previous and next patient there"),
+            (keys(&[Action::Enlarge]), "the patient on the whole screen, and back"),
+            (
+                keys(&[Action::PreviousPatient, Action::NextPatient]),
+                "previous and next patient there",
+            ),
             (keys(&[Action::Help]), "cautions, notices and keys"),
             (keys(&[Action::Quit]), "quit"),
         ]

@@ -32,7 +32,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect) {
 fn keys(app: &App, width: usize) -> Line<'static> {
     let mut entries: Vec<(Vec<String>, &'static str, Action)> = Vec::new();
     for binding in
-        app.keymap().in_view(app.view()).filter(|own| !own.short.is_empty() && is_alive(app, own))
+        app.keymap().within(app.view()).filter(|own| !own.short.is_empty() && is_alive(app, own))
     {
         let key = binding.keys.first().map_or_else(String::new, |key| key.name());
         let key = match key.as_str() {
