@@ -74,15 +74,12 @@ fn as_text(info: &RunInfo, cost: &Estimate) -> String {
         plural(cost.threads, "thread"),
         cost.memory(),
     );
-    if cost.seconds() >= 1.0 {
-        for part in &cost.parts {
-            let name = if part.count > 1 {
-                format!("{} {}", part.count, part.name)
-            } else {
-                part.name.to_owned()
-            };
-            let _ = writeln!(text, "    {name:24} {:.1} s", part.seconds());
-        }
+    for part in &cost.parts {
+        let name = match part.count {
+            1 => part.name.to_owned(),
+            count => format!("{count} {}", part.name),
+        };
+        let _ = writeln!(text, "    {name:24} {:.1} s", part.seconds());
     }
     text += "\nPredictions, journals and models can be read by you alone, unless a group shares their directory.\n";
     text

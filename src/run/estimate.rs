@@ -85,7 +85,7 @@ impl Estimate {
         let count = |kind: Kind| followups.iter().filter(|task| task.kind == kind).count();
         let counts = FollowupCounts {
             folds: count(Kind::Fold),
-            sites: count(Kind::Site) + count(Kind::Probe),
+            sites: count(Kind::Site),
             permutations: count(Kind::Permutation),
         };
         Self::of(&plan.info.spec, &plan.data, &counts, (plan.info.splits, threads), slowness)
@@ -98,8 +98,7 @@ impl Estimate {
             Permutations::Count(count) => count,
             Permutations::Auto => default_permutations(spec, data).count,
         };
-        // Each site is left out once, and the list is made once more to predict sites.
-        let sites = data.design.sites.as_ref().map_or(0, |sites| sites.levels.len() + 1);
+        let sites = data.design.sites.as_ref().map_or(0, |sites| sites.levels.len());
         let counts = FollowupCounts {
             folds: methods * spec.validate.unwrap_or(0),
             sites: methods * sites,

@@ -24,7 +24,7 @@ pub struct AutoSolver<'a> {
 enum Formulation {
     /// These columns are present; nothing is fitted yet.
     Start(Present),
-    Dual(Dual),
+    Dual(Box<Dual>),
     Primal(Box<Primal>),
 }
 
@@ -45,7 +45,7 @@ impl<'a> AutoSolver<'a> {
             self.formulation = if columns.count() < self.problem.rows() {
                 Formulation::Primal(Box::new(Primal::new(&self.problem, columns.list())))
             } else {
-                Formulation::Dual(Dual::new(&self.problem, columns.clone()))
+                Formulation::Dual(Box::new(Dual::new(&self.problem, columns.clone())))
             };
         }
     }
@@ -132,11 +132,11 @@ impl<'a> PathSolver<'a> for AutoSolver<'a> {
     }
 
     fn lazy(&self) -> Option<&dyn LazySolver> {
-        if let Formulation::Dual(dual) = &self.formulation { Some(dual) } else { None }
+        if let Formulation::Dual(dual) = &self.formulation { Some(&**dual) } else { None }
     }
 
     fn lazy_mut(&mut self) -> Option<&mut dyn LazySolver> {
-        if let Formulation::Dual(dual) = &mut self.formulation { Some(dual) } else { None }
+        if let Formulation::Dual(dual) = &mut self.formulation { Some(&mut **dual) } else { None }
     }
 
     fn remove(&mut self, columns: &[usize]) {
