@@ -19,12 +19,15 @@ pub fn number(value: impl Into<Option<f64>>) -> String {
     finite.map_or_else(String::new, |value| value.to_string())
 }
 
+/// The text of a cell.
+type CellOf<R> = dyn Fn(&R) -> Cow<'_, str>;
+
 /// A column of a table whose rows are made from `R`.
 pub struct Column<R> {
     name: String,
     /// What its cells mean, as docs/formats.md says it; nothing if several tables share the column.
     meaning: &'static str,
-    cell: Box<dyn Fn(&R) -> Cow<'_, str>>,
+    cell: Box<CellOf<R>>,
 }
 
 impl<R> Column<R> {
