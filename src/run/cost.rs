@@ -17,14 +17,15 @@ pub struct PathCost {
     pub fits: Vec<f64>,
     /// Evaluating one model on the conformal and the test rows.
     pub evaluation: f64,
-    /// Filling the gaps of one split.
-    pub gaps: f64,
+    /// Preparing one split: mostly filling its gaps.
+    pub preparation: f64,
 }
 
 const PER_PRODUCT: f64 = 6e-11;
 const PER_FIT: f64 = 5e-6;
 const PER_CRITERION: f64 = 1.5e-9;
 const PER_PREDICTION: f64 = 2e-8;
+const PER_PREPARED_CELL: f64 = 1.5e-8;
 const PER_DISTANCE: f64 = 1e-9;
 /// linfa-svm: seconds for each training row in each iteration, iterations for each row and unit of
 /// C, and its cap.
@@ -126,7 +127,8 @@ impl PathCost {
             }
             _ => 0.0,
         };
-        Self { fits, evaluation: PER_PREDICTION * rows * classes, gaps }
+        let preparation = gaps + PER_PREPARED_CELL * rows * columns;
+        Self { fits, evaluation: PER_PREDICTION * rows * classes, preparation }
     }
 
     /// All models of one path, without evaluating them.
@@ -183,7 +185,7 @@ pub const DEFAULT_PERMUTATIONS: [usize; 2] = [MOST, FEWEST];
 /// run longer by permutations.
 pub(super) fn default_permutations(spec: &RunSpec, data: &Dataset) -> DefaultPermutations {
     let cost = PathCost::of_shape(spec, &TableShape::from(data), StepSize::default());
-    let one = (spec.split.splits * spec.methods.len()) as f64 * (cost.models() + cost.gaps);
+    let one = (spec.split.splits * spec.methods.len()) as f64 * (cost.models() + cost.preparation);
     let is_affordable = |&count: &usize| count as f64 * one <= PERMUTATION_BUDGET;
     let count = DEFAULT_PERMUTATIONS.into_iter().find(is_affordable).unwrap_or(0);
     DefaultPermutations { count, seconds: MOST as f64 * one }

@@ -67,20 +67,20 @@ const SHORTEST_MEASUREMENT: Duration = Duration::from_millis(100);
 impl Estimate {
     /// The estimate for a whole run on this many threads, from formulas alone.
     pub fn new(plan: &Plan, threads: usize) -> Self {
-        Self::of_plan(plan, threads, Slowness::NONE)
+        Self::of_plan(plan, threads, None)
     }
 
     /// The same, scaled by the speed of this machine on these data: the first path is run for at
     /// most two seconds, unless its first model alone would take longer.
     pub fn measured(plan: &Plan, threads: usize) -> Result<Self> {
         let cost = PathCost::new(&plan.info.spec, &plan.data);
-        if cost.gaps + cost.fits[0] > LONGEST_MEASUREMENT.as_secs_f64() {
+        if cost.preparation + cost.fits[0] > LONGEST_MEASUREMENT.as_secs_f64() {
             return Ok(Self::new(plan, threads));
         }
-        Ok(Self::of_plan(plan, threads, Slowness::measured(plan, &cost)?))
+        Ok(Self::of_plan(plan, threads, Some(Slowness::measured(plan, &cost)?)))
     }
 
-    fn of_plan(plan: &Plan, threads: usize, slowness: Slowness) -> Self {
+    fn of_plan(plan: &Plan, threads: usize, slowness: Option<Slowness>) -> Self {
         let followups = plan.info.followups();
         let count = |kind: Kind| followups.iter().filter(|task| task.kind == kind).count();
         let counts = FollowupCounts {
@@ -104,7 +104,7 @@ impl Estimate {
             sites: methods * sites,
             permutations: methods * permutations,
         };
-        Self::of(spec, data, &counts, (spec.split.splits, threads), Slowness::NONE)
+        Self::of(spec, data, &counts, (spec.split.splits, threads), None)
     }
 
     fn of(
@@ -112,7 +112,7 @@ impl Estimate {
         data: &Dataset,
         counts: &FollowupCounts,
         (splits, threads): (usize, usize),
-        slowness: Slowness,
+        slowness: Option<Slowness>,
     ) -> Self {
         let tasks = splits * spec.methods.len();
         let rows = data.y.len() as f64;
@@ -121,6 +121,8 @@ impl Estimate {
         let terms = spec.estimator.knots().map_or(1.0, |knots| knots.terms() as f64);
         let cost = PathCost::new(spec, data);
         let models = cost.fits.len() as f64;
+        let slowness = slowness.unwrap_or_else(|| Slowness::none(&cost));
+        let preparation = slowness.preparation;
         let paths = |count: usize| (count * splits) as f64;
         let part = |name, count, core_seconds, workers: usize| PartCost {
             name,
@@ -130,10 +132,10 @@ impl Estimate {
         };
         let FollowupCounts { folds, sites, permutations } = *counts;
         let path = slowness.path * cost.path();
-        let of_fold = OF_FOLD * (path + cost.gaps);
-        let own = tasks as f64 * path + splits as f64 * cost.gaps;
+        let of_fold = OF_FOLD * (path + preparation);
+        let own = tasks as f64 * path + splits as f64 * preparation;
         let tables = PER_CELL * cells + PER_STEP_OF_TABLES * models * tasks as f64;
-        let permuted = slowness.light * cost.models() + cost.gaps;
+        let permuted = slowness.light * cost.models() + preparation;
         let parts = [
             part("reading and writing", 1, tables, 1),
             part("paths", tasks, own, tasks),
@@ -204,22 +206,34 @@ struct Slowness {
     path: f64,
     /// As under permuted labels, where hardly any model is evaluated.
     light: f64,
+    /// Scaling and imputing one split, in seconds.
+    preparation: f64,
 }
 
 impl Slowness {
     /// As the formula says.
-    const NONE: Self = Self { path: 1.0, light: 1.0 };
+    fn none(cost: &PathCost) -> Self {
+        Self { path: 1.0, light: 1.0, preparation: cost.preparation }
+    }
 
     /// The first path, as far as it comes.
     fn measured(plan: &Plan, cost: &PathCost) -> Result<Self> {
-        let work = SplitWork::new(plan, 0)?;
+        let started = Instant::now();
+        let worked = thread_seconds();
+        let mut work = SplitWork::new(plan, 0)?;
+        let mut made = 1;
+        while started.elapsed() < SHORTEST_MEASUREMENT {
+            work = SplitWork::new(plan, 0)?;
+            made += 1;
+        }
+        let preparation = (thread_seconds() - worked) / f64::from(made);
         let method = plan.info.spec.methods[0];
         let path = measured(cost, cost.evaluation, |go_on| {
             run_task(plan, &work, TaskId { method, split: 0 }, |_| {}, go_on).map(drop)
         })?;
         let light =
             measured(cost, 0.0, |go_on| light_path(plan, &work, method, &[], go_on).map(drop))?;
-        Ok(Self { path, light })
+        Ok(Self { path, light, preparation })
     }
 }
 
