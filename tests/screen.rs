@@ -18,7 +18,7 @@ use crfe::select::{Method, RULES, StopRule};
 use crfe::tui::{
     Action, App, CopiedList, Depth, Effect, Export, ExportMenu, FeaturePage, HelpPage, Hit, Keymap,
     LinePrompt, Lookup, Message, Overlay, Palette, Prompt, QuitQuestion, RankingColumn, Theme,
-    View, panels,
+    View,
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
@@ -146,7 +146,7 @@ fn each_state(app: &mut App, mut look: impl FnMut(&mut App)) {
     let spec = app.spec().clone();
     for view in View::ALL {
         app.update(Action::Show(view));
-        for zoom in std::iter::once(None).chain((0..panels(view).len()).map(Some)) {
+        for zoom in std::iter::once(None).chain((0..view.panels().len()).map(Some)) {
             app.set_zoom(zoom);
             look(app);
         }
@@ -214,7 +214,7 @@ fn every_size_can_be_drawn() {
                     Hit::Size(size) => (1..=app.info().unwrap().units.len()).contains(&size),
                     Hit::Column(_) => app.view() == View::Explore,
                     Hit::Step(step) => step < steps,
-                    Hit::Panel(panel) => panel < panels(app.view()).len(),
+                    Hit::Panel(panel) => panel < app.view().panels().len(),
                 };
                 assert!(hits.iter().all(|(_, hit)| known(hit)), "{width}×{height}: {hits:?}");
             });
@@ -1252,7 +1252,7 @@ fn holds_together(app: &App) {
     assert!((0.5..=20.0).contains(&app.rule().sigma), "{}", app.rule().sigma);
     assert!((0.05..=1.0).contains(&app.rule().window), "{}", app.rule().window);
     assert!(
-        app.zoom().is_none_or(|panel| panel < panels(app.view()).len()),
+        app.zoom().is_none_or(|panel| panel < app.view().panels().len()),
         "{:?} {:?}",
         app.view(),
         app.zoom()

@@ -271,7 +271,7 @@ pub struct ScreenArgs {
     /// Steps played per second
     #[arg(long, value_name = "STEPS", env = "CRFE_SPEED", default_value = "4", value_parser = rate)]
     pub speed: f64,
-    // Settings of a terminal, for the configuration file and the environment.
+    // Settings of a terminal, refused on the command line.
     /// Frames per second, at most [default: 10, over SSH 4]
     #[arg(long, hide = true, value_name = "FRAMES", env = "CRFE_FPS", value_parser = rate)]
     pub fps: Option<f64>,

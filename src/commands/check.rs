@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::args::CheckArgs;
+use super::pretty;
 use super::run::load;
 use crate::data::Level;
-use crate::error::{Error, Result, plural, printable, printable_json};
+use crate::error::{Result, plural, printable};
 use crate::run::{Estimate, PartCost, Plan, RunInfo, default_threads};
 use crate::say::print;
 
@@ -39,11 +40,6 @@ fn look(args: &CheckArgs) -> Result<Plan> {
     let spec = args.spec.spec()?;
     let data = load(&args.spec.data, &spec, false)?;
     Plan::new(spec, data)
-}
-
-fn pretty(value: &Value) -> Result<String> {
-    let text = serde_json::to_string_pretty(value);
-    text.map(|text| printable_json(text) + "\n").map_err(|error| Error::internal(error.to_string()))
 }
 
 fn as_text(info: &RunInfo, cost: &Estimate) -> String {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::data::word_list;
 use crate::error::{Error, Result};
+use crate::tui::HOW_COLOURS_ARE_WRITTEN;
 
 /// The values of a configuration file.
 #[derive(Debug, Default)]
@@ -76,11 +77,19 @@ pub(crate) fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
     for (name, value) in table {
         match (&value, name.as_str()) {
             (toml::Value::Table(table), "keys") => {
-                look.bindings = bindings(&file, table)?;
+                look.bindings = entries(table, keys, |name| {
+                    Error::usage(format!("the keys of '{name}' are not words"))
+                        .file(&file)
+                        .remedy("write a key or a list of keys")
+                })?;
                 continue;
             }
             (toml::Value::Table(table), "theme") => {
-                look.colours = colours(&file, table)?;
+                look.colours = entries(table, colour, |name| {
+                    Error::usage(format!("the theme's '{name}' is neither a word nor a number"))
+                        .file(&file)
+                        .remedy(HOW_COLOURS_ARE_WRITTEN)
+                })?;
                 continue;
             }
             _ => {}
@@ -96,44 +105,35 @@ pub(crate) fn parse(file: PathBuf, text: &str) -> Result<Defaults> {
     Ok(Defaults { file, values, look })
 }
 
+/// The entries of `[keys]` or `[theme]`; one that cannot be read is refused with these words.
+fn entries<T>(
+    table: &toml::Table,
+    read: impl Fn(&toml::Value) -> Option<T>,
+    refusal: impl Fn(&str) -> Error,
+) -> Result<Vec<(String, T)>> {
+    let entry = |(name, value): (&String, &toml::Value)| {
+        Ok((name.clone(), read(value).ok_or_else(|| refusal(name))?))
+    };
+    table.iter().map(entry).collect()
+}
+
 /// `quit = "Q"` or `quit = ["Q", "ctrl-q"]`.
-fn bindings(file: &Path, table: &toml::Table) -> Result<Vec<(String, Vec<String>)>> {
-    let keys = |value: &toml::Value| match value {
+fn keys(value: &toml::Value) -> Option<Vec<String>> {
+    match value {
         toml::Value::String(key) => Some(vec![key.clone()]),
-        toml::Value::Array(keys) => {
+        toml::Value::Array(keys) if !keys.is_empty() => {
             keys.iter().map(|key| key.as_str().map(str::to_owned)).collect()
         }
         _ => None,
-    };
-    let line = |(name, value): (&String, &toml::Value)| {
-        let wrong = || {
-            Error::usage(format!("the keys of '{name}' are not words"))
-                .file(file)
-                .remedy("write a key or a list of keys")
-        };
-        Ok((name.clone(), keys(value).filter(|keys| !keys.is_empty()).ok_or_else(wrong)?))
-    };
-    table.iter().map(line).collect()
+    }
 }
 
 /// `accent = "#56b4e9"`, `warn = "yellow"` or `bad = 196`.
-fn colours(file: &Path, table: &toml::Table) -> Result<Vec<(String, String)>> {
-    let line = |(name, value): (&String, &toml::Value)| {
-        let colour = match value {
-            toml::Value::String(text) => Some(text.clone()),
-            toml::Value::Integer(number) => Some(number.to_string()),
-            _ => None,
-        };
-        let wrong = || {
-            Error::usage(format!("the theme's '{name}' is neither a word nor a number"))
-                .file(file)
-                .remedy(
-                    "write #rrggbb, a name such as yellow or lightblue, or a number from 0 to 255",
-                )
-        };
-        Ok((name.clone(), colour.ok_or_else(wrong)?))
-    };
-    table.iter().map(line).collect()
+fn colour(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(_) | toml::Value::Integer(_) => as_typed(value),
+        _ => None,
+    }
 }
 
 /// The value as it would be typed after its flag.

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::args::{FitArgs, RunArgs};
+use super::pretty;
 use super::report::{answer_of, tell_notes};
 use super::run::{RunOutcome, execute, load, report_files, say_what_was_understood, threads};
 use crate::analysis::statements::of_performance;
 use crate::analysis::{Answer, History, Paths, Tested};
 use crate::data::{RESERVE, word_list};
-use crate::error::{Error, Result, plural, printable, printable_json};
+use crate::error::{Error, Result, plural, printable};
 use crate::evaluate::never_excluded;
 use crate::model::{CellReading, FittedList, Ingredients, ListOrigin, Model, fit_list};
 use crate::record::Journals;
@@ -314,9 +315,7 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
                 "cautions": model.cautions,
             },
         });
-        let text = serde_json::to_string_pretty(&value)
-            .map_err(|error| Error::internal(error.to_string()))?;
-        return print((printable_json(text) + "\n").as_bytes());
+        return print(pretty(&value)?.as_bytes());
     }
     let mut text = made.answer.as_ref().map(|answer| summary(answer) + "\n").unwrap_or_default();
     let by_class: Vec<String> = model

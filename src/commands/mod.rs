@@ -24,9 +24,11 @@ mod version;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use self::args::Command;
 use self::precedence::Parsed;
-use crate::error::Result;
+use crate::error::{Error, Result, printable_json};
 
 /// Runs the command; returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
@@ -54,4 +56,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> Result<u8> {
         Command::Man(args) => man::man(&args),
         Command::Config => config::config(),
     }
+}
+
+/// JSON with a line break at its end, safe on a terminal.
+fn pretty(value: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|text| printable_json(text) + "\n").map_err(|error| Error::internal(error.to_string()))
 }

@@ -59,14 +59,13 @@ impl Args for ReadArgs {
 
 impl FromArgMatches for ReadArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        let is_typed =
-            |name: &str| matches.value_source(&id_of(name)) == Some(ValueSource::CommandLine);
         let options = taken(Self::table(), matches)?;
-        if is_typed("sheet") && options.schema.pheno_sheet.is_some() {
+        if is_typed(matches, "sheet") && options.schema.pheno_sheet.is_some() {
             let refusal = "--sheet names two sheets, but there is one table; name one sheet\n";
             return Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, refusal));
         }
-        Ok(Self { options, is_typed: Self::NAMES.into_iter().any(is_typed) })
+        let is_typed = Self::NAMES.into_iter().any(|name| is_typed(matches, name));
+        Ok(Self { options, is_typed })
     }
 
     fn update_from_arg_matches(
@@ -140,9 +139,8 @@ impl FromArgMatches for SpecArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
         let data = matches.get_one::<PathBuf>("data").cloned().unwrap_or_default();
         let options = taken(OPTIONS.iter(), matches)?;
-        let is_typed =
-            |name: &&str| matches.value_source(&id_of(name)) == Some(ValueSource::CommandLine);
-        let typed = OPTIONS.iter().map(|option| option.name).chain(["paper"]).find(is_typed);
+        let mut names = OPTIONS.iter().map(|option| option.name).chain(["paper"]);
+        let typed = names.find(|name| is_typed(matches, name));
         Ok(Self { data, options, typed })
     }
 
@@ -186,6 +184,13 @@ fn taken(
 /// clap's name for an option.
 pub(super) fn id_of(name: &str) -> String {
     name.replace('-', "_")
+}
+
+/// Whether an option is on the command line, not only in the environment or the configuration file.
+pub(super) fn is_typed(matches: &ArgMatches, name: &str) -> bool {
+    let id = id_of(name);
+    matches.try_contains_id(&id).is_ok()
+        && matches.value_source(&id) == Some(ValueSource::CommandLine)
 }
 
 /// An option of the table as clap takes it.

@@ -11,7 +11,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
 
 use super::args::{Cli, Command};
 use super::config_file::{self, Defaults, Look};
-use super::option_args::{PAPER, SpecArgs, id_of};
+use super::option_args::{PAPER, SpecArgs, id_of, is_typed};
 use super::short_help::abridged;
 use crate::error::{Error, Result, printable};
 use crate::say::say;
@@ -23,6 +23,9 @@ pub enum Parsed {
     /// Help, a version, or a mistake: clap's own words and exit code.
     Said(clap::Error),
 }
+
+/// Settings of a terminal: of the configuration file and the environment, not of the command line.
+const NO_FLAGS: [&str; 2] = ["fps", "no-mouse"];
 
 /// Prints clap's own words, help on standard output and mistakes on standard error; the exit code.
 pub fn tell(said: &clap::Error) -> u8 {
@@ -64,12 +67,19 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
         Ok(matches) => matches,
         Err(said) => return Ok(mistake(command, &args, said)),
     };
+    if let Some((_, sub)) = matches.subcommand()
+        && let Some(name) = NO_FLAGS.into_iter().find(|name| is_typed(sub, name))
+    {
+        return Err(Error::usage(format!("there is no option --{name}")).remedy(format!(
+            "set {name} in the configuration file, which crfe-tui config prints"
+        )));
+    }
     let matches = match matches.subcommand() {
         Some((name, sub)) if wants_paper(sub) => {
             // `--paper` is weaker than a flag and stronger than environment and file.
             let paper: Vec<OsString> = PAPER
                 .iter()
-                .filter(|(option, _)| sub.value_source(option) != Some(ValueSource::CommandLine))
+                .filter(|(option, _)| !is_typed(sub, option))
                 .map(|(option, value)| OsString::from(format!("--{option}={value}")))
                 .collect();
             let mut extended = args.clone();
@@ -240,21 +250,13 @@ fn blame_the_file(spec: &SpecArgs, matches: &ArgMatches, defaults: &Defaults) ->
 
 /// Replaces the built-in defaults by the values of the configuration file, in every command that
 /// has the option.
-fn with_defaults(mut command: clap::Command, defaults: &Defaults) -> clap::Command {
-    let own: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
-    for (name, value) in &defaults.values {
-        let id = id_of(name);
-        if own.contains(&id) {
-            let value = clap::builder::OsStr::from(value.clone());
-            command = command.mut_arg(id, |arg| arg.default_value(value));
-        }
-    }
-    let names: Vec<String> =
-        command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-    for name in names {
-        command = command.mut_subcommand(name, |sub| with_defaults(sub, defaults));
-    }
-    command
+fn with_defaults(command: clap::Command, defaults: &Defaults) -> clap::Command {
+    let configured = |id: &clap::Id| defaults.values.iter().rfind(|(name, _)| id_of(name) == *id);
+    let with_default = |arg: clap::Arg| match configured(arg.get_id()) {
+        Some((_, value)) => arg.default_value(clap::builder::OsStr::from(value.clone())),
+        None => arg,
+    };
+    command.mut_args(with_default).mut_subcommands(|sub| with_defaults(sub, defaults))
 }
 
 #[cfg(test)]
@@ -393,6 +395,15 @@ mod tests {
         ] {
             let error = checked(config_file::parse("c.toml".into(), text).unwrap()).unwrap_err();
             assert_eq!(error.to_string(), sentence);
+        }
+    }
+
+    #[test]
+    fn settings_of_a_terminal_are_no_flags() {
+        for flag in ["--fps=6", "--no-mouse"] {
+            let line = format!("crfe-tui explore data.csv {flag}");
+            let error = parse(line.split(' ').map(OsString::from)).err().unwrap();
+            assert!(error.to_string().starts_with("there is no option --"), "{error}");
         }
     }
 

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::ReportArgs;
+use super::pretty;
 use crate::analysis::{Answer, Choice, History};
 use crate::error::{Error, Result, printable};
 use crate::files::unwritable;
@@ -111,12 +112,6 @@ pub(super) fn answer_of(history: &History) -> Result<Answer> {
 
 /// Prints the answer.
 pub(super) fn tell_answer(answer: &Answer, json: bool) -> Result<()> {
-    let text = if json {
-        serde_json::to_string_pretty(answer)
-            .map(|text| crate::error::printable_json(text) + "\n")
-            .map_err(|error| Error::internal(error.to_string()))?
-    } else {
-        summary(answer)
-    };
+    let text = if json { pretty(answer)? } else { summary(answer) };
     print(text.as_bytes())
 }

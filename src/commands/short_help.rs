@@ -27,17 +27,13 @@ const ABRIDGED: [&str; 5] =
     [Chapter::Data.title(), Chapter::Method.title(), Chapter::Splits.title(), "Running", "Screen"];
 
 /// The same commands with a short `-h`.
-pub fn abridged(mut command: Command) -> Command {
-    let names: Vec<String> =
-        command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-    for name in names {
+pub fn abridged(command: Command) -> Command {
+    command.mut_subcommands(|sub| {
+        let name = sub.get_name();
         let rest = format!("All options: crfe-tui {name} --help, or docs/options.md\n\n");
-        command = command.mut_subcommand(name, |sub| {
-            let examples = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
-            sub.mut_args(one_line).after_help(rest + &examples).after_long_help(examples)
-        });
-    }
-    command
+        let examples = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+        sub.mut_args(one_line).after_help(rest + &examples).after_long_help(examples)
+    })
 }
 
 /// An option as `-h` shows it, if it does; `--help` says of it what it said before.

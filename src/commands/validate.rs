@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::args::ValidateArgs;
 use super::predict::{checked_epsilon, tell_notes};
-use crate::error::{Error, Result, printable, printable_json};
+use super::pretty;
+use crate::error::{Error, Result, printable};
 use crate::model::{Measured, Model, Scoreboard, Scorer, SeenRows, SeenTally};
 use crate::report::measured_text;
 use crate::say::print;
@@ -47,10 +48,7 @@ pub fn validate(args: &ValidateArgs) -> Result<u8> {
     };
     let seen = tally.finish();
     let text = if args.json {
-        let value = serde_json::to_string_pretty(&Report { measured: &measured, seen });
-        value
-            .map(|text| printable_json(text) + "\n")
-            .map_err(|error| Error::internal(error.to_string()))?
+        pretty(&Report { measured: &measured, seen })?
     } else {
         tell_notes(&facts.notes);
         let file = args.data.to_string_lossy();

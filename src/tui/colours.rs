@@ -22,6 +22,10 @@ pub const PAINTED: [(&str, &str); 13] = [
     ("heat", "heatmaps: the full end of the ramp, which starts at the background"),
 ];
 
+/// What to write for a colour.
+pub const HOW_COLOURS_ARE_WRITTEN: &str =
+    "write #rrggbb, a name such as yellow or lightblue, or a number from 0 to 255";
+
 /// The place of the first method among them.
 const METHODS: usize = 9;
 /// The place of the heatmaps.
@@ -47,9 +51,8 @@ impl OwnColours {
             return Ok(());
         }
         let parsed: Color = colour.parse().map_err(|_| {
-            Error::usage(format!("'{colour}', the theme's '{name}', is not a colour")).remedy(
-                "write #rrggbb, a name such as yellow or lightblue, or a number from 0 to 255",
-            )
+            Error::usage(format!("'{colour}', the theme's '{name}', is not a colour"))
+                .remedy(HOW_COLOURS_ARE_WRITTEN)
         })?;
         self.0[at] = Some(parsed);
         Ok(())

@@ -32,7 +32,7 @@ mod view;
 pub use action::Action;
 pub use app::{App, CopiedList, Effect, Lookup, Pause, Phase};
 pub use chart::{AxisScale, Chart, ChartArea, ChartCurve, ReferenceLine, SizeAxis};
-pub use colours::{OwnColours, PAINTED};
+pub use colours::{HOW_COLOURS_ARE_WRITTEN, OwnColours, PAINTED};
 pub use keymap::{KeyContext, KeyPress, Keymap};
 pub use overlay::{
     Export, ExportMenu, FeaturePage, FitPage, HelpPage, LinePrompt, OptionsEditor, Overlay,
@@ -44,4 +44,4 @@ pub use session::{Compute, Message, Recording, SessionRequest};
 pub use start::{Choice, StartScreen};
 pub use table::{Filter, RankingColumn, RankingTable, SortColumn, SortedTable};
 pub use theme::{Depth, Role, Theme};
-pub use view::{Hit, Hits, View, draw, panels};
+pub use view::{Hit, Hits, View, draw};

@@ -201,9 +201,7 @@ impl Screen for StartScreen {
         let (accent, dim) = (self.theme.style(Role::Accent), self.theme.style(Role::Dim));
         frame.render_widget(Paragraph::new(Line::styled(" crfe-tui ", accent)), top);
         frame.render_widget(Paragraph::new(Line::styled(self.footer(), dim)), bottom);
-        let block = framed(&self.theme, "Open a run, or start one with a table", body);
-        let inside = block.inner(body);
-        frame.render_widget(block, body);
+        let inside = framed(frame, &self.theme, "Open a run, or start one with a table", body);
         let (lines, at) = self.lines(usize::from(inside.width));
         let height = usize::from(inside.height);
         let first = at.saturating_sub(height / 2).min(lines.len().saturating_sub(height));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use regex_lite::{Regex, RegexBuilder};
 
+use super::theme::Theme;
 use crate::run::RunInfo;
 
 /// What a table can be sorted by.
@@ -142,6 +143,18 @@ impl<C: SortColumn> SortedTable<C> {
     /// Whether the order is reversed.
     pub fn is_reversed(&self) -> bool {
         self.is_reversed
+    }
+
+    /// The order in words, for the title of a table that is sorted by `column`.
+    pub fn order_words(&self, theme: &Theme, column: &str) -> String {
+        let (utf8, ascii) = if self.is_reversed { ("▲", "^") } else { ("▼", "v") };
+        format!("by {column} {}", theme.glyph(utf8, ascii))
+    }
+
+    /// The filter and how many rows it shows, for the end of a title; empty without a filter.
+    pub fn filter_words(&self, shown: usize) -> String {
+        let words = |filter: &Filter| format!("  &{}: {shown} shown", filter.text);
+        self.filter.as_ref().map_or_else(String::new, words)
     }
 
     /// Sorts by the next column.

@@ -56,14 +56,17 @@ pub struct Theme {
     pub own: OwnColours,
 }
 
+/// A colour, and the one of the terminal's palette that stands for it among the others.
+type Hue = ((u8, u8, u8), Color);
+
 /// Okabe and Ito's colours, which the colour-blind can tell apart.
-const BLUE: (u8, u8, u8) = (0, 114, 178);
-const SKY: (u8, u8, u8) = (86, 180, 233);
-const ORANGE: (u8, u8, u8) = (230, 159, 0);
-const GREEN: (u8, u8, u8) = (0, 158, 115);
-const VERMILION: (u8, u8, u8) = (213, 94, 0);
-const PURPLE: (u8, u8, u8) = (204, 121, 167);
-const YELLOW: (u8, u8, u8) = (240, 228, 66);
+const BLUE: Hue = ((0, 114, 178), Color::Blue);
+const SKY: Hue = ((86, 180, 233), Color::Cyan);
+const ORANGE: Hue = ((230, 159, 0), Color::Yellow);
+const GREEN: Hue = ((0, 158, 115), Color::Green);
+const VERMILION: Hue = ((213, 94, 0), Color::Red);
+const PURPLE: Hue = ((204, 121, 167), Color::Magenta);
+const YELLOW: Hue = ((240, 228, 66), Color::White);
 
 impl Theme {
     /// The colours of the palette.
@@ -103,7 +106,7 @@ impl Theme {
         Self::new(depth, false, ascii)
     }
 
-    fn colour(&self, rgb: (u8, u8, u8), sixteen: Color) -> Color {
+    fn colour(&self, (rgb, sixteen): Hue) -> Color {
         match self.depth {
             Depth::True => Color::Rgb(rgb.0, rgb.1, rgb.2),
             Depth::Indexed => Color::Indexed(nearest_of_256(rgb)),
@@ -120,32 +123,30 @@ impl Theme {
     fn palette_style(&self, role: Role) -> Style {
         let plain = Style::new();
         let none = self.depth == Depth::None;
-        let fg = |rgb, sixteen| plain.fg(self.colour(rgb, sixteen));
+        let fg = |rgb, sixteen| plain.fg(self.colour((rgb, sixteen)));
         match role {
             Role::Text => plain,
             Role::Dim if none => plain.add_modifier(Modifier::DIM),
             Role::Dim if self.light => fg((110, 110, 110), Color::DarkGray),
             Role::Dim => fg((140, 140, 140), Color::DarkGray),
-            Role::Accent if self.light => fg(BLUE, Color::Blue).add_modifier(Modifier::BOLD),
-            Role::Accent => fg(SKY, Color::Cyan).add_modifier(Modifier::BOLD),
-            Role::Good => fg(GREEN, Color::Green),
-            Role::Warn if self.light => fg(VERMILION, Color::Yellow).add_modifier(Modifier::BOLD),
-            Role::Warn => fg(ORANGE, Color::Yellow).add_modifier(Modifier::BOLD),
-            Role::Bad => fg(VERMILION, Color::Red).add_modifier(Modifier::BOLD),
-            Role::Positive => fg(if self.light { VERMILION } else { ORANGE }, Color::Yellow),
-            Role::Negative => fg(if self.light { BLUE } else { SKY }, Color::Blue),
-            Role::Cursor if self.light => fg(PURPLE, Color::Magenta),
-            Role::Cursor => fg(YELLOW, Color::Magenta),
+            Role::Accent if self.light => fg(BLUE.0, Color::Blue).add_modifier(Modifier::BOLD),
+            Role::Accent => fg(SKY.0, Color::Cyan).add_modifier(Modifier::BOLD),
+            Role::Good => fg(GREEN.0, Color::Green),
+            Role::Warn if self.light => fg(VERMILION.0, Color::Yellow).add_modifier(Modifier::BOLD),
+            Role::Warn => fg(ORANGE.0, Color::Yellow).add_modifier(Modifier::BOLD),
+            Role::Bad => fg(VERMILION.0, Color::Red).add_modifier(Modifier::BOLD),
+            Role::Positive => fg(if self.light { VERMILION.0 } else { ORANGE.0 }, Color::Yellow),
+            Role::Negative => fg(if self.light { BLUE.0 } else { SKY.0 }, Color::Blue),
+            Role::Cursor if self.light => fg(PURPLE.0, Color::Magenta),
+            Role::Cursor => fg(YELLOW.0, Color::Magenta),
         }
     }
 
     /// The style of the i-th method's curve.
     pub fn series(&self, i: usize) -> Style {
-        let dark = [(SKY, Color::Cyan), (ORANGE, Color::Yellow), (PURPLE, Color::Magenta)];
-        let light = [(BLUE, Color::Blue), (VERMILION, Color::Red), (GREEN, Color::Green)];
-        let (rgb, sixteen) = if self.light { light[i % 3] } else { dark[i % 3] };
-        let style =
-            painted(Style::new().fg(self.colour(rgb, sixteen)), self.own.method(i), self.depth);
+        let hues = if self.light { [BLUE, VERMILION, GREEN] } else { [SKY, ORANGE, PURPLE] };
+        let style = Style::new().fg(self.colour(hues[i % 3]));
+        let style = painted(style, self.own.method(i), self.depth);
         if i.is_multiple_of(2) { style.add_modifier(Modifier::BOLD) } else { style }
     }
 
@@ -160,24 +161,10 @@ impl Theme {
 
     /// The style of a class's curve.
     pub fn class(&self, class: usize) -> Style {
-        let dark = [
-            (SKY, Color::Cyan),
-            (ORANGE, Color::Yellow),
-            (GREEN, Color::Green),
-            (YELLOW, Color::White),
-            (VERMILION, Color::Red),
-            (PURPLE, Color::Magenta),
-        ];
-        let light = [
-            (BLUE, Color::Blue),
-            (ORANGE, Color::Yellow),
-            (GREEN, Color::Green),
-            (PURPLE, Color::Magenta),
-            (VERMILION, Color::Red),
-            (SKY, Color::Cyan),
-        ];
-        let (rgb, sixteen) = if self.light { light } else { dark }[class % Self::CLASSES];
-        let style = Style::new().fg(self.colour(rgb, sixteen));
+        let dark = [SKY, ORANGE, GREEN, YELLOW, VERMILION, PURPLE];
+        let light = [BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY];
+        let hues: [Hue; Self::CLASSES] = if self.light { light } else { dark };
+        let style = Style::new().fg(self.colour(hues[class % Self::CLASSES]));
         // Without colours at least half of them differ from the others.
         if self.depth == Depth::None && class % 2 == 1 {
             style.add_modifier(Modifier::DIM)
@@ -193,34 +180,24 @@ impl Theme {
             (Depth::None, _) => None,
             (Depth::Sixteen, _) if self.light => Some(Color::Gray),
             (Depth::Sixteen, _) => Some(Color::DarkGray),
-            _ => rgb(colour).map(|rgb| self.colour(mixed(ground, rgb, 0.3), Color::Reset)),
+            _ => rgb(colour).map(|rgb| self.colour((mixed(ground, rgb, 0.3), Color::Reset))),
         }
     }
 
     /// The colour of a share in a heatmap of half blocks: one hue, from the background to full.
     pub fn heat(&self, share: f64) -> Color {
         let share = share.clamp(0.0, 1.0);
-        let ramp: [(u8, u8, u8); 6] = if self.light {
-            [
-                (247, 247, 247),
-                (209, 229, 240),
-                (146, 197, 222),
-                (67, 147, 195),
-                (33, 102, 172),
-                (5, 48, 97),
-            ]
+        let ramp: [u32; 6] = if self.light {
+            [0xf7f7f7, 0xd1e5f0, 0x92c5de, 0x4393c3, 0x2166ac, 0x053061]
         } else {
-            [
-                (28, 28, 28),
-                (20, 60, 90),
-                (0, 95, 135),
-                (0, 135, 175),
-                (86, 180, 233),
-                (215, 255, 255),
-            ]
+            [0x1c1c1c, 0x143c5a, 0x005f87, 0x0087af, 0x56b4e9, 0xd7ffff]
         };
+        let ramp = ramp.map(|hex| {
+            let [_, red, green, blue] = hex.to_be_bytes();
+            (red, green, blue)
+        });
         if let Some(full) = self.own.heat() {
-            return self.colour(mixed(ramp[0], full, share), Color::Reset);
+            return self.colour((mixed(ramp[0], full, share), Color::Reset));
         }
         if self.depth == Depth::Indexed {
             // Picked in the palette: the nearest of mixed colours would wander through green and
@@ -234,7 +211,7 @@ impl Theme {
         }
         let at = share * (ramp.len() - 1) as f64;
         let low = (at.floor() as usize).min(ramp.len() - 2);
-        self.colour(mixed(ramp[low], ramp[low + 1], at - low as f64), Color::Reset)
+        self.colour((mixed(ramp[low], ramp[low + 1], at - low as f64), Color::Reset))
     }
 
     /// A share as one character, where there are no colours to show it.

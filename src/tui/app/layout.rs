@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crossterm::event::KeyEvent;
 
-use super::App;
+use super::{App, Effect};
 use crate::tui::overlay::Overlay;
 use crate::tui::view::View;
 
@@ -89,6 +89,12 @@ impl App {
     /// Says something in the status line.
     pub fn say(&mut self, words: impl Into<String>) {
         self.layout.status = Some(words.into());
+    }
+
+    /// Says in the status line why nothing is done.
+    pub(super) fn refuse(&mut self, why: impl Into<String>) -> Vec<Effect> {
+        self.say(why);
+        Vec::new()
     }
 
     pub fn view(&self) -> View {

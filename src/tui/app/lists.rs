@@ -61,8 +61,7 @@ impl App {
             Some(list) => vec![Effect::Copy(list)],
             None => {
                 let why = self.no_list();
-                self.layout.status = Some(format!("{why}, so there is no list to copy"));
-                Vec::new()
+                self.refuse(format!("{why}, so there is no list to copy"))
             }
         }
     }
@@ -83,8 +82,7 @@ impl App {
         let (Some(info), true) = (self.info(), mine.is_some() || self.list_of_answer().is_some())
         else {
             let why = self.no_list();
-            self.layout.status = Some(format!("{why}, so there is no list to make a model of"));
-            return Vec::new();
+            return self.refuse(format!("{why}, so there is no list to make a model of"));
         };
         let data = if self.run.replay {
             info.input.clone()

@@ -62,8 +62,7 @@ impl App {
 
     pub(super) fn open_feature(&mut self) -> Vec<Effect> {
         let Some(unit) = self.selection() else {
-            self.layout.status = Some(self.nothing_selected());
-            return Vec::new();
+            return self.refuse(self.nothing_selected());
         };
         self.look_at(unit)
     }
@@ -112,7 +111,7 @@ impl App {
 
     /// A closer look came to nothing: it is no longer awaited.
     pub(super) fn lookup_failed(&mut self, lookup: Lookup, why: String) {
-        self.layout.status = Some(why);
+        self.say(why);
         match &lookup {
             Lookup::Inspect(..) => self.lookups.asked = None,
             Lookup::FindTwins(_) => self.lookups.asked_twins.clear(),
@@ -244,27 +243,21 @@ impl App {
 
     pub(super) fn what_if(&mut self, removed: bool) -> Vec<Effect> {
         let (Some(unit), Some(step)) = (self.selection(), self.step()) else {
-            self.layout.status = Some(self.nothing_selected());
-            return Vec::new();
+            return self.refuse(self.nothing_selected());
         };
         if removed && step.removed.contains(&unit) {
-            self.layout.status =
-                Some("this feature is removed here anyway; choose another with ↑ ↓".into());
-            return Vec::new();
+            return self.refuse("this feature is removed here anyway; choose another with ↑ ↓");
         }
         let present = self.present();
         if present.binary_search(&unit).is_err() {
-            self.layout.status = Some(
-                "this feature has already been removed; go back to a step where it is present"
-                    .into(),
+            return self.refuse(
+                "this feature has already been removed; go back to a step where it is present",
             );
-            return Vec::new();
         }
         if removed && (present.len() < 2 || self.info().is_some_and(|info| info.units[unit].kept)) {
-            self.layout.status = Some("this feature cannot be removed here".into());
-            return Vec::new();
+            return self.refuse("this feature cannot be removed here");
         }
-        self.layout.status = Some("computing what would have happened …".into());
+        self.say("computing what would have happened …");
         let forced = if removed { Forced::Removed(unit) } else { Forced::Kept(unit) };
         vec![Effect::LookUp(Lookup::Branch(self.playback.focus, present, forced))]
     }

@@ -51,7 +51,7 @@ impl App {
             Message::Recorded(directory) => self.run.directory = Some(directory),
             Message::Reopened => self.start_in(View::Answer),
             Message::Shards(shards) => self.run.shards = shards,
-            Message::Said(words) => self.layout.status = Some(words),
+            Message::Said(words) => self.say(words),
         }
     }
 
@@ -81,13 +81,13 @@ impl App {
             EventKind::TaskFailed { message } => {
                 self.run.finished += u64::from(had_finished);
                 if let Some(task) = event.task {
-                    self.layout.status = Some(self.failure_words(task, message));
+                    self.say(self.failure_words(task, message));
                 }
             }
             EventKind::Paused => self.run.pause = Pause::Yes,
             EventKind::Resumed => self.run.pause = Pause::No,
             EventKind::FollowupFailed(followup, message) => {
-                self.layout.status = Some(format!("{followup} failed: {message}"));
+                self.say(format!("{followup} failed: {message}"));
             }
             EventKind::TaskStarted(_) => self.run.finished += u64::from(had_finished),
             EventKind::CaughtUp(_) | EventKind::Step(_) | EventKind::Followed(..) => {}

@@ -138,19 +138,21 @@ impl App {
         if self.can_play() {
             self.go((self.playback.cursor + self.stride()).min(self.steps() - 1));
         }
-        let at_end =
-            self.playback.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished);
-        if at_end {
+        if self.is_at_end() {
             self.playback.playing = false;
         }
+    }
+
+    /// Whether the cursor is on the last step of a finished path.
+    fn is_at_end(&self) -> bool {
+        self.playback.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished)
     }
 
     pub(super) fn toggle_play(&mut self) {
         self.playback.playing = !self.playback.playing;
         if self.playback.playing {
             self.playback.live = false;
-            if self.playback.cursor + 1 >= self.steps() && self.trace().is_some_and(Trace::finished)
-            {
+            if self.is_at_end() {
                 self.go(0);
             }
         }
@@ -160,14 +162,13 @@ impl App {
         match (self.run.pause, &self.run.phase) {
             _ if self.run.replay => {
                 let key = self.keymap.key_of(Action::TogglePlay);
-                self.layout.status =
-                    Some(format!("this run is computed by another process; {key} pauses playing"));
-                Vec::new()
+                self.refuse(format!(
+                    "this run is computed by another process; {key} pauses playing"
+                ))
             }
             (_, Phase::Done | Phase::Failed(_)) => {
                 let key = self.keymap.key_of(Action::TogglePlay);
-                self.layout.status = Some(format!("the run is finished; {key} pauses playing"));
-                Vec::new()
+                self.refuse(format!("the run is finished; {key} pauses playing"))
             }
             (Pause::No, _) => {
                 self.run.pause = Pause::Asked;
@@ -214,7 +215,7 @@ impl App {
                 (steps, true) if self.playback.cursor + 1 == steps => "the path ends with",
                 _ => "the nearest step has",
             };
-            self.layout.status = Some(format!("{why} {}", plural(here, "feature")));
+            self.say(format!("{why} {}", plural(here, "feature")));
         }
     }
 

@@ -53,14 +53,14 @@ impl App {
     pub(super) fn mark(&mut self) {
         self.refresh();
         let (Some(unit), Some(info)) = (self.selection(), self.run.history.info().cloned()) else {
-            self.layout.status = Some(self.nothing_selected());
+            self.say(self.nothing_selected());
             return;
         };
         let is_marked = self.selection.table.toggle_mark(unit);
         let name = &info.units[unit].name;
         let count = self.selection.table.marks().len();
         let done = if is_marked { "added to" } else { "removed from" };
-        self.layout.status = Some(format!("{name} {done} my list ({})", plural(count, "feature")));
+        self.say(format!("{name} {done} my list ({})", plural(count, "feature")));
     }
 
     /// Selects another row of the ranking.
@@ -94,16 +94,14 @@ impl App {
             Prompt::GoTo => match (text.trim().parse(), self.layout.view) {
                 (Ok(size), View::Explore) => self.go_to_size(size),
                 (Ok(size), _) => self.point_at(size),
-                (Err(_), _) => {
-                    self.layout.status = Some(format!("'{text}' is not a number of features"))
-                }
+                (Err(_), _) => self.say(format!("'{text}' is not a number of features")),
             },
             Prompt::Find | Prompt::Filter if text.is_empty() => match prompt {
                 Prompt::Find => self.find_next(true),
                 _ => self.selection.table.set_filter(None),
             },
             Prompt::Find | Prompt::Filter => match Filter::new(text) {
-                Err(why) => self.layout.status = Some(why),
+                Err(why) => self.say(why),
                 Ok(filter) if prompt == Prompt::Find => {
                     self.selection.table.set_search(Some(filter));
                     self.find_next(true);
@@ -121,7 +119,7 @@ impl App {
         self.refresh();
         if self.list_rows().is_empty() {
             self.selection.table.set_filter(None);
-            self.layout.status = Some(format!("no feature name matches '{text}'"));
+            self.say(format!("no feature name matches '{text}'"));
             return;
         }
         let rows = self.list_rows();
@@ -135,7 +133,7 @@ impl App {
         let Some(info) = self.run.history.info().cloned() else { return };
         let Some(search) = self.selection.table.search() else {
             let key = self.keymap.key_of(Action::Find);
-            self.layout.status = Some(format!("nothing was searched for; {key} searches"));
+            self.say(format!("nothing was searched for; {key} searches"));
             return;
         };
         let rows = self.list_rows();
@@ -144,7 +142,7 @@ impl App {
         let table = &self.selection.table;
         let found = table.find(rows, |unit| &info.units[unit].name, from, forward);
         let count = table.matches(rows, |unit| &info.units[unit].name);
-        self.layout.status = Some(match found {
+        self.say(match found {
             Some(_) => {
                 format!(
                     "{count} {} '{text}'",

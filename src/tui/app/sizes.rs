@@ -98,7 +98,7 @@ impl App {
         self.sizes.range = Some((a.min(b), a.max(b)));
         self.sizes.range_zoom = 0;
         let key = self.keymap.key_of(Action::ZoomOut);
-        self.layout.status = Some(format!("sizes {} to {}; {key} shows all", a.min(b), a.max(b)));
+        self.say(format!("sizes {} to {}; {key} shows all", a.min(b), a.max(b)));
     }
 
     fn click_at(&mut self, size: usize) {
@@ -172,14 +172,13 @@ impl App {
     /// Takes a size as the answer, or the rule's own.
     pub(super) fn take(&mut self, size: Option<usize>) {
         if size.is_some() && self.answer().is_none() {
-            self.layout.status =
-                Some("no split has finished yet, so there is no answer to change".into());
+            self.say("no split has finished yet, so there is no answer to change");
             return;
         }
         self.sizes.taken = size;
         self.sizes.cursor = None;
         let key = self.keymap.key_of(Action::OwnSize);
-        self.layout.status = Some(match size {
+        self.say(match size {
             Some(size) => {
                 format!(
                     "the answer now has {}; {key} goes back to the rule's size",

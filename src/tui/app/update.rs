@@ -121,7 +121,7 @@ impl App {
             Action::Faster => self.playback.speed = (self.playback.speed * 2.0).min(64.0),
             Action::Slower => self.playback.speed = (self.playback.speed / 2.0).max(0.25),
             Action::Zoom => {
-                let panels = crate::tui::view::panels(self.layout.view).len();
+                let panels = self.layout.view.panels().len();
                 self.layout.zoom = match self.layout.zoom {
                     None => Some(0),
                     Some(panel) if panel + 1 < panels => Some(panel + 1),
@@ -148,9 +148,7 @@ impl App {
             Action::WindowUp => self.slide_window(1.0),
             Action::WindowDown => self.slide_window(-1.0),
             Action::Options if self.run.replay => {
-                self.layout.status = Some(
-                    "the settings of a recorded run are fixed; start a new one with crfe-tui DATA.CSV".into(),
-                );
+                self.say("the settings of a recorded run are fixed; start a new one with crfe-tui DATA.CSV");
             }
             Action::Options => {
                 self.layout.overlay =

@@ -52,6 +52,25 @@ pub struct ReferenceLine {
     pub style: Style,
 }
 
+impl ChartCurve {
+    /// A curve without a band.
+    pub fn line(
+        label: impl Into<String>,
+        style: Style,
+        mark: &'static str,
+        points: Vec<(usize, f64)>,
+    ) -> Self {
+        Self { label: label.into(), style, mark, points, band: Vec::new() }
+    }
+}
+
+impl ReferenceLine {
+    /// A line at this value.
+    pub fn new(value: f64, label: &str, style: Style) -> Self {
+        Self { value, label: label.to_owned(), style }
+    }
+}
+
 /// Curves on common axes.
 #[derive(Debug, Clone)]
 pub struct Chart {
@@ -113,7 +132,7 @@ impl Chart {
                     .map(|(value, score)| (place_of(range, value), score))
                     .collect();
                 points.dedup_by_key(|point| point.0);
-                ChartCurve { label, style, mark, points, band: Vec::new() }
+                ChartCurve::line(label, style, mark, points)
             };
         Self {
             axis: SizeAxis::new(1..=PLACES, AxisScale::Linear),

@@ -8,8 +8,8 @@ use super::{Component, Reaction};
 use crate::tui::action::Action;
 use crate::tui::app::App;
 use crate::tui::theme::Role;
+use crate::tui::view::feature;
 use crate::tui::view::text::head;
-use crate::tui::view::{draw_feature, feature_length};
 
 /// All about one feature, scrolled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Component for FeaturePage {
         match action {
             Action::PageUp => self.line = self.line.saturating_sub(app.page()),
             Action::PageDown => {
-                let last = feature_length(app, self.unit).saturating_sub(app.popup_height());
+                let last = feature::length(app, self.unit).saturating_sub(app.popup_height());
                 self.line = (self.line + app.page()).min(last);
             }
             Action::Up | Action::Down => {
@@ -79,6 +79,6 @@ impl Component for FeaturePage {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, area: Rect) {
-        draw_feature(frame, app, area, self.unit, self.line);
+        feature::draw(frame, app, area, self.unit, self.line);
     }
 }

@@ -76,7 +76,7 @@ impl Component for HelpPage {
     }
 
     fn footer(&self, app: &App, width: usize) -> Option<Line<'static>> {
-        self.is_typing.then(|| typed_line(app, "search the keys: ", &self.search, width))
+        self.is_typing.then(|| typed_line(app.theme(), "search the keys: ", &self.search, width))
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, area: Rect) {
@@ -114,14 +114,8 @@ impl HelpPage {
                 .copied()
                 .filter(|own| own.is_in_every_view() && wanted(own))
                 .collect();
-            section(
-                app,
-                &mut lines,
-                width,
-                format!("{chapter}, in every view"),
-                &everywhere,
-                false,
-            );
+            let title = format!("{chapter}, in every view");
+            section(app, &mut lines, width, title, &everywhere, false);
         }
         let elsewhere: Vec<&Binding> = app
             .keymap()

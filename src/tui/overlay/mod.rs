@@ -16,7 +16,7 @@ pub use fit_page::FitPage;
 pub use help::HelpPage;
 pub use options::OptionsEditor;
 pub use palette::Palette;
-pub use prompt::{LinePrompt, Prompt, edit};
+pub use prompt::{LinePrompt, Prompt, edit, typed_line};
 pub use quit::QuitQuestion;
 
 use crossterm::event::KeyEvent;
@@ -186,9 +186,7 @@ impl Popup<'_> {
         let y = area.y + (area.height - height) / 2;
         let place = Rect { x, y, width, height };
         frame.render_widget(Clear, place);
-        let block = framed(app.theme(), self.title, place);
-        let inside = block.inner(place);
-        frame.render_widget(block, place);
+        let inside = framed(frame, app.theme(), self.title, place);
         let most = needed.saturating_sub(usize::from(inside.height));
         let words = Paragraph::new(self.lines).scroll((self.scroll.min(most) as u16, 0));
         let words = if self.wrapped.is_some() { words.wrap(Wrap { trim: false }) } else { words };

@@ -129,7 +129,7 @@ impl Component for Palette {
     }
 
     fn footer(&self, app: &App, width: usize) -> Option<Line<'static>> {
-        Some(typed_line(app, ":", &self.text, width))
+        Some(typed_line(app.theme(), ":", &self.text, width))
     }
 
     fn draw(&self, frame: &mut Frame<'_>, app: &App, area: Rect) {

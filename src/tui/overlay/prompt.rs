@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use super::{Component, Reaction};
 use crate::tui::action::Action;
 use crate::tui::app::App;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, Theme};
 use crate::tui::view::text::tail;
 
 /// What a typed line is for.
@@ -68,7 +68,7 @@ impl Component for LinePrompt {
     }
 
     fn footer(&self, app: &App, width: usize) -> Option<Line<'static>> {
-        Some(typed_line(app, self.prompt.question(), &self.text, width))
+        Some(typed_line(app.theme(), self.prompt.question(), &self.text, width))
     }
 
     fn draw(&self, _frame: &mut Frame<'_>, _app: &App, _area: Rect) {}
@@ -89,10 +89,15 @@ pub fn edit(text: &mut String, key: KeyEvent) {
 }
 
 /// A question and what has been typed, for the footer.
-pub fn typed_line(app: &App, question: &'static str, text: &str, width: usize) -> Line<'static> {
+pub fn typed_line(
+    theme: &Theme,
+    question: &'static str,
+    text: &str,
+    width: usize,
+) -> Line<'static> {
     Line::from(vec![
-        Span::styled(question, app.theme().style(Role::Accent)),
+        Span::styled(question, theme.style(Role::Accent)),
         Span::raw(tail(text, width.saturating_sub(question.width() + 1))),
-        Span::styled(app.theme().glyph("▏", "_"), app.theme().style(Role::Cursor)),
+        Span::styled(theme.glyph("▏", "_"), theme.style(Role::Cursor)),
     ])
 }

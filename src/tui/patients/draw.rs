@@ -13,7 +13,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Paragraph, Wrap};
+use ratatui::widgets::{Clear, Paragraph};
 use unicode_width::UnicodeWidthStr;
 
 use super::words::{FeatureShare, sum_words};
@@ -22,9 +22,10 @@ use crate::evaluate::label_p;
 use crate::model::ScoredRow;
 use crate::tui::action::Action;
 use crate::tui::keymap::KeyContext;
+use crate::tui::overlay::typed_line;
 use crate::tui::theme::Role;
-use crate::tui::view::text::{clean, fit, head, number, tail, wrap};
-use crate::tui::view::{SMALLEST, framed, to_ascii};
+use crate::tui::view::text::{clean, fit, head, number, wrap};
+use crate::tui::view::{framed, is_too_small, to_ascii};
 
 /// From this width on, the patient is beside the table.
 const SIDE_BY_SIDE: u16 = 110;
@@ -33,12 +34,7 @@ impl PatientsScreen<'_> {
     /// Draws everything; [`PatientsScreen::refresh`] comes before it.
     pub fn draw(&mut self, frame: &mut Frame<'_>) {
         let area = frame.area();
-        if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-            let words = format!(
-                "{}×{} is too small; {}×{} is needed",
-                area.width, area.height, SMALLEST.0, SMALLEST.1
-            );
-            frame.render_widget(Paragraph::new(words).wrap(Wrap { trim: true }), area);
+        if is_too_small(frame) {
             return;
         }
         let cautions = self.cautions();
@@ -96,19 +92,9 @@ impl PatientsScreen<'_> {
     }
 
     fn draw_table(&mut self, frame: &mut Frame<'_>, area: Rect) {
-        let arrow = if self.table.is_reversed() {
-            self.theme.glyph("▲", "^")
-        } else {
-            self.theme.glyph("▼", "v")
-        };
-        let shown = match self.table.filter() {
-            Some(filter) => format!("  &{}: {} shown", filter.text(), self.shown.len()),
-            None => String::new(),
-        };
-        let title = format!("Patients, by {} {arrow}{shown}", self.table.column().words());
-        let block = framed(&self.theme, &title, area);
-        let inside = block.inner(area);
-        frame.render_widget(block, area);
+        let order = self.table.order_words(&self.theme, self.table.column().words());
+        let title = format!("Patients, {order}{}", self.table.filter_words(self.shown.len()));
+        let inside = framed(frame, &self.theme, &title, area);
         let height = usize::from(inside.height).saturating_sub(1);
         self.height = height.max(1);
         if self.shown.is_empty() {
@@ -131,9 +117,7 @@ impl PatientsScreen<'_> {
     fn draw_patient(&self, frame: &mut Frame<'_>, area: Rect, scroll: usize) {
         let row = self.selected();
         let title = row.map_or_else(String::new, |row| clean(&self.cohort.rows()[row].id));
-        let block = framed(&self.theme, &title, area);
-        let inside = block.inner(area);
-        frame.render_widget(block, area);
+        let inside = framed(frame, &self.theme, &title, area);
         let Some(row) = row else { return };
         let lines =
             self.patient_lines(row, usize::from(inside.width), usize::from(inside.height), scroll);
@@ -239,11 +223,7 @@ impl PatientsScreen<'_> {
                 Asked::Find => "find patients (regular expression): ",
                 Asked::Filter => "show only patients (regular expression; empty: all): ",
             };
-            return Line::from(vec![
-                Span::styled(question, self.theme.style(Role::Accent)),
-                Span::raw(tail(text, width.saturating_sub(question.width() + 1))),
-                Span::styled(self.theme.glyph("▏", "_"), self.theme.style(Role::Cursor)),
-            ]);
+            return typed_line(&self.theme, question, text, width);
         }
         if let Some(status) = &self.status {
             return Line::styled(head(status, width), self.theme.style(Role::Warn));
@@ -292,9 +272,9 @@ impl PatientsScreen<'_> {
                 Span::raw(head(words, width.saturating_sub(18))),
             ]));
         }
-        let block = framed(&self.theme, "Cautions, notices and keys", body);
         frame.render_widget(Clear, body);
-        frame.render_widget(Paragraph::new(lines).block(block), body);
+        let inside = framed(frame, &self.theme, "Cautions, notices and keys", body);
+        frame.render_widget(Paragraph::new(lines), inside);
     }
 }
 

@@ -101,11 +101,7 @@ fn metric_curves(app: &App, info: &RunInfo, metric: Metric, cells: u16) -> Vec<C
 
 /// What a metric is compared with.
 fn references(app: &App, info: &RunInfo, metric: Metric) -> Vec<ReferenceLine> {
-    let line = |value: f64, label: &str, role| ReferenceLine {
-        value,
-        label: label.to_owned(),
-        style: app.theme().style(role),
-    };
+    let line = |value, label, role| ReferenceLine::new(value, label, app.theme().style(role));
     match metric {
         Metric::Accuracy => vec![line(info.no_information_rate(), "largest class", Role::Warn)],
         Metric::Coverage => vec![line(1.0 - info.spec.epsilon, "target", Role::Good)],

@@ -19,18 +19,6 @@ use crate::tui::theme::Role;
 pub struct DataPage;
 
 impl Page for DataPage {
-    fn name(&self) -> &'static str {
-        "Data"
-    }
-
-    fn question(&self) -> &'static str {
-        "what was understood of my file?"
-    }
-
-    fn panels(&self) -> &'static [&'static str] {
-        &["Table", "Notes"]
-    }
-
     fn length(&self, app: &App, info: &RunInfo) -> usize {
         let table = facts(info) + info.classes.len();
         let run = app.shards().len() + app.history().failed().len();
@@ -102,54 +90,31 @@ fn table(frame: &mut Frame<'_>, app: &App, info: &RunInfo, area: Rect, hits: &mu
         .count();
     let kept: Vec<&str> =
         info.units.iter().filter(|unit| unit.kept).map(|unit| unit.name.as_str()).collect();
+    let (units, columns) = (info.units.len(), info.columns.len());
+    let categories = match categories {
+        0 if columns == units => String::new(),
+        1 => format!(" ({columns} columns after encoding, 1 category or groups)"),
+        several => format!(" ({columns} columns after encoding, {several} categories or groups)"),
+    };
+    let fact = |name, value: &str| fact(app, name, value, width);
     let mut lines = vec![
-        fact(app, "file", &info.input, width),
-        fact(app, "rows", &format!("{}", info.rows), width),
-        fact(
-            app,
-            "features",
-            &match info.columns.len() {
-                columns if columns == info.units.len() && categories == 0 => columns.to_string(),
-                columns => format!(
-                    "{} ({columns} columns after encoding, {} or groups)",
-                    info.units.len(),
-                    match categories {
-                        1 => "1 category".to_owned(),
-                        several => format!("{several} categories"),
-                    }
-                ),
-            },
-            width,
-        ),
+        fact("file", &info.input),
+        fact("rows", &info.rows.to_string()),
+        fact("features", &format!("{units}{categories}")),
     ];
     if let Some(plan) = app.plan() {
-        lines.push(fact(
-            app,
-            "missing",
-            &match plan.data.missing_cells() {
-                0 => "none".to_owned(),
-                1 => format!("1 value, imputed by {}", info.spec.impute),
-                cells => format!("{cells} values, imputed by {}", info.spec.impute),
-            },
-            width,
-        ));
+        let missing = match plan.data.missing_cells() {
+            0 => "none".to_owned(),
+            cells => format!("{}, imputed by {}", plural(cells, "value"), info.spec.impute),
+        };
+        lines.push(fact("missing", &missing));
     }
-    lines.extend(info.spec.models().map(|models| fact(app, "models", &models, width)));
-    lines.push(fact(
-        app,
-        "scaling",
-        &format!("{}, fitted on training rows", info.spec.scale),
-        width,
-    ));
+    lines.extend(info.spec.models().map(|models| fact("models", &models)));
+    lines.push(fact("scaling", &format!("{}, fitted on training rows", info.spec.scale)));
     if !kept.is_empty() {
-        lines.push(fact(app, "kept", &kept.join(", "), width));
+        lines.push(fact("kept", &kept.join(", ")));
     }
-    lines.push(fact(
-        app,
-        "class",
-        &format!("'{}', {} classes", info.target, info.classes.len()),
-        width,
-    ));
+    lines.push(fact("class", &format!("'{}', {} classes", info.target, info.classes.len())));
     let most = info.class_counts.iter().copied().max().unwrap_or(1).max(1);
     let bar = width / 4;
     let count = most.to_string().len();

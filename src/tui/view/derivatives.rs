@@ -106,25 +106,18 @@ fn chart(
     let sizes = drawn_sizes(&axis, &falling, area.width);
     let points =
         sizes.iter().filter_map(|&size| Some((size, *values.get(step_of(size)?)?))).collect();
-    let line = |label: &str, style, mark, points| ChartCurve {
-        label: label.to_owned(),
-        style,
-        mark,
-        points,
-        band: Vec::new(),
-    };
     let mut curves = Vec::new();
     if label == "β″" {
         let threshold =
             |&size: &usize| Some((size, beta_test(app, trace, step_of(size)?)?.threshold));
         let points: Vec<(usize, f64)> = sizes.iter().filter_map(threshold).collect();
         if !points.is_empty() {
-            curves.push(line("threshold", app.theme().style(Role::Bad), "-", points));
+            let style = app.theme().style(Role::Bad);
+            curves.push(ChartCurve::line("threshold", style, "-", points));
         }
     }
-    curves.push(line(label, app.theme().series(0), "*", points));
-    let zero =
-        ReferenceLine { value: 0.0, label: String::new(), style: app.theme().style(Role::Dim) };
+    curves.push(ChartCurve::line(label, app.theme().series(0), "*", points));
+    let zero = ReferenceLine::new(0.0, "", app.theme().style(Role::Dim));
     let chart = Chart {
         axis,
         curves,

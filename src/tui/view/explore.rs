@@ -35,18 +35,6 @@ use crate::tui::theme::Role;
 pub struct ExplorePage;
 
 impl Page for ExplorePage {
-    fn name(&self) -> &'static str {
-        "Explore"
-    }
-
-    fn question(&self) -> &'static str {
-        "what is removed now, and why?"
-    }
-
-    fn panels(&self) -> &'static [&'static str] {
-        &["Ranking", "Mean β", "Survival", "What if"]
-    }
-
     fn refresh(&self, derived: &mut Derived, app: &App, info: &RunInfo, paths: &Paths<'_>) {
         derived.refresh_ranking(app, info, paths);
         derived.facts.refresh_stops(paths, app.finished(), app.rule());
@@ -185,9 +173,7 @@ impl Page for ExplorePage {
 
 /// The feature that is removed, why, and how close it was.
 fn removed_now(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let block = super::framed(app.theme(), "Removed at this step", area);
-    let inside = block.inner(area);
-    frame.render_widget(block, area);
+    let inside = super::framed(frame, app.theme(), "Removed at this step", area);
     let (Some(info), Some(step)) = (app.info(), app.step()) else {
         frame.render_widget(Paragraph::new("this split has not started yet"), inside);
         return;

@@ -34,10 +34,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, scroll: u
     };
     let room = usize::from(area.width).saturating_sub(4 + hint.width());
     let own = clean(&info.units[unit].name);
-    let block =
-        super::framed(app.theme(), &format!("{}{hint}", fit(&own, room.min(own.width()))), area);
-    let inside = block.inner(area);
-    frame.render_widget(block, area);
+    let title = format!("{}{hint}", fit(&own, room.min(own.width())));
+    let inside = super::framed(frame, app.theme(), &title, area);
     frame.render_widget(Paragraph::new(lines).scroll((scroll.min(most) as u16, 0)), inside);
 }
 
@@ -238,13 +236,9 @@ fn chart(app: &App, info: &RunInfo, curve: &EffectCurve, width: usize) -> Vec<Li
         let points = curve.points.iter().map(|point| (point.value, point.score[class])).collect();
         (clean(&info.classes[class]), app.theme().series(i), app.theme().series_mark(i), points)
     };
-    let zero =
-        ReferenceLine { value: 0.0, label: String::new(), style: app.theme().style(Role::Dim) };
-    let chart = Chart::of_values(
-        range,
-        shown_classes(info).into_iter().enumerate().map(of_class),
-        vec![zero],
-    );
+    let zero = ReferenceLine::new(0.0, "", app.theme().style(Role::Dim));
+    let curves = shown_classes(info).into_iter().enumerate().map(of_class);
+    let chart = Chart::of_values(range, curves, vec![zero]);
     let area = Rect::new(0, 0, width.min(CHART_WIDTH) as u16, CHART_HEIGHT);
     let mut buffer = Buffer::empty(area);
     chart.draw(app.theme(), area, &mut buffer);

@@ -13,7 +13,7 @@ mod curves;
 mod data;
 mod derivatives;
 mod explore;
-mod feature;
+pub(super) mod feature;
 mod footer;
 mod header;
 mod page;
@@ -31,7 +31,7 @@ pub use size::METRIC_PAIRS;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Paragraph};
+use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
 use unicode_width::UnicodeWidthStr;
 
 use super::action::Action;
@@ -43,7 +43,7 @@ use super::theme::{Role, Theme};
 pub const AROUND: usize = 5;
 
 /// Smaller than this it only says so.
-pub(super) const SMALLEST: (u16, u16) = (40, 12);
+const SMALLEST: (u16, u16) = (40, 12);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
@@ -76,12 +76,37 @@ impl View {
     }
 
     pub fn name(self) -> &'static str {
-        self.page().name()
+        match self {
+            Self::Answer => "Answer",
+            Self::Explore => "Explore",
+            Self::Size => "Size",
+            Self::Stability => "Stability",
+            Self::Data => "Data",
+        }
     }
 
     /// The question it answers.
     pub fn question(self) -> &'static str {
-        self.page().question()
+        match self {
+            Self::Answer => "which features, and how sure?",
+            Self::Explore => "what is removed now, and why?",
+            Self::Size => "how small can I go?",
+            Self::Stability => "would another split agree?",
+            Self::Data => "what was understood of my file?",
+        }
+    }
+
+    /// The panels that can be enlarged, in this order.
+    pub fn panels(self) -> &'static [&'static str] {
+        match self {
+            Self::Answer => &["List", "How sure", "Cautions"],
+            Self::Explore => &["Ranking", "Mean β", "Survival", "What if"],
+            Self::Size => &["First metric", "Second metric"],
+            Self::Stability => {
+                &["Selection frequency", "Rank by split", "Stability", "Stopping rules"]
+            }
+            Self::Data => &["Table", "Notes"],
+        }
     }
 
     /// Its name as an option: `answer`.
@@ -119,21 +144,6 @@ pub enum Hit {
 
 /// Where things were drawn.
 pub type Hits = Vec<(Rect, Hit)>;
-
-/// The panels of a view that can be enlarged.
-pub fn panels(view: View) -> &'static [&'static str] {
-    view.page().panels()
-}
-
-/// Lines of all about a feature.
-pub fn feature_length(app: &App, unit: usize) -> usize {
-    feature::length(app, unit)
-}
-
-/// Draws all about a feature.
-pub fn draw_feature(frame: &mut Frame<'_>, app: &App, area: Rect, unit: usize, scroll: usize) {
-    feature::draw(frame, app, area, unit, scroll);
-}
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, app: &App) -> Hits {
@@ -180,16 +190,22 @@ fn ascii(symbol: &str) -> &'static str {
     }
 }
 
+/// Whether the screen is too small for anything else but to say so.
+pub(super) fn is_too_small(frame: &mut Frame<'_>) -> bool {
+    let area = frame.area();
+    let is_small = area.width < SMALLEST.0 || area.height < SMALLEST.1;
+    if is_small {
+        let needed = format!("{}×{} is needed", SMALLEST.0, SMALLEST.1);
+        let words = format!("{}×{} is too small; {needed}", area.width, area.height);
+        frame.render_widget(Paragraph::new(words).wrap(Wrap { trim: true }), area);
+    }
+    is_small
+}
+
 fn draw_all(frame: &mut Frame<'_>, app: &App) -> Hits {
     let mut hits = Vec::new();
     let area = frame.area();
-    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        let words = format!(
-            "{}×{} is too small; {}×{} is needed",
-            area.width, area.height, SMALLEST.0, SMALLEST.1
-        );
-        frame
-            .render_widget(Paragraph::new(words).wrap(ratatui::widgets::Wrap { trim: true }), area);
+    if is_too_small(frame) {
         return hits;
     }
     let has_run = app.info().is_some();
@@ -231,13 +247,10 @@ fn panel(
     title: &str,
     hits: &mut Hits,
 ) -> Rect {
-    let block = framed(app.theme(), title, area);
-    let inside = block.inner(area);
-    frame.render_widget(block, area);
     if area.height > 0 {
         hits.push((Rect { height: 1, ..area }, Hit::Panel(index)));
     }
-    inside
+    framed(frame, app.theme(), title, area)
 }
 
 /// Says in the lower border of a panel that it holds more lines than are seen.
@@ -256,8 +269,8 @@ fn more(frame: &mut Frame<'_>, app: &App, area: Rect, hidden: usize, panel: usiz
     frame.buffer_mut().set_string(x, area.bottom() - 1, words, app.theme().style(Role::Warn));
 }
 
-/// A block in the house style, its title cut to the width of its place.
-pub(super) fn framed<'a>(theme: &Theme, title: &str, area: Rect) -> Block<'a> {
+/// Draws a frame in the house style, its title cut to the width of its place; its inside.
+pub(super) fn framed(frame: &mut Frame<'_>, theme: &Theme, title: &str, area: Rect) -> Rect {
     let title = text::head(title, usize::from(area.width).saturating_sub(4));
     let borders = if theme.ascii {
         ratatui::symbols::border::Set {
@@ -273,11 +286,13 @@ pub(super) fn framed<'a>(theme: &Theme, title: &str, area: Rect) -> Block<'a> {
     } else {
         ratatui::symbols::border::ROUNDED
     };
-    Block::new()
+    let block = Block::new()
         .borders(Borders::ALL)
         .border_set(borders)
         .border_style(theme.style(Role::Dim))
-        .title(Span::styled(format!(" {title} "), theme.style(Role::Accent)))
+        .title(Span::styled(format!(" {title} "), theme.style(Role::Accent)));
+    frame.render_widget(&block, area);
+    block.inner(area)
 }
 
 fn loading(frame: &mut Frame<'_>, app: &App, area: Rect, bytes: u64, of: u64) {
@@ -311,7 +326,7 @@ fn failed(frame: &mut Frame<'_>, app: &App, area: Rect, why: &str) {
         )),
     ];
     frame.render_widget(
-        Paragraph::new(lines).wrap(ratatui::widgets::Wrap { trim: true }),
+        Paragraph::new(lines).wrap(Wrap { trim: true }),
         area.inner(ratatui::layout::Margin::new(2, 0)),
     );
 }

@@ -11,14 +11,6 @@ use crate::tui::derived::Derived;
 
 /// One view.
 pub trait Page: Sync {
-    fn name(&self) -> &'static str;
-
-    /// The question it answers.
-    fn question(&self) -> &'static str;
-
-    /// The panels that can be enlarged, in this order.
-    fn panels(&self) -> &'static [&'static str];
-
     /// Computes what it shows, as far as that is stale; the answer and the ranks are up to date.
     fn refresh(&self, _derived: &mut Derived, _app: &App, _info: &RunInfo, _paths: &Paths<'_>) {}
 

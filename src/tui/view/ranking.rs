@@ -40,18 +40,10 @@ fn unknown(app: &App) -> Option<String> {
 fn title(app: &App) -> String {
     let table = app.table();
     let score = score_name(app.focus().method);
-    let arrow = if table.is_reversed() {
-        app.theme().glyph("▲", "^")
-    } else {
-        app.theme().glyph("▼", "v")
-    };
-    let by = format!("by {} {arrow}", table.column().words(score));
-    let shown = match table.filter() {
-        Some(filter) => format!("  &{}: {} shown", filter.text(), app.derived().ranking.rows.len()),
-        None => String::new(),
-    };
+    let order = table.order_words(app.theme(), table.column().words(score));
+    let shown = table.filter_words(app.derived().ranking.rows.len());
     let unknown = unknown(app).map_or_else(String::new, |why| format!(" ({why})"));
-    format!("{} left, {by}{shown}{unknown}", plural(app.size(), "feature"))
+    format!("{} left, {order}{shown}{unknown}", plural(app.size(), "feature"))
 }
 
 /// Widths of the columns; none is 0 wide unless it is left out.

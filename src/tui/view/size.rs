@@ -34,18 +34,6 @@ pub const METRIC_PAIRS: usize = PAIRS.len();
 pub struct SizePage;
 
 impl Page for SizePage {
-    fn name(&self) -> &'static str {
-        "Size"
-    }
-
-    fn question(&self) -> &'static str {
-        "how small can I go?"
-    }
-
-    fn panels(&self) -> &'static [&'static str] {
-        &["First metric", "Second metric"]
-    }
-
     fn refresh(&self, derived: &mut Derived, app: &App, info: &RunInfo, _paths: &Paths<'_>) {
         let at = app.cursor_size().or(derived.answer_size()).unwrap_or_else(|| app.size());
         derived.facts.refresh_comparison(app.history(), info, app.finished(), at);

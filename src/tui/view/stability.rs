@@ -26,18 +26,6 @@ use crate::tui::theme::Role;
 pub struct StabilityPage;
 
 impl Page for StabilityPage {
-    fn name(&self) -> &'static str {
-        "Stability"
-    }
-
-    fn question(&self) -> &'static str {
-        "would another split agree?"
-    }
-
-    fn panels(&self) -> &'static [&'static str] {
-        &["Selection frequency", "Rank by split", "Stability", "Stopping rules"]
-    }
-
     fn refresh(&self, derived: &mut Derived, app: &App, _info: &RunInfo, paths: &Paths<'_>) {
         derived.facts.refresh_stops(paths, app.finished(), app.rule());
         derived.facts.refresh_agreement(app.history(), paths, app.finished());
@@ -283,15 +271,7 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
     let mut curves = Vec::new();
     if app.shows_indices() {
         for (label, mark, role, value) in INDICES {
-            let style = app.theme().style(role);
-            let points = points(value);
-            curves.push(ChartCurve {
-                label: label.to_owned(),
-                style,
-                mark,
-                points,
-                band: Vec::new(),
-            });
+            curves.push(ChartCurve::line(label, app.theme().style(role), mark, points(value)));
         }
         let alike = |size: usize| {
             let at = facts.similarity.binary_search_by(|(other, _)| size.cmp(other)).ok()?;
@@ -299,9 +279,8 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         };
         let points: Vec<(usize, f64)> = sizes.iter().filter_map(|&size| alike(size)).collect();
         if !points.is_empty() {
-            let label = "methods".to_owned();
             let style = app.theme().style(Role::Dim);
-            curves.push(ChartCurve { label, style, mark: "m", points, band: Vec::new() });
+            curves.push(ChartCurve::line("methods", style, "m", points));
         }
     }
     curves.push(ChartCurve {
@@ -311,11 +290,7 @@ fn agreement(frame: &mut Frame<'_>, app: &App, area: Rect, hits: &mut Hits) {
         points: points(|a| a.nogueira),
         band: band.collect(),
     });
-    let line = |value: f64, label: &str| ReferenceLine {
-        value,
-        label: label.to_owned(),
-        style: app.theme().style(Role::Dim),
-    };
+    let line = |value, label| ReferenceLine::new(value, label, app.theme().style(Role::Dim));
     let references = vec![line(0.75, "good above"), line(0.4, "poor below"), line(0.0, "chance")];
     let chart = Chart {
         axis,

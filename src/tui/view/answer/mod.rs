@@ -42,18 +42,6 @@ use list::list;
 pub struct AnswerPage;
 
 impl Page for AnswerPage {
-    fn name(&self) -> &'static str {
-        "Answer"
-    }
-
-    fn question(&self) -> &'static str {
-        "which features, and how sure?"
-    }
-
-    fn panels(&self) -> &'static [&'static str] {
-        &["List", "How sure", "Cautions"]
-    }
-
     fn refresh(&self, derived: &mut Derived, app: &App, info: &RunInfo, _paths: &Paths<'_>) {
         derived.refresh_answer_rows(app, info);
         if let Some(size) = derived.answer_size() {
@@ -133,9 +121,7 @@ impl Page for AnswerPage {
 }
 
 fn nothing_yet(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let block = super::framed(app.theme(), "No answer yet", area);
-    let inside = block.inner(area);
-    frame.render_widget(block, area);
+    let inside = super::framed(frame, app.theme(), "No answer yet", area);
     let engine = app.keymap().key_of(Action::ToggleEngine);
     let explore = app.keymap().key_of(Action::Show(super::View::Explore));
     let words = format!(
