@@ -86,25 +86,17 @@ impl Audit {
 
     /// States how many rows have no site or no time.
     pub(super) fn design(&mut self, design: &Design) {
-        if let Some(Factor { column, of_row, .. }) = &design.sites {
+        let sites = design.sites.iter().map(|Factor { column, of_row, .. }| {
             let absent = of_row.iter().filter(|site| site.is_none()).count();
-            if absent > 0 {
-                self.warn(format!(
-                    "{} without a value of '{}': no site is left out to test them",
-                    rows(absent),
-                    short(column)
-                ));
-            }
-        }
-        if let Some(Times { column, of_row }) = &design.times {
+            (absent, column, "no site is left out to test them")
+        });
+        let times = design.times.iter().map(|Times { column, of_row }| {
             let absent = of_row.iter().filter(|time| time.is_nan()).count();
-            if absent > 0 {
-                self.warn(format!(
-                    "{} without a value of '{}': the check over time leaves them out",
-                    rows(absent),
-                    short(column)
-                ));
-            }
+            (absent, column, "the check over time leaves them out")
+        });
+        for (absent, column, consequence) in sites.chain(times).filter(|(absent, ..)| *absent > 0) {
+            let rows = rows(absent);
+            self.warn(format!("{rows} without a value of '{}': {consequence}", short(column)));
         }
     }
 

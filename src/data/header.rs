@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::cells::CellFormat;
 use super::names::short;
-use super::records::Record;
+use super::records::{Record, RecordReader};
 use super::table::{Column, ReadOptions};
 use super::target::is_usual;
 use crate::error::{Error, Result, RowKind};
@@ -41,12 +41,49 @@ impl Header {
     }
 }
 
+/// What the first lines of a file reveal.
+#[derive(Clone)]
+pub(super) struct Heading {
+    pub(super) header: Header,
+    /// Notes on what was corrected.
+    pub(super) notes: Vec<String>,
+    pub(super) first_line: u64,
+    /// Whether the first cell of each row names it, and the header has no name for that column.
+    pub(super) row_names: bool,
+    /// Whether another row follows: then it has been read already.
+    pub(super) more: bool,
+}
+
+impl Heading {
+    /// Reads the header and the first row.
+    pub(super) fn read<P: FnMut(u64, u64)>(
+        records: &mut RecordReader<P>,
+        options: &ReadOptions,
+        rows: RowKind,
+    ) -> Result<Self> {
+        let mut more = records.advance()?;
+        let first_line = records.line;
+        let mut first = records.record.clone();
+        if !options.no_header {
+            more = records.advance()?;
+        }
+        let row_names = more && !options.no_header && has_row_names(&first, &records.record);
+        if row_names {
+            first = first.behind_an_empty_cell();
+        }
+        let (header, notes) = read(&first, options, rows)?;
+        Ok(Self { header, notes, first_line, row_names, more })
+    }
+}
+
+/// Whether a line has one field more than the header, as R writes a table with row names.
+fn has_row_names(header: &Record, line: &Record) -> bool {
+    let filled = |cell: Option<&str>| cell.is_some_and(|cell| !cell.trim().is_empty());
+    line.len() == header.len() + 1 && filled(line.iter().next()) && filled(line.iter().next_back())
+}
+
 /// Names from the first record, and notes on what was corrected.
-pub(super) fn read(
-    record: &Record,
-    options: &ReadOptions,
-    rows: RowKind,
-) -> Result<(Header, Vec<String>)> {
+fn read(record: &Record, options: &ReadOptions, rows: RowKind) -> Result<(Header, Vec<String>)> {
     let unnamed: Vec<bool> =
         record.iter().map(|cell| !options.no_header && cell.trim().is_empty()).collect();
     let name = |(i, cell): (usize, &str)| match cell.trim() {

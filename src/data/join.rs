@@ -12,7 +12,7 @@ use super::header::Header;
 use super::lines::RowLines;
 use super::names::{find, listed, short};
 use super::source::hexadecimal;
-use super::table::{Column, Table};
+use super::table::{Column, FilePart, Table};
 use super::{ReadOptions, SchemaOptions};
 use crate::error::{Error, Result, RowKind};
 
@@ -41,7 +41,8 @@ impl Phenotypes {
         // --sheet may refer to the matrix only.
         read.sheet =
             options.pheno_sheet.clone().or_else(|| read.sheet.filter(|_| is_workbook(path)));
-        let table = Table::read_samples(path, &read, |header| Ok(as_text(header, options)))?;
+        let look = |header: &Header, _| Ok(as_text(header, options));
+        let table = Table::read_part(path, &read, FilePart::Samples, look, |_, _| {})?;
         Self::new(table, options)
     }
 

@@ -7,13 +7,12 @@ use ndarray::Array2;
 
 use super::cells::CellFormat;
 use super::guess::is_index_name;
-use super::header::{self, Header};
+use super::header::{Header, Heading};
 use super::memory;
-use super::names::listed;
-use super::names::short;
-use super::records::RecordReader;
+use super::names::{listed, short};
+use super::records::{Record, RecordReader};
 use super::source::{STANDARD, TextSource, name};
-use super::table::{Column, Table, has_row_names, ragged, sign_of};
+use super::table::{Column, Table, ragged, sign_of, signs};
 use super::{Encoding, ReadOptions};
 use crate::error::{Error, Result, RowKind};
 
@@ -56,6 +55,14 @@ impl RowBatch {
         let (ids, classes, unseen, lines) = Default::default();
         Self { x: Array2::from_elem((columns, rows), f64::NAN), ids, classes, unseen, lines }
     }
+
+    /// Returns unused columns.
+    fn cut(&mut self) {
+        let rows = self.ids.len();
+        if rows < self.x.ncols() {
+            self.x = self.x.slice(ndarray::s![.., ..rows]).as_standard_layout().into_owned();
+        }
+    }
 }
 
 /// A file of new rows.
@@ -91,8 +98,52 @@ struct Text {
     options: ReadOptions,
     records: RecordReader<fn(u64, u64)>,
     cells: CellFormat,
-    width: usize,
-    more: bool,
+    heading: Heading,
+}
+
+/// The cells of one row.
+#[derive(Clone, Copy)]
+enum Row<'a> {
+    Record(&'a Record, &'a CellFormat),
+    /// By its position in a table.
+    OfTable(&'a Table, usize),
+}
+
+impl<'a> Row<'a> {
+    /// A word, trimmed; none if it is missing.
+    fn word(self, place: usize) -> Option<&'a str> {
+        match self {
+            Row::Record(record, cells) => {
+                Some(record.cell(place).trim()).filter(|cell| !cells.is_missing(cell))
+            }
+            Row::OfTable(table, row) => {
+                let (levels, codes) = table.columns[place].text().ok()?;
+                codes[row].map(|code| levels[code as usize].as_str())
+            }
+        }
+    }
+
+    /// A number, NaN if it is missing; or the word that is not a number.
+    fn number(self, place: usize) -> std::result::Result<f64, &'a str> {
+        match self {
+            Row::Record(record, cells) => {
+                let cell = record.cell(place).trim();
+                cells.numeric(cell).ok_or(cell)
+            }
+            Row::OfTable(table, row) => match &table.columns[place] {
+                Column::Numbers(values) => Ok(values[row]),
+                Column::Text { .. } => self.word(place).map_or(Ok(f64::NAN), Err),
+            },
+        }
+    }
+
+    /// The name of the row, whatever it looks like.
+    fn id(self, place: usize) -> &'a str {
+        match self {
+            Row::Record(record, _) => record.cell(place).trim(),
+            Row::OfTable(..) => self.word(place).unwrap_or_default(),
+        }
+    }
 }
 
 impl NewRows {
@@ -103,23 +154,20 @@ impl NewRows {
         // What were the names of columns are those of rows now.
         let wanted = &RequiredColumns { first_names_rows: options.transpose, ..*wanted };
         match (!whole).then(|| Text::open(path, options)) {
-            Some(Ok(Some((text, header, notes)))) => {
+            Some(Ok(Some(text))) => {
+                let Heading { header, notes, .. } = text.heading.clone();
                 Self::new(path, &header, wanted, From::Text(Box::new(text)), notes).map_err(at)
             }
             Some(Err(error)) if path.as_os_str() == STANDARD => Err(at(error)),
             // Not plain text: the table reader reads it, or states why it cannot.
             _ => {
-                let mut places = None;
+                let mut seen = None;
                 let look = |header: &Header| {
-                    let found = ColumnPositions::new(header, wanted)?;
-                    let text = found.as_text(wanted.variables);
-                    places = Some((found, header.clone()));
-                    Ok(text)
+                    seen = Some(header.clone());
+                    Ok(ColumnPositions::new(header, wanted)?.as_text(wanted.variables))
                 };
                 let table = Table::read(path, options, look, |_, _| {})?;
-                let Some((_, header)) = places else {
-                    return Err(Error::internal("the header was not looked at"));
-                };
+                let header = seen.ok_or_else(|| Error::internal("the header was not looked at"))?;
                 let notes = table.notes.clone();
                 Self::new(path, &header, wanted, From::Table(Box::new(table)), notes).map_err(at)
             }
@@ -150,24 +198,14 @@ impl NewRows {
             };
             notes.push(format!("{} {are}: {}", extra.len(), listed(extra.iter().copied())));
         }
-        let absent: Vec<&str> = (0..wanted.variables.len())
-            .filter(|&variable| places.variables[variable].is_none())
-            .map(|variable| wanted.variables[variable].name.as_str())
-            .collect();
+        let absent = absent(wanted.variables, &places.variables);
         if !absent.is_empty() {
             notes.push(format!("absent, and filled in every row: {}", listed(absent)));
         }
         let width = wanted.variables.iter().map(Encoding::width).sum();
         let encodings = wanted.variables.to_vec();
-        Ok(Self {
-            name: PathBuf::from(name(path)),
-            encodings,
-            places,
-            width,
-            count: 0,
-            from,
-            notes,
-        })
+        let name = PathBuf::from(name(path));
+        Ok(Self { name, encodings, places, width, count: 0, from, notes })
     }
 
     /// SHA-256 of the file's bytes, once all rows are read. Refuses a file that has changed
@@ -189,25 +227,18 @@ impl NewRows {
 
     /// The next rows, at most `most`; none at the end.
     pub fn next(&mut self, most: usize) -> Result<Option<RowBatch>> {
-        let rows = match &mut self.from {
-            From::Text(text) => {
-                match text.next(most, self.width, self.count, &self.encodings, &self.places) {
-                    // Bytes that are not UTF-8 may come late: then the table reader reads it again.
-                    Err(_) if text.records.may_be_legacy() => {
-                        let look = |_: &Header| Ok(self.places.as_text(&self.encodings));
-                        let table = Table::read(&text.path, &text.options, look, |_, _| {})?;
-                        let new = table.notes.iter().filter(|note| !self.notes.contains(note));
-                        let new: Vec<String> = new.cloned().collect();
-                        self.notes.extend(new);
-                        self.from = From::Table(Box::new(table));
-                        return self.next(most);
-                    }
-                    other => other,
-                }
+        let rows = match (self.read(most), &self.from) {
+            // Bytes that are not UTF-8 may come late: then the table reader reads it again.
+            (Err(_), From::Text(text)) if text.records.may_be_legacy() => {
+                let look = |_: &Header| Ok(self.places.as_text(&self.encodings));
+                let table = Table::read(&text.path, &text.options, look, |_, _| {})?;
+                let new = table.notes.iter().filter(|note| !self.notes.contains(note));
+                let new: Vec<String> = new.cloned().collect();
+                self.notes.extend(new);
+                self.from = From::Table(Box::new(table));
+                self.read(most)
             }
-            From::Table(table) => {
-                from_table(table, most, self.width, self.count, &self.encodings, &self.places)
-            }
+            (rows, _) => rows,
         };
         let rows = rows.map_err(|error| error.file(&self.name))?;
         self.count += rows.ids.len();
@@ -220,6 +251,61 @@ impl NewRows {
             return Ok(None);
         }
         Ok(Some(rows))
+    }
+
+    /// The next rows, at most `most`; it is empty at the end.
+    fn read(&mut self, most: usize) -> Result<RowBatch> {
+        let mut rows = RowBatch::new(self.width, most);
+        while rows.ids.len() < most {
+            let number = self.count + rows.ids.len();
+            let (row, line) = match &self.from {
+                From::Text(text) if text.heading.more => {
+                    let line = text.records.line;
+                    (text.row(number == 0).map_err(|error| error.line(line))?, line)
+                }
+                From::Table(table) if number < table.lines.len() => {
+                    (Row::OfTable(table, number), table.lines.of(number))
+                }
+                _ => break,
+            };
+            let unseen = self.encode(row, &mut rows).map_err(|error| error.line(line))?;
+            rows.unseen.push(unseen);
+            let class = self.places.target.and_then(|place| row.word(place));
+            rows.classes.push(class.map(str::to_owned));
+            let id = self.places.id.map(|place| row.id(place).to_owned());
+            rows.ids.push(id.unwrap_or_else(|| (number + 1).to_string()));
+            rows.lines.push(line);
+            if let From::Text(text) = &mut self.from {
+                text.heading.more = text.records.advance()?;
+            }
+        }
+        rows.cut();
+        Ok(rows)
+    }
+
+    /// Writes the numbers of the next row, and returns the variables with a category that training
+    /// did not have.
+    fn encode(&self, row: Row<'_>, rows: &mut RowBatch) -> Result<Vec<usize>> {
+        let at = rows.ids.len();
+        let mut column = 0;
+        let mut unseen = Vec::new();
+        let places = self.places.variables.iter();
+        for (variable, (encoding, place)) in self.encodings.iter().zip(places).enumerate() {
+            if encoding.is_category() {
+                let word = place.and_then(|place| row.word(place));
+                let level = word.and_then(|word| encoding.level(word));
+                unseen.extend((word.is_some() && level.is_none()).then_some(variable));
+                for number in encoding.numbers(level) {
+                    rows.x[[column, at]] = number;
+                    column += 1;
+                }
+            } else {
+                let number = place.map_or(Ok(f64::NAN), |place| row.number(place));
+                rows.x[[column, at]] = number.map_err(|word| not_a_number(word, encoding))?;
+                column += 1;
+            }
+        }
+        Ok(unseen)
     }
 }
 
@@ -257,19 +343,19 @@ impl ColumnPositions {
     }
 }
 
+/// The variables without a column in the file.
+fn absent<'e>(encodings: &'e [Encoding], places: &[Option<usize>]) -> Vec<&'e str> {
+    let absent = encodings.iter().zip(places).filter(|(_, place)| place.is_none());
+    absent.map(|(encoding, _)| encoding.name.as_str()).collect()
+}
+
 /// Refuses a file that lacks columns of the model, by their names.
 fn refuse_absent(
     header: &Header,
     wanted: &RequiredColumns<'_>,
     variables: &[Option<usize>],
 ) -> Result<()> {
-    let absent: Vec<&str> = wanted
-        .variables
-        .iter()
-        .zip(variables)
-        .filter(|(_, place)| place.is_none())
-        .map(|(variable, _)| variable.name.as_str())
-        .collect();
+    let absent = absent(wanted.variables, variables);
     if absent.is_empty() {
         return Ok(());
     }
@@ -293,168 +379,35 @@ fn refuse_absent(
 }
 
 impl Text {
-    /// The text, its header and notes; `None` if the file can only be read whole.
-    fn open(path: &Path, options: &ReadOptions) -> Result<Option<(Self, Header, Vec<String>)>> {
+    /// The text below its header; `None` if the file can only be read whole.
+    fn open(path: &Path, options: &ReadOptions) -> Result<Option<Self>> {
         let decimal_sign = options.decimal.map(|sign| sign_of("decimal", sign)).transpose()?;
         let source = TextSource::open(path, false, (|_, _| {}) as fn(u64, u64))?;
         if source.is_series_matrix() {
             return Ok(None);
         }
-        let delimiter = match options.delimiter {
-            Some(delimiter) => sign_of("delimiter", delimiter)?,
-            None => source.separator(decimal_sign),
-        };
-        let decimal = decimal_sign.unwrap_or_else(|| source.decimal(delimiter));
+        let (delimiter, decimal) = signs(&source, options, decimal_sign)?;
         let cells = CellFormat::new(char::from(decimal), &options.missing, options.censored);
         let mut records = RecordReader::new(source, delimiter, memory::limit(options.memory_limit));
-        let mut more = records.advance()?;
-        let mut first = records.record.clone();
-        if !options.no_header {
-            more = records.advance()?;
-        }
-        if more && !options.no_header && has_row_names(&first, &records.record) {
-            first = first.behind_an_empty_cell();
-        }
-        let (header, notes) = header::read(&first, options, RowKind::Line)?;
-        let width = header.len();
-        let text =
-            Self { path: path.to_owned(), options: options.clone(), records, cells, width, more };
-        Ok(Some((text, header, notes)))
+        let heading = Heading::read(&mut records, options, RowKind::Line)?;
+        let (path, options) = (path.to_owned(), options.clone());
+        Ok(Some(Self { path, options, records, cells, heading }))
     }
 
-    fn next(
-        &mut self,
-        most: usize,
-        columns: usize,
-        before: usize,
-        encodings: &[Encoding],
-        places: &ColumnPositions,
-    ) -> Result<RowBatch> {
-        let mut rows = RowBatch::new(columns, most);
-        while self.more && rows.ids.len() < most {
-            let record = &self.records.record;
-            let line = self.records.line;
-            let beyond = || record.iter().skip(self.width).any(|cell| !cell.trim().is_empty());
-            if record.len() < self.width || (record.len() > self.width && beyond()) {
-                return Err(ragged(
-                    record.len(),
-                    self.width,
-                    "the header",
-                    before == 0 && rows.ids.is_empty(),
-                )
-                .line(line));
-            }
-            let at = rows.ids.len();
-            let mut column = 0;
-            let mut unseen = Vec::new();
-            for (variable, (encoding, place)) in encodings.iter().zip(&places.variables).enumerate()
-            {
-                let cell = place.map_or("", |place| record.cell(place));
-                if encoding.is_category() {
-                    let cell = cell.trim();
-                    let level = if self.cells.is_missing(cell) {
-                        None
-                    } else {
-                        let level = encoding.level(cell);
-                        unseen.extend(level.is_none().then_some(variable));
-                        level
-                    };
-                    for number in encoding.numbers(level) {
-                        rows.x[[column, at]] = number;
-                        column += 1;
-                    }
-                } else {
-                    let value =
-                        self.cells.numeric(cell.trim()).ok_or_else(|| not_a_number(cell, encoding));
-                    rows.x[[column, at]] = value.map_err(|error| error.line(line))?;
-                    column += 1;
-                }
-            }
-            let text = |place: usize| {
-                let cell = record.cell(place).trim();
-                (!self.cells.is_missing(cell)).then(|| cell.to_owned())
-            };
-            rows.classes.push(places.target.and_then(text));
-            let number = || (before + at + 1).to_string();
-            rows.ids.push(places.id.map_or_else(number, |id| record.cell(id).trim().to_owned()));
-            rows.unseen.push(unseen);
-            rows.lines.push(line);
-            self.more = self.records.advance()?;
+    /// The row that was read last.
+    fn row(&self, is_first: bool) -> Result<Row<'_>> {
+        let (record, width) = (&self.records.record, self.heading.header.len());
+        if !record.fits(width) {
+            return Err(ragged(record.len(), width, "the header", is_first));
         }
-        rows.cut();
-        Ok(rows)
-    }
-}
-
-impl RowBatch {
-    /// Returns unused columns.
-    fn cut(&mut self) {
-        let rows = self.ids.len();
-        if rows < self.x.ncols() {
-            self.x = self.x.slice(ndarray::s![.., ..rows]).as_standard_layout().into_owned();
-        }
+        Ok(Row::Record(record, &self.cells))
     }
 }
 
 fn not_a_number(cell: &str, encoding: &Encoding) -> Error {
-    Error::data(format!(
-        "'{}' is not a number, and the model was made of numbers",
-        short(cell.trim())
-    ))
-    .column(&encoding.name)
-    .remedy("correct the value, or leave the cell empty")
-}
-
-/// The rows of a table that was read whole.
-fn from_table(
-    table: &Table,
-    most: usize,
-    columns: usize,
-    before: usize,
-    encodings: &[Encoding],
-    places: &ColumnPositions,
-) -> Result<RowBatch> {
-    let count = table.lines.len().saturating_sub(before).min(most);
-    let mut rows = RowBatch::new(columns, count);
-    let text = |place: usize, row: usize| match &table.columns[place] {
-        Column::Text { levels, codes } => codes[row].map(|code| levels[code as usize].clone()),
-        Column::Numbers(values) => (!values[row].is_nan()).then(|| values[row].to_string()),
-    };
-    for at in 0..count {
-        let row = before + at;
-        let line = table.lines.of(row);
-        let mut column = 0;
-        let mut unseen = Vec::new();
-        for (variable, (encoding, place)) in encodings.iter().zip(&places.variables).enumerate() {
-            if encoding.is_category() {
-                let cell = place.and_then(|place| text(place, row));
-                let level = cell.as_deref().and_then(|cell| encoding.level(cell));
-                unseen.extend((cell.is_some() && level.is_none()).then_some(variable));
-                for number in encoding.numbers(level) {
-                    rows.x[[column, at]] = number;
-                    column += 1;
-                }
-            } else {
-                rows.x[[column, at]] = match place.map(|place| &table.columns[place]) {
-                    None => f64::NAN,
-                    Some(Column::Numbers(values)) => values[row],
-                    Some(Column::Text { levels, codes }) => match codes[row] {
-                        None => f64::NAN,
-                        Some(code) => {
-                            return Err(not_a_number(&levels[code as usize], encoding).line(line));
-                        }
-                    },
-                };
-                column += 1;
-            }
-        }
-        rows.classes.push(places.target.and_then(|place| text(place, row)));
-        let number = || (row + 1).to_string();
-        rows.ids.push(places.id.map_or_else(number, |id| text(id, row).unwrap_or_default()));
-        rows.unseen.push(unseen);
-        rows.lines.push(line);
-    }
-    Ok(rows)
+    Error::data(format!("'{}' is not a number, and the model was made of numbers", short(cell)))
+        .column(&encoding.name)
+        .remedy("correct the value, or leave the cell empty")
 }
 
 #[cfg(test)]

@@ -31,6 +31,11 @@ impl Record {
         self.text.len()
     }
 
+    /// Whether there is a cell for each of so many columns, and none with text beyond them.
+    pub(super) fn fits(&self, columns: usize) -> bool {
+        self.len() >= columns && (columns..self.len()).all(|cell| self.cell(cell).trim().is_empty())
+    }
+
     fn bounds(&self, cell: usize) -> (usize, usize) {
         let start = if cell == 0 { 0 } else { self.ends[cell - 1] as usize + 1 };
         (start, self.ends[cell] as usize)
@@ -205,19 +210,17 @@ impl<P: FnMut(u64, u64)> RecordReader<P> {
     }
 
     /// Separates cells by another sign from now on.
-    pub(super) fn separated_by(mut self, delimiter: u8) -> Self {
+    pub(super) fn separate_by(&mut self, delimiter: u8) {
         self.delimiter = delimiter;
-        self
     }
 
     /// Reads other text in place of the file's, whose first line has this number.
-    pub(super) fn restart(mut self, text: Vec<u8>, first_line: u64) -> Self {
+    pub(super) fn restart(&mut self, text: Vec<u8>, first_line: u64) {
         self.source.replace(text);
         (self.start, self.end, self.ended) = (0, 0, false);
         (self.first_line, self.line_feeds, self.after_feed, self.line) =
             (first_line, 0, false, first_line);
         self.parser = parser(self.delimiter);
-        self
     }
 
     /// Bytes of text in memory that are still to be read.

@@ -14,7 +14,7 @@ use super::header::Header;
 use super::join::{Orientation, Phenotypes, kept_among};
 use super::memory;
 use super::names::{find, listed, short};
-use super::table::{Column, Table};
+use super::table::{Column, FilePart, Table};
 use super::target::{Classes, Found, Rare, choose, is_usual};
 use super::units::{keep, merge, read_groups};
 use super::{Audit, Design, Encoding, Factor, FileLayout, ReadOptions, Times};
@@ -364,12 +364,12 @@ fn read(
     }
     let mut reading = HeaderFindings { phenotypes, roles: None, id: 0, samples_are_columns: false };
     let look = |header: &Header, samples: Option<Samples>| reading.look(header, samples, &options);
-    let mut table = Table::read_with_samples(path, &options.read, look, &mut progress);
+    let mut table = Table::read_part(path, &options.read, FilePart::Matrix, look, &mut progress);
     if reading.samples_are_columns {
         options.read.transpose = true;
         let look =
             |header: &Header, samples: Option<Samples>| reading.look(header, samples, &options);
-        table = Table::read_with_samples(path, &options.read, look, &mut progress);
+        table = Table::read_part(path, &options.read, FilePart::Matrix, look, &mut progress);
         if let Ok(table) = &mut table {
             table
                 .notes

@@ -1,7 +1,7 @@
 //! A file as typed columns, with the lines of its rows for errors. Knows nothing of features or
 //! classes.
 
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -11,12 +11,12 @@ use super::cells::{CellFormat, Censored};
 use super::column_builder::ColumnBuilder;
 #[cfg(feature = "formats")]
 use super::formats::binary;
-use super::formats::{Samples, geo};
-use super::header::{self, Header};
+use super::formats::{Provenance, Samples, geo};
+use super::header::{self, Header, Heading};
 use super::lines::RowLines;
 use super::memory;
 use super::names::listed;
-use super::records::{Record, RecordReader};
+use super::records::RecordReader;
 use super::source::{TextSource, name};
 use super::transpose::transpose;
 use crate::error::{Error, Result, RowKind};
@@ -114,7 +114,7 @@ impl Column {
 }
 
 /// A file as typed columns.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
     /// The file's name as the user gave it.
     pub name: String,
@@ -146,53 +146,27 @@ impl Table {
         mut as_text: impl FnMut(&Header) -> Result<Vec<usize>>,
         progress: impl FnMut(u64, u64),
     ) -> Result<Self> {
-        Self::read_with_samples(path, options, |header, _| as_text(header), progress)
-    }
-
-    /// The same; `as_text` also receives the annotations of the samples, if it is a series matrix
-    /// or AnnData.
-    pub(super) fn read_with_samples(
-        path: &Path,
-        options: &ReadOptions,
-        as_text: impl FnMut(&Header, Option<Samples>) -> Result<Vec<usize>>,
-        progress: impl FnMut(u64, u64),
-    ) -> Result<Self> {
-        Self::read_part(path, options, FilePart::Matrix, as_text, progress)
-    }
-
-    /// Reads a table about samples: a file of its own, or what a series matrix or AnnData says
-    /// about its samples.
-    pub(super) fn read_samples(
-        path: &Path,
-        options: &ReadOptions,
-        mut as_text: impl FnMut(&Header) -> Result<Vec<usize>>,
-    ) -> Result<Self> {
-        Self::read_part(path, options, FilePart::Samples, |header, _| as_text(header), |_, _| {})
+        Self::read_part(path, options, FilePart::Matrix, |header, _| as_text(header), progress)
     }
 
     /// What a file says about its samples, as a table.
     pub(super) fn of_samples(
         samples: Samples,
         options: &ReadOptions,
-        as_text: impl FnMut(&Header) -> Result<Vec<usize>>,
+        mut as_text: impl FnMut(&Header) -> Result<Vec<usize>>,
     ) -> Result<Self> {
-        let source = TextSource::of_text(Box::new(Cursor::new(samples.text)), |_, _| {});
-        let mut records = RecordReader::new(source, b',', u64::MAX).numbered_from(0);
-        let cells = CellFormat::new('.', &options.missing, options.censored);
-        let mut as_text = as_text;
-        let reading = ColumnParser {
-            options: &ReadOptions::default(),
-            cells: &cells,
-            limit: u64::MAX,
-            rows: RowKind::Row,
-        };
-        let table = reading
-            .read(&mut records, &mut as_text)
-            .map_err(|error| error.rows_are(RowKind::Row))?;
+        let text = Box::new(Cursor::new(samples.text));
+        let provenance = Provenance { names_are_apart: true, ..Provenance::default() };
+        let table = Attempt::of_text(text, provenance, options, u64::MAX, |_, _| {})
+            .read(&ReadOptions::default(), FilePart::Samples, &mut |header, _| as_text(header))
+            .map_err(|failure| failure.error)?;
         Ok(Self { name: samples.name.to_owned(), ..table })
     }
 
-    fn read_part(
+    /// Reads the matrix, or a table about samples: a file of its own, or what a series matrix or
+    /// AnnData says about its samples. `as_text` also receives the annotations of the samples, if a
+    /// matrix comes with them.
+    pub(super) fn read_part(
         path: &Path,
         options: &ReadOptions,
         part: FilePart,
@@ -204,7 +178,7 @@ impl Table {
         {
             let limit = memory::limit(options.memory_limit);
             if let Some(converted) = binary::open(path, options, limit).map_err(named)? {
-                if options.sheet.is_some() && converted.sheet.is_none() {
+                if options.sheet.is_some() && converted.provenance.sheet.is_none() {
                     return Err(named(no_sheets()));
                 }
                 let attempt = Attempt::of_converted(converted, options, part, limit, &mut progress)
@@ -232,7 +206,7 @@ impl Table {
 
 /// Which part to read of a file that has a matrix and a table about its samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FilePart {
+pub(super) enum FilePart {
     Matrix,
     Samples,
 }
@@ -248,22 +222,12 @@ struct ReadFailure {
 
 /// A file that is open, with its separator and decimal sign.
 struct Attempt<P> {
-    source: TextSource<P>,
+    records: RecordReader<P>,
     is_series_matrix: bool,
     delimiter: u8,
     cells: CellFormat,
     limit: u64,
-    converted: Option<FromBinary>,
-}
-
-/// What is known about a file that is not text.
-struct FromBinary {
-    sha256: String,
-    samples: Option<Samples>,
-    sheet: Option<String>,
-    other_sheets: Option<String>,
-    notes: Vec<String>,
-    first_line: u64,
+    provenance: Option<Provenance>,
 }
 
 impl<P: FnMut(u64, u64)> Attempt<P> {
@@ -276,32 +240,35 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         limit: u64,
         progress: P,
     ) -> Result<Self> {
-        let binary::Converted {
-            format,
-            mut text,
-            mut samples,
-            sha256,
-            mut notes,
-            sheet,
-            other_sheets,
-            mut first_line,
-        } = converted;
-        if options.no_header && first_line == 0 {
+        let binary::Converted { format, mut text, mut provenance } = converted;
+        if options.no_header && provenance.names_are_apart {
             return Err(has_names(format));
         }
         if let Some(option) = sign_option(options) {
-            notes.push(format!("{option} is not used: this is {format}"));
+            provenance.notes.push(format!("{option} is not used: this is {format}"));
         }
-        if let (FilePart::Samples, Some(of_samples)) =
-            (part, samples.take_if(|_| part == FilePart::Samples))
+        if part == FilePart::Samples
+            && let Some(samples) = provenance.samples.take()
         {
-            (text, first_line) = (Box::new(Cursor::new(of_samples.text)), 0);
+            text = Box::new(Cursor::new(samples.text));
         }
+        Ok(Self::of_text(text, provenance, options, limit, progress))
+    }
+
+    /// Text that was written from another format.
+    fn of_text(
+        text: Box<dyn Read + Send>,
+        provenance: Provenance,
+        options: &ReadOptions,
+        limit: u64,
+        progress: P,
+    ) -> Self {
         let cells = CellFormat::new('.', &options.missing, options.censored);
+        let first_line = u64::from(!provenance.names_are_apart);
         let source = TextSource::of_text(text, progress);
-        let converted =
-            Some(FromBinary { sha256, samples, sheet, other_sheets, notes, first_line });
-        Ok(Self { source, is_series_matrix: false, delimiter: b',', cells, limit, converted })
+        let records = RecordReader::new(source, b',', limit).numbered_from(first_line);
+        let provenance = Some(provenance);
+        Self { records, is_series_matrix: false, delimiter: b',', cells, limit, provenance }
     }
 
     fn new(path: &Path, options: &ReadOptions, legacy: bool, progress: P) -> Result<Self> {
@@ -312,15 +279,8 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         if is_series_matrix && options.no_header {
             return Err(has_names(SERIES_MATRIX).file(name(path)));
         }
-        let (delimiter, decimal) = if is_series_matrix {
-            (b'\t', b'.')
-        } else {
-            let delimiter = match options.delimiter {
-                Some(delimiter) => sign_of("delimiter", delimiter)?,
-                None => source.separator(decimal_sign),
-            };
-            (delimiter, decimal_sign.unwrap_or_else(|| source.decimal(delimiter)))
-        };
+        let (delimiter, decimal) =
+            if is_series_matrix { (b'\t', b'.') } else { signs(&source, options, decimal_sign)? };
         if delimiter == decimal {
             return Err(Error::usage(format!(
                 "'{}' cannot be both --delimiter and --decimal",
@@ -330,62 +290,74 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         }
         let cells = CellFormat::new(char::from(decimal), &options.missing, options.censored);
         let limit = memory::limit(options.memory_limit);
-        Ok(Self { source, is_series_matrix, delimiter, cells, limit, converted: None })
+        let records = RecordReader::new(source, delimiter, limit);
+        Ok(Self { records, is_series_matrix, delimiter, cells, limit, provenance: None })
     }
 
     fn read(
-        self,
+        mut self,
         options: &ReadOptions,
         part: FilePart,
         as_text: &mut impl FnMut(&Header, Option<Samples>) -> Result<Vec<usize>>,
     ) -> std::result::Result<Table, ReadFailure> {
-        let Self { source, is_series_matrix, mut delimiter, cells, limit, converted } = self;
-        let is_converted = converted.is_some();
-        let FromBinary { sha256: of_file, mut samples, sheet, other_sheets, mut notes, first_line } =
-            converted.unwrap_or_else(FromBinary::nothing);
-        let mut rows = if is_converted { RowKind::Row } else { RowKind::Line };
-        let placed = |error: Error, rows: RowKind| {
-            let error = error.rows_are(rows);
-            let error = if let Some(sheet) = &sheet { error.sheet(sheet) } else { error };
-            if let Some(others) = &other_sheets { error.also(others) } else { error }
-        };
-        let mut records = RecordReader::new(source, delimiter, limit).numbered_from(first_line);
-        if is_series_matrix {
-            let parts = match geo::take_apart(&mut records, limit) {
-                Ok(parts) => parts,
-                Err(error) => return Err(failure(&records, error)),
-            };
-            if part == FilePart::Samples {
-                delimiter = b',';
-                rows = RowKind::Row;
-                records = records.separated_by(delimiter).restart(parts.samples, 0);
-            } else {
+        let table = self.parse(options, part, as_text);
+        let may_be_legacy = self.records.may_be_legacy();
+        table
+            .and_then(|table| self.finish(table, options))
+            .map_err(|error| ReadFailure { error, may_be_legacy })
+    }
+
+    /// The columns, and the notes on them.
+    fn parse(
+        &mut self,
+        options: &ReadOptions,
+        part: FilePart,
+        as_text: &mut impl FnMut(&Header, Option<Samples>) -> Result<Vec<usize>>,
+    ) -> Result<Table> {
+        let Self { records, is_series_matrix, delimiter, cells, limit, provenance } = self;
+        let mut rows = if provenance.is_some() { RowKind::Row } else { RowKind::Line };
+        let mut samples = provenance.as_mut().and_then(|known| known.samples.take());
+        let is_on_its_side = *is_series_matrix && part == FilePart::Matrix;
+        if *is_series_matrix {
+            let parts = geo::take_apart(records, *limit)?;
+            if is_on_its_side {
                 samples = Some(Samples { name: "its sample lines", text: parts.samples.clone() });
-                match parts.matrix() {
-                    Ok((matrix, line)) => records = records.restart(matrix, line),
-                    Err(error) => return Err(failure(&records, error)),
-                }
+                let (matrix, line) = parts.matrix()?;
+                records.restart(matrix, line);
+            } else {
+                *delimiter = b',';
+                rows = RowKind::Row;
+                records.separate_by(*delimiter);
+                records.restart(parts.samples, 0);
             }
         }
-        let is_on_its_side = is_series_matrix && part == FilePart::Matrix;
+        let placed = |error: Error, rows: RowKind| {
+            let error = error.rows_are(rows);
+            let Some(Provenance { sheet, other_sheets, .. }) = &*provenance else { return error };
+            let error = if let Some(sheet) = sheet { error.sheet(sheet) } else { error };
+            if let Some(others) = other_sheets { error.also(others) } else { error }
+        };
         if options.transpose || is_on_its_side {
-            match transpose(&mut records, delimiter, limit) {
-                Ok(text) => records = records.restart(text, 1),
-                Err(error) => return Err(failure(&records, placed(error, rows))),
-            }
+            let text =
+                transpose(records, *delimiter, *limit).map_err(|error| placed(error, rows))?;
+            records.restart(text, 1);
             rows = RowKind::Column;
         }
         let mut as_text = |header: &Header| as_text(header, samples.take());
-        let reading = ColumnParser { options, cells: &cells, limit, rows };
-        let mut table = match reading.read(&mut records, &mut as_text) {
-            Ok(table) => table,
-            Err(error) => return Err(failure(&records, placed(error, rows))),
-        };
-        let plain = |error| ReadFailure { error, may_be_legacy: false };
+        let reading = ColumnParser { options, cells, limit: *limit, rows };
+        reading.read(records, &mut as_text).map_err(|error| placed(error, rows))
+    }
+
+    /// Adds what is known when all is read.
+    fn finish(self, mut table: Table, options: &ReadOptions) -> Result<Table> {
+        let Self { records, is_series_matrix, delimiter, cells, provenance, .. } = self;
         let source = records.into_source();
-        let encoding = if is_converted || is_series_matrix { "" } else { source.encoding() };
-        let (of_source, hashed) = source.finish().map_err(plain)?;
-        let sha256 = if is_converted { of_file } else { hashed };
+        if provenance.is_none() && !is_series_matrix {
+            table.encoding = source.encoding();
+        }
+        let (of_source, hashed) = source.finish()?;
+        let (sha256, mut notes) =
+            provenance.map_or((hashed, Vec::new()), |known| (known.sha256, known.notes));
         notes.extend(of_source);
         if let Some(option) = sign_option(options).filter(|_| is_series_matrix) {
             notes.push(format!("{option} is not used: this is {SERIES_MATRIX}"));
@@ -395,22 +367,7 @@ impl<P: FnMut(u64, u64)> Attempt<P> {
         }
         notes.append(&mut table.notes);
         let delimiter = char::from(delimiter);
-        let decimal = cells.decimal;
-        Ok(Table { sha256, encoding, delimiter, decimal, notes, ..table })
-    }
-}
-
-impl FromBinary {
-    /// For a file that is text.
-    fn nothing() -> Self {
-        Self {
-            sha256: String::new(),
-            samples: None,
-            sheet: None,
-            other_sheets: None,
-            notes: Vec::new(),
-            first_line: 1,
-        }
+        Ok(Table { sha256, delimiter, decimal: cells.decimal, notes, ..table })
     }
 }
 
@@ -432,8 +389,17 @@ fn has_names(format: &str) -> Error {
         .option("--no-header")
 }
 
-fn failure<P: FnMut(u64, u64)>(records: &RecordReader<P>, error: Error) -> ReadFailure {
-    ReadFailure { error, may_be_legacy: records.may_be_legacy() }
+/// The separator and the decimal sign of a text.
+pub(super) fn signs<P: FnMut(u64, u64)>(
+    source: &TextSource<P>,
+    options: &ReadOptions,
+    decimal_sign: Option<u8>,
+) -> Result<(u8, u8)> {
+    let delimiter = match options.delimiter {
+        Some(delimiter) => sign_of("delimiter", delimiter)?,
+        None => source.separator(decimal_sign),
+    };
+    Ok((delimiter, decimal_sign.unwrap_or_else(|| source.decimal(delimiter))))
 }
 
 pub(super) fn sign_of(option: &'static str, sign: char) -> Result<u8> {
@@ -463,17 +429,8 @@ impl ColumnParser<'_> {
         as_text: &mut impl FnMut(&Header) -> Result<Vec<usize>>,
     ) -> Result<Table> {
         let Self { options, cells, limit, rows } = *self;
-        let mut more = records.advance()?;
-        let first_line = records.line;
-        let mut first = records.record.clone();
-        if !options.no_header {
-            more = records.advance()?;
-        }
-        let row_names = more && !options.no_header && has_row_names(&first, &records.record);
-        if row_names {
-            first = first.behind_an_empty_cell();
-        }
-        let (mut header, mut notes) = header::read(&first, options, rows)?;
+        let Heading { mut header, mut notes, first_line, row_names, mut more } =
+            Heading::read(records, options, rows)?;
         let width = header.len();
         let budget = MemoryBudget { limit, width, taken: memory::PROGRAM + records.held() };
         budget.check(0, 0)?;
@@ -488,15 +445,11 @@ impl ColumnParser<'_> {
         while more {
             let record = &records.record;
             let line = records.line;
-            if record.len() != width {
-                if record.len() < width
-                    || record.iter().skip(width).any(|cell| !cell.trim().is_empty())
-                {
-                    let first = if options.no_header { "the first line" } else { "the header" };
-                    return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
-                }
-                longer += 1;
+            if !record.fits(width) {
+                let first = if options.no_header { "the first line" } else { "the header" };
+                return Err(ragged(record.len(), width, first, lines.is_empty()).line(line));
             }
+            longer += usize::from(record.len() > width);
             lines.push(line);
             batch.take(&mut records.record);
             more = records.advance()?;
@@ -553,19 +506,8 @@ impl ColumnParser<'_> {
                 "bound",
             ),
         }));
-        let name = String::new();
-        let sha256 = String::new();
-        let encoding = "";
-        let delimiter = ',';
-        let decimal = '.';
-        Ok(Table { name, sha256, encoding, delimiter, decimal, header, columns, lines, notes })
+        Ok(Table { header, columns, lines, notes, ..Table::default() })
     }
-}
-
-/// Whether a line has one field more than the header, as R writes a table with row names.
-pub(super) fn has_row_names(header: &Record, line: &Record) -> bool {
-    let filled = |cell: Option<&str>| cell.is_some_and(|cell| !cell.trim().is_empty());
-    line.len() == header.len() + 1 && filled(line.iter().next()) && filled(line.iter().next_back())
 }
 
 /// Refuses row names if one occurs twice or is missing: then it is the header that lacks a name.

@@ -7,7 +7,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::guard::guarded;
-use super::{Binary, Samples};
+use super::{Binary, Provenance};
 use crate::data::ReadOptions;
 use crate::data::source::{hexadecimal, unreadable};
 use crate::error::Result;
@@ -17,17 +17,7 @@ pub(in crate::data) struct Converted {
     /// The format, in sentences: "a workbook".
     pub(in crate::data) format: &'static str,
     pub(in crate::data) text: Box<dyn Read + Send>,
-    pub(in crate::data) samples: Option<Samples>,
-    /// SHA-256 of the file's bytes, hexadecimal.
-    pub(in crate::data) sha256: String,
-    pub(in crate::data) notes: Vec<String>,
-    /// The sheet of a workbook.
-    pub(in crate::data) sheet: Option<String>,
-    /// The remedy for a sheet that cannot be used, if the user chose none.
-    pub(in crate::data) other_sheets: Option<String>,
-    /// The number of the first line of the text: 1 if the file counts it as a row, 0 if it holds
-    /// names that the file keeps elsewhere.
-    pub(in crate::data) first_line: u64,
+    pub(in crate::data) provenance: Provenance,
 }
 
 /// The file as text; nothing if it is text already, or of a format that is not compiled in.

@@ -9,7 +9,7 @@ use hdf5_reader::messages::datatype::Datatype;
 use hdf5_reader::{Dataset, Hdf5File, OpenOptions};
 
 use super::binary::{Converted, RowText, RowWriter, digest, write_number};
-use super::{Samples, write_cell, write_record};
+use super::{Provenance, Samples, write_cell, write_record};
 use crate::data::memory;
 use crate::data::source::unreadable;
 use crate::error::{Error, Result};
@@ -66,12 +66,13 @@ pub(in crate::data) fn open(path: &Path, limit: u64) -> Result<Converted> {
     Ok(Converted {
         format: "an AnnData file",
         text: Box::new(RowText::new(header, rows)),
-        samples: Some(Samples { name: "obs", text: samples }),
-        sha256: digest(path)?,
-        notes,
-        sheet: None,
-        other_sheets: None,
-        first_line: 0,
+        provenance: Provenance {
+            sha256: digest(path)?,
+            samples: Some(Samples { name: "obs", text: samples }),
+            notes,
+            names_are_apart: true,
+            ..Provenance::default()
+        },
     })
 }
 

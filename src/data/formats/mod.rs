@@ -78,6 +78,22 @@ pub(super) struct Samples {
     pub(super) text: Vec<u8>,
 }
 
+/// What is known about text that was written from another format.
+#[derive(Default)]
+pub(super) struct Provenance {
+    /// SHA-256 of the file's bytes, hexadecimal.
+    pub(super) sha256: String,
+    pub(super) samples: Option<Samples>,
+    pub(super) notes: Vec<String>,
+    /// The sheet of a workbook.
+    pub(super) sheet: Option<String>,
+    /// The remedy for a sheet that cannot be used, if the user chose none.
+    pub(super) other_sheets: Option<String>,
+    /// Whether the names of the columns are not among the rows of the file. Then the first line of
+    /// the text has the number 0.
+    pub(super) names_are_apart: bool,
+}
+
 /// Appends a record to a text.
 fn write_record<'c>(text: &mut Vec<u8>, cells: impl IntoIterator<Item = &'c str>) {
     for (place, cell) in cells.into_iter().enumerate() {

@@ -12,7 +12,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::binary::{Converted, RowText, RowWriter, digest, write_number};
-use super::{write_cell, write_record};
+use super::{Provenance, write_cell, write_record};
 use crate::data::names::short;
 use crate::data::source::unreadable;
 use crate::error::{Error, Result};
@@ -50,12 +50,11 @@ pub(in crate::data) fn open(path: &Path) -> Result<Converted> {
     Ok(Converted {
         format: "a Parquet file",
         text: Box::new(RowText::new(header, rows)),
-        samples: None,
-        sha256: digest(path)?,
-        notes: Vec::new(),
-        sheet: None,
-        other_sheets: None,
-        first_line: 0,
+        provenance: Provenance {
+            sha256: digest(path)?,
+            names_are_apart: true,
+            ..Provenance::default()
+        },
     })
 }
 

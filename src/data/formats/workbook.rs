@@ -11,7 +11,7 @@ use zip::ZipArchive;
 
 use super::binary::Converted;
 use super::sheet::{Rows, letters};
-use super::{archive, ods, xls};
+use super::{Provenance, archive, ods, xls};
 use crate::data::memory;
 use crate::data::names::{listed, unknown};
 use crate::data::source::{hexadecimal, unreadable};
@@ -60,12 +60,13 @@ pub(in crate::data) fn open(
     Ok(Some(Converted {
         format: "a workbook",
         text: Box::new(Cursor::new(rows.into_text())),
-        samples: None,
-        sha256: hexadecimal(&Sha256::digest(&bytes)),
-        notes,
-        sheet: Some(name.clone()),
-        other_sheets,
-        first_line: 1,
+        provenance: Provenance {
+            sha256: hexadecimal(&Sha256::digest(&bytes)),
+            notes,
+            sheet: Some(name.clone()),
+            other_sheets,
+            ..Provenance::default()
+        },
     }))
 }
 
