@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{ByChance, RuleSize};
+use crate::error::counted;
 use crate::evaluate::{Agreement, FEWEST_SUBSETS};
 use crate::select::StopRule;
 
@@ -169,7 +170,7 @@ pub fn two_decimals(value: f64) -> String {
 
 /// `1 feature`, `7 features`.
 pub fn count_features(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "feature" } else { "features" })
+    counted(count, "feature")
 }
 
 #[cfg(test)]

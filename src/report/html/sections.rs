@@ -7,6 +7,7 @@ use super::table::{Cell, Table};
 use super::{PageContent, text};
 use crate::analysis::{ChosenFeature, MethodAnswer, Topic, Twin};
 use crate::data::Level;
+use crate::error::counted;
 use crate::report::Figure;
 use crate::report::command::shell_command;
 use crate::report::summary::{
@@ -36,11 +37,6 @@ pub fn header(content: &PageContent<'_>) -> Markup {
             ")"
         }
     }
-}
-
-/// `1 feature`, `7 features`.
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn caution(method: Option<Method>, words: &str) -> Markup {
@@ -89,7 +85,7 @@ fn card(answer: &MethodAnswer) -> Markup {
         .chosen
         .size
         .map_or_else(|| "no size chosen".to_owned(), |size| counted(size, "feature"));
-    let mut table = Table::new(&["no.#", "feature", "in splits#", "mean rank#", "adjusted p#"]);
+    let mut table = Table::new("no.# | feature | in splits# | mean rank# | adjusted p#");
     for (i, feature) in answer.features.iter().take(LISTED).enumerate() {
         let rank = match feature.mean_rank {
             Some(rank) => Cell::Rank(rank),
@@ -97,7 +93,7 @@ fn card(answer: &MethodAnswer) -> Markup {
         };
         let p = Cell::p(feature.adjusted_p);
         let name = Cell::Named(feature.name.clone(), twins(feature));
-        table.row(None, &[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, p]);
+        table.row(&[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, p]);
     }
     let more = answer.features.len().saturating_sub(LISTED);
     let interchangeable = answer.features.iter().filter(|feature| feature.interchangeable).count();
@@ -162,36 +158,23 @@ pub fn tested(content: &PageContent<'_>) -> Markup {
 
 /// Sites that the procedure did not see, worst first.
 fn sites(content: &PageContent<'_>) -> Markup {
-    let mut table = Table::new(&[
-        "method",
-        "site",
-        "rows#",
-        "features#",
-        "accuracy#",
-        "accuracy within#",
-        "coverage#",
-        "expected",
-        "p#",
-        "set size#",
-    ]);
+    let mut table = Table::new(
+        "method | site | rows# | features# | accuracy# | accuracy within# | coverage# | expected | p# | set size#",
+    );
     for method in &content.answer.methods {
         let Some(transfer) = &method.transfer else { continue };
         for site in &transfer.sites {
             let own = site.measured.as_ref();
-            let band = own.and_then(|own| own.coverage_band);
-            table.row(
-                Some(method.method),
+            table.row_of(
+                method.method,
                 &[
-                    Cell::Text(method.method.to_string()),
                     Cell::Text(site.site.clone()),
                     Cell::Int(site.rows),
                     Cell::Int(site.features.len()),
                     Cell::Interval(own.map(|own| own.accuracy)),
                     Cell::Real(own.and_then(|own| own.accuracy_within)),
                     Cell::Real(own.map(|own| own.coverage.value)),
-                    Cell::Text(
-                        band.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
-                    ),
+                    Cell::range(own.and_then(|own| own.coverage_band)),
                     Cell::p(own.and_then(|own| own.p_coverage)),
                     Cell::Real(own.map(|own| own.set_size)),
                 ],
@@ -210,21 +193,16 @@ fn sites(content: &PageContent<'_>) -> Markup {
 
 /// Coverage by subgroup, the lowest first.
 fn subgroups(content: &PageContent<'_>) -> Markup {
-    let mut table =
-        Table::new(&["method", "subgroup", "rows#", "coverage#", "expected", "p#", "set size#"]);
+    let mut table = Table::new("method | subgroup | rows# | coverage# | expected | p# | set size#");
     for method in &content.answer.methods {
         for own in &method.subgroups {
-            table.row(
-                Some(method.method),
+            table.row_of(
+                method.method,
                 &[
-                    Cell::Text(method.method.to_string()),
                     Cell::Text(format!("{} = {}", own.column, own.level)),
                     Cell::Int(own.rows),
                     Cell::Interval(Some(own.coverage)),
-                    Cell::Text(
-                        own.coverage_band
-                            .map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
-                    ),
+                    Cell::range(own.coverage_band),
                     Cell::p(own.p_coverage),
                     Cell::Real(Some(own.set_size)),
                 ],
@@ -266,21 +244,12 @@ fn classes(content: &PageContent<'_>) -> Markup {
     let methods = &content.answer.methods;
     let is_tested =
         methods.iter().flat_map(|method| &method.classes).any(|class| class.tested.is_some());
-    let mut table = Table::new(&[
-        "method",
-        "class",
-        "rows#",
-        "accuracy (recall)#",
-        "coverage#",
-        "mean set size#",
-        "precision#",
-        "F1#",
-    ]);
+    let mut table = Table::new(
+        "method | class | rows# | accuracy (recall)# | coverage# | mean set size# | precision# | F1#",
+    );
     for method in methods {
         for class in method.classes.iter().take(MOST_LINES) {
-            let name = Cell::Text(class.class.clone());
-            let mut cells =
-                vec![Cell::Text(method.method.to_string()), name, Cell::Int(class.rows)];
+            let mut cells = vec![Cell::Text(class.class.clone()), Cell::Int(class.rows)];
             match (&class.tested, &class.splits) {
                 (Some(tested), _) => cells.extend([
                     Cell::Interval(tested.recall),
@@ -295,7 +264,7 @@ fn classes(content: &PageContent<'_>) -> Markup {
                 ),
                 (None, None) => cells.extend([(); 5].map(|()| Cell::Real(None))),
             }
-            table.row(Some(method.method), &cells);
+            table.row_of(method.method, &cells);
         }
     }
     let promise = if !content.answer.guaranteed {
@@ -320,7 +289,7 @@ fn classes(content: &PageContent<'_>) -> Markup {
 
 /// The list of each fold of the validation.
 fn folds(content: &PageContent<'_>) -> Markup {
-    let mut table = Table::new(&["method", "fold#", "features#", "list, most frequent first"]);
+    let mut table = Table::new("method | fold# | features# | list, most frequent first");
     for method in &content.answer.methods {
         for (fold, list) in method.tested.iter().flat_map(|tested| &tested.lists).enumerate() {
             let shown = list.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
@@ -328,11 +297,8 @@ fn folds(content: &PageContent<'_>) -> Markup {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let name = Cell::Text(method.method.to_string());
-            table.row(
-                Some(method.method),
-                &[name, Cell::Int(fold + 1), Cell::Int(list.len()), Cell::Text(shown + &more)],
-            );
+            let shown = Cell::Text(shown + &more);
+            table.row_of(method.method, &[Cell::Int(fold + 1), Cell::Int(list.len()), shown]);
         }
     }
     html! {
@@ -385,13 +351,13 @@ pub fn data(content: &PageContent<'_>) -> Markup {
         0 => Markup::default(),
         more => html! { p.note { "and " (more) " more: manifest.json has them all." } },
     };
-    let mut classes = Table::new(&["class", "rows#"]);
+    let mut classes = Table::new("class | rows#");
     for (class, &count) in info.classes.iter().zip(&info.class_counts).take(MOST_LINES) {
-        classes.row(None, &[Cell::Text(class.clone()), Cell::Int(count)]);
+        classes.row(&[Cell::Text(class.clone()), Cell::Int(count)]);
     }
-    let mut dropped = Table::new(&["unused column", "reason"]);
+    let mut dropped = Table::new("unused column | reason");
     for column in info.dropped.iter().take(MOST_LINES) {
-        dropped.row(None, &[Cell::Text(column.name.clone()), Cell::Text(column.reason.clone())]);
+        dropped.row(&[Cell::Text(column.name.clone()), Cell::Text(column.reason.clone())]);
     }
     html! {
         ul {
