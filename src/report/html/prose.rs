@@ -264,8 +264,8 @@ fn size(content: &PageContent<'_>) -> String {
 fn results(content: &PageContent<'_>) -> String {
     let of_method = |method: &MethodAnswer| {
         let size = method.chosen.size?;
-        let (features, tested) = (content.answer.features, [Topic::Validation, Topic::Tested]);
-        let tested = said(method, &tested);
+        let tested = said(method, &[Topic::Validation, Topic::Tested]);
+        let features = content.answer.features;
         let list =
             format!("The list of {} has {size} of {features} features; {tested}.", method.method);
         let splits = said(method, &[Topic::Splits, Topic::Stability]);

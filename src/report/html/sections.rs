@@ -5,14 +5,12 @@ use maud::{Markup, PreEscaped, html};
 
 use super::table::{Cell, Table};
 use super::{PageContent, text};
-use crate::analysis::{ChosenFeature, MethodAnswer, Topic, Twin};
+use crate::analysis::{MethodAnswer, Topic};
 use crate::data::Level;
 use crate::error::counted;
 use crate::report::Figure;
 use crate::report::command::shell_command;
-use crate::report::summary::{
-    SITES_NOTE, SUBGROUPS_NOTE, correlation, estimator_words, guarantee_words,
-};
+use crate::report::summary::{SITES_NOTE, SUBGROUPS_NOTE, estimator_words, guarantee_words};
 use crate::select::Method;
 
 /// Features listed on a card.
@@ -92,7 +90,7 @@ fn card(answer: &MethodAnswer) -> Markup {
             None => Cell::Text("kept".to_owned()),
         };
         let p = Cell::p(feature.adjusted_p);
-        let name = Cell::Named(feature.name.clone(), twins(feature));
+        let name = Cell::Named(feature.name.clone(), feature.twin_words(LISTED, str::to_owned));
         table.row(&[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, p]);
     }
     let more = answer.features.len().saturating_sub(LISTED);
@@ -120,27 +118,6 @@ fn card(answer: &MethodAnswer) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// The twins of a feature, the closest first.
-fn twins(feature: &ChosenFeature) -> String {
-    if let Some(first) = feature.twin_of {
-        let r = feature
-            .named_twins()
-            .next()
-            .map_or_else(String::new, |twin| format!(" ({})", correlation(twin.r)));
-        return format!("twin of no. {first}{r}");
-    }
-    let name = |twin: &Twin| match twin.place {
-        Some(place) if place <= LISTED => format!("no. {place} ({})", correlation(twin.r)),
-        _ => format!("{} ({})", twin.name, correlation(twin.r)),
-    };
-    let named: Vec<String> = feature.named_twins().map(name).collect();
-    match (named.len(), feature.twin_count.saturating_sub(named.len())) {
-        (0, _) => String::new(),
-        (_, 0) => format!("like {}", named.join(", ")),
-        (_, more) => format!("like {} and {more} more", named.join(", ")),
     }
 }
 
