@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crfe::data::{Dataset, Prepared, prepare};
-use crfe::evaluate::{ConformalSettings, Evaluator};
+use crfe::evaluate::{ConformalSettings, Decisions, Evaluator};
 use crfe::run::{Plan, RunOptions};
 use crfe::select::{Elimination, Method, Settings};
 use crfe::svm::decisions;
@@ -74,10 +74,9 @@ fn path_with_evaluation(bencher: Bencher<'_, '_>, table: &str) {
         let mut path = split.path();
         while path.next().transpose().expect("finite models").is_some() {
             let model = path.model();
-            let bias = model.biases();
             let conformal = decisions(model, split.prepared.conformal.x.view());
             let test = decisions(model, split.prepared.test.x.view());
-            black_box(evaluator.tally(conformal.view(), test.view(), &bias));
+            black_box(evaluator.tally(&Decisions { conformal, test, biases: model.biases() }));
         }
     });
 }

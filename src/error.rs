@@ -220,9 +220,9 @@ fn brief(text: &str) -> String {
     }
 }
 
-/// The singular or the plural of a word.
-pub(crate) fn plural(n: usize, word: &str) -> String {
-    if n == 1 { word.to_owned() } else { format!("{word}s") }
+/// `1 row`, `7 rows`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Whether a character controls a terminal or reorders the text around it.

@@ -3,7 +3,7 @@
 
 use crfe::analysis::Metric;
 use crfe::data::Unit;
-use crfe::evaluate::{ConformalSettings, Evaluator};
+use crfe::evaluate::{ConformalSettings, Decisions, Evaluator};
 use crfe::select::{Elimination, Method, Nonconformity, Removal, Score, Settings};
 use crfe::svm::{ClassWeight, PathSolver, SolverKind, class_weights, decisions};
 use ndarray::Array2;
@@ -94,16 +94,16 @@ impl<'a> Judged<'a> {
     /// How many numbers of one model agree; those that hang on an unsafe comparison are left out.
     fn check<'m>(&self, model: &(dyn PathSolver<'m> + 'm), size: usize, what: &str) -> usize {
         let at = indices(&self.metrics["size"]).iter().position(|&s| s == size).unwrap();
-        let bias = model.biases();
         let on = |x: &Array2<f64>| decisions(model, x.view());
         let (conformal, test) = (on(&self.conformal), on(&self.test));
+        let model = Decisions { conformal, test, biases: model.biases() };
         let mut checked = 0;
         for (evaluator, prefix) in self.evaluators.iter().zip(["", "ref_"]) {
             let gap = self.metrics[format!("{prefix}threshold_gap")][at].as_f64().unwrap();
             if gap > 0.0 && gap < 1e-9 {
                 continue;
             }
-            let tally = evaluator.tally(conformal.view(), test.view(), &bias);
+            let tally = evaluator.tally(&model);
             for metric in Metric::ALL {
                 let name = metric.key();
                 let ours = metric.value(&tally);

@@ -9,7 +9,7 @@ use std::path::Path;
 use crfe::analysis::Metric;
 use crfe::data::seed::{Purpose, Rng};
 use crfe::data::{Dataset, Impute, Preparation, Prepared, Scale, Split, Unit, prepare};
-use crfe::evaluate::{ConformalSettings, Evaluator};
+use crfe::evaluate::{ConformalSettings, Decisions, Evaluator};
 use crfe::run::{Plan, RunOptions, effects};
 use crfe::select::{
     Elimination, FeaturePath, KernelElimination, Method, Nonconformity, Score, Settings,
@@ -129,8 +129,8 @@ fn check_path(table: &str, estimator: Estimator, method: Method) {
             assert_close(&tested.row(0).to_vec(), &theirs, 1e-8, &format!("{what} f"));
             snapshots += 1;
         }
-        let bias = path.biases();
-        let tally = evaluator.tally(calibrating.view(), tested.view(), &bias);
+        let (conformal, test) = (calibrating, tested);
+        let tally = evaluator.tally(&Decisions { conformal, test, biases: path.biases() });
         let at = indices(&metrics["size"]).iter().position(|&size| size == step.size).unwrap();
         for metric in [Metric::Coverage, Metric::Inefficiency, Metric::Certainty, Metric::Accuracy]
         {

@@ -10,6 +10,13 @@ fn has_band(spec: &RunSpec) -> bool {
     spec.guaranteed() && !spec.smoothed && spec.schema.group_col.is_none()
 }
 
+/// What a caution says about the coverage that would be expected, if there is a band.
+pub fn expected_words(band: Option<(f64, f64)>, of: &str) -> String {
+    band.map_or_else(String::new, |(lo, hi)| {
+        format!(", and {:.0} to {:.0} % would be expected of {of}", 100.0 * lo, 100.0 * hi)
+    })
+}
+
 /// The law of the number of covered rows of some folds, or of one level of one column of subgroups
 /// in them, if these rows are like those that calibrated; none where there is no exact law.
 pub fn covered_law<'a>(
@@ -23,11 +30,7 @@ pub fn covered_law<'a>(
     for (fold, of) in folds {
         let mut test = vec![0; fold.conformal.len()];
         for (i, row) in fold.rows.iter().enumerate() {
-            let is_of = |(column, level): (usize, usize)| {
-                fold.subgroups.get(column).and_then(|levels| levels.get(i)).copied().flatten()
-                    == Some(level)
-            };
-            test[row.y] += usize::from(of.is_none_or(is_of));
+            test[row.y] += usize::from(of.is_none_or(|level| fold.has_level(i, level)));
         }
         if spec.mondrian {
             let of_class = |(&test, &conformal): (&usize, &usize)| Calibrations { test, conformal };

@@ -88,7 +88,7 @@ pub struct Twin {
 impl ChosenFeature {
     /// The twins to name beside it: the closest before it in the list if there is one, else all
     /// that follow in the list and the closest others.
-    pub fn named_twins(&self) -> impl Iterator<Item = &Twin> {
+    pub(super) fn named_twins(&self) -> impl Iterator<Item = &Twin> {
         let mut others = 0;
         self.twins.iter().flatten().filter(move |twin| match (self.twin_of, twin.place) {
             (Some(_), place) => place == self.twin_of,
@@ -98,6 +98,27 @@ impl ChosenFeature {
                 others <= NAMED_TWINS
             }
         })
+    }
+
+    /// Its twins in words, the closest first; those among the first `listed` features of the list are
+    /// called by their places, the others by what `shown` makes of their names. Empty without twins.
+    pub fn twin_words(&self, listed: usize, shown: impl Fn(&str) -> String) -> String {
+        let twin = |twin: &Twin| {
+            let place = twin.place.filter(|&place| place <= listed);
+            let name = place.map_or_else(|| shown(&twin.name), |place| format!("feature {place}"));
+            // With a minus sign that is one.
+            format!("{name} (r = {}{:.2})", if twin.r < 0.0 { "−" } else { "" }, twin.r.abs())
+        };
+        let named: Vec<String> = self.named_twins().map(twin).collect();
+        let more = self.twin_count.saturating_sub(named.len());
+        let (noun, more) = match (named.len(), more) {
+            (0, _) => return String::new(),
+            _ if self.twin_of.is_some() => ("twin of", String::new()),
+            (1, 0) => ("twin:", String::new()),
+            (_, 0) => ("twins:", String::new()),
+            (_, more) => ("twins:", format!(" and {more} more")),
+        };
+        format!("{noun} {}{more}", named.join(", "))
     }
 
     /// The list of a size: the most frequent, ties by mean rank, then the kept ones.

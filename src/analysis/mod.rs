@@ -45,9 +45,7 @@ pub use statements::{Statement, Tone, Topic};
 pub use subgroups::{DRIFT_LEVEL, Drift, SubgroupCoverage};
 pub use tested::Tested;
 pub use transfer::{ProbeAnswer, SiteMeasured, SiteTested, Transfer};
-pub use verdict::{
-    LEVEL, Stability, StabilityBand, Verdict, band_word, count_features, two_decimals,
-};
+pub use verdict::{LEVEL, Stability, StabilityBand, Verdict, count_features, two_decimals};
 pub use what_if::{BranchComparison, BranchMetric, BranchVerdict};
 
 use std::collections::BTreeMap;

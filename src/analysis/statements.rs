@@ -6,7 +6,7 @@ use super::{
     ByChance, Choice, Compared, Drift, MethodAnswer, ProbeAnswer, Stability, StabilityBand, Tested,
     Transfer, count_features, p_words, two_decimals,
 };
-use crate::error::{plural, printable};
+use crate::error::{counted, printable};
 use crate::evaluate::{Interval, MANY_EMPTY, Performance, rounded_p};
 use crate::run::RunInfo;
 
@@ -432,11 +432,6 @@ fn splits(info: &RunInfo, answer: &MethodAnswer) -> Vec<Statement> {
         say("set size", set_size.then(format!(" of {} classes", info.classes.len()))),
     ];
     std::iter::once(headline).chain(measured).chain(stability).collect()
-}
-
-/// `1 row`, `7 rows`.
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {}", plural(count, noun))
 }
 
 #[cfg(test)]

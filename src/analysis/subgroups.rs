@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::coverage_bands::covered_law;
+use super::coverage_bands::{covered_law, expected_words};
 use super::{History, LEVEL};
 use crate::error::printable;
 use crate::evaluate::{Interval, Timed, Trend};
@@ -73,16 +73,11 @@ impl SubgroupCoverage {
         count: usize,
     ) -> Option<Self> {
         let epsilon = info.spec.epsilon;
-        let of_level = |fold: &FoldTest, i: usize| {
-            fold.subgroups.get(place).and_then(|levels| levels.get(i)).copied().flatten()
-                == Some(level)
-        };
-        let rows: Vec<&TestedRow> = folds
-            .iter()
-            .flat_map(|fold| {
-                fold.rows.iter().enumerate().filter(|(i, _)| of_level(fold, *i)).map(|(_, row)| row)
-            })
-            .collect();
+        let of_level = folds.iter().flat_map(|fold| {
+            let rows = fold.rows.iter().enumerate();
+            rows.filter(|(i, _)| fold.has_level(*i, (place, level))).map(|(_, row)| row)
+        });
+        let rows: Vec<&TestedRow> = of_level.collect();
         let covered = rows.iter().filter(|row| row.p[row.y] > epsilon).count();
         let coverage = Interval::share(covered, rows.len())?;
         let law = covered_law(&info.spec, folds.iter().map(|fold| (*fold, Some((place, level)))));
@@ -105,13 +100,7 @@ impl SubgroupCoverage {
 
     /// The caution about a subgroup with low coverage.
     pub fn caution(&self) -> Option<String> {
-        let expected = self.coverage_band.map_or_else(String::new, |(lo, hi)| {
-            format!(
-                ", and {:.0} to {:.0} % would be expected of a subgroup like all rows",
-                100.0 * lo,
-                100.0 * hi
-            )
-        });
+        let expected = expected_words(self.coverage_band, "a subgroup like all rows");
         self.below.then(|| {
             format!(
                 "prediction sets cover {:.0} % of the {} validated rows with {} '{}'{expected}: the guarantee holds over all rows, not in every subgroup",

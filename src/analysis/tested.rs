@@ -49,21 +49,10 @@ impl Tested {
         let seed = info.spec.split.seed;
         let groups: Vec<usize> =
             folds.iter().flat_map(|fold| fold.groups.iter().copied()).collect();
-        let performance = if groups.is_empty() {
-            Performance::new(&rows, classes, epsilon, seed)
-        } else {
-            Performance::of_groups(&rows, &groups, classes, epsilon, seed)
-        };
         let fewest = |class: usize| folds.iter().map(|fold| fold.conformal[class]).min();
         let with_list: Vec<&&FoldTest> =
             folds.iter().filter(|fold| !fold.units.is_empty()).collect();
-        let removable = |fold: &FoldTest| -> Vec<usize> {
-            fold.units.iter().copied().filter(|&unit| !info.units[unit].kept).collect()
-        };
-        let subsets: Vec<Vec<usize>> = with_list.iter().map(|fold| removable(fold)).collect();
-        let in_every_list =
-            |unit: &usize| subsets.len() > 1 && subsets.iter().all(|list| list.contains(unit));
-        let name = |&unit: &usize| info.units[unit].name.clone();
+        let (stability, in_every_list) = agreement_of_lists(info, &folds);
         Some(Self {
             folds: folds.len(),
             of_folds: info.folds,
@@ -74,13 +63,26 @@ impl Tested {
                 .map(|fold| fold.conformal.iter().sum())
                 .min()
                 .unwrap_or(0),
-            performance,
+            performance: Performance::new(&rows, &groups, classes, epsilon, seed),
             sizes: with_list.iter().map(|fold| fold.units.len()).collect(),
-            stability: Stability::new(&agreement(&subsets, info.units.len())),
-            in_every_list: subsets.first().map_or_else(Vec::new, |first| {
-                first.iter().filter(|unit| in_every_list(unit)).map(name).collect()
-            }),
-            lists: with_list.iter().map(|fold| fold.units.iter().map(name).collect()).collect(),
+            stability,
+            in_every_list,
+            lists: with_list.iter().map(|fold| info.names(&fold.units)).collect(),
         })
     }
+}
+
+/// How much the lists of some tests agree, and the features that are in every one of several.
+pub(super) fn agreement_of_lists(
+    info: &RunInfo,
+    tests: &[&FoldTest],
+) -> (Option<Stability>, Vec<String>) {
+    let removable = |&unit: &usize| !info.units[unit].kept;
+    let with_list = tests.iter().filter(|test| !test.units.is_empty());
+    let lists: Vec<Vec<usize>> =
+        with_list.map(|test| test.units.iter().copied().filter(removable).collect()).collect();
+    let in_every = |unit: &usize| lists.len() > 1 && lists.iter().all(|list| list.contains(unit));
+    let first = lists.first().into_iter().flatten().copied();
+    let common: Vec<usize> = first.filter(in_every).collect();
+    (Stability::new(&agreement(&lists, info.units.len())), info.names(&common))
 }

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::coverage_bands::covered_law;
+use super::coverage_bands::{covered_law, expected_words};
+use super::tested::agreement_of_lists;
 use super::{History, LEVEL, Stability};
 use crate::error::printable;
-use crate::evaluate::{Interval, Performance, Predicted, agreement, sign_test};
+use crate::evaluate::{Interval, Performance, Predicted, predicted, sign_test};
 use crate::run::{FoldTest, Kind, Outcome, RunInfo, SiteProbe};
 use crate::select::Method;
 
@@ -89,15 +90,12 @@ impl Transfer {
         let of_sites = info.sites.iter().filter(|site| site.tested).count();
         let within = right_within(history, method);
         let tests: Vec<(usize, &FoldTest)> = history.tests(Kind::Site, method).collect();
-        let names = |units: &[usize]| {
-            units.iter().map(|&unit| info.units[unit].name.clone()).collect::<Vec<_>>()
-        };
         let mut sites: Vec<SiteTested> = tests
             .iter()
             .map(|&(site, test)| SiteTested {
                 site: info.sites[site].name.clone(),
                 rows: info.sites[site].rows,
-                features: names(&test.units),
+                features: info.names(&test.units),
                 measured: SiteMeasured::new(info, test, &within, of_sites),
             })
             .collect();
@@ -105,24 +103,13 @@ impl Transfer {
             site.measured.as_ref().map_or(f64::INFINITY, |own| own.coverage.value)
         };
         sites.sort_by(|a, b| coverage(a).total_cmp(&coverage(b)));
-        let removable = |&unit: &usize| !info.units[unit].kept;
-        let lists: Vec<Vec<usize>> = tests
-            .iter()
-            .filter(|(_, test)| !test.units.is_empty())
-            .map(|(_, test)| test.units.iter().copied().filter(removable).collect())
-            .collect();
-        let found = agreement(&lists, info.units.len());
-        let in_every =
-            |unit: &usize| lists.len() > 1 && lists.iter().all(|list| list.contains(unit));
-        let common: Vec<usize> = lists
-            .first()
-            .map_or_else(Vec::new, |first| first.iter().copied().filter(in_every).collect());
+        let tests: Vec<&FoldTest> = tests.into_iter().map(|(_, test)| test).collect();
+        let (stability, in_every_list) = agreement_of_lists(info, &tests);
         let probe = history.outcomes(Kind::Probe, method).find_map(|(_, outcome)| match outcome {
             Outcome::Probe(probe) => ProbeAnswer::new(probe),
             _ => None,
         });
-        let stability = Stability::new(&found);
-        Some(Self { column, sites, of_sites, stability, in_every_list: names(&common), probe })
+        Some(Self { column, sites, of_sites, stability, in_every_list, probe })
     }
 
     /// What limits the list: sites to which it does not transfer, and features that know the site.
@@ -130,13 +117,7 @@ impl Transfer {
         let mut cautions = Vec::new();
         for site in &self.sites {
             let Some(own) = site.measured.as_ref().filter(|own| own.shifted) else { continue };
-            let expected = own.coverage_band.map_or_else(String::new, |(lo, hi)| {
-                format!(
-                    ", and {:.0} to {:.0} % would be expected of a site like the others",
-                    100.0 * lo,
-                    100.0 * hi
-                )
-            });
+            let expected = expected_words(own.coverage_band, "a site like the others");
             let within = own.accuracy_within.map_or_else(String::new, |within| {
                 format!(" ({within:.3} where lists saw rows of this site)")
             });
@@ -184,11 +165,7 @@ impl SiteMeasured {
         let seed = info.spec.split.seed;
         let rows: Vec<Predicted<'_>> =
             test.rows.iter().map(|row| Predicted { y: row.y, f: &row.f, p: &row.p }).collect();
-        let performance = if test.groups.len() == rows.len() && !rows.is_empty() {
-            Performance::of_groups(&rows, &test.groups, classes, epsilon, seed)?
-        } else {
-            Performance::new(&rows, classes, epsilon, seed)?
-        };
+        let performance = Performance::new(&rows, &test.groups, classes, epsilon, seed)?;
         let covered = test.rows.iter().filter(|row| row.p[row.y] > epsilon).count();
         let law = covered_law(&info.spec, [(test, None)].into_iter());
         let p_coverage = law.as_ref().map(|law| law.at_most(covered));
@@ -209,15 +186,10 @@ impl SiteMeasured {
     }
 }
 
-/// Whether the class with the highest decision value is the row's own.
-fn is_right(f: &[f64], y: usize) -> bool {
-    (0..f.len()).fold(0, |best, class| if f[class] > f[best] { class } else { best }) == y
-}
-
 /// For each row of the nested validation whether it was predicted right.
 fn right_within(history: &History, method: Method) -> HashMap<usize, bool> {
     let folds = history.tests(Kind::Fold, method).map(|(_, fold)| fold);
-    folds.flat_map(|fold| &fold.rows).map(|row| (row.row, is_right(&row.f, row.y))).collect()
+    folds.flat_map(|fold| &fold.rows).map(|row| (row.row, predicted(&row.f) == row.y)).collect()
 }
 
 /// The accuracy of the validation on the rows of a site, and the p of its difference: by rows, or
@@ -228,7 +200,7 @@ fn compared(test: &FoldTest, within: &HashMap<usize, bool>) -> (Option<f64>, Opt
     for (i, row) in test.rows.iter().enumerate() {
         let Some(&before) = within.get(&row.row) else { continue };
         (rows, right) = (rows + 1, right + usize::from(before));
-        let own = i64::from(is_right(&row.f, row.y)) - i64::from(before);
+        let own = i64::from(predicted(&row.f) == row.y) - i64::from(before);
         *differences.entry(test.groups.get(i).copied().unwrap_or(i)).or_default() += own;
     }
     let better = differences.values().filter(|&&difference| difference > 0).count();

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{ByChance, RuleSize};
+use crate::error::counted;
 use crate::evaluate::{Agreement, FEWEST_SUBSETS};
 use crate::select::StopRule;
 
@@ -48,11 +49,6 @@ impl StabilityBand {
     }
 }
 
-/// The word for a band, or that there is none.
-pub fn band_word(band: Option<StabilityBand>) -> &'static str {
-    band.map_or("(too few splits)", StabilityBand::word)
-}
-
 /// How much the lists of several splits, folds or sites agree.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Stability {
@@ -70,6 +66,12 @@ impl Stability {
         let value = agreement.nogueira?;
         let interval = agreement.nogueira_lo.zip(agreement.nogueira_hi);
         Some(Self { value, interval, band: interval.map(|_| StabilityBand::of(value)) })
+    }
+
+    /// `0.35 poor`: of the splits, where there is little room.
+    pub fn short_words(&self) -> String {
+        let word = self.band.map_or("(too few splits)", StabilityBand::word);
+        format!("{} {word}", two_decimals(self.value))
     }
 
     /// `0.35 (0.20 to 0.49), poor`, or that there are too few splits, folds or sites to say so
@@ -169,7 +171,7 @@ pub fn two_decimals(value: f64) -> String {
 
 /// `1 feature`, `7 features`.
 pub fn count_features(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "feature" } else { "features" })
+    counted(count, "feature")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::args::CheckArgs;
 use super::pretty;
 use super::run::load;
 use crate::data::Level;
-use crate::error::{Result, plural, printable};
+use crate::error::{Result, counted, printable};
 use crate::run::{Estimate, PartCost, Plan, RunInfo, default_threads};
 use crate::say::print;
 
@@ -58,16 +58,13 @@ fn as_text(info: &RunInfo, cost: &Estimate) -> String {
     let methods: Vec<String> = info.spec.methods.iter().map(ToString::to_string).collect();
     let _ = writeln!(
         text,
-        "\nA run would take\n  {units} {}{encoded}, {} {} of {}: {} {}\n  {} on {} {}, and about {} of memory",
-        plural(units, "feature"),
-        info.splits,
-        plural(info.splits, "split"),
+        "\nA run would take\n  {}{encoded}, {} of {}: {}\n  {} on {}, and about {} of memory",
+        counted(units, "feature"),
+        counted(info.splits, "split"),
         methods.join(" and "),
-        cost.tasks,
-        plural(cost.tasks, "path"),
+        counted(cost.tasks, "path"),
         cost.duration(),
-        cost.threads,
-        plural(cost.threads, "thread"),
+        counted(cost.threads, "thread"),
         cost.memory(),
     );
     for part in &cost.parts {

@@ -14,7 +14,7 @@ use super::run::{RunOutcome, execute, load, report_files, say_what_was_understoo
 use crate::analysis::statements::of_performance;
 use crate::analysis::{Answer, History, Paths, Tested};
 use crate::data::{RESERVE, word_list};
-use crate::error::{Error, Result, plural, printable};
+use crate::error::{Error, Result, counted, printable};
 use crate::evaluate::never_excluded;
 use crate::model::{CellReading, FittedList, Ingredients, ListOrigin, Model, fit_list};
 use crate::record::Journals;
@@ -333,9 +333,9 @@ fn tell(args: &FitArgs, history: &History, made: &Made, model: &Model) -> Result
     };
     let _ = writeln!(
         text,
-        "Model of {features} {} ({chosen})\n  fitted on     {training} rows{source}\n  \
+        "Model of {} ({chosen})\n  fitted on     {training} rows{source}\n  \
          calibrated on {calibration} rows set aside beforehand ({})",
-        plural(features, "feature"),
+        counted(features, "feature"),
         by_class.join(", ")
     );
     if made.answer.is_some() && !args.run.spec.data.is_dir() {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::args::PredictArgs;
 use super::option_args::ReadArgs;
 use super::signals::Signals;
-use crate::error::{Error, Result, plural, printable, printable_json};
+use crate::error::{Error, Result, counted, printable, printable_json};
 use crate::files::{NamedOutput, OutputFile, unwritable};
 use crate::model::{Measured, Model, RowCounts, RowSource, Scoreboard, ScoredRow, Scorer};
 use crate::report::measured_text;
@@ -277,9 +277,8 @@ fn counted_words(counts: &RowCounts, scorer: &Scorer<'_>) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{} {} predicted at ε = {}: {} with one class in the set, {} with several, {} with none",
-        counts.rows,
-        plural(counts.rows, "row"),
+        "{} predicted at ε = {}: {} with one class in the set, {} with several, {} with none",
+        counted(counts.rows, "row"),
         scorer.epsilon(),
         counts.single,
         counts.several(),
@@ -318,16 +317,14 @@ fn counted_words(counts: &RowCounts, scorer: &Scorer<'_>) -> String {
             0 => String::new(),
             rows => format!(", in {rows} of them more than {share:.0} % of the columns"),
         };
-        let filled = counts.filled;
-        let rows = plural(counts.filled, "row");
-        let _ = writeln!(text, "flagged: gaps were filled in {filled} {rows}{too_many}");
+        let filled = counted(counts.filled, "row");
+        let _ = writeln!(text, "flagged: gaps were filled in {filled}{too_many}");
     }
     if counts.unmeasured > 0 {
-        let rows = counts.unmeasured;
-        let noun = plural(counts.unmeasured, "row");
+        let rows = counted(counts.unmeasured, "row");
         let _ = writeln!(
             text,
-            "flagged: {rows} {noun} with no value of any column that the model uses: every class is in the set"
+            "flagged: {rows} with no value of any column that the model uses: every class is in the set"
         );
     }
     text

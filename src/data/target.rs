@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::names;
-use crate::error::{Error, Result, plural};
+use crate::error::{Error, Result, counted};
 
 /// Names with more distinct values than this may be ids.
 const MOST_CLASSES: usize = 50;
@@ -135,13 +135,13 @@ impl Rare {
         let rows: usize = counts.iter().filter(|&&count| count < self.fewest).sum();
         let done = match &self.merged {
             Some(merged) => format!(
-                "{rows} {} of classes with fewer than {} rows are now '{merged}': {names}",
-                plural(rows, "row"),
+                "{} of classes with fewer than {} rows are now '{merged}': {names}",
+                counted(rows, "row"),
                 self.fewest
             ),
             None => format!(
-                "{rows} {} of classes with fewer than {} rows left out: {names}",
-                plural(rows, "row"),
+                "{} of classes with fewer than {} rows left out: {names}",
+                counted(rows, "row"),
                 self.fewest
             ),
         };

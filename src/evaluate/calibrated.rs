@@ -218,7 +218,7 @@ mod tests {
 
     use super::*;
     use crate::data::seed::{Purpose, Rng};
-    use crate::evaluate::Evaluator;
+    use crate::evaluate::{Decisions, Evaluator};
 
     /// p-values of kept scores are those of an evaluator, to the bit, and survive a file.
     #[test]
@@ -240,27 +240,23 @@ mod tests {
             let (conformal, test) = (draw(60), draw(25));
             let y: Vec<usize> = (0..60).map(|i| i * i % 3).collect();
             let groups: Vec<usize> = (0..60).map(|i| i / 4).collect();
-            let bias = [0.1, -0.2, 0.05];
+            let model = Decisions { conformal, test, biases: vec![0.1, -0.2, 0.05] };
             let (test_y, rows): (Vec<usize>, Vec<usize>) = (vec![0; 25], (0..25).collect());
             let mut evaluator = Evaluator::new(settings.clone(), &y, &test_y, &rows, 7, 2);
             if grouped {
                 evaluator = evaluator.with_groups(&groups);
             }
-            let expected = evaluator.p_values(conformal.view(), test.view(), &bias);
-            let kept = Calibrated::new(
-                &settings,
-                conformal.view(),
-                &bias,
-                &y,
-                grouped.then_some(&*groups),
-            );
+            let expected = evaluator.p_values(&model);
+            let Decisions { conformal, test, biases: bias } = &model;
+            let kept =
+                Calibrated::new(&settings, conformal.view(), bias, &y, grouped.then_some(&*groups));
             let read = Calibrated::from_scores(measure, mondrian, &kept.scores()).unwrap();
             assert_eq!(kept, read);
             let (mut alphas, mut p) = ([0.0; 3], [0.0; 3]);
             for (i, row) in test.rows().into_iter().enumerate() {
                 let mut rng = Rng::for_row(7, 2, Purpose::Smoothing, i);
                 let tau: Vec<f64> = (0..3).map(|_| rng.uniform()).collect();
-                read.judge(&row.to_vec(), &bias, smoothed.then_some(&*tau), &mut alphas, &mut p);
+                read.judge(&row.to_vec(), bias, smoothed.then_some(&*tau), &mut alphas, &mut p);
                 assert_eq!(p.to_vec(), expected.row(i).to_vec());
             }
         }

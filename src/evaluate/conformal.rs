@@ -1,7 +1,7 @@
 //! Conformal p-values and prediction sets of one split's test rows (docs/method.md section 6).
 //! Knows scores, not models.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 
 use super::grouped::{GroupVotes, WeightedScores};
 use super::stats::ratio;
@@ -32,6 +32,16 @@ impl ConformalSettings {
     pub(super) fn category(&self, y: usize) -> usize {
         if self.mondrian { y } else { 0 }
     }
+}
+
+/// What one model says of the rows of a split.
+pub struct Decisions {
+    /// The decision values f_r(x) of the conformal rows, rows × m.
+    pub conformal: Array2<f64>,
+    /// Those of the test rows.
+    pub test: Array2<f64>,
+    /// The bias of each class.
+    pub biases: Vec<f64>,
 }
 
 /// Conformal scores of one category.
@@ -104,57 +114,36 @@ impl Evaluator {
         self
     }
 
-    /// Counts what one model does on the test rows, from its decision values f_r(x), rows × m, and
-    /// its biases.
-    pub fn tally(
-        &self,
-        conformal: ArrayView2<'_, f64>,
-        test: ArrayView2<'_, f64>,
-        bias: &[f64],
-    ) -> Tally {
+    /// Counts what one model does on the test rows.
+    pub fn tally(&self, model: &Decisions) -> Tally {
         let mut tally = Tally::new(self.settings.measure.classes);
-        self.judge(conformal, test, bias, |row, decision, p| {
+        self.judge(model, |row, decision, p| {
             tally.add(self.test_y[row], predicted(decision), p, self.settings.epsilon);
         });
-        tally.concordant = concordant_pairs(test, &self.test_y);
+        tally.concordant = concordant_pairs(model.test.view(), &self.test_y);
         tally
     }
 
     /// The mean over test rows of the sum of all p-values, to the bit as `Metric::SScore` reads it
     /// off a tally; nothing else is counted.
-    pub fn s_score(
-        &self,
-        conformal: ArrayView2<'_, f64>,
-        test: ArrayView2<'_, f64>,
-        bias: &[f64],
-    ) -> f64 {
+    pub fn s_score(&self, model: &Decisions) -> f64 {
         let mut sum = 0.0;
-        self.judge(conformal, test, bias, |_, _, p| sum += p.iter().sum::<f64>());
+        self.judge(model, |_, _, p| sum += p.iter().sum::<f64>());
         ratio(sum, self.test_y.len() as f64)
     }
 
     /// The p-value of every test row under every label, test rows × m.
-    pub fn p_values(
-        &self,
-        conformal: ArrayView2<'_, f64>,
-        test: ArrayView2<'_, f64>,
-        bias: &[f64],
-    ) -> Array2<f64> {
-        let mut values = Array2::zeros(test.dim());
-        self.judge(conformal, test, bias, |row, _, p| {
+    pub fn p_values(&self, model: &Decisions) -> Array2<f64> {
+        let mut values = Array2::zeros(model.test.dim());
+        self.judge(model, |row, _, p| {
             values.row_mut(row).iter_mut().zip(p).for_each(|(value, p)| *value = *p);
         });
         values
     }
 
     /// Visits every test row with its decision values and p-values.
-    fn judge(
-        &self,
-        conformal: ArrayView2<'_, f64>,
-        test: ArrayView2<'_, f64>,
-        bias: &[f64],
-        mut visit: impl FnMut(usize, &[f64], &[f64]),
-    ) {
+    fn judge(&self, model: &Decisions, mut visit: impl FnMut(usize, &[f64], &[f64])) {
+        let Decisions { conformal, test, biases } = model;
         let measure = &self.settings.measure;
         let mut decision = vec![0.0; measure.classes];
         let mut alphas = vec![0.0; measure.classes];
@@ -163,7 +152,7 @@ impl Evaluator {
             conformal.rows().into_iter().zip(&self.conformal_y).zip(&self.slots)
         {
             decision.iter_mut().zip(row).for_each(|(own, f)| *own = *f);
-            measure.alphas(&decision, bias, &mut alphas);
+            measure.alphas(&decision, biases, &mut alphas);
             references[slot] = on_grid(alphas[y]);
         }
         if self.votes.is_none() {
@@ -185,7 +174,7 @@ impl Evaluator {
             .collect();
         for (i, row) in test.rows().into_iter().enumerate() {
             decision.iter_mut().zip(row).for_each(|(own, f)| *own = *f);
-            measure.alphas(&decision, bias, &mut alphas);
+            measure.alphas(&decision, biases, &mut alphas);
             for (y, value) in alphas.iter_mut().enumerate() {
                 let tau = self.tau.as_ref().map(|tau| tau[[i, y]]);
                 *value = match &categories[self.settings.category(y)] {
@@ -403,12 +392,11 @@ mod tests {
         let evaluator = |settings| Evaluator::new(settings, &labels, &zeros, &rows, 0, 0);
         let check = |evaluator: &Evaluator, y: usize, key: &str| {
             let test = decisions(&column("alpha"), &vec![y; tests.len()]);
-            let conformal = conformal.view();
-            let test = test.view();
-            let bias = [0.3, -0.2];
-            let tally = evaluator.tally(conformal, test, &bias);
-            assert_eq!(evaluator.s_score(conformal, test, &bias), Metric::SScore.value(&tally));
-            let p = evaluator.p_values(conformal, test, &bias);
+            let biases = vec![0.3, -0.2];
+            let model = Decisions { conformal: conformal.clone(), test, biases };
+            let tally = evaluator.tally(&model);
+            assert_eq!(evaluator.s_score(&model), Metric::SScore.value(&tally));
+            let p = evaluator.p_values(&model);
             for (ours, theirs) in p.column(y).iter().zip(column(key)) {
                 assert!((ours - theirs.min(1.0)).abs() < 1e-12, "{key}: {ours} {theirs}");
             }
@@ -453,8 +441,10 @@ mod tests {
             let scores: Vec<f64> = y.iter().map(|&y| (rng.below(12) + 3 * y) as f64).collect();
             let all = decisions(&scores, &y);
             let (conformal, test) = all.view().split_at(Axis(0), 30);
+            let (conformal, test) = (conformal.to_owned(), test.to_owned());
+            let model = Decisions { conformal, test, biases: vec![0.0; 2] };
             let evaluator = Evaluator::new(settings.clone(), &y[..30], &y[30..], &[7], 5, draw);
-            let p = evaluator.p_values(conformal, test, &[0.0; 2])[[0, y[30]]];
+            let p = evaluator.p_values(&model)[[0, y[30]]];
             let (n, rejected) = &mut counts[y[30]];
             *n += 1;
             rejected
@@ -602,7 +592,8 @@ mod tests {
             let tally = |rows: &[(usize, i32, i32)]| {
                 let y: Vec<usize> = rows.iter().map(|row| row.0).collect();
                 let f = Array2::from_shape_fn((y.len(), 2), |(i, r)| f64::from([rows[i].1, rows[i].2][r]) / 3.0);
-                Evaluator::new(settings.clone(), &y, &[0, 1, 1], &[0, 1, 2], 0, 0).tally(f.view(), test.view(), &[0.0; 2])
+                let model = Decisions { conformal: f, test: test.clone(), biases: vec![0.0; 2] };
+                Evaluator::new(settings.clone(), &y, &[0, 1, 1], &[0, 1, 2], 0, 0).tally(&model)
             };
             prop_assert_eq!(tally(&rows), tally(&shuffled));
         }
@@ -617,7 +608,8 @@ mod tests {
             let f = decisions(&scores, &y);
             let tally = |epsilon| {
                 let settings = ConformalSettings { epsilon, ..settings(Score::Weighted) };
-                Evaluator::new(settings, &y, &y, &y, 0, 0).tally(f.view(), f.view(), &[0.0; 2])
+                let model = Decisions { conformal: f.clone(), test: f.clone(), biases: vec![0.0; 2] };
+                Evaluator::new(settings, &y, &y, &y, 0, 0).tally(&model)
             };
             let wide = tally(small);
             let narrow = tally(small + more);

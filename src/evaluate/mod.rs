@@ -28,7 +28,7 @@ pub use chance::{Chance, as_small, permutation_p};
 pub use choice::{FinishedPath, Procedure, SizeCurve, common_sizes, median_size};
 pub use classic::{ClassScores, MacroScores, accuracy, class_scores, macro_scores};
 pub use compare::PairedDifference;
-pub use conformal::{ConformalSettings, Evaluator, normalised_inefficiency, predicted};
+pub use conformal::{ConformalSettings, Decisions, Evaluator, normalised_inefficiency, predicted};
 pub use consistency::{
     Agreement, FEWEST_SUBSETS, Ranks, Similarity, agreement, agreement_by_size,
     agreement_from_counts, similarity, similarity_by_size,

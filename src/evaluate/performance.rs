@@ -111,30 +111,17 @@ pub struct Performance {
 }
 
 impl Performance {
-    /// Measures predictions with sets at ε; `None` without rows.
-    pub fn new(rows: &[Predicted<'_>], classes: usize, epsilon: f64, seed: u64) -> Option<Self> {
-        Self::measured(rows, None, classes, epsilon, seed)
-    }
-
-    /// The same for rows that come in groups, of which rows of a group are alike: intervals are
-    /// over groups.
-    pub fn of_groups(
+    /// Measures predictions with sets at ε; `None` without rows. `groups` has the group of each
+    /// row, or is empty where rows do not come in groups: rows of a group are alike, so intervals
+    /// are over groups.
+    pub fn new(
         rows: &[Predicted<'_>],
         groups: &[usize],
         classes: usize,
         epsilon: f64,
         seed: u64,
     ) -> Option<Self> {
-        Self::measured(rows, Some(groups), classes, epsilon, seed)
-    }
-
-    fn measured(
-        rows: &[Predicted<'_>],
-        groups: Option<&[usize]>,
-        classes: usize,
-        epsilon: f64,
-        seed: u64,
-    ) -> Option<Self> {
+        let groups = (!groups.is_empty()).then_some(groups);
         let n = rows.len();
         let facts = RankedRows::new(rows, classes, epsilon);
         let value = facts.measure(&vec![1; n]);
@@ -155,7 +142,7 @@ impl Performance {
         };
         let largest = (0..classes).map(|class| count(&|row| row.y == class)).max()?;
         let class = |mut own: ClassPerformance| {
-            let resampled = intervals.classes[own.class];
+            let resampled = &intervals.classes[own.class];
             let in_rows = |share: Option<Interval>| {
                 share.map(|share| (share.value * own.rows as f64).round())
             };
@@ -171,7 +158,7 @@ impl Performance {
             no_information_rate: largest as f64 / n as f64,
             balanced_accuracy: with(value.recall, intervals.recall),
             f1_macro: with(value.f1, intervals.f1),
-            auc: value.auc.map(|auc| with(auc, intervals.auc)),
+            auc: (!value.auc.is_nan()).then(|| with(value.auc, intervals.auc)),
             coverage: share(count(&|row| row.covered), n, intervals.coverage)?,
             set_size: with(value.set_size, intervals.set_size),
             empty: share(count(&|row| row.size == 0), n, intervals.empty)?,
@@ -214,37 +201,22 @@ struct RankedRows {
     orders: Vec<Vec<Vec<u32>>>,
 }
 
-/// What is measured.
-struct Measures {
-    recall: f64,
-    f1: f64,
-    auc: Option<f64>,
-    set_size: f64,
-    accuracy: f64,
-    coverage: f64,
-    empty: f64,
-    certain: f64,
-    /// Coverage and recall of each class.
-    classes: Vec<(f64, f64)>,
+/// What is measured: the values, NaN where they are not defined, or their percentile intervals.
+struct Measures<T> {
+    recall: T,
+    f1: T,
+    auc: T,
+    set_size: T,
+    accuracy: T,
+    coverage: T,
+    empty: T,
+    certain: T,
+    classes: Vec<ClassMeasures<T>>,
 }
 
-/// Percentile intervals of what is measured.
-struct Intervals {
-    recall: (f64, f64),
-    f1: (f64, f64),
-    auc: (f64, f64),
-    set_size: (f64, f64),
-    accuracy: (f64, f64),
-    coverage: (f64, f64),
-    empty: (f64, f64),
-    certain: (f64, f64),
-    classes: Vec<ClassIntervals>,
-}
-
-#[derive(Clone, Copy)]
-struct ClassIntervals {
-    coverage: (f64, f64),
-    recall: (f64, f64),
+struct ClassMeasures<T> {
+    coverage: T,
+    recall: T,
 }
 
 impl RankedRows {
@@ -260,7 +232,7 @@ impl RankedRows {
     }
 
     /// The measures when row i counts `times[i]` times.
-    fn measure(&self, times: &[u32]) -> Measures {
+    fn measure(&self, times: &[u32]) -> Measures<f64> {
         let m = self.classes;
         let mut confusion = vec![0_u32; m * m];
         let mut covered = vec![0_u32; m];
@@ -283,13 +255,14 @@ impl RankedRows {
         let total = f64::from(total.max(1));
         // NaN where a class is absent.
         let share_of = |count: u32, class: usize| f64::from(count) / f64::from(of_class[class]);
-        let class = |class: usize| {
-            (share_of(covered[class], class), share_of(confusion[class * m + class], class))
+        let class = |class: usize| ClassMeasures {
+            coverage: share_of(covered[class], class),
+            recall: share_of(confusion[class * m + class], class),
         };
         Measures {
             recall: mean(scores.recall),
             f1: mean(scores.f1),
-            auc: auc(&self.pairs(times), &of_class),
+            auc: auc(&self.pairs(times), &of_class).unwrap_or(f64::NAN),
             set_size: set_size / total,
             accuracy: scores.accuracy,
             coverage: f64::from(covered.iter().sum::<u32>()) / total,
@@ -322,12 +295,12 @@ impl RankedRows {
     }
 
     /// Percentile intervals over resamples of rows, or of whole groups.
-    fn bootstrap(&self, groups: Option<&[usize]>, seed: u64) -> Intervals {
+    fn bootstrap(&self, groups: Option<&[usize]>, seed: u64) -> Measures<(f64, f64)> {
         let n = self.rows.len();
         let resamples = if n > MANY_ROWS { FEWER_RESAMPLES } else { RESAMPLES };
         let members = groups.map(by_group);
         let mut rng = Rng::new(seed, 1, Purpose::Bootstrap);
-        let mut drawn: Vec<Measures> = Vec::with_capacity(resamples);
+        let mut drawn: Vec<Measures<f64>> = Vec::with_capacity(resamples);
         for _ in 0..resamples {
             let mut times = vec![0; n];
             match &members {
@@ -341,15 +314,15 @@ impl RankedRows {
             drawn.push(self.measure(&times));
         }
         let over =
-            |value: &dyn Fn(&Measures) -> f64| percentiles(drawn.iter().map(value).collect());
-        let class = |class: usize| ClassIntervals {
-            coverage: over(&|drawn| drawn.classes[class].0),
-            recall: over(&|drawn| drawn.classes[class].1),
+            |value: &dyn Fn(&Measures<f64>) -> f64| percentiles(drawn.iter().map(value).collect());
+        let class = |class: usize| ClassMeasures {
+            coverage: over(&|drawn| drawn.classes[class].coverage),
+            recall: over(&|drawn| drawn.classes[class].recall),
         };
-        Intervals {
+        Measures {
             recall: over(&|drawn| drawn.recall),
             f1: over(&|drawn| drawn.f1),
-            auc: over(&|drawn| drawn.auc.unwrap_or(f64::NAN)),
+            auc: over(&|drawn| drawn.auc),
             set_size: over(&|drawn| drawn.set_size),
             accuracy: over(&|drawn| drawn.accuracy),
             coverage: over(&|drawn| drawn.coverage),
@@ -458,7 +431,7 @@ mod tests {
     fn values_are_those_of_the_rows_and_lie_in_their_intervals() {
         let rows = rows(150);
         let rows = borrowed(&rows);
-        let found = Performance::new(&rows, 2, 0.1, 0).unwrap();
+        let found = Performance::new(&rows, &[], 2, 0.1, 0).unwrap();
         assert_eq!(found.rows, 150);
         assert_eq!(found.no_information_rate, 0.5);
         let right = rows.iter().filter(|row| (row.f[1] > row.f[0]) == (row.y == 1)).count();
@@ -474,8 +447,8 @@ mod tests {
             assert!(estimate.lo < estimate.value && estimate.value < estimate.hi, "{estimate:?}");
         }
         assert_eq!(found.classes.iter().map(|class| class.rows).sum::<usize>(), 150);
-        assert_eq!(Performance::new(&rows, 2, 0.1, 0), Some(found));
-        assert_eq!(Performance::new(&[], 2, 0.1, 0), None);
+        assert_eq!(Performance::new(&rows, &[], 2, 0.1, 0), Some(found));
+        assert_eq!(Performance::new(&[], &[], 2, 0.1, 0), None);
     }
 
     #[test]
@@ -483,14 +456,14 @@ mod tests {
         // The largest p-values of 40 rows: 0.01, 0.02, …, 0.40. Two rows (5 %) may be empty.
         let rows: Vec<(usize, [f64; 2], [f64; 2])> =
             (0..40).map(|i| (i % 2, [0.0; 2], [0.01 * (i + 1) as f64, 0.0])).collect();
-        let found = Performance::new(&borrowed(&rows), 2, 0.1, 0).unwrap();
+        let found = Performance::new(&borrowed(&rows), &[], 2, 0.1, 0).unwrap();
         let fitting = found.fitting_epsilon.unwrap();
         let empty = |epsilon: f64| rows.iter().filter(|row| row.2[0] <= epsilon).count();
         assert_eq!(fitting, 0.02);
         assert!(empty(fitting) <= 2 && empty(fitting + 0.011) > 2);
         let surely_empty: Vec<(usize, [f64; 2], [f64; 2])> = vec![(0, [0.0; 2], [0.0; 2]); 40];
         assert_eq!(
-            Performance::new(&borrowed(&surely_empty), 2, 0.1, 0).unwrap().fitting_epsilon,
+            Performance::new(&borrowed(&surely_empty), &[], 2, 0.1, 0).unwrap().fitting_epsilon,
             None
         );
     }
@@ -498,12 +471,12 @@ mod tests {
     #[test]
     fn intervals_of_groups_are_as_wide_as_those_of_one_row_per_group() {
         let rows = rows(60);
-        let alone = Performance::new(&borrowed(&rows), 2, 0.1, 3).unwrap();
+        let alone = Performance::new(&borrowed(&rows), &[], 2, 0.1, 3).unwrap();
         // Ten identical rows per group hold no more information than one.
         let repeated: Vec<_> = rows.iter().flat_map(|row| std::iter::repeat_n(*row, 10)).collect();
         let groups: Vec<usize> = (0..600).map(|row| row / 10).collect();
-        let grouped = Performance::of_groups(&borrowed(&repeated), &groups, 2, 0.1, 3).unwrap();
-        let pooled = Performance::new(&borrowed(&repeated), 2, 0.1, 3).unwrap();
+        let grouped = Performance::new(&borrowed(&repeated), &groups, 2, 0.1, 3).unwrap();
+        let pooled = Performance::new(&borrowed(&repeated), &[], 2, 0.1, 3).unwrap();
         assert!((grouped.accuracy.value - alone.accuracy.value).abs() < 1e-12);
         let width = |own: Interval| own.hi - own.lo;
         let class = |found: &Performance| found.classes[1].recall.unwrap();
@@ -530,7 +503,8 @@ mod tests {
                     (i % 2, [-f, f], [1.0; 2])
                 })
                 .collect();
-            let found = Performance::new(&borrowed(&rows), 2, 0.1, 7).unwrap().balanced_accuracy;
+            let found =
+                Performance::new(&borrowed(&rows), &[], 2, 0.1, 7).unwrap().balanced_accuracy;
             covered += u32::from((found.lo..=found.hi).contains(&0.7));
         }
         // Binomial(100, 0.95): 4 sd below is 86.

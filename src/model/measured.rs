@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::file::Model;
 use super::score::{ScoredRow, Scorer};
 use crate::data::seed::{Purpose, Rng};
-use crate::error::plural;
+use crate::error::counted;
 use crate::evaluate::{Calibrated, Performance, Predicted, TwoSample, coverage_band, p_words};
 
 /// So many rows are measured at most; of more, a random sample.
@@ -57,7 +57,8 @@ pub struct Terms<'a> {
 impl Measured {
     /// Measures predictions; none without rows.
     pub fn new(rows: &[Predicted<'_>], terms: &Terms<'_>, alike_p: Option<f64>) -> Option<Self> {
-        let performance = Performance::new(rows, terms.classes.len(), terms.epsilon, terms.seed)?;
+        let performance =
+            Performance::new(rows, &[], terms.classes.len(), terms.epsilon, terms.seed)?;
         let band = |rows: usize, calibration: usize| {
             let band = coverage_band(rows, calibration, terms.epsilon).filter(|_| terms.exact);
             band.map(|band| (band.lo, band.hi))
@@ -202,9 +203,8 @@ impl Scoreboard {
         measured.leave_out(&self.unknown_classes);
         if self.unmeasured > 0 {
             measured.cautions.push(format!(
-                "{} {} of {} with no value of any column that the model uses: every class is in these sets",
-                self.unmeasured,
-                plural(self.unmeasured, "row"),
+                "{} of {} with no value of any column that the model uses: every class is in these sets",
+                counted(self.unmeasured, "row"),
                 self.known
             ));
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::analysis::statements::of_performance;
-use crate::error::{plural, printable};
+use crate::error::{counted, printable};
 use crate::evaluate::p_words;
 use crate::model::{MOST_MEASURED, Measured};
 
@@ -23,8 +23,8 @@ pub fn measured_text(measured: &Measured, classes: &[String], epsilon: f64) -> S
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "Tested on {rows} {} with a class{sample} (ε = {epsilon}, 95 % intervals{without}):",
-        plural(rows, "row")
+        "Tested on {} with a class{sample} (ε = {epsilon}, 95 % intervals{without}):",
+        counted(rows, "row")
     );
     for (label, value) in measured_lines(measured, classes) {
         let _ = writeln!(text, "    {label:<18}  {value}");

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::analysis::{
     Answer, ChosenFeature, ClassAnswer, MethodAnswer, SiteTested, Statement, SubgroupCoverage,
-    Topic, Twin, Verdict, count_features, rounded_p,
+    Topic, Verdict, count_features, rounded_p,
 };
 use crate::error::printable;
 use crate::evaluate::Interval;
@@ -257,32 +257,17 @@ fn features(answer: &MethodAnswer) -> String {
 
 /// The twins of a feature in a line of their own; nothing if it has none.
 fn twins(feature: &ChosenFeature, splits: usize) -> String {
-    let named: Vec<String> = feature.named_twins().map(twin).collect();
-    if feature.twin_of.is_some() {
-        return format!("         twin of {}\n", named.join(", "));
+    let words = feature.twin_words(LISTED, shown);
+    if words.is_empty() {
+        return words;
     }
-    if named.is_empty() {
-        return String::new();
-    }
-    let noun = if named.len() == 1 { "twin" } else { "twins" };
-    let more = feature.twin_count.saturating_sub(named.len());
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let family = match feature.count_with_twins.filter(|&count| count > feature.count) {
-        Some(count) => format!("; it or a twin in {count} of {splits}"),
-        None => String::new(),
+        Some(count) if feature.twin_of.is_none() => {
+            format!("; it or a twin in {count} of {splits}")
+        }
+        _ => String::new(),
     };
-    format!("         {noun}: {}{more}{family}\n", named.join(", "))
-}
-
-fn twin(twin: &Twin) -> String {
-    let listed = twin.place.filter(|&place| place <= LISTED);
-    let name = listed.map_or_else(|| shown(&twin.name), |place| format!("feature {place}"));
-    format!("{name} ({})", correlation(twin.r))
-}
-
-/// A correlation with a minus sign that is one.
-pub fn correlation(r: f64) -> String {
-    format!("r = {}{:.2}", if r < 0.0 { "−" } else { "" }, r.abs())
+    format!("         {words}{family}\n")
 }
 
 fn interval(own: &Interval) -> String {

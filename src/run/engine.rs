@@ -15,6 +15,11 @@ use crate::fault;
 /// The name of worker threads; a panic there is a failed task, not a crash.
 pub const WORKER: &str = "crfe-worker";
 
+/// Does a task, which emits events and asks whether to go on; false if it was told to stop.
+type Work<'a> = dyn Fn(&SplitWork, TaskId, &mut dyn FnMut(EventKind), &mut dyn FnMut() -> bool) -> Result<bool>
+    + Sync
+    + 'a;
+
 /// Runs the tasks of a plan and emits what happens.
 pub struct Engine<'a> {
     plan: &'a Plan,
@@ -49,21 +54,12 @@ impl<'a> Engine<'a> {
 
     /// Runs the remaining tasks of a run whose start has been emitted already.
     pub fn resume(&self, tasks: &[TaskId], threads: usize) {
-        self.run_with(tasks, threads, |work, task, emit, go_on| {
+        self.run_with(tasks, threads, &|work, task, emit, go_on| {
             run_task(self.plan, work, task, emit, go_on)
         });
     }
 
-    fn run_with<W>(&self, tasks: &[TaskId], threads: usize, work: W)
-    where
-        W: Fn(
-                &SplitWork,
-                TaskId,
-                &mut dyn FnMut(EventKind),
-                &mut dyn FnMut() -> bool,
-            ) -> Result<bool>
-            + Sync,
-    {
+    fn run_with(&self, tasks: &[TaskId], threads: usize, work: &Work<'_>) {
         let tasks = &in_turns(tasks, threads)[..];
         let queue = Queue::new(tasks);
         let shared = SharedWork::new(self.plan, tasks);
@@ -76,7 +72,7 @@ impl<'a> Engine<'a> {
             let spare = || {
                 while let Some(task) = self.gate.asked_for(|task| queue.waits(task)) {
                     if queue.claim(task) {
-                        self.one(task, &shared, &work);
+                        self.one(task, &shared, work);
                     }
                 }
             };
@@ -88,7 +84,7 @@ impl<'a> Engine<'a> {
                         while let Some(task) = queue.next()
                             && !self.gate.cancelled()
                         {
-                            self.one(task, &shared, &work);
+                            self.one(task, &shared, work);
                         }
                         while !self.gate.cancelled()
                             && let Some(followup) = next_followup()
@@ -109,15 +105,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn one<W>(&self, task: TaskId, shared: &SharedWork<'_>, work: &W)
-    where
-        W: Fn(
-            &SplitWork,
-            TaskId,
-            &mut dyn FnMut(EventKind),
-            &mut dyn FnMut() -> bool,
-        ) -> Result<bool>,
-    {
+    fn one(&self, task: TaskId, shared: &SharedWork<'_>, work: &Work<'_>) {
         let inside = self.gate.enter();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let split = shared.take(task.split)?;
@@ -289,7 +277,7 @@ mod tests {
         let (send, receive) = crossbeam_channel::unbounded();
         let engine = Engine::new(&plan, &gate, send);
         let bad = TaskId { method: Method::Rfe, split: 1 };
-        engine.run_with(&plan.tasks(), 2, |work, task, emit, go_on| {
+        engine.run_with(&plan.tasks(), 2, &|work, task, emit, go_on| {
             assert!(task != bad, "on purpose");
             run_task(&plan, work, task, emit, go_on)
         });

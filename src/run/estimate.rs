@@ -8,7 +8,7 @@ use super::cost::{PathCost, default_permutations};
 use super::task::{SplitWork, light_path, run_task};
 use super::{Kind, Permutations, Plan, RunSpec, TaskId};
 use crate::data::Dataset;
-use crate::error::{Result, plural};
+use crate::error::{Result, counted};
 use crate::svm::{Estimator, SolverKind};
 
 /// A rough estimate of the cost of a run.
@@ -188,10 +188,7 @@ impl Estimate {
 
 /// Seconds, minutes or hours.
 pub fn seconds_words(seconds: f64) -> String {
-    let count = |n: f64, unit: &str| {
-        let n = n.round().max(1.0) as usize;
-        format!("{n} {}", plural(n, unit))
-    };
+    let count = |n: f64, unit: &str| counted(n.round().max(1.0) as usize, unit);
     match seconds {
         s if s < 90.0 => count(s, "second"),
         s if s < 5400.0 => count(s / 60.0, "minute"),

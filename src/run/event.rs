@@ -180,6 +180,11 @@ impl RunInfo {
         self.units.len() - self.removable()
     }
 
+    /// The names of some units.
+    pub fn names(&self, units: &[usize]) -> Vec<String> {
+        units.iter().map(|&unit| self.units[unit].name.clone()).collect()
+    }
+
     /// The share of the largest class: the accuracy of always predicting it.
     pub fn no_information_rate(&self) -> f64 {
         let largest = self.class_counts.iter().max().copied().unwrap_or(0);

@@ -4,8 +4,8 @@
 use ndarray::Axis;
 
 use super::task::{
-    PathRows, SomeUnits, SplitWork, fit_list, fresh_fit, fresh_kernel_fit, measure, open_path,
-    settings,
+    PathRows, SomeUnits, SplitWork, decisions_of, fit_list, fresh_fit, fresh_kernel_fit, measure,
+    open_path, settings,
 };
 use super::{Plan, TaskId, Twins};
 use crate::data::{Dataset, Part};
@@ -76,7 +76,7 @@ pub fn inspect(plan: &Plan, split: usize, units: &[usize]) -> Result<Inspection>
 pub fn test_list(plan: &Plan, split: usize, units: &[usize]) -> Result<Tally> {
     let work = SplitWork::new(plan, split)?;
     let model = fit_list(plan, &work, units)?;
-    Ok(work.evaluator.tally(model.conformal.view(), model.test.view(), &model.biases))
+    Ok(work.evaluator.tally(&model))
 }
 
 /// How often each class has a level.
@@ -217,9 +217,7 @@ pub fn branch(plan: &Plan, task: TaskId, present: &[usize], forced: Forced) -> R
     let mut path = open_path(spec, settings, rows, places)?;
     let mut steps = Vec::new();
     while let Some(step) = path.next().transpose()? {
-        let bias = path.biases();
-        let tally =
-            work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
+        let tally = work.evaluator.tally(&decisions_of(&*path)?);
         let removed = step.removed.first().map(|&unit| start[unit]);
         steps.push(BranchStep { size: step.size, removed, beta_mean: step.beta_mean, tally });
     }

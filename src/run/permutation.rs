@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::RunInfo;
 use super::followup::{FollowupKind, FollowupWork, Outcome};
 use super::task::{SplitWork, light_path};
-use super::validation::{inner_seed, splits_within};
+use super::validation::{FOLD, inner_seed, splits_within};
 use crate::data::seed::Purpose;
 use crate::error::Result;
 
@@ -54,13 +54,11 @@ pub(super) const PERMUTATION: FollowupKind = FollowupKind {
     counted: "permutations",
     words: |method, index| format!("{method} under permutation {}", index + 1),
     count: |info| info.permutations,
-    is_skipped: |_, _| false,
     // A permuted run is evaluated at all sizes, whichever is chosen.
     determined_by: |_| Value::Null,
-    paths: |splits| splits,
-    asks_for_paths: false,
     run: |work, go_on| Ok(run_permutation(work, go_on)?.map(Outcome::Permutation)),
     allows: |outcome, info| matches!(outcome, Outcome::Permutation(run) if run.fits(info)),
+    ..FOLD
 };
 
 fn run_permutation(

@@ -10,7 +10,7 @@ use super::{Plan, RunInfo};
 use crate::data::seed::{Purpose, Rng};
 use crate::data::{Dataset, Factor, stratified_folds};
 use crate::error::{Error, Result};
-use crate::evaluate::{auc, concordant_pairs};
+use crate::evaluate::{auc, concordant_pairs, predicted};
 use crate::model::fit_list;
 use crate::svm::Estimator;
 
@@ -116,11 +116,8 @@ fn probe(plan: &Plan, factor: &Factor, list: Vec<usize>) -> Result<SiteProbe> {
             decisions.row_mut(row).assign(&f);
         }
     }
-    let best = |row: ndarray::ArrayView1<'_, f64>| {
-        (0..sites).fold(0, |best, site| if row[site] > row[best] { site } else { best })
-    };
-    found.right =
-        decisions.rows().into_iter().zip(&data.y).filter(|(row, y)| best(*row) == **y).count();
+    let predicted = decisions.rows().into_iter().map(|row| predicted(&row.to_vec()));
+    found.right = predicted.zip(&data.y).filter(|(site, own)| site == *own).count();
     let counts: Vec<u32> = data
         .class_counts()
         .into_iter()

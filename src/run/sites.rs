@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Plan;
 use super::followup::{FollowupKind, Outcome};
-use super::validation::{choice_of_list, inner_seed, test_rows};
+use super::validation::{FOLD, choice_of_list, inner_seed, test_rows};
 use crate::data::seed::Purpose;
 use crate::data::{OuterFold, site_fold};
 use crate::error::Result;
@@ -36,13 +36,11 @@ pub(super) const SITE: FollowupKind = FollowupKind {
     is_skipped: |info, index| !info.sites[index].tested,
     // The columns of sites and subgroups are among the settings of the paths.
     determined_by: choice_of_list,
-    paths: |splits| splits,
-    asks_for_paths: false,
     run: |work, go_on| {
         let (rows, seed) = site(work.plan, work.index)?;
         Ok(test_rows(work.plan, work.method, &rows, seed, go_on)?.map(Outcome::Fold))
     },
-    allows: |outcome, info| matches!(outcome, Outcome::Fold(test) if test.fits(info)),
+    ..FOLD
 };
 
 /// The rows of a site, and the seed of the splits without them.

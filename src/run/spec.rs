@@ -188,25 +188,11 @@ impl RunOptions {
                     .option(name))
             }
         };
-        let open = |value: f64| value > 0.0 && value < 1.0;
-        within(
-            "lambda",
-            self.lambda,
-            (0.0..=1.0).contains(&self.lambda),
-            "give a number from 0 to 1",
-        )?;
-        within(
-            "cost",
-            self.cost,
-            self.cost > 0.0 && self.cost.is_finite(),
-            "give a number above 0",
-        )?;
-        within(
-            "epsilon",
-            self.epsilon,
-            open(self.epsilon),
-            "give a number between 0 and 1, such as 0.1 for 90 % coverage",
-        )?;
+        let Self { lambda, cost, epsilon, .. } = self;
+        within("lambda", lambda, (0.0..=1.0).contains(&lambda), "give a number from 0 to 1")?;
+        within("cost", cost, cost > 0.0 && cost.is_finite(), "give a number above 0")?;
+        let remedy = "give a number between 0 and 1, such as 0.1 for 90 % coverage";
+        within("epsilon", epsilon, epsilon > 0.0 && epsilon < 1.0, remedy)?;
         let impossible =
             |remedy| Error::usage("--stop beta is out of range").remedy(remedy).option("--stop");
         self.beta_rule.check().map_err(impossible)?;

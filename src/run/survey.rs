@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Plan, RunSpec};
 use crate::data::Dataset;
-use crate::error::{Result, plural};
+use crate::error::{Result, counted};
 
 /// A table as some settings understand it.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ impl Surveyed {
             classes => format!("{classes} classes"),
         };
         let names = if self.has_ids { "" } else { "; rows have no names" };
-        format!("'{}': {classes}, {rows} {}{dropped}{names}", self.target, plural(rows, "row"))
+        format!("'{}': {classes}, {}{dropped}{names}", self.target, counted(rows, "row"))
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::sync::OnceLock;
 
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{ArrayView2, Axis};
 
 use super::cross_validation::best_size;
 use super::{Betas, EndReason, EventKind, Parts, Plan, RunOptions, Step, TaskId};
 use crate::data::{Calibration, Part, Prepared, Split, Unit, prepare};
 use crate::error::Result;
-use crate::evaluate::{ConformalSettings, Evaluator};
+use crate::evaluate::{ConformalSettings, Decisions, Evaluator};
 use crate::select::{
     Common, Elimination, FeaturePath, KernelElimination, Labelled, Method, Nonconformity,
     Proximity, ProximityRule, RunSizes, Settings, StopRule, order_of_adding,
@@ -46,21 +46,9 @@ impl SplitWork {
         if let Some(labels) = labels {
             prepared = prepared.relabelled(labels);
         }
-        let settings = ConformalSettings {
-            epsilon: spec.epsilon,
-            mondrian: spec.mondrian,
-            smoothed: spec.smoothed,
-            measure: measure(plan),
-        };
-        let test = &prepared.test;
-        let mut evaluator = Evaluator::new(
-            settings,
-            &prepared.conformal.y,
-            &test.y,
-            &test.rows,
-            seed,
-            index as u64,
-        );
+        let (settings, test) = (conformal_settings(plan), &prepared.test);
+        let (conformal_y, split) = (&prepared.conformal.y, index as u64);
+        let mut evaluator = Evaluator::new(settings, conformal_y, &test.y, &test.rows, seed, split);
         if let Some(groups) = &plan.data.groups {
             let of_rows: Vec<usize> =
                 prepared.conformal.rows.iter().map(|&row| groups[row]).collect();
@@ -125,6 +113,12 @@ impl SplitWork {
 
 pub(super) fn measure(plan: &Plan) -> Nonconformity {
     settings(&plan.info.spec, plan.data.classes.len(), Method::Crfe).measure
+}
+
+/// How the p-values and sets of a plan are made.
+pub(super) fn conformal_settings(plan: &Plan) -> ConformalSettings {
+    let RunOptions { epsilon, mondrian, smoothed, .. } = *plan.info.spec;
+    ConformalSettings { epsilon, mondrian, smoothed, measure: measure(plan) }
 }
 
 /// The settings of the elimination by a method.
@@ -239,9 +233,7 @@ pub fn run_task(
         } else {
             spec.beta_rule.test(&means, units.len())
         };
-        let bias = path.biases();
-        let tally =
-            work.evaluator.tally(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
+        let tally = work.evaluator.tally(&decisions_of(&*path)?);
         let size = removal.size;
         if let Some((rows, rule)) = &mut proximity {
             rule.follow(size, rows.ratio());
@@ -323,10 +315,7 @@ pub fn light_path(
             return Ok(Some(LightPath { order, s_scores }));
         };
         if sizes.binary_search(&removal.size).is_ok() {
-            let bias = path.biases();
-            let s_score =
-                work.evaluator.s_score(path.decisions(0)?.view(), path.decisions(1)?.view(), &bias);
-            s_scores.push((removal.size, s_score));
+            s_scores.push((removal.size, work.evaluator.s_score(&decisions_of(&*path)?)));
         }
         order.extend(removal.removed);
     }
@@ -347,8 +336,7 @@ pub struct Prediction {
 pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Prediction>> {
     let work = SplitWork::new(plan, split)?;
     let model = fit_list(plan, &work, units)?;
-    let p_values =
-        work.evaluator.p_values(model.conformal.view(), model.test.view(), &model.biases);
+    let p_values = work.evaluator.p_values(&model);
     let test = &work.prepared.test;
     let with_row = |(&row, p): (&usize, ndarray::ArrayView1<'_, f64>)| Prediction {
         row,
@@ -357,31 +345,21 @@ pub fn predictions(plan: &Plan, split: usize, units: &[usize]) -> Result<Vec<Pre
     Ok(test.rows.iter().zip(p_values.rows()).map(with_row).collect())
 }
 
-/// What a model of some units alone says of the conformal and the test rows.
-pub struct ListModel {
-    /// Decision values: rows × classes.
-    pub conformal: Array2<f64>,
-    /// The same on the test rows.
-    pub test: Array2<f64>,
-    /// The bias of each class.
-    pub biases: Vec<f64>,
+/// What the last model of a path says of the conformal and the test rows, which it watches.
+pub fn decisions_of(path: &dyn FeaturePath) -> Result<Decisions> {
+    let (conformal, test) = (path.decisions(0)?, path.decisions(1)?);
+    Ok(Decisions { conformal, test, biases: path.biases() })
 }
 
-/// Fits a model of these units alone.
-pub fn fit_list(plan: &Plan, work: &SplitWork, units: &[usize]) -> Result<ListModel> {
+/// What a model of these units alone says of the conformal and the test rows.
+pub fn fit_list(plan: &Plan, work: &SplitWork, units: &[usize]) -> Result<Decisions> {
     let Prepared { conformal, test, .. } = &work.prepared;
     if plan.info.spec.estimator == Estimator::Rbf {
-        return fresh_kernel_fit(plan, work, units, |path| {
-            Ok(ListModel {
-                conformal: path.decisions(0)?,
-                test: path.decisions(1)?,
-                biases: path.biases(),
-            })
-        });
+        return fresh_kernel_fit(plan, work, units, |path| decisions_of(path));
     }
     fresh_fit(plan, work, units, |model, columns| {
         let on = |part: &Part| decisions(model, part.x.select(Axis(0), columns).view());
-        ListModel { conformal: on(conformal), test: on(test), biases: model.biases() }
+        Decisions { conformal: on(conformal), test: on(test), biases: model.biases() }
     })
 }
 
@@ -440,9 +418,7 @@ pub fn fresh_fit<T>(
     read: impl for<'m> FnOnce(&(dyn PathSolver<'m> + 'm), &[usize]) -> T,
 ) -> Result<T> {
     let spec = &plan.info.spec;
-    let mut columns: Vec<usize> =
-        units.iter().flat_map(|&unit| work.prepared.units[unit].columns.iter().copied()).collect();
-    columns.sort_unstable();
+    let SomeUnits { columns, .. } = SomeUnits::new(&work.prepared.units, units);
     let train = &work.prepared.train;
     let x = train.x.select(Axis(0), &columns);
     let classes = plan.data.classes.len();

@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::followup::{FollowupKind, Outcome};
-use super::task::{SplitWork, measure, run_task};
+use super::task::{SplitWork, conformal_settings, run_task};
 use super::{Plan, RunInfo, SubgroupInfo, TaskId, Trace};
 use crate::data::seed::{Purpose, Rng};
 use crate::data::{Factor, OuterFold, Split, Splits, Times};
 use crate::error::Result;
-use crate::evaluate::ConformalSettings;
 use crate::model::{FitSettings, fit_list, tau};
 use crate::select::Method;
 
@@ -48,6 +47,12 @@ pub struct TestedRow {
 }
 
 impl FoldTest {
+    /// Whether a row has this level of this column of subgroups.
+    pub fn has_level(&self, row: usize, (column, level): (usize, usize)) -> bool {
+        let level_of_row = self.subgroups.get(column).and_then(|levels| *levels.get(row)?);
+        level_of_row == Some(level)
+    }
+
     /// Whether a run can have it.
     pub(super) fn fits(&self, info: &RunInfo) -> bool {
         let Self { size, units: list, conformal, rows, groups, subgroups, times } = self;
@@ -190,12 +195,7 @@ pub fn fit_settings(plan: &Plan, seed: u64, index: u64) -> FitSettings {
         cost: spec.cost,
         class_weight: spec.class_weight,
         solver: spec.solver,
-        conformal: ConformalSettings {
-            epsilon: spec.epsilon,
-            mondrian: spec.mondrian,
-            smoothed: spec.smoothed,
-            measure: measure(plan),
-        },
+        conformal: conformal_settings(plan),
         seed,
         index,
     }

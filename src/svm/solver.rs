@@ -221,17 +221,12 @@ pub fn decisions<'a>(model: &(dyn PathSolver<'a> + 'a), x: ArrayView2<'_, f64>) 
     let cells = x.as_slice().expect("a standard layout is contiguous");
     let biases = model.biases();
     let mut weights = vec![0.0; columns.len()];
-    let of_machine = |machine| {
-        let mut decisions = vec![biases[problem.positive(machine)]; x.ncols()];
+    let decisions = |machine| {
         model.weights(machine, &columns, &mut weights);
-        add_columns(
-            Columns { cells, length: x.ncols(), which: &columns },
-            &weights,
-            &mut decisions,
-        );
-        decisions
+        let columns = Columns { cells, length: x.ncols(), which: &columns };
+        of_machine(biases[problem.positive(machine)], columns, &weights)
     };
-    let by_machine: Vec<Vec<f64>> = (0..problem.machines()).map(of_machine).collect();
+    let by_machine: Vec<Vec<f64>> = (0..problem.machines()).map(decisions).collect();
     by_row(&by_machine, problem.classes())
 }
 
@@ -246,17 +241,19 @@ pub fn linear_decisions(
     let x = x.as_standard_layout();
     let cells = x.as_slice().expect("a standard layout is contiguous");
     let of_class = |class: usize| {
-        let mut decisions = vec![biases[class]; x.ncols()];
-        add_columns(
-            Columns { cells, length: x.ncols(), which: &columns },
-            &weights[class],
-            &mut decisions,
-        );
-        decisions
+        let columns = Columns { cells, length: x.ncols(), which: &columns };
+        of_machine(biases[class], columns, &weights[class])
     };
     // For two classes the first is the mirror image of the last.
     let first = if classes == 2 { 1 } else { 0 };
     by_row(&(first..classes).map(of_class).collect::<Vec<_>>(), classes)
+}
+
+/// Decision values of one machine.
+fn of_machine(bias: f64, columns: Columns<'_>, weights: &[f64]) -> Vec<f64> {
+    let mut decisions = vec![bias; columns.length];
+    add_columns(columns, weights, &mut decisions);
+    decisions
 }
 
 /// Decision values by machine as rows × classes; a single machine is that of the second of two

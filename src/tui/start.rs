@@ -19,7 +19,7 @@ use super::keymap::{KeyContext, KeyPress, Keymap};
 use super::theme::{Role, Theme};
 use super::view::framed;
 use super::view::text::{clean, fit, head};
-use crate::analysis::{Answer, History, band_word};
+use crate::analysis::{Answer, History};
 use crate::data::has_table_ending;
 use crate::record::{Journals, RecentRun, recent_runs};
 
@@ -300,9 +300,9 @@ fn answer_words(answer: &Answer) -> String {
     let Some(method) = answer.methods.first() else { return String::new() };
     let size =
         method.chosen.size.map_or_else(|| "no size".to_owned(), |size| plural(size, "feature"));
-    let stability = method.stability.map_or_else(String::new, |s| {
-        format!(", stability {s:.2} {}", band_word(method.stability_band))
-    });
+    let stability = method
+        .stability_judged()
+        .map_or_else(String::new, |own| format!(", stability {}", own.short_words()));
     format!("{size}{stability} ({})", plural(method.splits, "split"))
 }
 

@@ -20,7 +20,8 @@ const COMPARED: [Metric; 4] =
 /// Classes that are drawn; more cannot be told apart.
 const MOST_CLASSES: usize = 8;
 
-fn with_sd(name: &str, values: impl Iterator<Item = (f64, Spread)>) -> Series {
+/// Means with their standard deviations as a band.
+pub(super) fn with_sd(name: &str, values: impl Iterator<Item = (f64, Spread)>) -> Series {
     let (points, band) = values
         .map(|(x, spread)| {
             let sd = spread.sd.unwrap_or(0.0);
@@ -30,7 +31,8 @@ fn with_sd(name: &str, values: impl Iterator<Item = (f64, Spread)>) -> Series {
     Series { name: name.to_owned(), points, band }
 }
 
-fn names(series: &[Series]) -> Vec<(String, Colour)> {
+/// The legend of some lines.
+pub(super) fn names(series: &[Series]) -> Vec<(String, Colour)> {
     series
         .iter()
         .enumerate()
@@ -262,13 +264,8 @@ pub fn per_class(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
     };
     let caption =
         format!("Mean over {} of each class's own test rows.{cut}", content.splits(answer));
-    Figure {
-        name: of("per_class", answer.method),
-        title,
-        caption,
-        method: Some(answer.method),
-        svg,
-    }
+    let name = of("per_class", answer.method);
+    Figure { name, title, caption, method: Some(answer.method), svg }
 }
 
 /// How much splits agree, one panel per method.

@@ -88,13 +88,8 @@ pub fn effects(
     let caption = format!(
         "Mean effect of each feature on the decision value, by its value, in models of the whole list on selection rows; 0 is the mean over these rows.{mirror}{cut}",
     );
-    Some(Figure {
-        name: of("effects", answer.method),
-        title,
-        caption,
-        method: Some(answer.method),
-        svg,
-    })
+    let name = of("effects", answer.method);
+    Some(Figure { name, title, caption, method: Some(answer.method), svg })
 }
 
 /// The axis of values, or of levels.

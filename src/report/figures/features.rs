@@ -221,13 +221,8 @@ pub fn by_size(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
         content.splits(answer),
         cut(content)
     );
-    Figure {
-        name: of("heatmap_sizes", answer.method),
-        title,
-        caption,
-        method: Some(answer.method),
-        svg,
-    }
+    let name = of("heatmap_sizes", answer.method);
+    Figure { name, title, caption, method: Some(answer.method), svg }
 }
 
 /// The rank of each feature in each split.
@@ -278,11 +273,6 @@ pub fn by_split(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
         "Splits agree on features whose row has one shade, which follows the logarithm of the rank.{}{left_out}",
         cut(content)
     );
-    Figure {
-        name: of("heatmap_splits", answer.method),
-        title,
-        caption,
-        method: Some(answer.method),
-        svg,
-    }
+    let name = of("heatmap_splits", answer.method);
+    Figure { name, title, caption, method: Some(answer.method), svg }
 }

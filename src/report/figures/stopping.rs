@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::axis::Axis;
+use super::by_size::{names, with_sd};
 use super::panel::Series;
 use super::svg::{COLOURS, INK, LegendKey, sheet};
 use super::{Figure, FigureContent, LEFT, Panels, of, size_axis};
@@ -120,15 +121,7 @@ pub fn beta(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
             let values: Vec<f64> = slopes.iter().filter_map(|slopes| value(slopes, size)).collect();
             Some((size as f64, Spread::of(&values)?))
         };
-        let (points, band) = sizes
-            .iter()
-            .filter_map(spread)
-            .map(|(x, Spread { mean, sd })| {
-                let sd = sd.unwrap_or(0.0);
-                ((x, mean), (mean - sd, mean + sd))
-            })
-            .unzip();
-        Series { name: name.to_owned(), points, band }
+        with_sd(name, sizes.iter().filter_map(spread))
     };
     let choice = &content.answer.choice;
     let test =
@@ -151,13 +144,7 @@ pub fn beta(content: &FigureContent<'_>, answer: &MethodAnswer) -> Figure {
     let title = format!("{}: mean β, its derivatives and the threshold", answer.method);
     let panels = Panels { layout: content.layout, legend: LEGEND, count: drawn.len() };
     let svg = sheet(&title, content.layout, panels.height(), |sheet| {
-        let legend: Vec<_> = drawn[2]
-            .1
-            .iter()
-            .zip(COLOURS)
-            .map(|(series, colour)| (series.name.clone(), colour))
-            .collect();
-        sheet.legend((LEFT, 8), LegendKey::Line, &legend);
+        sheet.legend((LEFT, 8), LegendKey::Line, &names(&drawn[2].1));
         for (n, (name, series)) in drawn.iter().enumerate() {
             let ends = series.iter().flat_map(|s| &s.band).flat_map(|&(lo, hi)| [lo, hi]);
             let y = Axis::signed(*name, ends.collect::<Vec<f64>>().into_iter());

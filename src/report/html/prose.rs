@@ -3,9 +3,8 @@
 use maud::{Markup, html};
 
 use super::{PageContent, text};
-use crate::analysis::{MethodAnswer, two_decimals};
+use crate::analysis::{MethodAnswer, Topic};
 use crate::data::{Calibration, Impute, Scale};
-use crate::evaluate::Performance;
 use crate::run::RunSpec;
 use crate::run::options::{Done, OPTIONS};
 use crate::select::{Method, Score, StepSize, StopRule};
@@ -265,79 +264,31 @@ fn size(content: &PageContent<'_>) -> String {
 fn results(content: &PageContent<'_>) -> String {
     let of_method = |method: &MethodAnswer| {
         let size = method.chosen.size?;
-        Some(format!(
-            "The list of {} has {size} of {} features.{}{}",
-            method.method,
-            content.answer.features,
-            tested(content, method),
-            of_splits(content, method)
-        ))
+        let tested = said(method, &[Topic::Validation, Topic::Tested]);
+        let features = content.answer.features;
+        let list =
+            format!("The list of {} has {size} of {features} features; {tested}.", method.method);
+        let splits = said(method, &[Topic::Splits, Topic::Stability]);
+        Some(if splits.is_empty() {
+            list
+        } else {
+            format!(
+                "{list} On the test rows of the splits that chose the features: {splits} [3]; these values describe the selection \
+                 and do not estimate the performance on new rows."
+            )
+        })
     };
-    content.answer.methods.iter().filter_map(of_method).collect::<Vec<_>>().join(" ")
-}
-
-fn of_splits(content: &PageContent<'_>, method: &MethodAnswer) -> String {
-    let Some(achieved) = &method.achieved else { return String::new() };
-    let stability = method.stability_judged().map_or_else(String::new, |own| {
-        let interval = own.interval.map_or_else(String::new, |(lo, hi)| {
-            format!(" (95 % interval {} to {})", two_decimals(lo), two_decimals(hi))
-        });
-        format!("; the stability of their subsets was {}{interval} [3]", two_decimals(own.value))
-    });
-    format!(
-        " On the test rows of the splits that chose the features, mean coverage was {:.3}, mean set size {:.2} of {} classes and mean accuracy \
-         {:.3}{stability}; these values describe the selection and do not estimate the performance on new rows.",
-        achieved.coverage,
-        achieved.inefficiency,
-        content.info.classes.len(),
-        achieved.accuracy,
-    )
-}
-
-fn tested(content: &PageContent<'_>, method: &MethodAnswer) -> String {
-    let tested = method.tested.as_ref();
-    let Some((tested, own)) =
-        tested.and_then(|tested| Some((tested, tested.performance.as_ref()?)))
-    else {
-        return " The procedure was not tested by nested validation.".to_owned();
-    };
-    // Why these are not all rows.
-    let mut others = Vec::new();
-    if content.info.spec.split.reserve.is_some() {
-        others.push("rows that were set aside to calibrate a model took no part".to_owned());
+    let lists: Vec<String> = content.answer.methods.iter().filter_map(of_method).collect();
+    if lists.is_empty() {
+        return String::new();
     }
-    if tested.without_list > 0 {
-        let (without, folds) = (tested.without_list, tested.folds);
-        others.push(format!(
-            "in {without} of {folds} folds no number of features was chosen, and their rows were not predicted"
-        ));
-    }
-    let others =
-        if others.is_empty() { String::new() } else { format!(" ({})", others.join("; ")) };
-    measured(
-        &format!(
-            "In the nested validation, on {} rows that the procedure never saw{others}",
-            own.rows
-        ),
-        own,
-    )
+    format!("{} Intervals, in parentheses, are 95 % intervals.", lists.join(" "))
 }
 
-fn measured(on: &str, performance: &Performance) -> String {
-    let (accuracy, coverage) = (performance.accuracy, performance.coverage);
-    format!(
-        " {on}, accuracy was {:.3} (95 % interval {:.3} to {:.3}; no-information rate {:.3}), coverage {:.3} ({:.3} to {:.3}) and mean set size \
-         {:.2} of {} classes.",
-        accuracy.value,
-        accuracy.lo,
-        accuracy.hi,
-        performance.no_information_rate,
-        coverage.value,
-        coverage.lo,
-        coverage.hi,
-        performance.set_size.value,
-        performance.classes.len(),
-    )
+/// What is said about some topics, as a list.
+fn said(method: &MethodAnswer, topics: &[Topic]) -> String {
+    let said = method.about(topics).map(|own| format!("{} {}", own.label, own.value.text(3)));
+    said.collect::<Vec<_>>().join("; ")
 }
 
 /// The program and the input.

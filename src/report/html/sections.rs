@@ -5,13 +5,12 @@ use maud::{Markup, PreEscaped, html};
 
 use super::table::{Cell, Table};
 use super::{PageContent, text};
-use crate::analysis::{ChosenFeature, MethodAnswer, Topic, Twin};
+use crate::analysis::{MethodAnswer, Topic};
 use crate::data::Level;
+use crate::error::counted;
 use crate::report::Figure;
 use crate::report::command::shell_command;
-use crate::report::summary::{
-    SITES_NOTE, SUBGROUPS_NOTE, correlation, estimator_words, guarantee_words,
-};
+use crate::report::summary::{SITES_NOTE, SUBGROUPS_NOTE, estimator_words, guarantee_words};
 use crate::select::Method;
 
 /// Features listed on a card.
@@ -36,11 +35,6 @@ pub fn header(content: &PageContent<'_>) -> Markup {
             ")"
         }
     }
-}
-
-/// `1 feature`, `7 features`.
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn caution(method: Option<Method>, words: &str) -> Markup {
@@ -89,15 +83,15 @@ fn card(answer: &MethodAnswer) -> Markup {
         .chosen
         .size
         .map_or_else(|| "no size chosen".to_owned(), |size| counted(size, "feature"));
-    let mut table = Table::new(&["no.#", "feature", "in splits#", "mean rank#", "adjusted p#"]);
+    let mut table = Table::new("no.# | feature | in splits# | mean rank# | adjusted p#");
     for (i, feature) in answer.features.iter().take(LISTED).enumerate() {
         let rank = match feature.mean_rank {
             Some(rank) => Cell::Rank(rank),
             None => Cell::Text("kept".to_owned()),
         };
         let p = Cell::p(feature.adjusted_p);
-        let name = Cell::Named(feature.name.clone(), twins(feature));
-        table.row(None, &[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, p]);
+        let name = Cell::Named(feature.name.clone(), feature.twin_words(LISTED, str::to_owned));
+        table.row(&[Cell::Int(i + 1), name, Cell::Int(feature.count), rank, p]);
     }
     let more = answer.features.len().saturating_sub(LISTED);
     let interchangeable = answer.features.iter().filter(|feature| feature.interchangeable).count();
@@ -127,27 +121,6 @@ fn card(answer: &MethodAnswer) -> Markup {
     }
 }
 
-/// The twins of a feature, the closest first.
-fn twins(feature: &ChosenFeature) -> String {
-    if let Some(first) = feature.twin_of {
-        let r = feature
-            .named_twins()
-            .next()
-            .map_or_else(String::new, |twin| format!(" ({})", correlation(twin.r)));
-        return format!("twin of no. {first}{r}");
-    }
-    let name = |twin: &Twin| match twin.place {
-        Some(place) if place <= LISTED => format!("no. {place} ({})", correlation(twin.r)),
-        _ => format!("{} ({})", twin.name, correlation(twin.r)),
-    };
-    let named: Vec<String> = feature.named_twins().map(name).collect();
-    match (named.len(), feature.twin_count.saturating_sub(named.len())) {
-        (0, _) => String::new(),
-        (_, 0) => format!("like {}", named.join(", ")),
-        (_, more) => format!("like {} and {more} more", named.join(", ")),
-    }
-}
-
 /// What was measured, first on rows that the procedure never saw: the numbers, the classes, the
 /// folds, the permutations.
 pub fn tested(content: &PageContent<'_>) -> Markup {
@@ -162,36 +135,23 @@ pub fn tested(content: &PageContent<'_>) -> Markup {
 
 /// Sites that the procedure did not see, worst first.
 fn sites(content: &PageContent<'_>) -> Markup {
-    let mut table = Table::new(&[
-        "method",
-        "site",
-        "rows#",
-        "features#",
-        "accuracy#",
-        "accuracy within#",
-        "coverage#",
-        "expected",
-        "p#",
-        "set size#",
-    ]);
+    let mut table = Table::new(
+        "method | site | rows# | features# | accuracy# | accuracy within# | coverage# | expected | p# | set size#",
+    );
     for method in &content.answer.methods {
         let Some(transfer) = &method.transfer else { continue };
         for site in &transfer.sites {
             let own = site.measured.as_ref();
-            let band = own.and_then(|own| own.coverage_band);
-            table.row(
-                Some(method.method),
+            table.row_of(
+                method.method,
                 &[
-                    Cell::Text(method.method.to_string()),
                     Cell::Text(site.site.clone()),
                     Cell::Int(site.rows),
                     Cell::Int(site.features.len()),
                     Cell::Interval(own.map(|own| own.accuracy)),
                     Cell::Real(own.and_then(|own| own.accuracy_within)),
                     Cell::Real(own.map(|own| own.coverage.value)),
-                    Cell::Text(
-                        band.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
-                    ),
+                    Cell::range(own.and_then(|own| own.coverage_band)),
                     Cell::p(own.and_then(|own| own.p_coverage)),
                     Cell::Real(own.map(|own| own.set_size)),
                 ],
@@ -210,21 +170,16 @@ fn sites(content: &PageContent<'_>) -> Markup {
 
 /// Coverage by subgroup, the lowest first.
 fn subgroups(content: &PageContent<'_>) -> Markup {
-    let mut table =
-        Table::new(&["method", "subgroup", "rows#", "coverage#", "expected", "p#", "set size#"]);
+    let mut table = Table::new("method | subgroup | rows# | coverage# | expected | p# | set size#");
     for method in &content.answer.methods {
         for own in &method.subgroups {
-            table.row(
-                Some(method.method),
+            table.row_of(
+                method.method,
                 &[
-                    Cell::Text(method.method.to_string()),
                     Cell::Text(format!("{} = {}", own.column, own.level)),
                     Cell::Int(own.rows),
                     Cell::Interval(Some(own.coverage)),
-                    Cell::Text(
-                        own.coverage_band
-                            .map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")),
-                    ),
+                    Cell::range(own.coverage_band),
                     Cell::p(own.p_coverage),
                     Cell::Real(Some(own.set_size)),
                 ],
@@ -266,21 +221,12 @@ fn classes(content: &PageContent<'_>) -> Markup {
     let methods = &content.answer.methods;
     let is_tested =
         methods.iter().flat_map(|method| &method.classes).any(|class| class.tested.is_some());
-    let mut table = Table::new(&[
-        "method",
-        "class",
-        "rows#",
-        "accuracy (recall)#",
-        "coverage#",
-        "mean set size#",
-        "precision#",
-        "F1#",
-    ]);
+    let mut table = Table::new(
+        "method | class | rows# | accuracy (recall)# | coverage# | mean set size# | precision# | F1#",
+    );
     for method in methods {
         for class in method.classes.iter().take(MOST_LINES) {
-            let name = Cell::Text(class.class.clone());
-            let mut cells =
-                vec![Cell::Text(method.method.to_string()), name, Cell::Int(class.rows)];
+            let mut cells = vec![Cell::Text(class.class.clone()), Cell::Int(class.rows)];
             match (&class.tested, &class.splits) {
                 (Some(tested), _) => cells.extend([
                     Cell::Interval(tested.recall),
@@ -295,7 +241,7 @@ fn classes(content: &PageContent<'_>) -> Markup {
                 ),
                 (None, None) => cells.extend([(); 5].map(|()| Cell::Real(None))),
             }
-            table.row(Some(method.method), &cells);
+            table.row_of(method.method, &cells);
         }
     }
     let promise = if !content.answer.guaranteed {
@@ -320,7 +266,7 @@ fn classes(content: &PageContent<'_>) -> Markup {
 
 /// The list of each fold of the validation.
 fn folds(content: &PageContent<'_>) -> Markup {
-    let mut table = Table::new(&["method", "fold#", "features#", "list, most frequent first"]);
+    let mut table = Table::new("method | fold# | features# | list, most frequent first");
     for method in &content.answer.methods {
         for (fold, list) in method.tested.iter().flat_map(|tested| &tested.lists).enumerate() {
             let shown = list.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
@@ -328,11 +274,8 @@ fn folds(content: &PageContent<'_>) -> Markup {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let name = Cell::Text(method.method.to_string());
-            table.row(
-                Some(method.method),
-                &[name, Cell::Int(fold + 1), Cell::Int(list.len()), Cell::Text(shown + &more)],
-            );
+            let shown = Cell::Text(shown + &more);
+            table.row_of(method.method, &[Cell::Int(fold + 1), Cell::Int(list.len()), shown]);
         }
     }
     html! {
@@ -385,13 +328,13 @@ pub fn data(content: &PageContent<'_>) -> Markup {
         0 => Markup::default(),
         more => html! { p.note { "and " (more) " more: manifest.json has them all." } },
     };
-    let mut classes = Table::new(&["class", "rows#"]);
+    let mut classes = Table::new("class | rows#");
     for (class, &count) in info.classes.iter().zip(&info.class_counts).take(MOST_LINES) {
-        classes.row(None, &[Cell::Text(class.clone()), Cell::Int(count)]);
+        classes.row(&[Cell::Text(class.clone()), Cell::Int(count)]);
     }
-    let mut dropped = Table::new(&["unused column", "reason"]);
+    let mut dropped = Table::new("unused column | reason");
     for column in info.dropped.iter().take(MOST_LINES) {
-        dropped.row(None, &[Cell::Text(column.name.clone()), Cell::Text(column.reason.clone())]);
+        dropped.row(&[Cell::Text(column.name.clone()), Cell::Text(column.reason.clone())]);
     }
     html! {
         ul {

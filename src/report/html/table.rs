@@ -55,13 +55,13 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns; a name that ends in `#` is of numbers.
-    pub fn new(head: &[&'static str]) -> Self {
-        let column = |name: &&'static str| match name.strip_suffix('#') {
+    /// A table with these columns, `first | second# | third`; a name that ends in `#` is of numbers.
+    pub fn new(head: &'static str) -> Self {
+        let column = |name: &'static str| match name.strip_suffix('#') {
             Some(name) => Head::number(name),
             None => Head::text(name),
         };
-        Self::with(head.iter().map(column).collect())
+        Self::with(head.split(" | ").map(column).collect())
     }
 
     /// A table with these columns.
@@ -69,10 +69,16 @@ impl Table {
         Self { head, rows: Vec::new() }
     }
 
-    /// Adds a row, which may belong to a method.
-    pub fn row(&mut self, method: Option<Method>, cells: &[Cell]) {
-        let method = method.map(|method| method.name());
-        self.rows.push(html! { tr data-method=[method] { @for cell in cells { (cell) } } });
+    /// Adds a row.
+    pub fn row(&mut self, cells: &[Cell]) {
+        self.rows.push(html! { tr { @for cell in cells { (cell) } } });
+    }
+
+    /// Adds a row that belongs to a method, whose name is its first cell.
+    pub fn row_of(&mut self, method: Method, cells: &[Cell]) {
+        let name = Cell::Text(method.to_string());
+        let row = html! { tr data-method=(method.name()) { (name) @for cell in cells { (cell) } } };
+        self.rows.push(row);
     }
 
     /// Whether it has no rows.
@@ -109,6 +115,11 @@ impl Cell {
     pub fn p(value: Option<f64>) -> Self {
         value.map_or(Self::Real(None), Self::P)
     }
+
+    /// The ends of a range, if there is one.
+    pub fn range(ends: Option<(f64, f64)>) -> Self {
+        Self::Text(ends.map_or_else(String::new, |(lo, hi)| format!("{lo:.3} to {hi:.3}")))
+    }
 }
 
 impl Render for Cell {
@@ -144,14 +155,9 @@ pub fn tables(content: &PageContent<'_>) -> Markup {
 }
 
 fn features(content: &PageContent<'_>) -> Markup {
-    let mut table = Table::new(&[
-        "method",
-        "feature",
-        "mean rank#",
-        "best#",
-        "worst#",
-        "in splits at the chosen size#",
-    ]);
+    let mut table = Table::new(
+        "method | feature | mean rank# | best# | worst# | in splits at the chosen size#",
+    );
     let info = content.info;
     let mut cut = false;
     for answer in &content.answer.methods {
@@ -160,10 +166,9 @@ fn features(content: &PageContent<'_>) -> Markup {
         cut |= means.order.len() > MOST_ROWS;
         for &unit in means.order.iter().take(MOST_ROWS) {
             let held = answer.chosen.size.map(|size| ranks.count(unit, size));
-            table.row(
-                Some(answer.method),
+            table.row_of(
+                answer.method,
                 &[
-                    Cell::Text(answer.method.to_string()),
                     Cell::Text(info.units[unit].name.clone()),
                     Cell::Rank(means.mean[unit].unwrap_or(0.0)),
                     Cell::Int(ranks.of_unit(unit).min().unwrap_or(0)),
@@ -202,14 +207,14 @@ fn metrics(content: &PageContent<'_>) -> Markup {
         let sizes = thinned(all, answer.chosen.size);
         cut |= sizes.len() < visited;
         for (&size, spreads) in sizes.iter().zip(paths.spreads(&sizes, &shown)) {
-            let mut cells = vec![Cell::Text(answer.method.to_string()), Cell::Int(size)];
+            let mut cells = vec![Cell::Int(size)];
             for (metric, spread) in shown.iter().zip(spreads) {
                 cells.push(Cell::Real(spread.map(|spread| spread.mean)));
                 if let PageColumn::MeanAndSd(_) = metric.column() {
                     cells.push(Cell::Real(spread.and_then(|spread| spread.sd)));
                 }
             }
-            table.row(Some(answer.method), &cells);
+            table.row_of(answer.method, &cells);
         }
     }
     let left = if cut { " Only some sizes are shown." } else { "" };
@@ -231,9 +236,9 @@ fn stopping(content: &PageContent<'_>) -> Markup {
         let sizes: Vec<_> =
             rules.iter().map(|entry| paths.sizes_by_split(entry.rule, beta)).collect();
         for (i, (split, _)) in paths.splits().enumerate().take(MOST_ROWS) {
-            let mut cells = vec![Cell::Text(answer.method.to_string()), Cell::Int(split)];
+            let mut cells = vec![Cell::Int(split)];
             cells.extend(sizes.iter().map(|sizes| sizes[i].map_or(Cell::Real(None), Cell::Int)));
-            table.row(Some(answer.method), &cells);
+            table.row_of(answer.method, &cells);
         }
     }
     table.folded(
@@ -244,24 +249,15 @@ fn stopping(content: &PageContent<'_>) -> Markup {
 }
 
 fn agreement(content: &PageContent<'_>) -> Markup {
-    let mut table = Table::new(&[
-        "method",
-        "features#",
-        "Jaccard#",
-        "I_W#",
-        "Kuncheva#",
-        "Nogueira#",
-        "from#",
-        "to#",
-    ]);
+    let mut table =
+        Table::new("method | features# | Jaccard# | I_W# | Kuncheva# | Nogueira# | from# | to#");
     for answer in &content.answer.methods {
         let paths = content.paths(answer.method);
         let sizes = thinned(paths.common_sizes(), answer.chosen.size);
         for (size, agreement) in paths.agreement(&sizes) {
-            table.row(
-                Some(answer.method),
+            table.row_of(
+                answer.method,
                 &[
-                    Cell::Text(answer.method.to_string()),
                     Cell::Int(size),
                     Cell::Real(Some(agreement.jaccard)),
                     Cell::Real(Some(agreement.i_w)),
@@ -278,15 +274,9 @@ fn agreement(content: &PageContent<'_>) -> Markup {
 
 fn differences(content: &PageContent<'_>) -> Markup {
     let pairs = Pair::all(content.history, content.info);
-    let mut table = Table::new(&[
-        "methods",
-        "features#",
-        "metric",
-        "mean difference#",
-        "from#",
-        "to#",
-        "p (corrected)#",
-    ]);
+    let mut table = Table::new(
+        "methods | features# | metric | mean difference# | from# | to# | p (corrected)#",
+    );
     let mut bootstrap = Bootstrap::new(content.info.spec.split.seed);
     let mut any = false;
     for pair in &pairs {
@@ -306,18 +296,15 @@ fn differences(content: &PageContent<'_>) -> Markup {
             for (metric, differences) in pair.differences(size) {
                 let Some(paired) = bootstrap.paired(&differences, share) else { continue };
                 any = true;
-                table.row(
-                    None,
-                    &[
-                        Cell::Text(format!("{} − {}", pair.a, pair.b)),
-                        Cell::Int(size),
-                        Cell::Text(metric.key().replace('_', " ")),
-                        Cell::Real(Some(paired.mean)),
-                        Cell::Real(paired.lo),
-                        Cell::Real(paired.hi),
-                        Cell::p(paired.p_corrected),
-                    ],
-                );
+                table.row(&[
+                    Cell::Text(format!("{} − {}", pair.a, pair.b)),
+                    Cell::Int(size),
+                    Cell::Text(metric.key().replace('_', " ")),
+                    Cell::Real(Some(paired.mean)),
+                    Cell::Real(paired.lo),
+                    Cell::Real(paired.hi),
+                    Cell::p(paired.p_corrected),
+                ]);
             }
         }
     }

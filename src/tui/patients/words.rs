@@ -6,10 +6,10 @@ use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
 use super::{CohortState, PatientsScreen};
+use crate::error::counted;
 use crate::evaluate::label_p;
 use crate::model::{MOST_KEPT, Measured, ScoredRow};
 use crate::tui::action::Action;
-use crate::tui::app::plural;
 use crate::tui::keymap::KeyContext;
 use crate::tui::view::text::{clean, number, share};
 
@@ -33,7 +33,7 @@ impl PatientsScreen<'_> {
         format!(
             "{}: {}, {} classes of '{}', ε = {}",
             clean(&self.name),
-            plural(model.features.len(), "feature"),
+            counted(model.features.len(), "feature"),
             model.classes.len(),
             clean(&model.target),
             share(scorer.epsilon())
@@ -44,7 +44,7 @@ impl PatientsScreen<'_> {
     pub(super) fn summary(&self) -> String {
         let counts = self.cohort.counts();
         let Some(mean) = counts.mean_set_size() else { return "reading …".to_owned() };
-        let mut text = format!("{}, mean set size {mean:.2}", plural(counts.rows, "row"));
+        let mut text = format!("{}, mean set size {mean:.2}", counted(counts.rows, "row"));
         if counts.empty > 0 {
             let _ = write!(text, ", {} empty", counts.empty);
         }
@@ -146,7 +146,7 @@ impl PatientsScreen<'_> {
         let _ = writeln!(
             text,
             "{}, sorted by {}{reversed}:",
-            plural(self.shown.len(), "patient"),
+            counted(self.shown.len(), "patient"),
             self.table.column().words()
         );
         let _ = writeln!(text, "id; predicted; set; confidence; credibility; known class; flags");

@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::facts::role;
-use crate::analysis::{Topic, band_word, two_decimals};
+use crate::analysis::Topic;
 use crate::tui::app::{App, plural};
 use crate::tui::theme::Role;
 
@@ -19,11 +19,9 @@ pub fn strip(app: &App, width: usize) -> Line<'static> {
         Some(size) => (plural(size, "feature"), Role::Accent),
         None => ("no size chosen".to_owned(), Role::Warn),
     });
-    if let (Some(stability), Some(said)) =
-        (answer.stability, answer.about(&[Topic::Stability]).next())
-    {
-        let words = format!("{} {}", two_decimals(stability), band_word(answer.stability_band));
-        pieces.push((format!("stability {words}"), role(said.tone)));
+    let said = answer.about(&[Topic::Stability]).next();
+    if let (Some(stability), Some(said)) = (answer.stability_judged(), said) {
+        pieces.push((format!("stability {}", stability.short_words()), role(said.tone)));
     }
     let tested = answer.tested.as_ref();
     if let Some(performance) = tested.and_then(|tested| tested.performance.as_ref()) {
