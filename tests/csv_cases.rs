@@ -523,11 +523,11 @@ fn a_table_that_does_not_fit_is_refused_in_a_sentence() {
     assert!(ran.stderr.contains("bomb.csv.gz: 3 columns and the first "), "{}", ran.stderr);
     assert!(ran.stderr.contains("or allow more with --memory-limit"), "{}", ran.stderr);
     // 2,000,000 rows take less than 60 MB to read, and more to understand.
-    let ran = finish(program().arg("check").arg(&file).args(["--memory-limit", "70"]));
+    let ran = finish(program().arg("check").arg(&file).args(["--memory-limit", "90"]));
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert!(ran.stderr.contains("a matrix of 3 columns and 2000000 rows needs"), "{}", ran.stderr);
     // The shell's own limit of address space, in kilobytes, is seen as well.
-    let script = "ulimit -v 420000; exec \"$0\" check \"$1\"";
+    let script = "ulimit -v 350000; exec \"$0\" check \"$1\"";
     let ran =
         finish(Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_crfe-tui")]).arg(&file));
     assert_eq!(ran.code, 3, "{}", ran.stderr);
